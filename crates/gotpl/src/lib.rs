@@ -1,0 +1,1 @@
+//! Go's text/template with sprig's and Helm's functions.

@@ -1,0 +1,1 @@
+//! Real and embedded clusters for tests.

@@ -1,0 +1,1 @@
+//! YAML read and written exactly as Kubernetes does.

@@ -1,0 +1,3 @@
+//! `cargo xtask`: the chores of this repository.
+
+fn main() {}
