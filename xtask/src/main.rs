@@ -1,3 +1,43 @@
-//! `cargo xtask`: the chores of this repository.
+//! `cargo xtask`: the chores of this repository. Each verb is one file; nothing here ships to users.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a chore reports on the terminal")]
 
-fn main() {}
+mod cache;
+mod cluster_test;
+mod k8s;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// The chores of this repository.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Build the pinned Kubernetes control plane and print the directory that holds it
+    K8s(k8s::Args),
+    /// Run the cluster suites on the real control plane
+    ClusterTest(cluster_test::Args),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Args::parse().verb {
+        Verb::K8s(args) => k8s::run(&args),
+        Verb::ClusterTest(args) => cluster_test::run(&args),
+    };
+    match outcome {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error}");
+            for cause in error.chain().skip(1) {
+                eprintln!("  caused by: {cause}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
