@@ -18,7 +18,7 @@ import (
 //	anything else     a template of one line
 //
 // In a template, «NAME» stands for every alternative of a list in turn (the cross product of all
-// lists it names), «a ;; b» is a list in place, and ⏎ is a newline. A case line may begin with
+// lists it names), «a ;; b» is a list in place, ⏎ is a newline and ␣ a space (alternatives are trimmed). A case line may begin with
 // `=JSON= ` to bring data of its own.
 type source struct {
 	area, group string
@@ -116,6 +116,7 @@ func (s *source) add(text string) error {
 		return err
 	}
 	for _, t := range texts {
+		t = strings.ReplaceAll(t, "␣", " ")
 		s.counts[s.group]++
 		id := fmt.Sprintf("%s-%s-%d", s.area, s.group, s.counts[s.group])
 		s.records = append(s.records, &Record{ID: id, Template: t, Data: data, Options: s.options})
