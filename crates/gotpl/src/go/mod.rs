@@ -1,6 +1,7 @@
 //! The parts of Go's standard library, and of the libraries sprig rests on, that template functions need.
 //! Plain Rust types in and out: nothing here knows template values, and nothing reads a clock, a file or a random source.
 
+pub mod json;
 pub mod strconv;
 pub mod strings;
 mod tables;

@@ -112,7 +112,15 @@ fn push_fixed(out: &mut String, decimal: &Decimal, places: usize) {
 }
 
 fn shortest_digits(size: f64, single: bool) -> Decimal {
-    split_scientific(&if single { format!("{:e}", size as f32) } else { format!("{size:e}") })
+    let text = if single { format!("{:e}", size as f32) } else { format!("{size:e}") };
+    let found = split_scientific(&text);
+    if found.digits.last().is_none_or(|digit| digit.is_multiple_of(2)) {
+        return found;
+    }
+    // Of two shortest forms equally near, Go takes the even one and the standard library the upper one.
+    let even = format!("{:.*e}", found.digits.len() - 1, size);
+    let same = if single { even.parse() == Ok(size as f32) } else { even.parse() == Ok(size) };
+    if same { split_scientific(&even) } else { found }
 }
 
 /// Exactly `count` significant digits, correctly rounded, trailing zeros kept off.
@@ -356,6 +364,7 @@ mod tests {
             (-0.0, b'g', -1, 64, "-0"),
             (0.0, b'e', 3, 64, "0.000e+00"),
             (5e-324, b'g', -1, 64, "5e-324"),
+            (630.361_389_160_156_25, b'g', -1, 64, "630.3613891601562"),
             (5e-324, b'e', 17, 64, "4.94065645841246544e-324"),
             (400.0, b'g', 3, 64, "400"),
             (40.0, b'g', 1, 64, "4e+01"),
