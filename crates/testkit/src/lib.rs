@@ -1,1 +1,29 @@
-//! Real and embedded clusters for tests.
+//! Clusters for tests: a real Kubernetes control plane now, the embedded API server behind the same [`Backend`] later.
+//! A scenario is written once against [`Cluster`] and runs on every backend of its [`Suite`].
+//!
+//! ```no_run
+//! use std::{process::ExitCode, sync::Arc};
+//! use testkit::{Cluster, Suite, scenarios};
+//!
+//! async fn the_version_is_known(cluster: Arc<Cluster>) -> anyhow::Result<()> {
+//!     anyhow::ensure!(cluster.admin()?.apiserver_version().await?.major == "1");
+//!     Ok(())
+//! }
+//!
+//! fn main() -> ExitCode {
+//!     Suite::on_kubernetes(scenarios![the_version_is_known]).main()
+//! }
+//! ```
+
+mod audit;
+mod cluster;
+mod identity;
+pub mod real;
+mod scene;
+mod suite;
+
+pub use audit::{Request, Tally};
+pub use cluster::{Backend, Cluster, Mark};
+pub use identity::Identity;
+pub use scene::Scene;
+pub use suite::{Scenario, Suite};
