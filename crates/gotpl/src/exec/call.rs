@@ -1,0 +1,230 @@
+//! Calling functions and methods: counting and checking arguments, and passing marks on.
+
+use std::rc::Rc;
+
+use smallvec::SmallVec;
+
+use crate::ast::Expr;
+use crate::exec::frame::{At, Done, Frame};
+use crate::func::{Call, Fault, Flow, Func, Param};
+use crate::object::Object;
+use crate::trace::UseKind;
+use crate::value::{Kind, Value};
+
+type Arguments<'a> = SmallVec<[Value<'a>; 4]>;
+
+impl<'a> Frame<'_, 'a> {
+    pub fn call(
+        &mut self,
+        dot: &Value<'a>,
+        func: &'static Func,
+        node: At<'a>,
+        words: &'a [Expr],
+        last: Option<Value<'a>>,
+    ) -> Done<Value<'a>> {
+        self.step()?;
+        let (fixed, name) = (func.params.len(), func.name);
+        let count = words.len() + usize::from(last.is_some());
+        if func.rest.is_some() {
+            if count < fixed {
+                return self
+                    .fail(format!("wrong number of args for {name}: want at least {fixed} got {}", words.len()));
+            }
+        } else if count != fixed {
+            return self.fail(format!("wrong number of args for {name}: want {fixed} got {count}"));
+        }
+        if let "and" | "or" = name {
+            return self.short_circuit(dot, func, words, last);
+        }
+        let param = |index: usize| func.params.get(index).copied().or(func.rest).unwrap_or(Param::Any);
+        let mut arguments = Arguments::new();
+        for (index, word) in words.iter().enumerate() {
+            arguments.push(self.argument(dot, Some(param(index)), word)?);
+        }
+        if let Some(last) = last {
+            let last = self.checked(last, param(words.len()))?;
+            arguments.push(last);
+        }
+        if name == "call" {
+            let shown = words.first().map_or_else(|| arguments[0].type_name().into_owned(), ToString::to_string);
+            let fault = match arguments[0].kind {
+                Kind::Nil | Kind::Missing => "call of nil".to_string(),
+                _ => format!("non-function {shown} of type {}", arguments[0].type_name()),
+            };
+            self.set_at(node);
+            return self.fail(format!("error calling call: {fault}"));
+        }
+        self.invoke(func, node, &arguments)
+    }
+
+    fn invoke(&mut self, func: &'static Func, node: At<'a>, arguments: &[Value<'a>]) -> Done<Value<'a>> {
+        if self.cx.watched() {
+            return self.watched_invoke(func, node, arguments);
+        }
+        let result = (func.body)(&mut Call { frame: self, args: arguments, func });
+        result.and_then(|value| self.paid(value)).map_err(|fault| self.call_error(func, node, fault))
+    }
+
+    /// Charges for the text a function made.
+    fn paid(&self, value: Value<'a>) -> Result<Value<'a>, Fault> {
+        if let Kind::Text(crate::value::Text::Shared(text)) = &value.kind {
+            self.cx.charge(text.len())?;
+        }
+        Ok(value)
+    }
+
+    fn call_error(&mut self, func: &'static Func, node: At<'a>, mut fault: Fault) -> Box<crate::error::Error> {
+        self.set_at(node);
+        fault.text = format!("error calling {}: {}", func.name, fault.text);
+        self.error(fault)
+    }
+
+    fn watched_invoke(&mut self, func: &'static Func, node: At<'a>, arguments: &[Value<'a>]) -> Done<Value<'a>> {
+        self.set_at(node);
+        let spot = self.spot();
+        let mut mark = 0;
+        for argument in arguments {
+            let deep = self.cx.deep_mark(argument);
+            if deep != 0
+                && let Some(mut tracer) = self.cx.tracer()
+            {
+                mark = tracer.join(mark, deep);
+            }
+        }
+        let unknown = arguments.iter().any(|argument| self.cx.is_unknown(argument));
+        let held: Arguments<'a>;
+        let mut arguments = arguments;
+        if unknown {
+            match func.flow {
+                Flow::Compute | Flow::Decide => return Ok(Value::of(Kind::Unknown).marked(mark)),
+                Flow::Guard if matches!(arguments.last().map(|last| &last.kind), Some(Kind::Unknown)) => {
+                    return Ok(Value::of(Kind::Unknown).marked(mark));
+                }
+                Flow::Shape => {
+                    held = arguments.iter().map(|argument| stand_in(argument)).collect();
+                    arguments = &held;
+                }
+                Flow::Carry | Flow::Guard => {}
+            }
+        }
+        let result = (func.body)(&mut Call { frame: self, args: arguments, func });
+        self.cx.set_spot(spot);
+        match result.and_then(|value| self.paid(value)) {
+            Ok(value) => {
+                let Some(mut tracer) = self.cx.tracer() else {
+                    return Ok(value);
+                };
+                match func.flow {
+                    Flow::Compute | Flow::Shape if value.mark == 0 => Ok(value.marked(mark)),
+                    Flow::Compute | Flow::Shape | Flow::Carry => Ok(value),
+                    Flow::Guard => {
+                        tracer.note(UseKind::Guard, spot, Some(func.name), mark);
+                        Ok(value)
+                    }
+                    Flow::Decide => {
+                        tracer.note(UseKind::Branch, spot, Some(func.name), mark);
+                        if value.mark == 0 { Ok(value.marked(mark)) } else { Ok(value) }
+                    }
+                }
+            }
+            Err(fault) => {
+                if let Some(mut tracer) = self.cx.tracer() {
+                    tracer.note(UseKind::Failure, spot, Some(func.name), mark);
+                }
+                Err(self.call_error(func, node, fault))
+            }
+        }
+    }
+
+    /// `and` and `or`: later arguments are not even evaluated once one decides.
+    fn short_circuit(
+        &mut self,
+        dot: &Value<'a>,
+        func: &'static Func,
+        words: &'a [Expr],
+        last: Option<Value<'a>>,
+    ) -> Done<Value<'a>> {
+        let wanted = func.name == "or";
+        let mut value = Value::MISSING;
+        let mut doubt = 0;
+        for word in words {
+            value = self.argument(dot, Some(Param::Value), word)?;
+            if self.cx.watched() {
+                let (spot, mark, unknown) = (self.spot(), value.mark, matches!(value.kind, Kind::Unknown));
+                if let Some(mut tracer) = self.cx.tracer() {
+                    tracer.note(UseKind::Branch, spot, Some(func.name), mark);
+                    if unknown {
+                        doubt = tracer.join(doubt, mark);
+                    }
+                }
+                if unknown {
+                    continue;
+                }
+            }
+            if crate::fmt::truth(self.cx, &value) == wanted {
+                return Ok(self.doubted(value, doubt));
+            }
+        }
+        if let Some(last) = last {
+            value = self.checked(last, Param::Value)?;
+        }
+        Ok(self.doubted(value, doubt))
+    }
+
+    /// What is left of a value when something unknown could have come instead.
+    fn doubted(&self, value: Value<'a>, doubt: u32) -> Value<'a> {
+        if doubt == 0 {
+            return value;
+        }
+        let mark = self.cx.tracer().map_or(0, |mut tracer| tracer.join(value.mark, doubt));
+        Value::of(Kind::Unknown).marked(mark)
+    }
+
+    /// A method or field of an object.
+    pub fn method(
+        &mut self,
+        dot: &Value<'a>,
+        object: &Rc<Object>,
+        receiver: &Value<'a>,
+        name: &str,
+        words: &'a [Expr],
+        last: Option<Value<'a>>,
+    ) -> Done<Value<'a>> {
+        let node = self.at;
+        let Some(method) = object.method(name) else {
+            return self.fail(format!("can't evaluate field {name} in type {}", receiver.type_name()));
+        };
+        let count = words.len() + usize::from(last.is_some());
+        if method.is_field {
+            if count > 0 {
+                return self.fail(format!("{name} has arguments but cannot be invoked as function"));
+            }
+        } else if count != method.params.len() {
+            return self.fail(format!("wrong number of args for {name}: want {} got {count}", method.params.len()));
+        }
+        let mut arguments = Arguments::new();
+        for (index, word) in words.iter().enumerate() {
+            arguments.push(self.argument(dot, method.params.get(index).copied(), word)?);
+        }
+        if let Some(last) = last {
+            let param = method.params.get(words.len()).copied().unwrap_or(Param::Any);
+            let last = self.checked(last, param)?;
+            arguments.push(last);
+        }
+        match (method.body)(object, &arguments) {
+            Ok(value) => Ok(value.marked(receiver.mark)),
+            Err(text) => {
+                self.at = node;
+                self.fail(format!("error calling {name}: {text}"))
+            }
+        }
+    }
+}
+
+/// What a function that keeps the shape of a text gets for an argument that is unknown.
+fn stand_in<'a>(argument: &Value<'a>) -> Value<'a> {
+    match argument.kind {
+        Kind::Unknown => Value::borrowed(crate::fmt::UNKNOWN.as_bytes()).marked(argument.mark),
+        _ => argument.clone(),
+    }
+}

@@ -1,0 +1,416 @@
+//! What one run shares among all its templates: the data and its changed parts, the budget, and the watcher.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+use serde_json::Value as Json;
+use typed_arena::Arena;
+
+use crate::ast::Tree;
+use crate::func::Fault;
+use crate::host::Draw;
+use crate::set::{Input, Run, Set, parse_source};
+use crate::trace::{Known, Piece, Presence, ROOT, Spot, Step, Trace, Tracer};
+use crate::value::{Dict, Element, Kind, List, Map, Text, Value};
+
+/// The templates visible from a frame: those of the set, and inside `tpl` those its text defines.
+pub(crate) struct Scope<'a> {
+    set: Option<&'a Set>,
+    own: BTreeMap<String, Tree>,
+    outer: Option<&'a Scope<'a>>,
+}
+
+impl<'a> Scope<'a> {
+    pub fn of(set: &'a Set) -> Self {
+        Scope { set: Some(set), own: BTreeMap::new(), outer: None }
+    }
+
+    pub fn find(&'a self, name: &str) -> Option<&'a Tree> {
+        let mut scope = self;
+        loop {
+            if let Some(tree) = scope.own.get(name) {
+                return Some(tree);
+            }
+            if let Some(set) = scope.set {
+                return set.trees.get(name).map(|tree| &**tree);
+            }
+            scope = scope.outer?;
+        }
+    }
+}
+
+/// The shared state of a run.
+pub(crate) struct Cx<'a> {
+    pub run: &'a Run<'a>,
+    arena: &'a Arena<Scope<'a>>,
+    steps: Cell<u64>,
+    bytes: Cell<u64>,
+    missing: Cell<bool>,
+    /// Objects of the data that were changed in place, by address of the original.
+    changed: RefCell<HashMap<usize, Rc<Dict<'a>>>>,
+    any_changed: Cell<bool>,
+    /// Every dict made, to take apart at the end: `set` can tie them into knots that would never be freed.
+    dicts: RefCell<Vec<Rc<Dict<'a>>>>,
+    /// Sources that `tpl` parsed, by the scope it was called from and their text.
+    parsed: RefCell<HashMap<(usize, String, Vec<u8>), &'a Scope<'a>>>,
+    draws: RefCell<HashMap<(String, &'static str, Vec<String>), usize>>,
+    pub includes: RefCell<HashMap<Vec<u8>, usize>>,
+    tracer: Option<RefCell<Tracer<'a>>>,
+    spot: Cell<Option<Spot<'a>>>,
+}
+
+impl<'a> Cx<'a> {
+    pub fn new(run: &'a Run<'a>, arena: &'a Arena<Scope<'a>>, tracer: Option<Tracer<'a>>) -> Self {
+        Cx {
+            run,
+            arena,
+            steps: Cell::new(0),
+            bytes: Cell::new(0),
+            missing: Cell::new(false),
+            changed: RefCell::default(),
+            any_changed: Cell::new(false),
+            dicts: RefCell::default(),
+            parsed: RefCell::default(),
+            draws: RefCell::default(),
+            includes: RefCell::default(),
+            tracer: tracer.map(RefCell::new),
+            spot: Cell::new(None),
+        }
+    }
+
+    pub fn missing(&self) -> bool {
+        self.missing.get()
+    }
+
+    pub fn finish(mut self, pieces: &[Piece<'a>]) -> Option<Trace> {
+        let tracer = self.tracer.take()?;
+        Some(tracer.into_inner().finish(pieces))
+    }
+
+    // Budget.
+
+    pub fn step(&self) -> Result<(), Fault> {
+        let steps = self.steps.get() + 1;
+        self.steps.set(steps);
+        if steps > self.run.limits.steps {
+            return Err(Fault::limit(format!("exceeded the limit of {} steps", self.run.limits.steps)));
+        }
+        if steps.is_multiple_of(1024) && self.run.cancel.is_some_and(|cancel| cancel()) {
+            return Err(Fault::limit("cancelled"));
+        }
+        Ok(())
+    }
+
+    /// Pays for text or elements before they are made.
+    pub fn charge(&self, bytes: usize) -> Result<(), Fault> {
+        let total = self.bytes.get().saturating_add(bytes as u64);
+        if total > self.run.limits.bytes {
+            return Err(Fault::limit(format!("exceeded the limit of {} bytes of text", self.run.limits.bytes)));
+        }
+        self.bytes.set(total);
+        Ok(())
+    }
+
+    // Watching.
+
+    pub fn watched(&self) -> bool {
+        self.tracer.is_some()
+    }
+
+    pub fn tracer(&self) -> Option<std::cell::RefMut<'_, Tracer<'a>>> {
+        self.tracer.as_ref().map(RefCell::borrow_mut)
+    }
+
+    pub fn set_spot(&self, spot: Spot<'a>) {
+        self.spot.set(Some(spot));
+    }
+
+    pub fn spot(&self) -> Option<Spot<'a>> {
+        self.spot.get()
+    }
+
+    // Data.
+
+    /// The root of the data as a value.
+    pub fn root(&self, input: &Input<'a>) -> Value<'a> {
+        if input.over.is_empty() {
+            let root = Value::json(input.data).unboxed();
+            return self.placed(root, ROOT);
+        }
+        let mut entries: BTreeMap<Text<'a>, Value<'a>> = BTreeMap::new();
+        if let Json::Object(fields) = input.data {
+            entries.extend(fields.iter().map(|(key, value)| (Text::Borrowed(key.as_bytes()), Value::json(value))));
+        }
+        entries.extend(input.over.iter().map(|(key, value)| (Text::Borrowed(key.as_bytes()), Value::json(value))));
+        let root = self.dict(Element::Any, entries);
+        self.placed(root, ROOT)
+    }
+
+    /// In a watched run: notes that `value` was read at `path`, and gives it the mark.
+    fn placed(&self, value: Value<'a>, path: u32) -> Value<'a> {
+        let Some(mut tracer) = self.tracer() else {
+            return value;
+        };
+        let known = tracer.known(path);
+        let value = if known == Known::Not { Value { kind: Kind::Unknown, ..value } } else { value };
+        match &value.kind {
+            Kind::Map(map) => tracer.locate(map.address(), path),
+            Kind::List(List::Json(values)) => tracer.locate(std::ptr::from_ref(*values).addr(), path),
+            _ => {}
+        }
+        let presence = match (&value.kind, known) {
+            (Kind::Unknown, _) | (_, Known::Not) => Presence::Unknown,
+            (Kind::Map(_) | Kind::List(_), Known::Partly) => Presence::Unknown,
+            (Kind::Missing, _) => Presence::Missing,
+            _ => Presence::Present,
+        };
+        match self.spot() {
+            Some(spot) => {
+                let mark = tracer.read(path, presence, spot);
+                value.marked(mark)
+            }
+            None => value,
+        }
+    }
+
+    /// A dict of this run.
+    pub fn dict(&self, element: Element, entries: BTreeMap<Text<'a>, Value<'a>>) -> Value<'a> {
+        let dict = Rc::new(Dict { element, nil: false, entries: RefCell::new(entries) });
+        self.dicts.borrow_mut().push(dict.clone());
+        Value::of(Kind::Map(Map::Own(dict)))
+    }
+
+    /// The dict as it is now: changed in place, or still as in the data.
+    pub fn current(&self, map: &Map<'a>) -> Map<'a> {
+        if let Map::Json(_) = map
+            && self.any_changed.get()
+            && let Some(dict) = self.changed.borrow().get(&map.address())
+        {
+            return Map::Own(dict.clone());
+        }
+        map.clone()
+    }
+
+    /// The dict, ready to be changed in place for everyone who holds it.
+    pub fn changeable(&self, map: &Map<'a>) -> Rc<Dict<'a>> {
+        match self.current(map) {
+            Map::Own(dict) => dict,
+            Map::Json(fields) => {
+                let entries =
+                    fields.iter().map(|(key, value)| (Text::Borrowed(key.as_bytes()), Value::json(value))).collect();
+                let dict = Rc::new(Dict { element: Element::Any, nil: false, entries: RefCell::new(entries) });
+                self.dicts.borrow_mut().push(dict.clone());
+                self.changed.borrow_mut().insert(map.address(), dict.clone());
+                self.any_changed.set(true);
+                if let Some(mut tracer) = self.tracer()
+                    && let Some(path) = tracer.path_at(map.address())
+                {
+                    tracer.locate(Rc::as_ptr(&dict).addr(), path);
+                }
+                dict
+            }
+        }
+    }
+
+    /// The value under a key; [`Kind::Missing`] if there is none.
+    pub fn get(&self, map: &Map<'a>, key: &[u8]) -> Value<'a> {
+        let current = self.current(map);
+        let found = match &current {
+            Map::Json(fields) => std::str::from_utf8(key).ok().and_then(|key| fields.get(key)).map(Value::json),
+            Map::Own(dict) => dict.entries.borrow().get(key).cloned().map(|mut value| {
+                value.boxed = dict.element == Element::Any;
+                value
+            }),
+        };
+        if found.is_none() {
+            self.missing.set(true);
+        }
+        let found = found.unwrap_or(Value::MISSING);
+        if self.tracer.is_some() {
+            self.seen(&current, Step::Key(String::from_utf8_lossy(key).into()), found)
+        } else {
+            found
+        }
+    }
+
+    /// In a watched run: marks what was found in a dict. What templates put there keeps the mark it has.
+    fn seen(&self, map: &Map<'a>, step: Step, found: Value<'a>) -> Value<'a> {
+        let path = match self.tracer() {
+            Some(mut tracer) if found.mark == 0 => {
+                let parent = tracer.path_at(map.address());
+                parent.map(|parent| tracer.child(parent, step))
+            }
+            _ => None,
+        };
+        match path {
+            Some(path) => self.placed(found, path),
+            None => found,
+        }
+    }
+
+    /// What a field of nothing, or of something unknown, is: the same, one step further.
+    pub fn beyond(&self, value: &Value<'a>, step: Step) -> Value<'a> {
+        let path = self.tracer().and_then(|mut tracer| {
+            let parent = tracer.path_of_mark(value.mark)?;
+            Some(tracer.child(parent, step))
+        });
+        let value = Value { kind: value.kind.clone(), mark: value.mark, boxed: false };
+        match path {
+            Some(path) => self.placed(value, path),
+            None => value,
+        }
+    }
+
+    pub fn size(&self, map: &Map<'a>) -> usize {
+        match self.current(map) {
+            Map::Json(fields) => fields.len(),
+            Map::Own(dict) => dict.entries.borrow().len(),
+        }
+    }
+
+    /// All entries in order of their keys, as they are now.
+    pub fn entries(&self, map: &Map<'a>) -> Vec<(Text<'a>, Value<'a>)> {
+        let current = self.current(map);
+        let entries: Vec<_> = match &current {
+            Map::Json(fields) => {
+                fields.iter().map(|(key, value)| (Text::Borrowed(key.as_bytes()), Value::json(value))).collect()
+            }
+            Map::Own(dict) => {
+                let boxed = dict.element == Element::Any;
+                let entries = dict.entries.borrow();
+                entries.iter().map(|(key, value)| (key.clone(), Value { boxed, ..value.clone() })).collect()
+            }
+        };
+        if self.tracer.is_none() {
+            return entries;
+        }
+        let located = |(key, value): (Text<'a>, Value<'a>)| {
+            let step = Step::Key(key.lossy().into());
+            (key, self.seen(&current, step, value))
+        };
+        entries.into_iter().map(located).collect()
+    }
+
+    /// An element of a list.
+    pub fn item(&self, list: &List<'a>, index: usize) -> Option<Value<'a>> {
+        match list {
+            List::Own(items) => {
+                items.values.get(index).map(|value| Value { boxed: items.element == Element::Any, ..value.clone() })
+            }
+            List::Json(values) => {
+                let value = Value::json(values.get(index)?);
+                let path = self.tracer().and_then(|mut tracer| {
+                    let parent = tracer.path_at(std::ptr::from_ref(*values).addr())?;
+                    Some(tracer.child(parent, Step::Index(index)))
+                });
+                Some(match path {
+                    Some(path) => self.placed(value, path),
+                    None => value,
+                })
+            }
+        }
+    }
+
+    pub fn items(&self, list: &List<'a>) -> Vec<Value<'a>> {
+        (0..list.len()).filter_map(|index| self.item(list, index)).collect()
+    }
+
+    /// The mark of a value and of all that templates packed into it.
+    pub fn deep_mark(&self, value: &Value<'a>) -> u32 {
+        self.deep_mark_within(value, 32)
+    }
+
+    fn deep_mark_within(&self, value: &Value<'a>, depth: usize) -> u32 {
+        let mut mark = value.mark;
+        if depth == 0 {
+            return mark;
+        }
+        let mut add = |inner: u32| {
+            if inner != 0
+                && let Some(mut tracer) = self.tracer()
+            {
+                mark = tracer.join(mark, inner);
+            }
+        };
+        match &value.kind {
+            Kind::List(List::Own(items)) => {
+                items.values.iter().for_each(|item| add(self.deep_mark_within(item, depth - 1)));
+            }
+            Kind::Map(map) => {
+                if let Map::Own(dict) = self.current(map) {
+                    let entries: Vec<_> = dict.entries.borrow().values().cloned().collect();
+                    entries.iter().for_each(|item| add(self.deep_mark_within(item, depth - 1)));
+                }
+            }
+            _ => {}
+        }
+        mark
+    }
+
+    /// Whether a value, or anything in it, is unknown.
+    pub fn is_unknown(&self, value: &Value<'a>) -> bool {
+        if let Kind::Unknown = value.kind {
+            return true;
+        }
+        if value.mark == 0 && !matches!(value.kind, Kind::List(List::Own(_)) | Kind::Map(_)) {
+            return false;
+        }
+        let mark = self.deep_mark(value);
+        self.tracer().is_some_and(|tracer| tracer.holds(mark, Presence::Unknown))
+    }
+
+    // Outside.
+
+    /// Random bytes for a call.
+    pub fn draw(
+        &self,
+        template: &str,
+        function: &'static str,
+        arguments: Vec<String>,
+        bytes: &mut [u8],
+    ) -> Result<(), Fault> {
+        let key = (template.to_string(), function, arguments);
+        let occurrence = {
+            let mut draws = self.draws.borrow_mut();
+            let count = draws.entry(key.clone()).or_insert(0);
+            *count += 1;
+            *count - 1
+        };
+        let draw = Draw { template, function, arguments: &key.2, occurrence };
+        self.run.host.random(&draw, bytes).map_err(Fault::new)
+    }
+
+    /// Parses a text given at run time; its definitions are seen only from inside it.
+    pub fn parse(&self, outer: &'a Scope<'a>, name: &str, source: &[u8]) -> Result<&'a Scope<'a>, Fault> {
+        let key = (std::ptr::from_ref(outer).addr(), name.to_string(), source.to_vec());
+        if let Some(scope) = self.parsed.borrow().get(&key) {
+            return Ok(scope);
+        }
+        self.charge(source.len())?;
+        let trees =
+            parse_source(&self.run.set.options, name, &String::from_utf8_lossy(source)).map_err(Fault::nested)?;
+        let mut own = BTreeMap::new();
+        for tree in trees {
+            if tree.name != name && crate::ast::is_empty(&tree.root) && outer.find(&tree.name).is_some() {
+                continue;
+            }
+            own.insert(tree.name.clone(), tree);
+        }
+        let scope = &*self.arena.alloc(Scope { set: None, own, outer: Some(outer) });
+        self.parsed.borrow_mut().insert(key, scope);
+        Ok(scope)
+    }
+}
+
+impl Drop for Cx<'_> {
+    fn drop(&mut self) {
+        // Flat, so that neither a knot nor a long chain of dicts outlives the run or overflows the stack.
+        self.changed.get_mut().clear();
+        let dicts = std::mem::take(self.dicts.get_mut());
+        for dict in &dicts {
+            let entries = dict.entries.take();
+            drop(entries);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! One template being executed: its variables, where it stands, and how it fails.
+
+use crate::ast::{Branch, Command, Expr, Node, Pipe, Template, Tree, Variable};
+use crate::error::{Error, ErrorKind, Place};
+use crate::exec::{Cx, Scope};
+use crate::func::Fault;
+use crate::trace::{Piece, Spot, line_column};
+use crate::value::Value;
+
+/// The output of a template.
+#[derive(Default)]
+pub(crate) struct Sink<'a> {
+    pub bytes: Vec<u8>,
+    /// In a watched run, what made each stretch of it.
+    pub pieces: Vec<Piece<'a>>,
+}
+
+/// The node an error is blamed on. Go keeps the one it looked at last, and so do we.
+#[derive(Clone, Copy)]
+pub(crate) enum At<'a> {
+    Node(&'a Node),
+    Branch(&'a Branch),
+    Template(&'a Template),
+    Pipe(&'a Pipe),
+    Command(&'a Command),
+    Expr(&'a Expr),
+    Variable(&'a Variable),
+}
+
+impl At<'_> {
+    fn offset(&self) -> usize {
+        match self {
+            At::Node(node) => node.at(),
+            At::Branch(branch) => branch.at,
+            At::Template(template) => template.at,
+            At::Pipe(pipe) => pipe.at,
+            At::Command(command) => command.at,
+            At::Expr(expr) => expr.at(),
+            At::Variable(variable) => variable.at,
+        }
+    }
+
+    fn shown(&self) -> String {
+        match self {
+            At::Node(node) => node.to_string(),
+            At::Branch(branch) => branch.to_string(),
+            At::Template(template) => template.to_string(),
+            At::Pipe(pipe) => pipe.to_string(),
+            At::Command(command) => command.to_string(),
+            At::Expr(expr) => expr.to_string(),
+            At::Variable(variable) => variable.to_string(),
+        }
+    }
+}
+
+pub(crate) type Done<T> = Result<T, Box<Error>>;
+
+pub(crate) struct Frame<'r, 'a> {
+    pub cx: &'r Cx<'a>,
+    pub scope: &'a Scope<'a>,
+    pub tree: &'a Tree,
+    pub variables: Vec<(&'a str, Value<'a>)>,
+    pub depth: usize,
+    pub at: Option<At<'a>>,
+    /// Variables assigned since an unknown branch began, by position; see `walk`.
+    pub assigned: Vec<usize>,
+}
+
+impl<'r, 'a> Frame<'r, 'a> {
+    pub fn new(cx: &'r Cx<'a>, scope: &'a Scope<'a>, tree: &'a Tree, dot: Value<'a>, depth: usize) -> Self {
+        Frame { cx, scope, tree, variables: vec![("$", dot)], depth, at: None, assigned: Vec::new() }
+    }
+
+    pub fn run(&mut self, dot: &Value<'a>, sink: &mut Sink<'a>) -> Done<()> {
+        let tree = self.tree;
+        self.list(dot, &tree.root, sink).map(|_| ())
+    }
+
+    pub fn set_at(&mut self, at: At<'a>) {
+        self.at = Some(at);
+        if self.cx.watched() {
+            self.cx.set_spot(Spot { tree: self.tree, offset: at.offset() });
+        }
+    }
+
+    pub fn spot(&self) -> Spot<'a> {
+        Spot { tree: self.tree, offset: self.at.map_or(0, |at| at.offset()) }
+    }
+
+    pub fn fail<T>(&self, fault: impl Into<Fault>) -> Done<T> {
+        Err(self.error(fault.into()))
+    }
+
+    pub fn error(&self, fault: Fault) -> Box<Error> {
+        let offset = self.at.map_or(0, |at| at.offset());
+        let shown = self.at.map(|at| at.shown()).unwrap_or_default();
+        let (line, column) = line_column(&self.tree.source, offset);
+        let place = Place { source: self.tree.source_name.to_string(), line, column: Some(column) };
+        Error::execute(ErrorKind::Execute, place, &self.tree.name, &shown, fault)
+    }
+
+    pub fn step(&self) -> Done<()> {
+        self.cx.step().map_err(|fault| self.error(fault))
+    }
+
+    pub fn variable(&self, name: &str) -> Option<&Value<'a>> {
+        self.variables.iter().rev().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    pub fn assign(&mut self, name: &str, value: Value<'a>) -> Done<()> {
+        match self.variables.iter().rposition(|(known, _)| *known == name) {
+            Some(index) => {
+                self.variables[index].1 = value;
+                if self.cx.watched() {
+                    self.assigned.push(index);
+                }
+                Ok(())
+            }
+            None => self.fail(format!("undefined variable: {name}")),
+        }
+    }
+}

@@ -1,0 +1,453 @@
+//! Following values from the data to the text.
+//!
+//! In a watched run every value carries a *mark*: a number that stands for the set of reads it depends on, or, for a
+//! string put together from pieces, for the set of each piece. Reading data makes a mark, functions join those of
+//! their arguments, and where a value ends (in the text, in a condition, in the answer to "is it there?") its mark is
+//! noted as a use. What is missing, what is unknown and what is simply there all travel the same way.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use crate::ast::Tree;
+
+/// One step into data.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Step {
+    /// A key of an object.
+    Key(Rc<str>),
+    /// An element of a list.
+    Index(usize),
+    /// Some key or element: what a loop over unknown data meets.
+    Any,
+}
+
+/// A place in the data, from its root.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Path(pub Vec<Step>);
+
+impl std::fmt::Display for Path {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str(".");
+        }
+        for (index, step) in self.0.iter().enumerate() {
+            match step {
+                Step::Key(key) if is_identifier(key) => {
+                    if index > 0 {
+                        f.write_str(".")?;
+                    }
+                    f.write_str(key)?;
+                }
+                Step::Key(key) => write!(f, "[{key:?}]")?,
+                Step::Index(index) => write!(f, "[{index}]")?,
+                Step::Any => f.write_str("[*]")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_identifier(key: &str) -> bool {
+    !key.is_empty() && key.chars().all(|c| c == '_' || c == '-' || c.is_alphanumeric())
+}
+
+/// Whether what was read was there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Presence {
+    /// It was, null included.
+    Present,
+    /// It was not.
+    Missing,
+    /// This run is not told.
+    Unknown,
+}
+
+/// How much a watched run is told of a place in the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// All of it.
+    Wholly,
+    /// The place itself, but not everything below it.
+    Partly,
+    /// Nothing.
+    Not,
+}
+
+/// A spot in a template.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Site {
+    /// The source it stands in.
+    pub source: Rc<str>,
+    /// The template of that source.
+    pub template: Rc<str>,
+    /// Byte offset in the source.
+    pub offset: usize,
+    /// Line, from 1.
+    pub line: usize,
+    /// Byte column, from 0.
+    pub column: usize,
+}
+
+impl std::fmt::Display for Site {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}:{}", self.source, self.line, self.column)
+    }
+}
+
+/// One look into the data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Read {
+    /// What was looked for.
+    pub path: Path,
+    /// Whether it was there.
+    pub presence: Presence,
+    /// The expression that looked.
+    pub site: Site,
+}
+
+/// Where a value ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UseKind {
+    /// In the output.
+    Text,
+    /// As a condition: of `if`, `with`, `range`, or of a function that chooses.
+    Branch,
+    /// In a function that answers for what is not there, such as `default` or `hasKey`, and did.
+    Guard,
+    /// In a function that failed over it.
+    Failure,
+}
+
+/// An end that some reads came to.
+#[derive(Clone, Debug)]
+pub struct Use {
+    /// What kind of end.
+    pub kind: UseKind,
+    /// Where.
+    pub site: Site,
+    /// The function, if one was involved.
+    pub function: Option<&'static str>,
+    /// Indexes into [`Trace::reads`].
+    pub reads: Vec<usize>,
+}
+
+/// A run of output bytes made by one spot of a template.
+#[derive(Clone, Debug)]
+pub struct Span {
+    /// First byte.
+    pub start: usize,
+    /// One past the last; equal to `start` where nothing was printed.
+    pub end: usize,
+    /// What printed it.
+    pub site: Site,
+    /// The reads its value depends on.
+    pub reads: Vec<usize>,
+    /// The reads that decided whether it is printed at all.
+    pub under: Vec<usize>,
+}
+
+/// What a watched run saw.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    /// Every look into the data, in order of first occurrence.
+    pub reads: Vec<Read>,
+    /// Where values ended.
+    pub uses: Vec<Use>,
+    /// The output, piece by piece, without gaps.
+    pub spans: Vec<Span>,
+    /// Failures in branches that an unknown condition may or may not take.
+    pub possible_failures: Vec<crate::Error>,
+}
+
+impl Trace {
+    /// The reads with those indexes.
+    pub fn reads_of<'t>(&'t self, indexes: &'t [usize]) -> impl Iterator<Item = &'t Read> {
+        indexes.iter().filter_map(|index| self.reads.get(*index))
+    }
+}
+
+/// A spot, before it is turned into line and column.
+#[derive(Clone, Copy)]
+pub(crate) struct Spot<'a> {
+    pub tree: &'a Tree,
+    pub offset: usize,
+}
+
+impl PartialEq for Spot<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.tree, other.tree) && self.offset == other.offset
+    }
+}
+
+/// A stretch of a string and the mark of its bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct Piece<'a> {
+    pub len: usize,
+    pub mark: u32,
+    pub under: u32,
+    pub spot: Spot<'a>,
+}
+
+enum Mark<'a> {
+    Reads(Rc<[u32]>),
+    /// A string of pieces, and the union of their marks.
+    Woven(Rc<[Piece<'a>]>, u32),
+}
+
+type ReadKey = (u32, Presence, usize, usize);
+
+/// The tables of a watched run.
+pub(crate) struct Tracer<'a> {
+    known: Option<&'a dyn Fn(&Path) -> Known>,
+    paths: Vec<(u32, Option<Step>)>,
+    children: HashMap<(u32, Step), u32>,
+    containers: HashMap<usize, u32>,
+    reads: Vec<(u32, Presence, Spot<'a>)>,
+    read_ids: HashMap<ReadKey, u32>,
+    marks: Vec<Mark<'a>>,
+    mark_ids: HashMap<Rc<[u32]>, u32>,
+    unions: HashMap<(u32, u32), u32>,
+    uses: Vec<(UseKind, Spot<'a>, Option<&'static str>, u32)>,
+    /// The conditions in force, joined.
+    control: Vec<u32>,
+    pub possible_failures: Vec<crate::Error>,
+}
+
+/// The path that every other starts from.
+pub(crate) const ROOT: u32 = 0;
+
+impl<'a> Tracer<'a> {
+    pub fn new(known: Option<&'a dyn Fn(&Path) -> Known>) -> Self {
+        let empty: Rc<[u32]> = Rc::new([]);
+        Tracer {
+            known,
+            paths: vec![(0, None)],
+            children: HashMap::new(),
+            containers: HashMap::new(),
+            reads: Vec::new(),
+            read_ids: HashMap::new(),
+            marks: vec![Mark::Reads(empty.clone())],
+            mark_ids: HashMap::from([(empty, 0)]),
+            unions: HashMap::new(),
+            uses: Vec::new(),
+            control: Vec::new(),
+            possible_failures: Vec::new(),
+        }
+    }
+
+    // Paths.
+
+    pub fn child(&mut self, parent: u32, step: Step) -> u32 {
+        if let Some(id) = self.children.get(&(parent, step.clone())) {
+            return *id;
+        }
+        let id = u32::try_from(self.paths.len()).unwrap_or(u32::MAX);
+        self.paths.push((parent, Some(step.clone())));
+        self.children.insert((parent, step), id);
+        id
+    }
+
+    pub fn path(&self, id: u32) -> Path {
+        let mut steps = Vec::new();
+        let mut at = id;
+        while let Some((parent, Some(step))) = self.paths.get(at as usize) {
+            steps.push(step.clone());
+            at = *parent;
+        }
+        steps.reverse();
+        Path(steps)
+    }
+
+    /// Remembers which path the container at an address is.
+    pub fn locate(&mut self, address: usize, path: u32) {
+        self.containers.insert(address, path);
+    }
+
+    pub fn path_at(&self, address: usize) -> Option<u32> {
+        self.containers.get(&address).copied()
+    }
+
+    /// The path of a value that is one read and nothing else.
+    pub fn path_of_mark(&self, mark: u32) -> Option<u32> {
+        match self.marks.get(mark as usize) {
+            Some(Mark::Reads(reads)) if reads.len() == 1 => self.reads.get(reads[0] as usize).map(|read| read.0),
+            _ => None,
+        }
+    }
+
+    pub fn known(&self, path: u32) -> Known {
+        self.known.map_or(Known::Wholly, |known| known(&self.path(path)))
+    }
+
+    // Marks.
+
+    /// Notes a read and answers its mark.
+    pub fn read(&mut self, path: u32, presence: Presence, spot: Spot<'a>) -> u32 {
+        let key = (path, presence, std::ptr::from_ref(spot.tree).addr(), spot.offset);
+        let reads = &mut self.reads;
+        let id = *self.read_ids.entry(key).or_insert_with(|| {
+            reads.push((path, presence, spot));
+            u32::try_from(reads.len() - 1).unwrap_or(u32::MAX)
+        });
+        self.intern(Rc::new([id]))
+    }
+
+    fn intern(&mut self, reads: Rc<[u32]>) -> u32 {
+        if let Some(id) = self.mark_ids.get(&reads) {
+            return *id;
+        }
+        let id = u32::try_from(self.marks.len()).unwrap_or(u32::MAX);
+        self.marks.push(Mark::Reads(reads.clone()));
+        self.mark_ids.insert(reads, id);
+        id
+    }
+
+    fn reads_of(&self, mark: u32) -> Rc<[u32]> {
+        match self.marks.get(mark as usize) {
+            Some(Mark::Reads(reads)) => reads.clone(),
+            Some(Mark::Woven(_, all)) if *all != mark => self.reads_of(*all),
+            _ => Rc::new([]),
+        }
+    }
+
+    /// Both marks in one, forgetting pieces.
+    pub fn join(&mut self, one: u32, other: u32) -> u32 {
+        let (one, other) = (self.flat(one), self.flat(other));
+        if one == other || other == 0 {
+            return one;
+        }
+        if one == 0 {
+            return other;
+        }
+        let key = (one.min(other), one.max(other));
+        if let Some(id) = self.unions.get(&key) {
+            return *id;
+        }
+        let mut reads: Vec<u32> = self.reads_of(one).iter().chain(self.reads_of(other).iter()).copied().collect();
+        reads.sort_unstable();
+        reads.dedup();
+        let id = self.intern(reads.into());
+        self.unions.insert(key, id);
+        id
+    }
+
+    /// The mark of a whole string, if this one is of its pieces.
+    pub fn flat(&self, mark: u32) -> u32 {
+        match self.marks.get(mark as usize) {
+            Some(Mark::Woven(_, all)) => *all,
+            _ => mark,
+        }
+    }
+
+    /// The mark of a string made of pieces.
+    pub fn weave(&mut self, pieces: Vec<Piece<'a>>) -> u32 {
+        let mut all = 0;
+        for piece in &pieces {
+            all = self.join(all, piece.mark);
+            all = self.join(all, piece.under);
+        }
+        let id = u32::try_from(self.marks.len()).unwrap_or(u32::MAX);
+        self.marks.push(Mark::Woven(pieces.into(), all));
+        id
+    }
+
+    /// The pieces of a string of `len` bytes with that mark; one piece at `spot` if it is not woven.
+    pub fn pieces(&self, mark: u32, len: usize, spot: Spot<'a>) -> Vec<Piece<'a>> {
+        match self.marks.get(mark as usize) {
+            Some(Mark::Woven(pieces, _)) if pieces.iter().map(|piece| piece.len).sum::<usize>() == len => {
+                pieces.to_vec()
+            }
+            _ => vec![Piece { len, mark: self.flat(mark), under: 0, spot }],
+        }
+    }
+
+    pub fn is_woven(&self, mark: u32) -> bool {
+        matches!(self.marks.get(mark as usize), Some(Mark::Woven(..)))
+    }
+
+    /// Whether a mark holds a read of that presence.
+    pub fn holds(&self, mark: u32, presence: Presence) -> bool {
+        self.reads_of(mark).iter().any(|read| self.reads.get(*read as usize).is_some_and(|read| read.1 == presence))
+    }
+
+    // Ends.
+
+    pub fn note(&mut self, kind: UseKind, spot: Spot<'a>, function: Option<&'static str>, mark: u32) {
+        let mark = self.flat(mark);
+        if mark != 0 && self.uses.last() != Some(&(kind, spot, function, mark)) {
+            self.uses.push((kind, spot, function, mark));
+        }
+    }
+
+    pub fn enter(&mut self, condition: u32) {
+        let under = self.join(self.under(), condition);
+        self.control.push(under);
+    }
+
+    pub fn leave(&mut self) {
+        self.control.pop();
+    }
+
+    pub fn under(&self) -> u32 {
+        self.control.last().copied().unwrap_or(0)
+    }
+
+    /// Turns the tables into what the caller reads.
+    pub fn finish(self, pieces: &[Piece<'a>]) -> Trace {
+        let mut sites = Sites::default();
+        let indexes = |mark: u32| self.reads_of(mark).iter().map(|read| *read as usize).collect::<Vec<_>>();
+        let reads = self
+            .reads
+            .iter()
+            .map(|(path, presence, spot)| Read { path: self.path(*path), presence: *presence, site: sites.of(*spot) })
+            .collect();
+        let uses = self
+            .uses
+            .iter()
+            .map(|(kind, spot, function, mark)| Use {
+                kind: *kind,
+                site: sites.of(*spot),
+                function: *function,
+                reads: indexes(*mark),
+            })
+            .collect();
+        let mut start = 0;
+        let mut spans = Vec::with_capacity(pieces.len());
+        for piece in pieces {
+            let end = start + piece.len;
+            let (reads, under) = (indexes(piece.mark), indexes(piece.under));
+            spans.push(Span { start, end, site: sites.of(piece.spot), reads, under });
+            start = end;
+        }
+        Trace { reads, uses, spans, possible_failures: self.possible_failures }
+    }
+}
+
+/// Shares the names that thousands of sites have in common.
+#[derive(Default)]
+struct Sites {
+    names: HashMap<usize, (Rc<str>, Rc<str>)>,
+    last: HashMap<(usize, usize), (usize, usize)>,
+}
+
+impl Sites {
+    fn of(&mut self, spot: Spot<'_>) -> Site {
+        let tree = std::ptr::from_ref(spot.tree).addr();
+        let (source, template) = self
+            .names
+            .entry(tree)
+            .or_insert_with(|| ((&*spot.tree.source_name).into(), spot.tree.name.as_str().into()))
+            .clone();
+        let (line, column) =
+            *self.last.entry((tree, spot.offset)).or_insert_with(|| line_column(&spot.tree.source, spot.offset));
+        Site { source, template, offset: spot.offset, line, column }
+    }
+}
+
+/// Line from 1 and byte column from 0. On the first line Go counts from the start of the source, as anywhere else.
+pub(crate) fn line_column(source: &str, offset: usize) -> (usize, usize) {
+    let before = &source.as_bytes()[..offset.min(source.len())];
+    let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+    let column = before.iter().rev().position(|byte| *byte == b'\n').unwrap_or(before.len());
+    (line, column)
+}
