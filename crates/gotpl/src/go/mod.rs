@@ -2,6 +2,7 @@
 //! Plain Rust types in and out: nothing here knows template values, and nothing reads a clock, a file or a random source.
 
 pub mod json;
+pub mod regexp;
 pub mod strconv;
 pub mod strings;
 mod tables;
