@@ -1,5 +1,7 @@
 package main
+
 import "io"
+
 func runRandom([]string, io.Writer) error { return nil }
-func runCharts([]string) error { return nil }
-func runBench([]string, io.Writer) error { return nil }
+func runCharts([]string) error            { return nil }
+func runBench([]string, io.Writer) error  { return nil }
