@@ -1,0 +1,84 @@
+//! What can go wrong, in the words Kubernetes' Go library would use, with the place it went wrong.
+
+use std::fmt;
+
+/// An error while reading or writing YAML.
+///
+/// `Display` is, letter for letter, the text that `sigs.k8s.io/yaml` gives for the same input. That text counts
+/// lines in Go's own way (sometimes one less than an editor shows), so [`Error::line`] is kept beside it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    text: String,
+    line: usize,
+    column: usize,
+}
+
+impl Error {
+    /// The line on which the problem is, counted from one as editors do; zero when the place is unknown.
+    pub fn line(&self) -> usize {
+        self.line
+    }
+
+    /// The column in characters, counted from one; zero when the place is unknown.
+    pub fn column(&self) -> usize {
+        self.column
+    }
+
+    /// The message in Go's words.
+    pub fn message(&self) -> &str {
+        &self.text
+    }
+
+    /// A problem without a place, its text taken as it is.
+    pub(crate) fn bare(text: impl Into<String>) -> Self {
+        Self { text: text.into(), line: 0, column: 0 }
+    }
+
+    /// A problem that go-yaml reports without a line although we know the place.
+    pub(crate) fn placed(problem: impl fmt::Display, mark: Mark) -> Self {
+        Self { text: format!("yaml: {problem}"), line: mark.line as usize + 1, column: mark.column as usize + 1 }
+    }
+
+    /// The same without the name of the library in front, for what is not go-yaml's own.
+    pub(crate) fn without_prefix(mut self) -> Self {
+        if let Some(rest) = self.text.strip_prefix("yaml: ") {
+            self.text = rest.to_owned();
+        }
+        self
+    }
+
+    /// A problem met while cutting the text into tokens.
+    pub(crate) fn scanner(problem: impl fmt::Display, mark: Mark) -> Self {
+        Self::marked(problem, mark, 1)
+    }
+
+    /// A problem met while putting tokens together: go-yaml prints the line counted from zero here.
+    pub(crate) fn parser(problem: impl fmt::Display, mark: Mark) -> Self {
+        Self::marked(problem, mark, 0)
+    }
+
+    fn marked(problem: impl fmt::Display, mark: Mark, offset: u32) -> Self {
+        // A zero line means "unknown" to go-yaml, so nothing on the first line ever gets a line number.
+        let text = match mark.line {
+            0 => format!("yaml: {problem}"),
+            line => format!("yaml: line {}: {problem}", line + offset),
+        };
+        Self { text, line: mark.line as usize + 1, column: mark.column as usize + 1 }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// A place in the text: byte position, and line and column (in characters) counted from zero.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub pos: u32,
+    pub line: u32,
+    pub column: u32,
+}

@@ -1,0 +1,56 @@
+// Command yaml-oracle answers how Kubernetes' own YAML library reads and writes.
+//
+//	yaml-oracle serve              answers JSON lines on stdin, one answer per question
+//	yaml-oracle generate DIR       writes the golden vectors of crates/yaml
+//	yaml-oracle bench [FILE...]    measures reading and writing in MB/s
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	switch {
+	case len(args) == 1 && args[0] == "serve":
+		return serve()
+	case len(args) == 2 && args[0] == "generate":
+		return generate(args[1])
+	case len(args) >= 1 && args[0] == "bench":
+		return bench(args[1:])
+	}
+	return fmt.Errorf("usage: yaml-oracle serve | generate DIR | bench [FILE...]")
+}
+
+// serve answers every line; it flushes whenever no further question is waiting.
+func serve() error {
+	in := bufio.NewReaderSize(os.Stdin, 1<<20)
+	out := bufio.NewWriterSize(os.Stdout, 1<<20)
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	decoder := json.NewDecoder(in)
+	for decoder.More() {
+		var q Question
+		if err := decoder.Decode(&q); err != nil {
+			return err
+		}
+		if err := encoder.Encode(answer(q)); err != nil {
+			return err
+		}
+		if in.Buffered() == 0 {
+			if err := out.Flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return out.Flush()
+}
