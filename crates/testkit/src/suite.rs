@@ -29,6 +29,8 @@ pub struct Scenario {
     pub name: &'static str,
     /// Runs it.
     pub run: fn(Arc<Cluster>) -> Running<()>,
+    /// The one backend it is about, if it is about one.
+    pub only: Option<&'static str>,
 }
 
 /// Turns `async fn(Arc<Cluster>) -> anyhow::Result<()>` functions into [`Scenario`]s of the same names.
@@ -38,6 +40,7 @@ macro_rules! scenarios {
         vec![$($crate::Scenario {
             name: stringify!($function),
             run: |cluster| Box::pin($function(cluster)),
+            only: None,
         }),*]
     };
 }
@@ -77,6 +80,13 @@ impl Suite {
         self
     }
 
+    /// More scenarios, which are about one backend and make no sense on another.
+    #[must_use]
+    pub fn with_only(mut self, backend: &'static str, scenarios: Vec<Scenario>) -> Self {
+        self.scenarios.extend(scenarios.into_iter().map(|scenario| Scenario { only: Some(backend), ..scenario }));
+        self
+    }
+
     /// Runs what the arguments ask for, and reports as libtest does.
     pub fn main(self) -> ExitCode {
         let options = Options::parse(std::env::args().skip(1));
@@ -95,8 +105,11 @@ impl Suite {
         let mut failures = 0;
         for target in &self.targets {
             let full = |scenario: &Scenario| format!("{}::{}", target.name, scenario.name);
-            let chosen: Vec<&Scenario> =
-                self.scenarios.iter().filter(|scenario| options.wants(&full(scenario))).collect();
+            let chosen: Vec<&Scenario> = self
+                .scenarios
+                .iter()
+                .filter(|s| s.only.is_none_or(|only| only == target.name) && options.wants(&full(s)))
+                .collect();
             if options.list {
                 for scenario in chosen {
                     println!("{}: test", full(scenario));
