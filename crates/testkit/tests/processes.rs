@@ -15,6 +15,9 @@ const RUN: &str = env!("CARGO_BIN_EXE_cluster-run");
 /// Tells the test its process number, then lives on, deaf to a polite end.
 const STAYS: &str = r#"trap '' TERM; echo $$ >"$ANNOUNCE"; exec sleep 600"#;
 
+/// An etcd for those who only look whether its socket is there.
+const LISTENS: &str = ": >etcd.sock; exec sleep 600";
+
 /// Names and shell scripts.
 type Programs = &'static [(&'static str, &'static str)];
 
@@ -82,11 +85,7 @@ fn runs(pid: u32) -> bool {
 #[test]
 fn a_killed_test_leaves_no_process_and_no_file() {
     for signal in [Signal::KILL, Signal::INT, Signal::TERM] {
-        let stage = Stage::with(&[
-            ("etcd", "exec sleep 600"),
-            ("kube-apiserver", STAYS),
-            ("kube-controller-manager", "exit 9"),
-        ]);
+        let stage = Stage::with(&[("etcd", LISTENS), ("kube-apiserver", STAYS), ("kube-controller-manager", "exit 9")]);
         let mut test = stage.start();
         let server = stage.announced();
         assert!(runs(server));
@@ -109,14 +108,14 @@ fn a_program_that_dies_at_start_ends_it_at_once_with_its_last_words() {
             &["etcd has ended (exit status: 3)", "  one\n  bad data"],
         ),
         (
-            &[("etcd", "exec sleep 600"), ("kube-apiserver", "echo Error: unknown flag: --x; exit 1")],
+            &[("etcd", LISTENS), ("kube-apiserver", "echo Error: unknown flag: --x; exit 1")],
             &["kube-apiserver has ended (exit status: 1)", "hint: these binaries are of another version"],
         ),
         (
             &[("etcd", "echo no space left on device; exit 1"), ("kube-apiserver", "exec sleep 600")],
             &["etcd has ended", "hint: free some disk space"],
         ),
-        (&[("etcd", "exec sleep 600"), ("kube-apiserver", "kill -9 $$")], &["signal: 9", "(empty)"]),
+        (&[("etcd", LISTENS), ("kube-apiserver", "kill -9 $$")], &["signal: 9", "(empty)"]),
     ];
     for (programs, expected) in table {
         let stage = Stage::with(&[programs, &[("kube-controller-manager", "exit 0")]].concat());
@@ -132,8 +131,7 @@ fn a_taken_port_is_tried_again_with_another_until_it_would_be_no_accident() {
     let taken = r#"
         for flag; do case $flag in --secure-port=*) echo "${flag#*=}" >>"$STAGE/ports" ;; esac; done
         echo "listen tcp 127.0.0.1: bind: address already in use"; exit 1"#;
-    let stage =
-        Stage::with(&[("etcd", "exec sleep 600"), ("kube-apiserver", taken), ("kube-controller-manager", "exit 0")]);
+    let stage = Stage::with(&[("etcd", LISTENS), ("kube-apiserver", taken), ("kube-controller-manager", "exit 0")]);
     let said = stage.failure();
     assert!(said.contains("5 ports in a row were taken") && said.contains("hint: try again"), "{said}");
     assert_eq!(fs::read_to_string(stage.path("ports")).unwrap().lines().count(), 5);

@@ -71,6 +71,7 @@ impl ControlPlane {
             dir,
         };
         plane.run(&options, "etcd", &flags::etcd(&plane.dir), &logs)?;
+        plane.await_etcd(deadline).await?;
         plane.start_apiserver(&options, &logs, deadline).await?;
         kubeconfig::write(
             &plane.dir.join("controller-manager.kubeconfig"),
@@ -131,6 +132,13 @@ impl ControlPlane {
         bail!("{PORTS} ports in a row were taken before kube-apiserver could bind them\nhint: try again")
     }
 
+    /// An API server that finds no etcd waits a second before it looks again, so it does not start before there is one.
+    async fn await_etcd(&self, deadline: Instant) -> Result<()> {
+        let socket = self.dir.join(flags::ETCD_SOCKET);
+        let there = || async { socket.try_exists()?.then_some(()).context("no socket") };
+        self.poll(deadline, "etcd to listen", there).await
+    }
+
     /// Polls `/readyz` until it is well, and looks after the processes meanwhile.
     async fn await_ready(&self, deadline: Instant) -> Result<()> {
         let client = self.client(&Identity::Admin)?;
@@ -153,13 +161,10 @@ impl ControlPlane {
         F: Future<Output = Result<T>>,
     {
         loop {
-            if let Some(trouble) = self.trouble() {
-                bail!("{trouble}");
-            }
-            let last = match tokio::time::timeout_at(deadline, attempt()).await {
-                Ok(Ok(value)) => return Ok(value),
-                Ok(Err(error)) => error,
-                Err(_) => anyhow!("no answer"),
+            let last = match self.alive_during(deadline, attempt()).await? {
+                Some(Ok(value)) => return Ok(value),
+                Some(Err(error)) => error,
+                None => anyhow!("no answer"),
             };
             if Instant::now() + PAUSE > deadline {
                 let log = self.processes.last().map(Process::tail).unwrap_or_default();
@@ -168,6 +173,24 @@ impl ControlPlane {
                 );
             }
             tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// The outcome of a future, unless a process dies meanwhile or the time is up; an attempt may well hang on a port
+    /// that is another's.
+    async fn alive_during<T>(&self, deadline: Instant, future: impl Future<Output = T>) -> Result<Option<T>> {
+        tokio::pin!(future);
+        loop {
+            if let Some(trouble) = self.trouble() {
+                bail!("{trouble}");
+            }
+            let tick = Instant::now() + PAUSE;
+            if let Ok(value) = tokio::time::timeout_at(tick, &mut future).await {
+                return Ok(Some(value));
+            }
+            if tick > deadline {
+                return Ok(None);
+            }
         }
     }
 

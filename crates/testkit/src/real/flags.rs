@@ -11,6 +11,9 @@ use super::{
 pub(crate) const AUDIT_POLICY: &str = r#"{"apiVersion": "audit.k8s.io/v1", "kind": "Policy",
 "omitStages": ["ResponseStarted"], "rules": [{"level": "Metadata"}]}"#;
 
+/// Where etcd listens, in the cluster's directory.
+pub(crate) const ETCD_SOCKET: &str = "etcd.sock";
+
 /// etcd, for the API server alone: its sockets are files in a directory that only this user can enter.
 pub(crate) fn etcd(dir: &Path) -> Vec<String> {
     let socket = |name: &str| format!("unix://{}", dir.join(name).display());
@@ -19,7 +22,7 @@ pub(crate) fn etcd(dir: &Path) -> Vec<String> {
     vec![
         "--name=e0".into(),
         format!("--data-dir={}", dir.join("etcd").display()),
-        format!("--listen-client-urls={}", socket("etcd.sock")),
+        format!("--listen-client-urls={}", socket(ETCD_SOCKET)),
         format!("--advertise-client-urls={nowhere}"),
         format!("--listen-peer-urls={}", socket("peer.sock")),
         format!("--initial-advertise-peer-urls={nowhere}"),
@@ -34,7 +37,7 @@ pub(crate) fn etcd(dir: &Path) -> Vec<String> {
 pub(crate) fn apiserver(options: &Options, dir: &Path, logs: &Path, pki: &Pki, port: u16) -> Vec<String> {
     let file = |name: &str| pki.path(name).display().to_string();
     let mut flags = vec![
-        format!("--etcd-servers=unix://{}", dir.join("etcd.sock").display()),
+        format!("--etcd-servers=unix://{}", dir.join(ETCD_SOCKET).display()),
         "--bind-address=127.0.0.1".into(),
         "--advertise-address=127.0.0.1".into(),
         format!("--secure-port={port}"),

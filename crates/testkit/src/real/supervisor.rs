@@ -17,17 +17,21 @@ const HOLDER: &str = "while read -r _; do :; done";
 
 /// Waits for the end of its input, kills the group `$1`, waits until it is gone, and removes the directory `$2`.
 ///
-/// What is killed may be a moment in dying, and would write on into the directory; a zombie that nobody collects
-/// must not hold this up for ever.
+/// What is killed may be a moment in dying, and would write on into the directory; but what is dead and only waits
+/// to be collected by a slow parent still counts as there, and must not hold this up for long.
 const SUPERVISOR: &str = r#"
 trap '' HUP INT TERM
 while read -r _; do :; done
 tries=0
-while kill -s KILL -- "-$1" 2>/dev/null && [ $tries -lt 200 ]; do
+while kill -s KILL -- "-$1" 2>/dev/null && [ $tries -lt 50 ]; do
     tries=$((tries + 1))
     sleep 0.02
 done
-rm -rf -- "$2"
+tries=0
+until rm -rf -- "$2" 2>/dev/null || [ $tries -ge 50 ]; do
+    tries=$((tries + 1))
+    sleep 0.1
+done
 "#;
 
 /// The life line of a cluster's processes.
