@@ -6,6 +6,7 @@
 
 pub mod go;
 
+mod analysis;
 mod ast;
 mod error;
 mod exec;
@@ -22,10 +23,11 @@ mod set;
 mod trace;
 mod value;
 
+pub use analysis::{Analysis, CallSite, TemplateUse};
 pub use error::{Error, ErrorKind, Place};
 pub use func::{Call, Fault, Flow, Func, Library, Param};
 pub use host::{Draw, Host, NoHost};
 pub use limits::Limits;
 pub use set::{Input, MissingKey, Options, Output, Run, Set, Watch};
-pub use trace::{Known, Path, Presence, Read, Site, Span, Step, Trace, Use, UseKind};
+pub use trace::{Failure, Known, Path, Presence, Read, Site, Span, Step, Trace, Use, UseKind};
 pub use value::Value;

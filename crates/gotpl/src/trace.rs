@@ -155,8 +155,17 @@ pub struct Trace {
     pub uses: Vec<Use>,
     /// The output, piece by piece, without gaps.
     pub spans: Vec<Span>,
-    /// Failures in branches that an unknown condition may or may not take.
-    pub possible_failures: Vec<crate::Error>,
+    /// In a guessing run, which goes on after a failure: what failed.
+    pub failures: Vec<Failure>,
+}
+
+/// Something that went wrong in a guessing run.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// What.
+    pub error: crate::Error,
+    /// Whether it happens whatever the unknown data turns out to be.
+    pub certain: bool,
 }
 
 impl Trace {
@@ -210,7 +219,7 @@ pub(crate) struct Tracer<'a> {
     uses: Vec<(UseKind, Spot<'a>, Option<&'static str>, u32)>,
     /// The conditions in force, joined.
     control: Vec<u32>,
-    pub possible_failures: Vec<crate::Error>,
+    failures: Vec<Failure>,
 }
 
 /// The path that every other starts from.
@@ -231,7 +240,7 @@ impl<'a> Tracer<'a> {
             unions: HashMap::new(),
             uses: Vec::new(),
             control: Vec::new(),
-            possible_failures: Vec::new(),
+            failures: Vec::new(),
         }
     }
 
@@ -273,6 +282,21 @@ impl<'a> Tracer<'a> {
             Some(Mark::Reads(reads)) if reads.len() == 1 => self.reads.get(reads[0] as usize).map(|read| read.0),
             _ => None,
         }
+    }
+
+    /// Whether parts of the data are unknown.
+    pub fn guesses(&self) -> bool {
+        self.known.is_some()
+    }
+
+    /// Whether what runs now runs only if something unknown says so.
+    pub fn in_doubt(&self) -> bool {
+        self.holds(self.under(), Presence::Unknown)
+    }
+
+    pub fn fail(&mut self, error: crate::Error) {
+        let certain = !self.in_doubt();
+        self.failures.push(Failure { error, certain });
     }
 
     pub fn known(&self, path: u32) -> Known {
@@ -419,7 +443,7 @@ impl<'a> Tracer<'a> {
             spans.push(Span { start, end, site: sites.of(piece.spot), reads, under });
             start = end;
         }
-        Trace { reads, uses, spans, possible_failures: self.possible_failures }
+        Trace { reads, uses, spans, failures: self.failures }
     }
 }
 

@@ -46,7 +46,11 @@ impl<'a> Frame<'_, 'a> {
             arguments.push(last);
         }
         if name == "call" {
-            let shown = words.first().map_or_else(|| arguments[0].type_name().into_owned(), ToString::to_string);
+            let shown = match (words.first(), &arguments[0].kind) {
+                (Some(word), _) => word.to_string(),
+                (None, Kind::Text(text)) => text.lossy().into_owned(),
+                (None, _) => format!("<{} Value>", arguments[0].type_name()),
+            };
             let fault = match arguments[0].kind {
                 Kind::Nil | Kind::Missing => "call of nil".to_string(),
                 _ => format!("non-function {shown} of type {}", arguments[0].type_name()),

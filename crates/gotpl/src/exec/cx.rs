@@ -56,6 +56,8 @@ pub(crate) struct Cx<'a> {
     parsed: RefCell<HashMap<(usize, String, Vec<u8>), &'a Scope<'a>>>,
     draws: RefCell<HashMap<(String, &'static str, Vec<String>), usize>>,
     pub includes: RefCell<HashMap<Vec<u8>, usize>>,
+    /// The templates being run, outermost first.
+    pub active: RefCell<Vec<&'a Tree>>,
     tracer: Option<RefCell<Tracer<'a>>>,
     spot: Cell<Option<Spot<'a>>>,
 }
@@ -74,6 +76,7 @@ impl<'a> Cx<'a> {
             parsed: RefCell::default(),
             draws: RefCell::default(),
             includes: RefCell::default(),
+            active: RefCell::default(),
             tracer: tracer.map(RefCell::new),
             spot: Cell::new(None),
         }

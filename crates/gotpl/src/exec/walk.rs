@@ -1,12 +1,12 @@
 //! Walking the nodes of a template: text, actions, branches, loops and calls of other templates.
 
-use crate::ast::{Branch, BranchKind, Node, Pipe, Template};
-use crate::error::Error;
+use crate::ast::{Branch, BranchKind, Node, Pipe, Template, Tree};
+use crate::error::{Error, ErrorKind};
 use crate::exec::frame::{At, Done, Frame, Sink};
-use crate::exec::{MORE_STACK, RED_ZONE};
+use crate::exec::{MORE_STACK, RED_ZONE, Scope};
 use crate::func::Fault;
 use crate::go::strconv::quote;
-use crate::trace::{Piece, Presence, Step, UseKind};
+use crate::trace::{Presence, Step, UseKind};
 use crate::value::{Kind, Value, Width};
 
 /// How a list of nodes ended.
@@ -17,15 +17,22 @@ pub(crate) enum Way {
     Continue,
 }
 
-/// How deep templates may call themselves below an unknown condition, which never ends the recursion.
-const GUESSING_DEPTH: usize = 12;
+/// How often a template may stand on the stack below an unknown condition, which would never end a recursion.
+const GUESSED_TURNS: usize = 2;
 
 impl<'a> Frame<'_, 'a> {
     pub fn list(&mut self, dot: &Value<'a>, list: &'a [Node], sink: &mut Sink<'a>) -> Done<Way> {
         for node in list {
-            let way = self.node(dot, node, sink)?;
-            if way != Way::On {
-                return Ok(way);
+            let variables = self.variables.len();
+            match self.node(dot, node, sink) {
+                Ok(Way::On) => {}
+                Ok(way) => return Ok(way),
+                Err(error) => {
+                    // A guessing run wants to see all of a template, and only notes what fails on the way.
+                    self.tolerate(error)?;
+                    self.variables.truncate(variables);
+                    self.declare_unknown(node);
+                }
             }
         }
         Ok(Way::On)
@@ -162,10 +169,7 @@ impl<'a> Frame<'_, 'a> {
         let outer = std::mem::take(&mut self.assigned);
         let saved: Vec<_> = self.variables.clone();
         for taken in [true, false] {
-            let result = self.under(condition, |frame| side(frame, sink, taken));
-            if let Err(error) = result {
-                self.tolerate(error)?;
-            }
+            self.under(condition, |frame| side(frame, sink, taken))?;
             self.variables.truncate(scope);
             let assigned = std::mem::take(&mut self.assigned);
             for index in assigned.iter().copied().filter(|index| *index < scope) {
@@ -183,14 +187,26 @@ impl<'a> Frame<'_, 'a> {
         Ok(Way::On)
     }
 
-    fn tolerate(&mut self, error: Box<Error>) -> Done<()> {
-        if error.kind() == crate::error::ErrorKind::Limit {
-            return Err(error);
+    /// Notes a failure and goes on, if this run guesses.
+    fn tolerate(&self, error: Box<Error>) -> Done<()> {
+        match self.cx.tracer() {
+            Some(mut tracer) if tracer.guesses() && error.kind() != ErrorKind::Limit => {
+                tracer.fail(*error);
+                Ok(())
+            }
+            _ => Err(error),
         }
-        if let Some(mut tracer) = self.cx.tracer() {
-            tracer.possible_failures.push(*error);
+    }
+
+    /// The variables of an action that failed are there, with nothing known of them.
+    fn declare_unknown(&mut self, node: &'a Node) {
+        if let Node::Action(action) = node
+            && !action.pipe.assign
+        {
+            for variable in &action.pipe.declared {
+                self.variables.push((&variable.name, Value::of(Kind::Unknown)));
+            }
         }
-        Ok(())
     }
 
     fn range(&mut self, dot: &Value<'a>, branch: &'a Branch, sink: &mut Sink<'a>) -> Done<Way> {
@@ -301,17 +317,28 @@ impl<'a> Frame<'_, 'a> {
             Some(pipe) => self.pipeline(dot, pipe)?,
             None => Value::MISSING,
         };
-        if self.guessed_enough() {
-            return Ok(());
-        }
-        let mut frame = Frame::new(self.cx, self.scope, tree, argument.clone(), self.depth + 1);
-        stacker::maybe_grow(RED_ZONE, MORE_STACK, || frame.run(&argument, sink))
+        self.enter(self.scope, tree, &argument, sink)
     }
 
-    /// Whether an unknown condition has already led deep enough: nothing below would ever say stop.
-    pub fn guessed_enough(&self) -> bool {
-        self.depth >= GUESSING_DEPTH
-            && self.cx.tracer().is_some_and(|tracer| tracer.holds(tracer.under(), Presence::Unknown))
+    /// Runs a template that this one calls.
+    fn enter(&mut self, scope: &'a Scope<'a>, tree: &'a Tree, dot: &Value<'a>, sink: &mut Sink<'a>) -> Done<()> {
+        if self.cx.watched() && self.guessed_enough(tree) {
+            return Ok(());
+        }
+        self.cx.active.borrow_mut().push(tree);
+        let mut frame = Frame::new(self.cx, scope, tree, dot.clone(), self.depth + 1);
+        let result = stacker::maybe_grow(RED_ZONE, MORE_STACK, || frame.run(dot, sink));
+        self.cx.active.borrow_mut().pop();
+        if self.cx.watched() {
+            self.cx.set_spot(self.spot());
+        }
+        result
+    }
+
+    /// Whether an unknown condition has led into the same template often enough: nothing below would ever say stop.
+    fn guessed_enough(&self, tree: &'a Tree) -> bool {
+        self.cx.tracer().is_some_and(|tracer| tracer.in_doubt())
+            && self.cx.active.borrow().iter().filter(|active| std::ptr::eq(**active, tree)).count() >= GUESSED_TURNS
     }
 
     /// Runs a template into a text of its own, for `include` and `tpl`.
@@ -334,25 +361,12 @@ impl<'a> Frame<'_, 'a> {
         if self.depth >= limit {
             return Err(Fault::limit(format!("exceeded maximum template depth ({limit})")));
         }
-        if self.guessed_enough() {
-            return Ok(Value::of(Kind::Unknown));
-        }
         let mut sink = Sink::default();
-        let mut frame = Frame::new(self.cx, scope, tree, dot.clone(), self.depth + 1);
-        let result = stacker::maybe_grow(RED_ZONE, MORE_STACK, || frame.run(dot, &mut sink));
-        if self.cx.watched() {
-            self.cx.set_spot(self.spot());
-        }
-        result.map_err(Fault::nested)?;
+        self.enter(scope, tree, dot, &mut sink).map_err(Fault::nested)?;
         let mark = match self.cx.tracer() {
             Some(mut tracer) => tracer.weave(sink.pieces),
             None => 0,
         };
         Ok(Value::text(sink.bytes).marked(mark))
     }
-}
-
-/// Pieces of a text after a function changed it in known ways.
-pub(crate) fn piece_of<'a>(piece: &Piece<'a>, len: usize) -> Piece<'a> {
-    Piece { len, ..*piece }
 }

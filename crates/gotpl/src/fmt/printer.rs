@@ -68,6 +68,10 @@ impl<'p, 'o, 'a> Printer<'p, 'o, 'a> {
     }
 
     fn value(&mut self, value: &Value<'a>, verb: char) -> Result<(), Fault> {
+        // `%w` is for errors, and there are none: a list is refused as a whole, not element by element.
+        if verb == 'w' && matches!(value.kind, Kind::List(_) | Kind::Map(_) | Kind::Object(_)) {
+            return self.bad_verb(value, verb);
+        }
         match &value.kind {
             Kind::Missing | Kind::Nil => {
                 self.out.extend_from_slice(if self.go_syntax { b"interface {}(nil)" } else { b"<nil>" });

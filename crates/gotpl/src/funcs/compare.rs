@@ -98,7 +98,7 @@ fn equal<'a>(call: &Call<'_, '_, 'a>, one: &Value<'a>, other: &Value<'a>) -> Res
 /// Lists, dicts, objects and nothing.
 fn incomparable<'a>(call: &Call<'_, '_, 'a>, one: &Value<'a>, other: &Value<'a>) -> Result<bool, Fault> {
     if one.kind_name() != other.kind_name() && !one.is_nil() && !other.is_nil() {
-        let (shown, other_shown) = (fmt::display(call.cx(), one)?, fmt::display(call.cx(), other)?);
+        let (shown, other_shown) = (as_text(call, one)?, fmt::display(call.cx(), other)?);
         let (one, other) = (one.type_name(), other.type_name());
         return Err(format!("non-comparable types {shown}: {one}, {other}: {other_shown}").into());
     }
@@ -114,10 +114,17 @@ fn incomparable<'a>(call: &Call<'_, '_, 'a>, one: &Value<'a>, other: &Value<'a>)
     match (&one.kind, &other.kind) {
         (Kind::Object(one), Kind::Object(other)) => Ok(one.same(other)),
         _ => {
-            let shown = fmt::display(call.cx(), other)?;
+            let shown = as_text(call, other)?;
             Err(format!("non-comparable type {shown}: {}", other.type_name()).into())
         }
     }
+}
+
+/// A value under `%s`, which Go's messages happen to use here.
+fn as_text<'a>(call: &Call<'_, '_, 'a>, value: &Value<'a>) -> Result<String, Fault> {
+    let mut out = Vec::new();
+    fmt::sprintf(call.cx(), b"%s", std::slice::from_ref(value), &mut out)?;
+    Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
 fn incompatible(one: &Value<'_>, other: &Value<'_>) -> Fault {

@@ -1,0 +1,122 @@
+//! What a template can read and call, found without data: a guessing run in which nothing is known, and a walk over
+//! the tree for the calls.
+
+use serde_json::Value as Json;
+
+use crate::ast::{Expr, Node, Pipe, Tree};
+use crate::error::Error;
+use crate::func::Func;
+use crate::set::{Input, Run, Set, Watch};
+use crate::trace::{Known, Site, Trace, line_column};
+
+/// What a template can do.
+#[derive(Clone, Debug)]
+pub struct Analysis {
+    /// Every path it can read, and what it would make of them, both sides of every branch taken.
+    pub trace: Trace,
+    /// Every function call of the template itself, in order.
+    pub calls: Vec<CallSite>,
+    /// Every template it names in `template`, `block`, or in `include` with a constant name.
+    pub templates: Vec<TemplateUse>,
+}
+
+/// A function call as written.
+#[derive(Clone, Debug)]
+pub struct CallSite {
+    /// The function.
+    pub function: &'static Func,
+    /// How many arguments, a piped one included.
+    pub arguments: usize,
+    /// Whether that number is one the function takes.
+    pub arity_fits: bool,
+    /// Where.
+    pub site: Site,
+}
+
+/// A template named by another.
+#[derive(Clone, Debug)]
+pub struct TemplateUse {
+    /// Its name.
+    pub name: String,
+    /// Where it is named.
+    pub site: Site,
+}
+
+impl Set {
+    /// Looks at a template without any data.
+    pub fn analyze(&self, name: &str) -> Result<Analysis, Box<Error>> {
+        let nothing_known = |_: &crate::trace::Path| Known::Not;
+        let run = Run { watch: Watch::Guessing(&nothing_known), ..Run::new(self) };
+        let output = run.execute(name, &Input::new(&Json::Null))?;
+        let mut analysis =
+            Analysis { trace: output.trace.unwrap_or_default(), calls: Vec::new(), templates: Vec::new() };
+        if let Some(tree) = self.trees.get(name) {
+            Walk { tree, analysis: &mut analysis }.list(&tree.root);
+        }
+        Ok(analysis)
+    }
+}
+
+struct Walk<'w> {
+    tree: &'w Tree,
+    analysis: &'w mut Analysis,
+}
+
+impl Walk<'_> {
+    fn site(&self, offset: usize) -> Site {
+        let (line, column) = line_column(&self.tree.source, offset);
+        let (source, template) = ((&*self.tree.source_name).into(), self.tree.name.as_str().into());
+        Site { source, template, offset, line, column }
+    }
+
+    fn list(&mut self, nodes: &[Node]) {
+        for node in nodes {
+            match node {
+                Node::Text(_) | Node::Break(_) | Node::Continue(_) => {}
+                Node::Action(action) => self.pipe(&action.pipe),
+                Node::Branch(branch) => {
+                    self.pipe(&branch.pipe);
+                    self.list(&branch.list);
+                    self.list(branch.otherwise.as_deref().unwrap_or_default());
+                }
+                Node::Template(template) => {
+                    let site = self.site(template.at);
+                    self.analysis.templates.push(TemplateUse { name: template.name.clone(), site });
+                    if let Some(pipe) = &template.pipe {
+                        self.pipe(pipe);
+                    }
+                }
+            }
+        }
+    }
+
+    fn pipe(&mut self, pipe: &Pipe) {
+        for (stage, command) in pipe.commands.iter().enumerate() {
+            for (index, word) in command.words.iter().enumerate() {
+                let arguments = if index == 0 { command.words.len() - 1 + usize::from(stage > 0) } else { 0 };
+                self.expr(word, arguments);
+            }
+            if let [Expr::Function(at, func), Expr::Text(name), ..] = command.words.as_slice()
+                && func.name == "include"
+            {
+                let name = String::from_utf8_lossy(&name.bytes).into_owned();
+                let site = self.site(*at);
+                self.analysis.templates.push(TemplateUse { name, site });
+            }
+        }
+    }
+
+    fn expr(&mut self, expr: &Expr, arguments: usize) {
+        match expr {
+            Expr::Function(at, func) => {
+                let fixed = func.params.len();
+                let arity_fits = if func.rest.is_some() { arguments >= fixed } else { arguments == fixed };
+                let site = self.site(*at);
+                self.analysis.calls.push(CallSite { function: func, arguments, arity_fits, site });
+            }
+            Expr::Pipe(pipe) => self.pipe(pipe),
+            Expr::Chain(chain) => self.expr(&chain.inner, 0),
+            _ => {}
+        }
+    }
+}
