@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 )
 
 // vector is a question and its answer on one line of a golden file.
@@ -31,7 +32,11 @@ func generate(dir string) error {
 		encoder.SetEscapeHTML(false)
 		for i, q := range topic.questions {
 			q.ID = fmt.Sprintf("%s/%d", topic.name, i)
-			if err := encoder.Encode(toVector(q, answer(q))); err != nil {
+			a, settled := settle(q)
+			if !settled {
+				continue
+			}
+			if err := encoder.Encode(toVector(q, a)); err != nil {
 				return err
 			}
 			total++
@@ -45,6 +50,17 @@ func generate(dir string) error {
 	}
 	fmt.Println(total, "vectors")
 	return nil
+}
+
+// settle asks often enough to notice when the answer depends on the random order in which Go walks maps.
+func settle(q Question) (Answer, bool) {
+	first := answer(q)
+	for range 30 {
+		if !reflect.DeepEqual(first, answer(q)) {
+			return first, false
+		}
+	}
+	return first, true
 }
 
 func toVector(q Question, a Answer) vector {

@@ -2,6 +2,7 @@
 //
 //	yaml-oracle serve              answers JSON lines on stdin, one answer per question
 //	yaml-oracle generate DIR       writes the golden vectors of crates/yaml
+//	yaml-oracle unicode FILE       writes Go's letters and digits as a Rust table
 //	yaml-oracle bench [FILE...]    measures reading and writing in MB/s
 package main
 
@@ -25,10 +26,12 @@ func run(args []string) error {
 		return serve()
 	case len(args) == 2 && args[0] == "generate":
 		return generate(args[1])
+	case len(args) == 2 && args[0] == "unicode":
+		return unicodeTables(args[1])
 	case len(args) >= 1 && args[0] == "bench":
 		return bench(args[1:])
 	}
-	return fmt.Errorf("usage: yaml-oracle serve | generate DIR | bench [FILE...]")
+	return fmt.Errorf("usage: yaml-oracle serve | generate DIR | unicode FILE | bench [FILE...]")
 }
 
 // serve answers every line; it flushes whenever no further question is waiting.

@@ -142,7 +142,8 @@ impl<'t, 'a> Decoder<'t, 'a, '_> {
                     value_node.mark.line + 1,
                     gosyntax::print(&key)
                 )),
-                Some(place) => map.entries[*place].1 = value,
+                // Go replaces the key as well, which shows for the two zeros.
+                Some(place) => map.entries[*place] = (key, value),
                 None => {
                     map.places.insert(identity, map.entries.len());
                     map.entries.push((key, value));

@@ -1,12 +1,17 @@
 //! YAML read and written exactly as Kubernetes does.
 
+mod analysis;
 mod chars;
 mod decode;
 mod documents;
+mod emitter;
 mod error;
 mod exact;
+mod gojson;
 mod gosyntax;
+mod letters;
 mod limits;
+mod natural;
 mod number;
 mod parser;
 mod resolve;
@@ -19,6 +24,7 @@ mod token;
 mod tree;
 
 pub use documents::{Document, documents};
+pub use emitter::{emit, emit_pretty, emit_pretty_to, emit_to};
 pub use error::Error;
 pub use limits::Limits;
 use serde_json::Value;
@@ -42,7 +48,3 @@ pub fn parse_with(text: &str, limits: &Limits) -> Result<Value, Error> {
 pub fn parse_strict_with(text: &str, limits: &Limits) -> Result<Value, Error> {
     decode::decode(&parser::parse(text, limits)?, limits, true)
 }
-/// tmp
-pub fn emit(_: &Value) -> Result<String, Error> { Ok(String::new()) }
-/// tmp
-pub fn emit_pretty(_: &Value) -> String { String::new() }

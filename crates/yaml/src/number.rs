@@ -102,9 +102,8 @@ fn parse_float(text: &str) -> Option<f64> {
 /// Reads a float that begins with a point, where Go's own rule for underscores holds: only between digits.
 pub(crate) fn parse_point_float(text: &str) -> Option<f64> {
     let bytes = text.as_bytes();
-    let between = |at: usize| {
-        at > 0 && bytes[at - 1].is_ascii_digit() && bytes.get(at + 1).is_some_and(u8::is_ascii_digit)
-    };
+    let between =
+        |at: usize| at > 0 && bytes[at - 1].is_ascii_digit() && bytes.get(at + 1).is_some_and(u8::is_ascii_digit);
     if bytes.iter().enumerate().any(|(at, b)| *b == b'_' && !between(at)) {
         return None;
     }
@@ -114,13 +113,21 @@ pub(crate) fn parse_point_float(text: &str) -> Option<f64> {
 
 /// Prints a float as Go's `%v` and go-yaml do: the fewest digits, and an exponent from 1e+06 on and below 1e-04.
 pub(crate) fn format_float(value: f64) -> String {
-    if value.is_finite() { shape(value < 0.0 || (value == 0.0 && value.is_sign_negative()), &format!("{:e}", value.abs())) } else { special(value) }
+    if value.is_finite() {
+        shape(value < 0.0 || (value == 0.0 && value.is_sign_negative()), &format!("{:e}", value.abs()))
+    } else {
+        special(value)
+    }
 }
 
 /// Prints a float as [`format_float`] does, with no more digits than 32 bits tell apart. Keys are printed so.
 pub(crate) fn format_float32(value: f64) -> String {
     let value = value as f32;
-    if value.is_finite() { shape(value.is_sign_negative(), &format!("{:e}", value.abs())) } else { special(f64::from(value)) }
+    if value.is_finite() {
+        shape(value.is_sign_negative(), &format!("{:e}", value.abs()))
+    } else {
+        special(f64::from(value))
+    }
 }
 
 fn special(value: f64) -> String {
@@ -164,16 +171,16 @@ fn shape(negative: bool, scientific: &str) -> String {
     out
 }
 
-/// The number that the JSON text of a Go `float64` stands for: an integer if it is one and prints as one.
+/// The number that the JSON text of a Go `float64` stands for: an integer if it prints as one that fits 64 bits.
 pub(crate) fn from_json_float(value: f64) -> Number {
-    if value == value.trunc() && value.abs() < 1e21 && !(value == 0.0 && value.is_sign_negative()) {
-        // The casts saturate, so comparing back tells whether they were exact.
-        if value >= i64::MIN as f64 && value < 9_223_372_036_854_775_808.0 {
-            return Number::Int(value as i64);
-        }
-        if value > 0.0 && value < 18_446_744_073_709_551_616.0 {
-            return Number::Uint(value as u64);
-        }
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if value != value.trunc() || value.abs() >= 1e21 || (value == 0.0 && value.is_sign_negative()) {
+        return Number::Float(value);
     }
-    Number::Float(value)
+    if value.abs() < EXACT {
+        return Number::Int(value as i64);
+    }
+    // Beyond 2^53 the text has the fewest digits that tell the float apart, and zeros: not its exact value.
+    let text = value.to_string();
+    text.parse().map(Number::Int).or_else(|_| text.parse().map(Number::Uint)).unwrap_or(Number::Float(value))
 }

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use crate::chars::{break_len, byte, continuations, is_blank_or_end, is_break_or_end, is_forbidden, width};
+use crate::chars::{break_len, byte, continuations, is_blank_or_end, is_break_or_end, is_forbidden};
 use crate::error::{Error, Mark};
 use crate::token::{Kind, Token};
 
@@ -54,16 +54,18 @@ impl<'a> Scanner<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
         let bytes = text.as_bytes();
         let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
+        // A second byte order mark is passed over like the first, but takes up a column.
+        let second = if text[start..].starts_with('\u{feff}') && start > 0 { 3 } else { 0 };
         Self {
             text,
             bytes,
-            pos: start,
+            pos: start + second,
             indent: -1,
             flow_level: 0,
             key_allowed: true,
             line: 0,
             line_index: start,
-            continuations: 0,
+            continuations: second / 3 * 2,
             ascii: bytes.is_ascii(),
             bad_from: first_bad_chunk(text, start),
             indents: Vec::new(),
@@ -436,14 +438,6 @@ impl<'a> Scanner<'a> {
             self.continuations += continuations(&self.bytes[self.pos..end]);
         }
         self.pos = end;
-    }
-
-    /// Moves over one character that is not a line break.
-    #[inline]
-    pub(crate) fn skip_char(&mut self) {
-        let width = width(byte(self.bytes, self.pos));
-        self.continuations += width - 1;
-        self.pos = (self.pos + width).min(self.bytes.len());
     }
 
     /// Whether `---` or `...` stands here, followed by space or the end; only meaningful in the first column.

@@ -26,8 +26,8 @@ fn replay(file: &str, lines: &str) {
             "read" | "strict" => {
                 let text = vector.text.as_deref().unwrap_or_default();
                 let ours = if vector.op == "read" { yaml::parse(text) } else { yaml::parse_strict(text) };
-                let theirs = vector.json.map(|raw| serde_json::from_str::<Value>(raw.get()).expect(line));
-                (ours.map(|value| format!("{value:?}")), theirs.map(|value| format!("{value:?}")))
+                let theirs: Value = vector.json.map_or(Value::Null, |raw| serde_json::from_str(raw.get()).expect(line));
+                (ours.map(|value| format!("{value:?}")), Some(format!("{theirs:?}")))
             }
             "documents" => {
                 let text = vector.text.as_deref().unwrap_or_default();
@@ -38,7 +38,7 @@ fn replay(file: &str, lines: &str) {
                 (ours, Some(format!("{:?}", vector.documents.unwrap_or_default())))
             }
             op => {
-                let value: Value = serde_json::from_str(vector.json.expect(line).get()).expect(line);
+                let value: Value = vector.json.map_or(Value::Null, |raw| serde_json::from_str(raw.get()).expect(line));
                 let ours = if op == "write" { yaml::emit(&value) } else { Ok(yaml::emit_pretty(&value)) };
                 (ours, vector.text)
             }

@@ -1,0 +1,127 @@
+//! Compares this crate with Kubernetes' own library on texts and values that nobody wrote by hand.
+//!
+//! `cargo run --release -p yaml --example differential -- --oracle PATH [--seed S] [--count N] [--show N]`, where PATH
+//! is a build of tools/yaml-oracle. The same seed gives the same texts.
+#![allow(clippy::print_stdout, clippy::print_stderr, clippy::expect_used)]
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+
+#[path = "../tests/mutate/mod.rs"]
+mod mutate;
+use mutate::Random;
+
+/// How many questions are in flight at once: few enough for the pipes.
+const BATCH: usize = 200;
+
+struct Oracle {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Oracle {
+    fn start(path: &str) -> Self {
+        let mut child = Command::new(path)
+            .arg("serve")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the oracle starts");
+        let input = child.stdin.take().expect("the oracle has an input");
+        let output = BufReader::new(child.stdout.take().expect("the oracle has an output"));
+        Self { child, input, output }
+    }
+
+    fn ask(&mut self, questions: &[Value]) -> Vec<Value> {
+        let mut answers = Vec::with_capacity(questions.len());
+        std::thread::scope(|scope| {
+            let input = &mut self.input;
+            scope.spawn(move || {
+                for question in questions {
+                    writeln!(input, "{question}").expect("the oracle reads");
+                }
+                input.flush().expect("the oracle reads");
+            });
+            for _ in questions {
+                let mut line = String::new();
+                self.output.read_line(&mut line).expect("the oracle answers");
+                answers.push(serde_json::from_str(&line).expect("the oracle answers in JSON"));
+            }
+        });
+        answers
+    }
+}
+
+/// Our own answer to a question, in the oracle's form.
+fn answer(question: &Value) -> Value {
+    let text = question["text"].as_str().unwrap_or_default();
+    let result = match question["op"].as_str() {
+        Some("read") => yaml::parse(text).map(|value| json!({ "json": value })),
+        Some("strict") => yaml::parse_strict(text).map(|value| json!({ "json": value })),
+        Some("documents") => yaml::documents(text).map(|found| {
+            let texts: Vec<&str> = found.iter().map(|document| document.text.as_ref()).collect();
+            if texts.is_empty() { json!({}) } else { json!({ "documents": texts }) }
+        }),
+        Some("write") => yaml::emit(&question["json"]).map(|text| json!({ "text": text })),
+        _ => Ok(json!({ "text": yaml::emit_pretty(&question["json"]) })),
+    };
+    result.unwrap_or_else(|error| json!({ "error": error.to_string() }))
+}
+
+/// Documents with every CR LF made LF: Kubernetes does so when it splits, we keep the text as it is.
+fn plain_breaks(mut answer: Value) -> Value {
+    for document in answer["documents"].as_array_mut().into_iter().flatten() {
+        *document = document.as_str().unwrap_or_default().replace("\r\n", "\n").into();
+    }
+    if answer["documents"].is_null() {
+        answer.as_object_mut().map(|map| map.remove("documents"));
+    }
+    answer
+}
+
+fn main() {
+    let mut options: BTreeMap<String, String> = BTreeMap::new();
+    let mut arguments = std::env::args().skip(1);
+    while let (Some(name), Some(value)) = (arguments.next(), arguments.next()) {
+        options.insert(name.trim_start_matches("--").to_owned(), value);
+    }
+    let number = |name: &str, default: u64| options.get(name).map_or(default, |n| n.parse().expect("a number"));
+    let mut oracle = Oracle::start(options.get("oracle").expect("--oracle PATH"));
+    let (seed, count, show) = (number("seed", 1), number("count", 100_000), number("show", 20));
+    let mut random = Random::new(seed);
+    let seeds = mutate::seeds();
+    let (mut done, mut differ, mut wordings, mut undecided) = (0, 0, 0, 0);
+    while done < count {
+        let questions: Vec<Value> = (0..BATCH).map(|_| mutate::question(&mut random, &seeds)).collect();
+        let answers = oracle.ask(&questions);
+        for (question, theirs) in questions.iter().zip(answers) {
+            done += 1;
+            let (ours, theirs) = (plain_breaks(answer(question)), plain_breaks(theirs));
+            if ours == theirs {
+                continue;
+            }
+            // Go walks maps in random order, so some of its answers are one of several.
+            let again: Vec<Value> = oracle.ask(&vec![question.clone(); 40]).into_iter().map(plain_breaks).collect();
+            if again.iter().any(|other| *other == ours || *other != theirs) {
+                undecided += 1;
+                continue;
+            }
+            if ours["error"].is_string() && theirs["error"].is_string() {
+                wordings += 1;
+            } else {
+                differ += 1;
+            }
+            if differ + wordings <= show {
+                println!("{question}\n  ours:   {ours}\n  theirs: {theirs}");
+            }
+        }
+    }
+    println!("{done} asked, {differ} answers and {wordings} wordings differ; {undecided} where Go does not decide");
+    drop(oracle.input);
+    oracle.child.wait().expect("the oracle ends");
+    std::process::exit(i32::from(differ + wordings > 0));
+}
