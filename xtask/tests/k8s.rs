@@ -1,4 +1,5 @@
 //! `cargo xtask k8s` against a `go` made for the test: what it builds, when it does not, and how it fails.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::{
     fs,
