@@ -4,6 +4,7 @@
 pub mod duration;
 pub mod json;
 pub mod regexp;
+pub mod semver;
 pub mod strconv;
 pub mod strings;
 mod tables;

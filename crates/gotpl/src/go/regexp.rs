@@ -38,7 +38,7 @@ pub struct Regexp {
 }
 
 /// Offsets of a match and of its groups in the original bytes.
-type Groups = Vec<Option<Range<usize>>>;
+pub type Groups = Vec<Option<Range<usize>>>;
 
 impl Regexp {
     /// Compiles an expression of Go's syntax.
@@ -80,17 +80,27 @@ impl Regexp {
     /// Successive matches, at most `limit` of them if that is not negative; an empty one right after a match is left out.
     #[must_use]
     pub fn find_all(&self, text: &[u8], limit: i64) -> Vec<Range<usize>> {
+        self.matches(text, limit, false).into_iter().map(|(_, whole)| whole).collect()
+    }
+
+    /// As [`Regexp::find_all`], with the groups of every match, the whole match first.
+    #[must_use]
+    pub fn find_all_groups(&self, text: &[u8], limit: i64) -> Vec<Groups> {
+        self.matches(text, limit, true).into_iter().map(|(groups, _)| groups).collect()
+    }
+
+    fn matches(&self, text: &[u8], limit: i64, with_groups: bool) -> Vec<(Groups, Range<usize>)> {
         let haystack = Haystack::new(text);
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let mut out: Vec<Range<usize>> = Vec::new();
+        let mut out = Vec::new();
         let (mut at, mut last_end) = (0, None);
         while out.len() < limit && at <= haystack.text.len() {
-            let Some(found) = self.inner.find_at(&haystack.text, at) else { break };
-            let accept = found.end() != at || last_end != Some(found.start());
-            at = if found.end() == at { haystack.after(at) } else { found.end() };
-            last_end = Some(found.end());
+            let Some((groups, found)) = self.groups_at(&haystack, at, with_groups) else { break };
+            let accept = found.end != at || last_end != Some(found.start);
+            at = if found.end == at { haystack.after(at) } else { found.end };
+            last_end = Some(found.end);
             if accept {
-                out.push(haystack.original(found.start())..haystack.original(found.end()));
+                out.push((groups, haystack.original(found.start)..haystack.original(found.end)));
             }
         }
         out
