@@ -3,6 +3,7 @@
 
 pub mod duration;
 pub mod json;
+pub mod path;
 pub mod regexp;
 pub mod semver;
 pub mod strconv;
@@ -10,5 +11,6 @@ pub mod strings;
 mod tables;
 pub mod time;
 pub mod unicode;
+pub mod url;
 pub mod words;
 pub mod zone;
