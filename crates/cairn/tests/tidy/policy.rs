@@ -1,0 +1,128 @@
+//! The lists that the rules go by. A new crate, or a new dependency of a pure one, is a decision: it is made here.
+
+/// A crate that decides and does no I/O.
+pub struct Pure {
+    /// Its name.
+    pub name: &'static str,
+    /// It may use only those of a lower level, so that all goes in one direction.
+    pub level: u8,
+    /// The crates from outside that it may name.
+    pub dependencies: &'static [&'static str],
+}
+
+/// The pure crates, those that are planned too.
+pub const PURE: [Pure; 6] = [
+    Pure { name: "yaml", level: 0, dependencies: &["granit-parser", "memchr", "serde_json", "smallvec", "thiserror"] },
+    Pure {
+        name: "gotpl",
+        level: 1,
+        dependencies: &[
+            "base64",
+            "jiff",
+            "memchr",
+            "regex",
+            "regex-syntax",
+            "semver",
+            "serde_json",
+            "sha2",
+            "smallvec",
+            "stacker",
+            "thiserror",
+            "typed-arena",
+        ],
+    },
+    Pure {
+        name: "objects",
+        level: 1,
+        dependencies: &["base64", "jiff", "json-patch", "memchr", "regex", "serde", "serde_json", "thiserror"],
+    },
+    Pure {
+        name: "api",
+        level: 2,
+        dependencies: &["jiff", "k8s-openapi", "kube", "schemars", "semver", "serde", "serde_json", "thiserror"],
+    },
+    Pure {
+        name: "package",
+        level: 3,
+        dependencies: &["base64", "flate2", "regex", "semver", "serde", "serde_json", "sha2", "tar", "thiserror"],
+    },
+    Pure {
+        name: "engine",
+        level: 4,
+        dependencies: &["base64", "jiff", "regex", "semver", "serde", "serde_json", "sha2", "similar", "thiserror"],
+    },
+];
+
+/// Crates that act. They never use each other; `cairn` wires them, and in tests `testkit` does.
+pub const SHELLS: [&str; 4] = ["apiserver", "controller", "registry", "web"];
+
+/// The one place where everything meets.
+pub const JOINT: &str = "cairn";
+/// For tests: nothing that ships uses it.
+pub const TESTKIT: &str = "testkit";
+/// The chores; nothing uses it.
+pub const XTASK: &str = "xtask";
+
+/// No pure crate reaches one of these, by whatever way: they do I/O, keep time, or draw random numbers.
+pub const IO: [&str; 26] = [
+    "async-std",
+    "axum",
+    "curl",
+    "fastrand",
+    "getrandom",
+    "h2",
+    "hyper",
+    "hyper-util",
+    "kube-client",
+    "kube-runtime",
+    "mio",
+    "native-tls",
+    "notify",
+    "openssl",
+    "rand",
+    "reqwest",
+    "ring",
+    "rustix",
+    "rustls",
+    "smol",
+    "socket2",
+    "tempfile",
+    "tokio",
+    "tower-http",
+    "ureq",
+    "walkdir",
+];
+
+/// Ways that are no fault after all: the pure crate, what it reaches, and why that is no I/O.
+pub const HARMLESS: [(&str, &str, &str); 0] = [];
+
+/// Features of `serde_json` that would change what every crate reads, since features are shared.
+pub const JSON_FEATURES: [&str; 2] = ["arbitrary_precision", "preserve_order"];
+
+/// What a pure crate's sources do not name outside their tests.
+pub const IMPURE: [&str; 17] = [
+    "std::env",
+    "std::fs",
+    "std::io::stderr",
+    "std::io::stdin",
+    "std::io::stdout",
+    "std::net",
+    "std::os",
+    "std::process",
+    "std::thread::sleep",
+    "std::thread::spawn",
+    "std::time::Instant",
+    "std::time::SystemTime",
+    "std::collections::hash_map::RandomState",
+    "jiff::Timestamp::now",
+    "jiff::Zoned::now",
+    "jiff::tz::TimeZone::system",
+    "jiff::tz::TimeZone::get",
+];
+
+/// The most lines of a source file; most have less than 400.
+pub const LINES: usize = 700;
+
+/// Source files that may be longer, and why.
+pub const LONGER: [(&str, &str); 1] =
+    [("crates/gotpl/src/go/tables.rs", "nothing but tables of Unicode ranges, which have no seam to split at")];
