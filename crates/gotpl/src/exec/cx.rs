@@ -10,7 +10,7 @@ use typed_arena::Arena;
 use crate::ast::Tree;
 use crate::func::Fault;
 use crate::host::Draw;
-use crate::set::{Input, Run, Set, parse_source};
+use crate::set::{Input, MissingKey, Run, Set, parse_source};
 use crate::trace::{Known, Piece, Presence, ROOT, Spot, Step, Trace, Tracer};
 use crate::value::{Dict, Element, Kind, List, Map, Text, Value};
 
@@ -19,11 +19,13 @@ pub(crate) struct Scope<'a> {
     set: Option<&'a Set>,
     own: BTreeMap<String, Tree>,
     outer: Option<&'a Scope<'a>>,
+    /// What a key that is not there gives.
+    pub missing_key: MissingKey,
 }
 
 impl<'a> Scope<'a> {
     pub fn of(set: &'a Set) -> Self {
-        Scope { set: Some(set), own: BTreeMap::new(), outer: None }
+        Scope { set: Some(set), own: BTreeMap::new(), outer: None, missing_key: set.options.missing_key }
     }
 
     pub fn find(&'a self, name: &str) -> Option<&'a Tree> {
@@ -400,7 +402,10 @@ impl<'a> Cx<'a> {
             }
             own.insert(tree.name.clone(), tree);
         }
-        let scope = &*self.arena.alloc(Scope { set: None, own, outer: Some(outer) });
+        // Helm's `tpl` knows only these two.
+        let strict = outer.missing_key == MissingKey::Error;
+        let missing_key = if strict { MissingKey::Error } else { MissingKey::Zero };
+        let scope = &*self.arena.alloc(Scope { set: None, own, outer: Some(outer), missing_key });
         self.parsed.borrow_mut().insert(key, scope);
         Ok(scope)
     }

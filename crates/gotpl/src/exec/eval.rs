@@ -169,7 +169,7 @@ impl<'a> Frame<'_, 'a> {
                 if !matches!(value.kind, Kind::Missing) {
                     return Ok(value);
                 }
-                match self.cx.run.set.options.missing_key {
+                match self.scope.missing_key {
                     MissingKey::Default => Ok(value),
                     MissingKey::Zero if map.element() == Element::Text => Ok(Value::borrowed(b"").marked(value.mark)),
                     MissingKey::Zero => Ok(Value { kind: Kind::Nil, boxed: true, ..value }),
@@ -177,7 +177,7 @@ impl<'a> Frame<'_, 'a> {
                 }
             }
             Kind::Missing => {
-                if self.cx.run.set.options.missing_key == MissingKey::Error {
+                if self.scope.missing_key == MissingKey::Error {
                     return self.fail(format!("nil data; no entry for key {}", quoted()));
                 }
                 Ok(self.further(receiver, name))

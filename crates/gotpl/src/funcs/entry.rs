@@ -6,7 +6,8 @@ use crate::value::Value;
 /// What a body answers.
 pub(super) type Answer<'a> = Result<Value<'a>, Fault>;
 
-type Body = for<'a> fn(&mut Call<'_, '_, 'a>) -> Answer<'a>;
+/// A body.
+pub(super) type Body = for<'a> fn(&mut Call<'_, '_, 'a>) -> Answer<'a>;
 
 /// A function of as many arguments as parameters.
 pub(super) const fn fixed(name: &'static str, params: &'static [Param], flow: Flow, body: Body) -> Func {
@@ -16,6 +17,17 @@ pub(super) const fn fixed(name: &'static str, params: &'static [Param], flow: Fl
 /// A function that takes any number of arguments of one type.
 pub(super) const fn variadic(name: &'static str, rest: Param, flow: Flow, body: Body) -> Func {
     Func { name, params: &[], rest: Some(rest), flow, body }
+}
+
+/// A function that takes more arguments of one type after its parameters.
+pub(super) const fn open(
+    name: &'static str,
+    params: &'static [Param],
+    rest: Param,
+    flow: Flow,
+    body: Body,
+) -> Func {
+    Func { name, params, rest: Some(rest), flow, body }
 }
 
 /// In a watched run: what all arguments depend on. For elements of a list or dict that a call makes, which would

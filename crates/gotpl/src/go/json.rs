@@ -72,6 +72,16 @@ pub fn check(text: &[u8]) -> Result<(), JsonError> {
 /// # Errors
 /// Syntax errors, and numbers beyond a double.
 pub fn decode(text: &[u8], depth: usize) -> Result<Value, JsonError> {
+    let (value, error) = decode_leniently(text, depth)?;
+    error.map_or(Ok(value), Err)
+}
+
+/// As [`decode`], but Go goes on after a number beyond a double: it is null, and the first such error comes along.
+///
+/// # Errors
+/// Syntax errors.
+pub fn decode_leniently(text: &[u8], depth: usize) -> Result<(Value, Option<JsonError>), JsonError> {
+    let mut failed = None;
     Scanner { text, at: 0, open: Vec::new(), limit: depth.min(MAX_DEPTH) }.run()?;
     let mut at = 0;
     let mut open: Vec<Open> = Vec::new();
@@ -88,17 +98,20 @@ pub fn decode(text: &[u8], depth: usize) -> Result<Value, JsonError> {
                 }
                 _ => Value::String(value),
             },
-            Token::Number(number) => parse_number(number)?,
+            Token::Number(number) => parse_number(number).unwrap_or_else(|error| {
+                failed.get_or_insert(error);
+                Value::Null
+            }),
             Token::Literal(value) => value,
             Token::Close => match open.pop() {
                 Some(Open::Array(items)) => Value::Array(items),
                 Some(Open::Object(fields, _)) => Value::Object(fields),
-                None => return Ok(Value::Null),
+                None => return Ok((Value::Null, failed)),
             },
-            Token::End => return Ok(Value::Null),
+            Token::End => return Ok((Value::Null, failed)),
         };
         match open.last_mut() {
-            None => return Ok(done),
+            None => return Ok((done, failed)),
             Some(Open::Array(items)) => items.push(done.take()),
             Some(Open::Object(fields, key)) => {
                 fields.insert(key.take().unwrap_or_default(), done.take());
