@@ -8,7 +8,7 @@ use crate::ast::Expr;
 use crate::exec::frame::{At, Done, Frame};
 use crate::func::{Call, Fault, Flow, Func, Param};
 use crate::object::Object;
-use crate::trace::UseKind;
+use crate::trace::{Spot, UseKind};
 use crate::value::{Kind, Value};
 
 type Arguments<'a> = SmallVec<[Value<'a>; 4]>;
@@ -84,8 +84,9 @@ impl<'a> Frame<'_, 'a> {
     }
 
     fn watched_invoke(&mut self, func: &'static Func, node: At<'a>, arguments: &[Value<'a>]) -> Done<Value<'a>> {
-        self.set_at(node);
-        let spot = self.spot();
+        // Only the watcher moves to the call: which node a failure is blamed on must not depend on being watched.
+        let spot = Spot { tree: self.tree, offset: node.offset() };
+        self.cx.set_spot(spot);
         let mut mark = 0;
         for argument in arguments {
             let deep = self.cx.deep_mark(argument);
@@ -205,6 +206,9 @@ impl<'a> Frame<'_, 'a> {
             }
         } else if count != method.params.len() {
             return self.fail(format!("wrong number of args for {name}: want {} got {count}", method.params.len()));
+        }
+        if let Some(unfit) = method.unfit {
+            return self.fail(unfit.text(name));
         }
         let mut arguments = Arguments::new();
         for (index, word) in words.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! One template being executed: its variables, where it stands, and how it fails.
 
-use crate::ast::{Branch, Command, Expr, Node, Pipe, Template, Tree, Variable};
+use crate::ast::{Branch, Command, Expr, Node, Pipe, Template, Tree};
 use crate::error::{Error, ErrorKind, Place};
 use crate::exec::{Cx, Scope};
 use crate::func::Fault;
@@ -24,11 +24,10 @@ pub(crate) enum At<'a> {
     Pipe(&'a Pipe),
     Command(&'a Command),
     Expr(&'a Expr),
-    Variable(&'a Variable),
 }
 
 impl At<'_> {
-    fn offset(&self) -> usize {
+    pub fn offset(&self) -> usize {
         match self {
             At::Node(node) => node.at(),
             At::Branch(branch) => branch.at,
@@ -36,7 +35,6 @@ impl At<'_> {
             At::Pipe(pipe) => pipe.at,
             At::Command(command) => command.at,
             At::Expr(expr) => expr.at(),
-            At::Variable(variable) => variable.at,
         }
     }
 
@@ -48,7 +46,6 @@ impl At<'_> {
             At::Pipe(pipe) => pipe.to_string(),
             At::Command(command) => command.to_string(),
             At::Expr(expr) => expr.to_string(),
-            At::Variable(variable) => variable.to_string(),
         }
     }
 }

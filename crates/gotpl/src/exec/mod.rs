@@ -10,7 +10,7 @@ use typed_arena::Arena;
 
 use crate::error::{Error, ErrorKind};
 use crate::set::{Input, Output, Run, Watch};
-use crate::trace::{Trace, Tracer};
+use crate::trace::{Spot, Trace, Tracer};
 
 pub(crate) use cx::{Cx, Scope};
 pub(crate) use frame::{Frame, Sink};
@@ -35,6 +35,7 @@ pub(crate) fn execute(run: &Run<'_>, name: &str, input: &Input<'_>) -> Result<Ou
         let text = format!("template: no template {} associated with template {}", quoted(name), quoted(name));
         return Err((Error::plain(ErrorKind::Execute, text), Box::new(None)));
     };
+    cx.set_spot(Spot { tree, offset: 0 });
     let root = cx.root(input);
     let mut sink = Sink::default();
     let result = Frame::new(&cx, scope, tree, root.clone(), 0).run(&root, &mut sink);
