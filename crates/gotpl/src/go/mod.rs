@@ -1,6 +1,8 @@
 //! The parts of Go's standard library, and of the libraries sprig rests on, that template functions need.
 //! Plain Rust types in and out: nothing here knows template values, and nothing reads a clock, a file or a random source.
 
+pub mod base;
+pub mod decimal;
 pub mod duration;
 pub mod json;
 pub mod path;

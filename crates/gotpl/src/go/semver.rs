@@ -9,12 +9,18 @@ pub use constraint::{ConstraintError, Constraints};
 
 use super::strconv::{NumError, parse_uint};
 
+/// Bytes beyond which a version is refused.
+const MAX_LENGTH: usize = 256;
+
 /// Why a text is no version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VersionError {
     /// Not of the form of a version.
     #[error("invalid semantic version")]
     Invalid,
+    /// Longer than any version needs to be.
+    #[error("version string is too long (max {MAX_LENGTH} bytes)")]
+    TooLong,
     /// No text at all.
     #[error("version string empty")]
     Empty,
@@ -55,6 +61,9 @@ impl Version {
     /// # Errors
     /// What is not even loosely a version.
     pub fn parse(text: &[u8]) -> Result<Self, VersionError> {
+        if text.len() > MAX_LENGTH {
+            return Err(VersionError::TooLong);
+        }
         let original = std::str::from_utf8(text).map_err(|_| VersionError::Invalid)?;
         let rest = original.strip_prefix('v').unwrap_or(original);
         let (rest, metadata) = match rest.split_once('+') {
@@ -90,6 +99,9 @@ impl Version {
     pub fn parse_strict(text: &[u8]) -> Result<Self, VersionError> {
         if text.is_empty() {
             return Err(VersionError::Empty);
+        }
+        if text.len() > MAX_LENGTH {
+            return Err(VersionError::TooLong);
         }
         let original = std::str::from_utf8(text).map_err(|_| VersionError::Characters)?;
         let segments: Vec<&str> = original.splitn(3, '.').collect();

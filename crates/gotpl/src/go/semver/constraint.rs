@@ -5,15 +5,28 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use super::super::regexp::Regexp;
+use super::super::strconv::quote;
 use super::super::strings::split_n;
 use super::{Version, compare_prerelease};
+
+/// Bytes beyond which a constraint is refused.
+const MAX_LENGTH: usize = 512;
+
+/// Alternatives beyond which a constraint is refused.
+const MAX_GROUPS: usize = 32;
 
 /// Why a text is no constraint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConstraintError {
     /// Not of the form of a constraint.
-    #[error("improper constraint: {0}")]
-    Improper(String),
+    #[error("improper constraint: {}", lossy(&quote(.0)))]
+    Improper(Vec<u8>),
+    /// Longer than any constraint needs to be.
+    #[error("constraint string is too long (max {MAX_LENGTH} bytes)")]
+    TooLong,
+    /// More alternatives than any constraint needs.
+    #[error("too many constraint groups (max {MAX_GROUPS})")]
+    TooManyGroups,
     /// The form fits, but a number in it is none.
     #[error("constraint parser error")]
     Version,
@@ -75,11 +88,18 @@ impl Constraints {
     /// # Errors
     /// What does not follow the grammar.
     pub fn parse(text: &[u8]) -> Result<Self, ConstraintError> {
-        let improper = |text: &[u8]| ConstraintError::Improper(String::from_utf8_lossy(text).into_owned());
+        if text.len() > MAX_LENGTH {
+            return Err(ConstraintError::TooLong);
+        }
+        let improper = |text: &[u8]| ConstraintError::Improper(text.to_vec());
         let grammar = GRAMMAR.as_ref().ok_or_else(|| improper(text))?;
         let rewritten = rewrite_ranges(grammar, text);
         let mut groups = Vec::new();
-        for group in split_n(&rewritten, b"||", -1) {
+        let alternatives = split_n(&rewritten, b"||", -1);
+        if alternatives.len() > MAX_GROUPS {
+            return Err(ConstraintError::TooManyGroups);
+        }
+        for group in alternatives {
             if !grammar.group.is_match(group) {
                 return Err(improper(group));
             }
@@ -164,7 +184,7 @@ fn rewrite_ranges(grammar: &Grammar, text: &[u8]) -> Vec<u8> {
 impl Constraint {
     fn parse(grammar: &Grammar, text: &[u8]) -> Result<Self, ConstraintError> {
         let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let groups = grammar.one.find_groups(text).ok_or_else(|| ConstraintError::Improper(lossy(text)))?;
+        let groups = grammar.one.find_groups(text).ok_or_else(|| ConstraintError::Improper(text.to_vec()))?;
         let part = |index: usize| lossy(groups.get(index).cloned().flatten().map_or(&b""[..], |range| &text[range]));
         let (written, major, minor, patch, pre) = (part(2), part(3), part(4), part(5), part(6));
         let wild = |number: &str| matches!(number, "" | "x" | "X" | "*" | ".x" | ".X" | ".*");

@@ -95,10 +95,10 @@ fn constraints_hold_or_say_why_not() {
         assert_eq!(parsed.check(&version), fault.is_none(), "{constraint}");
     }
     for (constraint, want) in [
-        ("foo", "improper constraint: foo"),
-        ("", "improper constraint: "),
-        (">= 1.2 ||", "improper constraint: "),
-        ("1.2.3.4", "improper constraint: 1.2.3.4"),
+        ("foo", "improper constraint: \"foo\""),
+        ("", "improper constraint: \"\""),
+        (">= 1.2 ||", "improper constraint: \"\""),
+        ("1.2.3.4", "improper constraint: \"1.2.3.4\""),
         ("1x", "constraint parser error"),
     ] {
         assert_eq!(Constraints::parse(constraint.as_bytes()).unwrap_err().to_string(), want, "{constraint}");
