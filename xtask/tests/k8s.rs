@@ -124,7 +124,7 @@ fn every_failure_says_what_failed_and_what_to_do() {
             &[
                 "`go build k8s.io/kubernetes/cmd/kube-apiserver` failed",
                 "  first line\n  last line",
-                "hint: the whole log",
+                "the whole log is",
             ],
         ),
         ("no output", Machine::with_go(GOOD_ENV, "true"), &["kube-apiserver` failed", "hint: "]),

@@ -117,7 +117,7 @@ impl Suite {
                 continue;
             }
             match target.presence {
-                _ if chosen.is_empty() => {}
+                _ if chosen.is_empty() => println!("no scenario on {} has such a name", target.name),
                 Presence::Here => failures += target.run(&chosen, options).await,
                 Presence::LeftOut(hint) => {
                     println!("left out: {} cluster scenarios on {}; {hint}", chosen.len(), target.name);

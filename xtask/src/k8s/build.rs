@@ -85,16 +85,33 @@ impl Workshop {
         let status = watch(child, label)?;
         if !status.success() || !output.is_file() {
             let said = fs::read(&self.log).unwrap_or_default();
+            let said = String::from_utf8_lossy(&said);
             bail!(
-                "`go build {}` failed ({status}); the end of its log:\n{}\n\
-                 hint: the whole log is {}; without a network, fill the module cache first: \
-                 `go mod download` in tools/k8s",
+                "`go build {}` failed ({status}); the end of its log:\n{}\nhint: {}; the whole log is {}",
                 binary.package,
-                tail(&String::from_utf8_lossy(&said), LOG_LINES),
+                tail(&said, LOG_LINES),
+                hint(&said),
                 self.log.display()
             );
         }
         Ok(())
+    }
+}
+
+/// What to do about a failed build, by what it said.
+fn hint(log: &str) -> &'static str {
+    if log.contains("no space left on device") {
+        "free some disk space (`go clean -cache` empties Go's), or point CAIRN_CACHE, GOCACHE or TMPDIR elsewhere"
+    } else if log.contains("signal: killed") {
+        "the compiler was killed, as happens without memory: 3 GiB should be free"
+    } else if ["dial tcp", "no such host", "module lookup disabled", "connection refused"]
+        .iter()
+        .any(|s| log.contains(s))
+    {
+        "the Go module proxy is out of reach: check the network and GOPROXY, or fill the module cache elsewhere \
+         with `go mod download` in tools/k8s"
+    } else {
+        "try `go build` in tools/k8s by hand"
     }
 }
 
@@ -146,6 +163,18 @@ mod tests {
         assert_eq!(tail("a\nb\nc\n", 2), "  b\n  c");
         assert_eq!(tail("a", 2), "  a");
         assert_eq!(tail("", 2), "");
+    }
+
+    #[test]
+    fn the_hint_fits_what_the_build_said() {
+        for (log, part) in [
+            ("link: write: no space left on device", "free some disk space"),
+            ("compile: signal: killed", "memory"),
+            ("dial tcp: lookup proxy.golang.org: no such host", "GOPROXY"),
+            ("undefined: x", "by hand"),
+        ] {
+            assert!(hint(log).contains(part), "{log}");
+        }
     }
 
     #[test]
