@@ -4,6 +4,7 @@ use super::cast::{to_float, to_int};
 use super::entry::{Answer, Body, fixed, open};
 use crate::fmt;
 use crate::func::{Call, Fault, Flow, Func, Param};
+use crate::go::decimal::{Operation, calculate, round};
 use crate::go::strconv::{atoi, parse_int};
 use crate::value::{Element, Value};
 
@@ -28,6 +29,21 @@ pub(crate) const TABLE: &[Func] = &[
     folding("min", &[Param::Any], |call| folded(call, i64::MAX, i64::min)),
     folding("maxf", &[Param::Any], |call| extreme(call, max_float)),
     folding("minf", &[Param::Any], |call| extreme(call, |one, other| -max_float(-one, -other))),
+    counting("add1f", &[Param::Any], |call| {
+        let first = to_float(&call.args[0]);
+        decimal(Operation::Add, first, &[1.0])
+    }),
+    folding("addf", &[], |call| {
+        let all: Vec<f64> = call.args.iter().map(to_float).collect();
+        decimal(Operation::Add, 0.0, &all)
+    }),
+    folding("subf", &[Param::Any], |call| in_turn(call, Operation::Sub)),
+    folding("mulf", &[Param::Any], |call| in_turn(call, Operation::Mul)),
+    folding("divf", &[Param::Any], |call| in_turn(call, Operation::Div)),
+    open("round", &[Param::Any, Param::Int], Param::Float, Flow::Compute, |call| {
+        let round_on = if call.len() > 2 { call.float(2) } else { 0.5 };
+        Ok(Value::float(round(to_float(&call.args[0]), call.int(1), round_on)))
+    }),
     counting("ceil", &[Param::Any], |call| Ok(Value::float(to_float(&call.args[0]).ceil()))),
     counting("floor", &[Param::Any], |call| Ok(Value::float(to_float(&call.args[0]).floor()))),
     counting("until", &[Param::Int], |call| {
@@ -84,6 +100,15 @@ fn max_float(one: f64, other: f64) -> f64 {
     } else {
         other
     }
+}
+
+fn decimal<'a>(operation: Operation, first: f64, rest: &[f64]) -> Answer<'a> {
+    calculate(operation, first, rest).map(Value::float).map_err(|error| error.to_string().into())
+}
+
+fn in_turn<'a>(call: &Call<'_, '_, 'a>, operation: Operation) -> Answer<'a> {
+    let rest: Vec<f64> = call.args.iter().skip(1).map(to_float).collect();
+    decimal(operation, to_float(&call.args[0]), &rest)
 }
 
 /// How many numbers there are from `start` until before `stop`; none if the step leads away.

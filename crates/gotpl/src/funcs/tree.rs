@@ -11,6 +11,7 @@ use crate::fmt::UNKNOWN;
 use crate::func::Fault;
 use crate::go::json::{write_float, write_string};
 use crate::go::strings::to_valid;
+use crate::object::Object;
 use crate::value::{Element, Kind, List, Map, Text, Value, Width};
 
 /// How JSON is to look.
@@ -183,48 +184,69 @@ impl<'a> Writer<'_, 'a> {
 
 /// A value as a tree of its own, by the same rules. Numbers keep their kind.
 pub(crate) fn to_json<'a>(cx: &Cx<'a>, value: &Value<'a>) -> Result<Json, Fault> {
-    to_json_within(cx, value, cx.run.limits.nesting)
+    Grower { cx, plain: false }.tree(value, cx.run.limits.nesting)
 }
 
-fn to_json_within<'a>(cx: &Cx<'a>, value: &Value<'a>, depth: usize) -> Result<Json, Fault> {
-    let deeper = || depth.checked_sub(1).ok_or_else(|| too_deep(cx));
-    Ok(match &value.kind {
-        Kind::Missing | Kind::Nil => Json::Null,
-        Kind::Bool(value) => Json::Bool(*value),
-        Kind::Int(value, width) if width.unsigned() => value.cast_unsigned().into(),
-        Kind::Int(value, _) => (*value).into(),
-        Kind::Float(value) => match Number::from_f64(*value) {
-            Some(number) => Json::Number(number),
-            None => {
-                write_float(&mut Vec::new(), *value).map_err(|error| Fault::new(error.to_string()))?;
-                Json::Null
+/// A value as a tree as YAML's own library sees it: what is nil is empty, and objects print themselves.
+pub(crate) fn to_plain<'a>(cx: &Cx<'a>, value: &Value<'a>) -> Result<Json, Fault> {
+    Grower { cx, plain: true }.tree(value, cx.run.limits.nesting)
+}
+
+struct Grower<'g, 'a> {
+    cx: &'g Cx<'a>,
+    plain: bool,
+}
+
+impl<'a> Grower<'_, 'a> {
+    fn tree(&self, value: &Value<'a>, depth: usize) -> Result<Json, Fault> {
+        let cx = self.cx;
+        let deeper = || depth.checked_sub(1).ok_or_else(|| too_deep(cx));
+        Ok(match &value.kind {
+            Kind::Missing | Kind::Nil => Json::Null,
+            Kind::Bool(value) => Json::Bool(*value),
+            Kind::Int(value, width) if width.unsigned() => value.cast_unsigned().into(),
+            Kind::Int(value, _) => (*value).into(),
+            Kind::Float(value) => match Number::from_f64(*value) {
+                Some(number) => Json::Number(number),
+                None => {
+                    write_float(&mut Vec::new(), *value).map_err(|error| Fault::new(error.to_string()))?;
+                    Json::Null
+                }
+            },
+            Kind::Complex(_) if self.plain => return Err("cannot marshal type: complex128".into()),
+            Kind::Complex(_) => return Err("json: unsupported type: complex128".into()),
+            Kind::Text(text) => Json::String(valid(cx, text)?),
+            Kind::List(list) if list.is_nil() && !self.plain => Json::Null,
+            Kind::Map(map) if map.is_nil() && !self.plain => Json::Null,
+            Kind::List(list) => {
+                let depth = deeper()?;
+                charge_elements(cx, list.len())?;
+                let items = (0..list.len()).filter_map(|index| cx.item(list, index));
+                let items: Result<Vec<_>, Fault> = stacker::maybe_grow(RED_ZONE, MORE_STACK, || {
+                    items.map(|item| self.tree(&item, depth)).collect()
+                });
+                Json::Array(items?)
             }
-        },
-        Kind::Complex(_) => return Err("json: unsupported type: complex128".into()),
-        Kind::Text(text) => Json::String(valid(cx, text)?),
-        Kind::List(list) if list.is_nil() => Json::Null,
-        Kind::Map(map) if map.is_nil() => Json::Null,
-        Kind::List(list) => {
-            let depth = deeper()?;
-            charge_elements(cx, list.len())?;
-            let items = (0..list.len()).filter_map(|index| cx.item(list, index));
-            let items: Result<Vec<_>, Fault> = stacker::maybe_grow(RED_ZONE, MORE_STACK, || {
-                items.map(|item| to_json_within(cx, &item, depth)).collect()
-            });
-            Json::Array(items?)
-        }
-        Kind::Map(map) => {
-            let depth = deeper()?;
-            charge_elements(cx, cx.size(map))?;
-            let fields: Result<Fields<_, _>, Fault> = stacker::maybe_grow(RED_ZONE, MORE_STACK, || {
-                let entries = cx.entries(map).into_iter();
-                entries.map(|(key, value)| Ok((valid(cx, &key)?, to_json_within(cx, &value, depth)?))).collect()
-            });
-            Json::Object(fields?)
-        }
-        Kind::Object(object) => object.json()?,
-        Kind::Unknown => Json::String(UNKNOWN.to_string()),
-    })
+            Kind::Map(map) => {
+                let depth = deeper()?;
+                charge_elements(cx, cx.size(map))?;
+                let fields: Result<Fields<_, _>, Fault> = stacker::maybe_grow(RED_ZONE, MORE_STACK, || {
+                    let entries = cx.entries(map).into_iter();
+                    entries.map(|(key, value)| Ok((valid(cx, &key)?, self.tree(&value, depth)?))).collect()
+                });
+                Json::Object(fields?)
+            }
+            Kind::Object(object) if self.plain => match (&**object, object.json()?) {
+                (Object::Duration(_), _) => Json::from(object.string()),
+                (_, Json::Object(fields)) => {
+                    fields.into_iter().map(|(name, value)| (name.to_lowercase(), value)).collect()
+                }
+                (_, json) => json,
+            },
+            Kind::Object(object) => object.json()?,
+            Kind::Unknown => Json::String(UNKNOWN.to_string()),
+        })
+    }
 }
 
 fn valid(cx: &Cx<'_>, text: &[u8]) -> Result<String, Fault> {
