@@ -169,8 +169,15 @@ impl<'p, 'o, 'a> Printer<'p, 'o, 'a> {
         {
             return self.text(text.as_bytes(), verb, value);
         }
+        if self.go_syntax
+            && let Some(text) = object.go_syntax()
+        {
+            return self.pad(text.as_bytes());
+        }
+        if let Some(number) = object.integer() {
+            return self.integer(number, Width::Int64, verb, value);
+        }
         match object {
-            Object::Duration(duration) => self.integer(*duration, Width::Int64, verb, value),
             Object::Certificate { cert, key } => {
                 self.out.push(b'{');
                 self.text(cert.as_bytes(), verb, &Value::text(cert.as_bytes()))?;

@@ -1,14 +1,32 @@
 //! The functions templates call, one file a family. Later tables replace what earlier ones define.
 
 mod builtin;
+mod cast;
 mod compare;
+mod dates;
+mod defaults;
+mod dicts;
+mod encode;
+mod durations;
 mod entry;
 mod escape;
+mod gtf;
+mod helm;
 mod join;
+mod json;
+mod lists;
+mod merge;
+mod numbers;
+mod paths;
 mod pieces;
+mod random;
+mod reflect;
 mod regex;
+mod semver;
 mod strings;
+mod tree;
 mod words;
+mod yaml;
 
 use crate::func::Func;
 
@@ -21,9 +39,21 @@ pub(crate) const SPRIG: &[&[Func]] = &[
     compare::TABLE,
     escape::TABLE,
     join::TABLE,
+    dates::TABLE,
+    encode::TABLE,
+    paths::TABLE,
+    random::TABLE,
     regex::TABLE,
+    semver::TABLE,
     strings::TABLE,
     words::TABLE,
+    defaults::TABLE,
+    dicts::TABLE,
+    json::TABLE,
+    lists::TABLE,
+    merge::TABLE,
+    numbers::TABLE,
+    reflect::TABLE,
 ];
 
 /// Go's, sprig's, Helm's, and what `gtf` adds.
@@ -32,7 +62,24 @@ pub(crate) const HELM: &[&[Func]] = &[
     compare::TABLE,
     escape::TABLE,
     join::TABLE,
+    dates::TABLE,
+    encode::TABLE,
+    paths::TABLE,
+    random::TABLE,
     regex::TABLE,
+    semver::TABLE,
     strings::TABLE,
     words::TABLE,
+    gtf::TABLE,
+    defaults::TABLE,
+    dicts::TABLE,
+    json::TABLE,
+    lists::TABLE,
+    merge::TABLE,
+    numbers::TABLE,
+    reflect::TABLE,
+    json::HELM,
+    durations::TABLE,
+    helm::TABLE,
+    yaml::TABLE,
 ];

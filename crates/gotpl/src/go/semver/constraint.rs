@@ -19,7 +19,7 @@ const MAX_GROUPS: usize = 32;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConstraintError {
     /// Not of the form of a constraint.
-    #[error("improper constraint: {}", lossy(&quote(.0)))]
+    #[error("improper constraint: {}", String::from_utf8_lossy(&quote(.0)))]
     Improper(Vec<u8>),
     /// Longer than any constraint needs to be.
     #[error("constraint string is too long (max {MAX_LENGTH} bytes)")]
