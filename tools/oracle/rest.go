@@ -3,5 +3,4 @@ package main
 import "io"
 
 func runRandom([]string, io.Writer) error { return nil }
-func runCharts([]string) error            { return nil }
 func runBench([]string, io.Writer) error  { return nil }

@@ -1,0 +1,98 @@
+//! Renders the chart-sized template sets of `charts/` as Helm does and compares with what Helm's engine rendered.
+//!
+//! `GOTPL_CHART` selects one set; `GOTPL_SHOW` is how many differences to print.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+
+use gotpl::{Input, MissingKey, Options, Run, Set};
+use serde_json::{Value as Json, json};
+use support::{Answer, FixedWorld, Tally};
+
+#[test]
+fn every_chart_renders_as_helm_renders_it() {
+    support::on_main_stack(|| {
+        let only = std::env::var("GOTPL_CHART").unwrap_or_default();
+        let mut areas = Vec::new();
+        for chart in sorted(&support::folder("charts")) {
+            if only.is_empty() || only == chart {
+                areas.push((chart.clone(), render(&chart)));
+            }
+        }
+        support::report(&areas, support::shown());
+    });
+}
+
+#[test]
+fn there_are_enough_charts_and_each_has_expectations() {
+    let charts = sorted(&support::folder("charts"));
+    assert!(charts.len() >= 22, "only {} charts", charts.len());
+    for chart in charts {
+        let folder = support::folder("charts").join(&chart);
+        let mut rendered = sorted(&folder.join("templates"));
+        rendered.retain(|file| !file.starts_with('_'));
+        assert_eq!(rendered, sorted(&folder.join("expected")), "files of {chart}");
+    }
+}
+
+fn render(chart: &str) -> Tally {
+    let folder = support::folder("charts").join(chart);
+    let context: Json = serde_json::from_str(&read(&folder.join("context.json"))).expect("the context is JSON");
+    let base = format!("{chart}/templates");
+    let mut set = Set::with_options(Options { missing_key: MissingKey::Zero, ..Options::default() });
+    let mut files = sorted(&folder.join("templates"));
+    // Helm parses in reverse order of the names, so that the first file has the last word on a definition.
+    files.reverse();
+    for file in &files {
+        set.parse(&format!("{base}/{file}"), &read(&folder.join("templates").join(file))).expect("a chart parses");
+    }
+    let mut tally = Tally::default();
+    for file in files.iter().filter(|file| !file.starts_with('_')) {
+        let name = format!("{base}/{file}");
+        let template = json!({ "Name": name, "BasePath": base });
+        let got: Answer = support::guarded(|| {
+            let mut run = Run::new(&set);
+            run.host = &FixedWorld;
+            run.execute(&name, &Input::with(&context, &[("Template", &template)]))
+                // What Helm does at the end, because a missing key prints even with `missingkey=zero`.
+                .map(|output| String::from_utf8_lossy(&output.text).replace("<no value>", "").into_bytes())
+                .map_err(|error| error.to_string())
+        });
+        let want: Answer = Ok(read(&folder.join("expected").join(file)).into_bytes());
+        tally.cases += 1;
+        if got != want {
+            tally.differences.push(format!("{name}\n{}", contrast(&want, &got)));
+        }
+    }
+    tally
+}
+
+/// The first line that differs, or the error.
+fn contrast(want: &Answer, got: &Answer) -> String {
+    let (Ok(want), Ok(got)) = (want, got) else {
+        return format!("  got  {}\n", support::show(got));
+    };
+    let (want, got) = (String::from_utf8_lossy(want), String::from_utf8_lossy(got));
+    let line = want.lines().zip(got.lines()).take_while(|(want, got)| want == got).count();
+    format!(
+        "  line {}\n  want {:?}\n  got  {:?}\n",
+        line + 1,
+        want.lines().nth(line).unwrap_or("(end)"),
+        got.lines().nth(line).unwrap_or("(end)")
+    )
+}
+
+fn sorted(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .expect("a folder")
+        .map(|entry| entry.expect("a readable folder").file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).expect("a readable file")
+}

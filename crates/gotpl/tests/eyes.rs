@@ -1,0 +1,267 @@
+//! What a watched run sees: reads, where they end, which bytes they became, and what is unknown.
+
+use std::fmt::Write;
+
+use gotpl::{Input, Known, Path, Presence, Run, Set, Step, Trace, UseKind, Watch};
+use serde_json::{Value, json};
+
+/// Parses sources (`main` first) and runs `main` closely watched.
+fn watch(sources: &[(&str, &str)], data: &Value) -> (Result<String, String>, Trace) {
+    run(sources, data, Watch::Closely)
+}
+
+fn run(sources: &[(&str, &str)], data: &Value, watch: Watch<'_>) -> (Result<String, String>, Trace) {
+    let mut set = Set::new();
+    for (name, source) in sources {
+        set.parse(name, source).unwrap();
+    }
+    let run = Run { watch, ..Run::new(&set) };
+    match run.trace("main", &Input::new(data)) {
+        Ok(output) => (Ok(String::from_utf8(output.text).unwrap()), output.trace.unwrap()),
+        Err((error, trace)) => (Err(error.to_string()), trace.unwrap()),
+    }
+}
+
+/// The reads as lines: path, presence, place, and how they ended.
+///
+/// Go places a chain such as `.spec.name` at its second field, and so do we.
+fn story(trace: &Trace) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (index, read) in trace.reads.iter().enumerate() {
+        let mut line = format!("{} {:?} at {}:{}", read.path, read.presence, read.site.line, read.site.column).to_lowercase();
+        for end in trace.uses.iter().filter(|end| end.reads.contains(&index)) {
+            write!(line, " -> {:?}", end.kind).unwrap();
+            if let Some(function) = end.function {
+                write!(line, "({function})").unwrap();
+            }
+        }
+        lines.push(line);
+    }
+    lines
+}
+
+#[test]
+fn each_read_is_told_with_its_end() {
+    let mut bad = 0;
+    let data = json!({"spec": {"name": "web", "on": true, "ports": [80, 443]}, "status": {}});
+    for (template, expected) in [
+        ("{{ .spec.name }}", vec!["spec present at 1:3", "spec.name present at 1:3 -> Text"]),
+        ("{{ .spec.gone }}", vec!["spec present at 1:3", "spec.gone missing at 1:3 -> Text"]),
+        (
+            "{{ if .status.ready }}x{{ end }}",
+            vec!["status present at 1:6", "status.ready missing at 1:6 -> Branch"],
+        ),
+        (
+            "{{ .status.a.b }}",
+            vec!["status present at 1:3", "status.a missing at 1:3", "status.a.b missing at 1:3 -> Text"],
+        ),
+        (
+            "{{ with .spec.gone }}{{ .x }}{{ end }}",
+            vec!["spec present at 1:8", "spec.gone missing at 1:8 -> Branch"],
+        ),
+        (
+            "{{ range .spec.ports }}{{ . }}{{ end }}",
+            vec![
+                "spec present at 1:9",
+                "spec.ports present at 1:9 -> Branch",
+                "spec.ports[0] present at 1:9 -> Text",
+                "spec.ports[1] present at 1:26 -> Text",
+            ],
+        ),
+        (
+            "{{ .spec.gone | default 3 }}",
+            vec!["spec present at 1:3", "spec.gone missing at 1:3 -> Guard(default)"],
+        ),
+        (
+            "{{ .spec.name | default 3 }}",
+            vec!["spec present at 1:3", "spec.name present at 1:3 -> Guard(default) -> Text"],
+        ),
+        (
+            "{{ eq .status.phase \"x\" }}",
+            vec!["status present at 1:6", "status.phase missing at 1:6 -> Text"],
+        ),
+        (
+            "{{ if eq .status.phase \"x\" }}y{{ end }}",
+            vec!["status present at 1:9", "status.phase missing at 1:9 -> Branch"],
+        ),
+        (
+            "{{ or .status.phase \"none\" }}",
+            vec!["status present at 1:6", "status.phase missing at 1:6 -> Branch(or)"],
+        ),
+        (
+            "{{ index .spec \"gone\" }}",
+            vec!["spec present at 1:9", "spec.gone missing at 1:3 -> Text"],
+        ),
+        (
+            "{{ printf \"%s\" .spec.gone }}",
+            vec!["spec present at 1:15", "spec.gone missing at 1:15 -> Text"],
+        ),
+        (
+            "{{ hasKey .spec \"gone\" }}",
+            vec!["spec present at 1:10 -> Guard(hasKey)", "spec.gone missing at 1:3"],
+        ),
+        (
+            "{{ $x := .spec.gone }}{{ $y := $x }}{{ $y }}",
+            vec!["spec present at 1:9", "spec.gone missing at 1:9 -> Text"],
+        ),
+        (
+            "{{ $d := dict \"k\" .spec.gone \"n\" .spec.name }}{{ $d.n }}",
+            vec![
+                "spec present at 1:18",
+                "spec.gone missing at 1:18",
+                "spec present at 1:33",
+                "spec.name present at 1:33 -> Text",
+            ],
+        ),
+    ] {
+        let (_, trace) = watch(&[("main", template)], &data);
+        let lines: Vec<_> = story(&trace).into_iter().filter(|line| !line.starts_with(". ")).collect();
+        if lines != expected { println!("@@ {template}\n{lines:#?}"); bad += 1; }
+    }
+}
+
+#[test]
+fn a_function_that_fails_over_a_missing_value_says_which() {
+    let (result, trace) = watch(&[("main", "{{ index .spec.list 3 }}")], &json!({"spec": {}}));
+    assert!(result.unwrap_err().contains("index of untyped nil"));
+    let failure = trace.uses.iter().find(|end| end.kind == UseKind::Failure).unwrap();
+    assert_eq!(failure.function, Some("index"));
+    let read = trace.reads_of(&failure.reads).next().unwrap();
+    assert_eq!((read.path.to_string().as_str(), read.presence), ("spec.list", Presence::Missing));
+}
+
+/// The output with each span as `[text|paths|conditions]`; static text stays bare.
+fn painted(output: &str, trace: &Trace) -> String {
+    let mut painted = String::new();
+    let mut end = 0;
+    for span in &trace.spans {
+        assert_eq!(span.start, end, "spans leave no gap");
+        end = span.end;
+        let text = &output[span.start..span.end];
+        let paths = |reads: &[usize]| {
+            trace.reads_of(reads).map(|read| read.path.to_string()).collect::<Vec<_>>().join(",")
+        };
+        if span.reads.is_empty() && span.under.is_empty() {
+            painted.push_str(text);
+        } else {
+            write!(painted, "[{text}|{}|{}]", paths(&span.reads), paths(&span.under)).unwrap();
+        }
+    }
+    assert_eq!(end, output.len(), "spans cover the output");
+    painted
+}
+
+#[test]
+fn every_byte_of_the_output_knows_the_reads_it_came_from() {
+    let data = json!({"spec": {"name": "web", "on": true, "tag": "1.2"}});
+    let helpers = r#"{{ define "labels" }}app: {{ .spec.name }}
+tier: front{{ end }}"#;
+    for (template, expected) in [
+        ("a{{ .spec.name }}b", "a[web|spec.name|]b"),
+        ("{{ printf \"%s:%s\" .spec.name .spec.tag }}", "[web:1.2|spec.name,spec.tag|]"),
+        ("{{ if .spec.on }}x{{ .spec.tag }}{{ end }}", "[x||spec.on][1.2|spec.tag|spec.on]"),
+        ("l:{{ include \"labels\" . | nindent 2 }}\n", "l:\n  app: [web|spec.name|]\n  tier: front\n"),
+    ] {
+        let (output, trace) = watch(&[("helpers", helpers), ("main", template)], &data);
+        assert_eq!(painted(&output.unwrap(), &trace), expected, "{template}");
+    }
+}
+
+#[test]
+fn what_is_unknown_marks_the_bytes_that_depend_on_it() {
+    let data = json!({"metadata": {"name": "web"}, "spec": {}});
+    let known = |path: &Path| match path.0.first() {
+        None => Known::Partly,
+        Some(Step::Key(key)) if &**key == "metadata" => Known::Wholly,
+        Some(_) => Known::Not,
+    };
+    for (template, expected) in [
+        ("name: {{ .metadata.name }}-db", "name: [web|metadata.name|]-db"),
+        ("name: {{ .spec.name }}", "name: [unknown|spec.name|]"),
+        ("name: {{ printf \"%s-%s\" .metadata.name .spec.x }}", "name: [web-unknown|metadata.name,spec.x|]"),
+        ("{{ if .spec.on }}a{{ else }}b{{ end }}c", "[a||spec.on][b||spec.on]c"),
+        ("{{ range .spec.list }}- {{ .name }}\n{{ end }}", "[- ||spec.list][unknown|spec.list[*].name|spec.list][\n||spec.list]"),
+        ("{{ $x := 1 }}{{ if .spec.on }}{{ $x = 2 }}{{ end }}{{ $x }}", "[unknown|spec.on|]"),
+        ("{{ if eq .metadata.name \"web\" }}a{{ else }}b{{ end }}", "[a||metadata.name]"),
+        ("{{ upper .spec.name }}", "[UNKNOWN|spec.name|]"),
+        ("{{ len .spec.name }}", "[unknown|spec.name|]"),
+        ("{{ default \"x\" .spec.name }}", "[unknown|spec.name|]"),
+        ("x:{{ .spec.y | nindent 2 }}", "x:[\n  unknown|spec.y|]"),
+        ("{{ .sibling.status.ip }}", "[unknown|sibling.status.ip|]"),
+    ] {
+        let (output, trace) = run(&[("main", template)], &data, Watch::Guessing(&known));
+        assert_eq!(painted(&output.unwrap(), &trace), expected, "{template}");
+    }
+}
+
+#[test]
+fn an_analysis_lists_paths_calls_and_templates_without_data() {
+    let mut set = Set::new();
+    set.parse("main", "{{ if .a.b }}{{ template \"t\" .c }}{{ else }}{{ range $k, $v := .list }}{{ upper $v.name }}{{ lower 1 2 }}{{ end }}{{ end }}{{ fail .msg }}{{ include \"x\" . }}")
+        .unwrap();
+    set.parse("t", "{{ .inner | quote }}").unwrap();
+    let analysis = set.analyze("main").unwrap();
+    let mut paths: Vec<_> = analysis.trace.reads.iter().map(|read| read.path.to_string()).collect();
+    paths.sort();
+    paths.dedup();
+    assert_eq!(paths, [".", "a", "a.b", "c", "c.inner", "list", "list[*]", "list[*].name", "msg"]);
+    let calls: Vec<_> = analysis
+        .calls
+        .iter()
+        .map(|call| (call.function.name, call.arguments, call.arity_fits, call.site.to_string()))
+        .collect();
+    assert_eq!(
+        calls,
+        [
+            ("upper", 2, false, "main:1:74".to_string()),
+            ("fail", 1, true, "main:1:114".to_string()),
+            ("include", 2, true, "main:1:129".to_string()),
+        ]
+    );
+    let templates: Vec<_> = analysis.templates.iter().map(|template| template.name.as_str()).collect();
+    assert_eq!(templates, ["t", "x"]);
+    let failures: Vec<_> = analysis.trace.failures.iter().map(|failure| (failure.error.message(), failure.certain)).collect();
+    assert_eq!(failures.len(), 2, "{failures:?}");
+    assert!(!failures[0].1, "the bad call to upper stands in a branch");
+    assert!(failures[1].1, "the missing template is always asked for");
+}
+
+#[test]
+fn recursion_below_an_unknown_condition_ends() {
+    let mut set = Set::new();
+    set.parse("main", "{{ define \"r\" }}{{ if .next }}{{ template \"r\" .next }}{{ template \"r\" .other }}{{ end }}{{ end }}{{ template \"r\" . }}")
+        .unwrap();
+    let analysis = set.analyze("main").unwrap();
+    assert!(analysis.trace.reads.iter().any(|read| read.path.to_string() == "next.next"));
+}
+
+#[test]
+fn a_plain_run_only_says_whether_anything_was_missing() {
+    let mut set = Set::new();
+    set.parse("main", "{{ .a }}{{ if .flag }}{{ .b }}{{ end }}").unwrap();
+    for (data, missing) in [(json!({"a": 1, "flag": false}), false), (json!({"a": 1, "flag": true}), true)] {
+        let output = Run::new(&set).execute("main", &Input::new(&data)).unwrap();
+        assert_eq!(output.missing, missing, "{data}");
+        assert!(output.trace.is_none());
+    }
+}
+
+#[test]
+fn data_laid_over_the_root_reads_like_its_own_fields() {
+    let mut set = Set::new();
+    set.parse("main", "{{ .spec.a }}{{ .db.ip }}{{ .errors.x }}").unwrap();
+    let (data, db, errors) = (json!({"spec": {"a": 1}}), json!({"ip": "10.0.0.1"}), json!({"x": "no"}));
+    let over = [("db", &db), ("errors", &errors)];
+    let output = Run::new(&set).execute("main", &Input::with(&data, &over)).unwrap();
+    assert_eq!(output.text, b"110.0.0.1no");
+}
+
+#[test]
+fn a_run_changes_no_data_that_others_see() {
+    let mut set = Set::new();
+    set.parse("main", "{{ $_ := set .spec \"a\" 2 }}{{ .spec.a }}").unwrap();
+    let data = json!({"spec": {"a": 1}});
+    assert_eq!(set.execute("main", &data).unwrap(), b"2");
+    assert_eq!(set.execute("main", &data).unwrap(), b"2");
+    assert_eq!(data, json!({"spec": {"a": 1}}));
+}
