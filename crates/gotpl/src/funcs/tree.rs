@@ -1,5 +1,6 @@
 //! Values as JSON: written as Go's `encoding/json` writes them, and turned to and from `serde_json` values.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use serde_json::{Map as Fields, Number, Value as Json};
@@ -9,6 +10,7 @@ use super::reflect::too_deep;
 use crate::exec::{Cx, MORE_STACK, RED_ZONE};
 use crate::fmt::UNKNOWN;
 use crate::func::Fault;
+use crate::go::base::encode64;
 use crate::go::json::{write_float, write_string};
 use crate::go::strings::to_valid;
 use crate::object::Object;
@@ -184,17 +186,22 @@ impl<'a> Writer<'_, 'a> {
 
 /// A value as a tree of its own, by the same rules. Numbers keep their kind.
 pub(crate) fn to_json<'a>(cx: &Cx<'a>, value: &Value<'a>) -> Result<Json, Fault> {
-    Grower { cx, plain: false }.tree(value, cx.run.limits.nesting)
+    Grower { cx, plain: None }.tree(value, cx.run.limits.nesting)
 }
 
+/// Texts that stand in a tree for scalars it cannot hold, and how those are written.
+pub(crate) type StandIns = Vec<(String, String)>;
+
 /// A value as a tree as YAML's own library sees it: what is nil is empty, and objects print themselves.
-pub(crate) fn to_plain<'a>(cx: &Cx<'a>, value: &Value<'a>) -> Result<Json, Fault> {
-    Grower { cx, plain: true }.tree(value, cx.run.limits.nesting)
+pub(crate) fn to_plain<'a>(cx: &Cx<'a>, value: &Value<'a>) -> Result<(Json, StandIns), Fault> {
+    let grower = Grower { cx, plain: Some(RefCell::default()) };
+    let json = grower.tree(value, cx.run.limits.nesting)?;
+    Ok((json, grower.plain.map(RefCell::into_inner).unwrap_or_default()))
 }
 
 struct Grower<'g, 'a> {
     cx: &'g Cx<'a>,
-    plain: bool,
+    plain: Option<RefCell<StandIns>>,
 }
 
 impl<'a> Grower<'_, 'a> {
@@ -208,16 +215,26 @@ impl<'a> Grower<'_, 'a> {
             Kind::Int(value, _) => (*value).into(),
             Kind::Float(value) => match Number::from_f64(*value) {
                 Some(number) => Json::Number(number),
-                None => {
-                    write_float(&mut Vec::new(), *value).map_err(|error| Fault::new(error.to_string()))?;
-                    Json::Null
-                }
+                None => match &self.plain {
+                    Some(odd) if value.is_nan() => stand_in(odd, ".nan"),
+                    Some(odd) => stand_in(odd, if *value > 0.0 { ".inf" } else { "-.inf" }),
+                    None => {
+                        write_float(&mut Vec::new(), *value).map_err(|error| Fault::new(error.to_string()))?;
+                        Json::Null
+                    }
+                },
             },
-            Kind::Complex(_) if self.plain => return Err("cannot marshal type: complex128".into()),
+            Kind::Complex(_) if self.plain.is_some() => return Err("cannot marshal type: complex128".into()),
             Kind::Complex(_) => return Err("json: unsupported type: complex128".into()),
-            Kind::Text(text) => Json::String(valid(cx, text)?),
-            Kind::List(list) if list.is_nil() && !self.plain => Json::Null,
-            Kind::Map(map) if map.is_nil() && !self.plain => Json::Null,
+            Kind::Text(text) => match &self.plain {
+                Some(odd) if std::str::from_utf8(text).is_err() => {
+                    cx.charge(text.len().saturating_mul(2))?;
+                    stand_in(odd, &format!("!!binary {}", encode64(text)))
+                }
+                _ => Json::String(valid(cx, text)?),
+            },
+            Kind::List(list) if list.is_nil() && self.plain.is_none() => Json::Null,
+            Kind::Map(map) if map.is_nil() && self.plain.is_none() => Json::Null,
             Kind::List(list) => {
                 let depth = deeper()?;
                 charge_elements(cx, list.len())?;
@@ -236,17 +253,25 @@ impl<'a> Grower<'_, 'a> {
                 });
                 Json::Object(fields?)
             }
-            Kind::Object(object) if self.plain => match (&**object, object.json()?) {
-                (Object::Duration(_), _) => Json::from(object.string()),
-                (_, Json::Object(fields)) => {
+            Kind::Object(object) => match (&self.plain, &**object, object.json()?) {
+                (Some(_), Object::Duration(_), _) => Json::from(object.string()),
+                (Some(odd), Object::Time(_), Json::String(text)) => stand_in(odd, &text),
+                (Some(_), _, Json::Object(fields)) => {
                     fields.into_iter().map(|(name, value)| (name.to_lowercase(), value)).collect()
                 }
-                (_, json) => json,
+                (_, _, json) => json,
             },
-            Kind::Object(object) => object.json()?,
             Kind::Unknown => Json::String(UNKNOWN.to_string()),
         })
     }
+}
+
+/// A text that no author would write, for a scalar that is to stand there as it is.
+fn stand_in(odd: &RefCell<StandIns>, scalar: &str) -> Json {
+    let mut odd = odd.borrow_mut();
+    let text = format!("x5f0c2a1e7b9d4836-{}-x", odd.len());
+    odd.push((text.clone(), scalar.to_string()));
+    Json::String(text)
 }
 
 fn valid(cx: &Cx<'_>, text: &[u8]) -> Result<String, Fault> {

@@ -1,27 +1,32 @@
 //! Helm's YAML out of values and into them. Reading answers errors as values, and numbers as `float64`, since it goes
 //! through JSON.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value as Json;
 
 use super::entry::{Answer, Body, fixed};
 use super::json::{as_dict, as_list, is_limit, or_empty, or_error_entry, or_error_item};
 use super::tree;
 use crate::func::{Call, Fault, Flow, Func, Param};
-use crate::value::{Kind, Value};
+use crate::value::{Element, Kind, Value};
 
 pub(crate) const TABLE: &[Func] = &[
     writing("toYaml", |call| or_empty(written(call))),
     writing("mustToYaml", |call| written(call)),
-    writing("toYamlPretty", |call| {
-        let json = tree::to_plain(call.cx(), &call.args[0])?;
-        Ok(text(yaml::emit_pretty(&json)))
-    }),
+    writing("toYamlPretty", pretty),
     reading("fromYaml", |call| {
-        let answer = parse(call).and_then(|json| as_dict(call.cx(), &json).map_err(while_decoding));
+        let answer = parse(call).and_then(|json| match json {
+            Json::Null => Ok(call.cx().dict(Element::Any, BTreeMap::new())),
+            json => as_dict(call.cx(), &json).map_err(while_decoding),
+        });
         or_error_entry(call.cx(), answer)
     }),
     reading("fromYamlArray", |call| {
-        let answer = parse(call).and_then(|json| as_list(call.cx(), &json).map_err(while_decoding));
+        let answer = parse(call).and_then(|json| match json {
+            Json::Null => Ok(Value::any_list(Vec::new())),
+            json => as_list(call.cx(), &json).map_err(while_decoding),
+        });
         or_error_item(call.cx(), answer)
     }),
 ];
@@ -45,6 +50,17 @@ fn text<'a>(mut text: String) -> Value<'a> {
 fn written<'a>(call: &Call<'_, '_, 'a>) -> Answer<'a> {
     let json = tree::to_json(call.cx(), &call.args[0]).map_err(|fault| about("error marshaling into JSON", fault))?;
     yaml::emit(&json).map(text).map_err(|error| error.to_string().into())
+}
+
+/// Written from the values themselves, so that some scalars look as JSON could not have them: they are written as
+/// stand-ins, and then put in their place.
+fn pretty<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
+    let (json, odd) = tree::to_plain(call.cx(), &call.args[0])?;
+    let mut out = yaml::emit_pretty(&json);
+    for (stand_in, scalar) in odd {
+        out = out.replacen(&stand_in, &scalar, 1);
+    }
+    Ok(text(out))
 }
 
 fn parse(call: &Call<'_, '_, '_>) -> Result<Json, Fault> {
