@@ -26,17 +26,70 @@ impl Seeded {
 }
 
 const WORDS: &[&str] = &[
-    "{{", "}}", "{{-", "-}}", "{{/*", "*/}}", "|", "(", ")", ".", "$", "$x", ":=", "=", ",", "if", "else", "end", "range", "with",
-    "define", "template", "block", "break", "continue", "\"a\"", "`raw`", "'c'", "1", "-1", "0x1p4", "1i", "nil", "true",
-    ".spec.list", "$.a", " ", "\n", "printf \"%*d\" 999999", "repeat 99999999", "until 99999999", "include \"fuzz\" .",
-    "tpl \"{{ . }}\" .", "set . \"self\" .", "dict \"a\" .", "list . .", "toYaml", "fromYaml", "toJson", "nindent 99999999",
-    "index . \"a\"", "dig \"a\" \"b\" .", "merge . .", "range 99999999999", "regexReplaceAll \"a*\" \"b\" \"c\"", "\u{0}", "é",
+    "{{",
+    "}}",
+    "{{-",
+    "-}}",
+    "{{/*",
+    "*/}}",
+    "|",
+    "(",
+    ")",
+    ".",
+    "$",
+    "$x",
+    ":=",
+    "=",
+    ",",
+    "if",
+    "else",
+    "end",
+    "range",
+    "with",
+    "define",
+    "template",
+    "block",
+    "break",
+    "continue",
+    "\"a\"",
+    "`raw`",
+    "'c'",
+    "1",
+    "-1",
+    "0x1p4",
+    "1i",
+    "nil",
+    "true",
+    ".spec.list",
+    "$.a",
+    " ",
+    "\n",
+    "printf \"%*d\" 999999",
+    "repeat 99999999",
+    "until 99999999",
+    "include \"fuzz\" .",
+    "tpl \"{{ . }}\" .",
+    "set . \"self\" .",
+    "dict \"a\" .",
+    "list . .",
+    "toYaml",
+    "fromYaml",
+    "toJson",
+    "nindent 99999999",
+    "index . \"a\"",
+    "dig \"a\" \"b\" .",
+    "merge . .",
+    "range 99999999999",
+    "regexReplaceAll \"a*\" \"b\" \"c\"",
+    "\u{0}",
+    "é",
 ];
 
 #[test]
 fn no_template_made_from_pieces_of_others_panics_or_passes_a_limit() {
     let runs = std::env::var("CAIRN_FUZZ_RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(2_000);
-    let seed = std::env::var("CAIRN_FUZZ_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0x9e37_79b9_7f4a_7c15);
+    let seed =
+        std::env::var("CAIRN_FUZZ_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0x9e37_79b9_7f4a_7c15);
     let corpus = corpus();
     let mut random = Seeded(seed);
     for _ in 0..runs {

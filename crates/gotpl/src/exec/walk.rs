@@ -234,7 +234,11 @@ impl<'a> Frame<'_, 'a> {
                 self.under(condition, |frame| frame.count(branch, *count, *width, sink))?
             }
             Kind::List(list) => self.under(condition, |frame| {
+                let spot = frame.spot();
                 for index in 0..list.len() {
+                    if frame.cx.watched() {
+                        frame.cx.set_spot(spot);
+                    }
                     let Some(element) = frame.cx.item(list, index) else {
                         break;
                     };
@@ -344,7 +348,7 @@ impl<'a> Frame<'_, 'a> {
     /// Runs a template into a text of its own, for `include` and `tpl`.
     pub fn capture(
         &mut self,
-        scope: &'a crate::exec::Scope<'a>,
+        scope: &'a Scope<'a>,
         name: &str,
         dot: &Value<'a>,
     ) -> Result<Value<'a>, Fault> {

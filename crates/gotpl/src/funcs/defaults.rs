@@ -32,7 +32,9 @@ fn empty<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     if let Kind::Unknown = value.kind {
         return Ok(value);
     }
-    Ok(Value::bool(is_empty(call, &value)).marked(value.mark))
+    // The author asked whether it is there: the answer no longer depends on what is missing.
+    let mark = if value.is_nil() { 0 } else { value.mark };
+    Ok(Value::bool(is_empty(call, &value)).marked(mark))
 }
 
 fn coalesce<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {

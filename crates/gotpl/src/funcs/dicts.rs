@@ -90,7 +90,8 @@ fn has_key<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let found = looked_up(call, &call.map(0), call.text(1));
     Ok(match found.kind {
         Kind::Unknown => found,
-        Kind::Missing => Value::bool(false).marked(found.mark),
+        // The author asked whether it is there: the answer no longer depends on what is missing.
+        Kind::Missing => Value::bool(false),
         _ => Value::bool(true).marked(found.mark),
     })
 }

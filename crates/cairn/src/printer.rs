@@ -1,0 +1,60 @@
+//! The only place that prints.
+
+use std::io::{ErrorKind, Write};
+
+use crate::env::Env;
+use crate::failure::Failure;
+
+/// Where a command's words go: results to standard output, everything else to standard error.
+pub(crate) struct Printer {
+    env: Env,
+}
+
+impl Printer {
+    pub fn new(env: Env) -> Printer {
+        Printer { env }
+    }
+
+    /// Writes a result. A reader that stopped listening ends the program quietly, as a pipe into `head` should.
+    pub fn result(&self, bytes: &[u8]) -> Result<(), Failure> {
+        let mut out = std::io::stdout().lock();
+        match out.write_all(bytes).and_then(|()| out.flush()) {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
+            Err(error) => Err(Failure::new(format!("cannot write the result: {error}"))),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Rows with their columns lined up; the first is the heading.
+    pub fn table(&self, rows: &[Vec<String>]) -> Result<(), Failure> {
+        let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+        let width = |column: usize| {
+            rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let widths: Vec<_> = (0..columns).map(width).collect();
+        let mut text = String::new();
+        for row in rows {
+            let mut line = String::new();
+            for (cell, width) in row.iter().zip(&widths) {
+                line.push_str(cell);
+                line.extend(std::iter::repeat_n(' ', width + 3 - cell.chars().count()));
+            }
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+        self.result(text.as_bytes())
+    }
+
+    pub fn failure(&self, failure: &Failure) {
+        let (red, cyan, reset) = if self.env.colour { ("\x1b[1;31m", "\x1b[36m", "\x1b[0m") } else { ("", "", "") };
+        let mut text = format!("{red}error:{reset} {}\n", failure.message);
+        if let Some(snippet) = &failure.snippet {
+            text.push_str(snippet);
+        }
+        for hint in &failure.hints {
+            text.push_str(&format!("{cyan}hint:{reset} {hint}\n"));
+        }
+        // There is nobody left to tell if standard error is gone too.
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+}

@@ -1,0 +1,172 @@
+//! `cairn eval`: one template over one piece of data.
+
+use std::path::Path;
+
+use gotpl::{Error, Input, Library, Options, Presence, Run, Set, Trace, UseKind, Watch};
+use serde_json::Value;
+
+use crate::args::{Eval, Funcs, MissingKey};
+use crate::failure::{Code, Failure};
+use crate::host::Machine;
+use crate::input;
+use crate::printer::Printer;
+use crate::snippet;
+
+/// The name of a template given on the command line.
+const EXPRESSION: &str = "expression";
+
+pub(crate) fn run(args: &Eval, printer: &Printer) -> Result<Code, Failure> {
+    let stdin = |path: &Path| path == Path::new("-");
+    if args.templates.iter().chain(&args.data).filter(|path| stdin(path)).count() > 1 {
+        return Err(Failure::usage("only one of the files can be standard input"));
+    }
+    let mut sources: Vec<(String, String)> = Vec::new();
+    if let Some(text) = &args.expression {
+        sources.push((EXPRESSION.to_string(), text.clone()));
+    }
+    for path in &args.templates {
+        let name =
+            path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
+        sources.push((name, input::text(path)?));
+    }
+    let data = match &args.data {
+        Some(path) => input::data(path)?,
+        None => Value::Null,
+    };
+    let mut set = Set::with_options(options(args));
+    for (name, source) in &sources {
+        set.parse(name, source).map_err(|error| explain(&error, &sources, &set))?;
+    }
+    let Some((main, _)) = sources.first() else {
+        return Err(Failure::usage("there is no template to evaluate"));
+    };
+    let watch = if args.reads { Watch::Closely } else { Watch::Lightly };
+    let run = Run { host: &Machine, watch, ..Run::new(&set) };
+    let output = run.execute(main, &Input::new(&data)).map_err(|error| explain(&error, &sources, &set))?;
+    match output.trace {
+        Some(trace) => printer.table(&reads(&trace))?,
+        None => printer.result(&output.text)?,
+    }
+    Ok(Code::Ok)
+}
+
+fn options(args: &Eval) -> Options {
+    let delim = |index: usize| args.delims.as_ref().and_then(|delims| delims.get(index)).cloned().unwrap_or_default();
+    Options {
+        missing_key: match args.missing_key {
+            MissingKey::Default => gotpl::MissingKey::Default,
+            MissingKey::Zero => gotpl::MissingKey::Zero,
+            MissingKey::Error => gotpl::MissingKey::Error,
+        },
+        left: delim(0),
+        right: delim(1),
+        funcs: match args.funcs {
+            Funcs::Builtin => Library::Builtin,
+            Funcs::Sprig => Library::Sprig,
+            Funcs::Helm => Library::Helm,
+        },
+        extra: &[],
+    }
+}
+
+/// Go's error with the line it is about and, where there is one, a way out.
+fn explain(error: &Error, sources: &[(String, String)], set: &Set) -> Failure {
+    let mut failure = Failure::new(error.to_string());
+    // The innermost place whose source is at hand: the cause, not the includes around it.
+    failure.snippet = error.places().iter().rev().find_map(|place| {
+        let (_, source) = sources.iter().find(|(name, _)| *name == place.source)?;
+        snippet::of(source, place.line, place.column)
+    });
+    if let Some(hint) = hint(error, set) {
+        failure = failure.hint(hint);
+    }
+    failure
+}
+
+fn hint(error: &Error, set: &Set) -> Option<String> {
+    let message = error.message();
+    if let Some(name) = message.strip_prefix("function \"").and_then(|rest| rest.strip_suffix("\" not defined")) {
+        return Some(match name {
+            "env" | "expandenv" | "getHostByName" => {
+                format!("`{name}` is left out on purpose: a template must not read this machine")
+            }
+            _ => match nearest(name, &set.functions()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "run with `--funcs helm` for the largest set of functions".to_string(),
+            },
+        });
+    }
+    if message.starts_with("nil pointer evaluating") || message.starts_with("can't evaluate field") {
+        return Some("`--reads` lists what the template read and whether it was there".to_string());
+    }
+    if let Some(rest) = message.strip_prefix("wrong type for value; expected int; got int64") {
+        return rest.is_empty().then(|| "numbers of the data are int64: write `(int .x)`".to_string());
+    }
+    None
+}
+
+/// The candidate with the fewest edits, if they are few.
+fn nearest<'c>(name: &str, candidates: &[&'c str]) -> Option<&'c str> {
+    let limit = 1 + name.len() / 4;
+    candidates
+        .iter()
+        .map(|candidate| (edits(&name.to_lowercase(), &candidate.to_lowercase()), *candidate))
+        .filter(|(edits, _)| *edits <= limit)
+        .min()
+        .map(|(_, candidate)| candidate)
+}
+
+fn edits(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (index, left) in one.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
+        for (column, right) in other.iter().enumerate() {
+            let cost = diagonal + usize::from(left != *right);
+            diagonal = row[column + 1];
+            row[column + 1] = cost.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+fn reads(trace: &Trace) -> Vec<Vec<String>> {
+    let mut rows = vec![["PATH", "THERE", "READ AT", "WENT TO"].map(String::from).to_vec()];
+    for (index, read) in trace.reads.iter().enumerate() {
+        let there = match read.presence {
+            Presence::Present => "yes",
+            Presence::Missing => "no",
+            Presence::Unknown => "unknown",
+        };
+        let mut ends: Vec<String> = Vec::new();
+        for end in trace.uses.iter().filter(|end| end.reads.contains(&index)) {
+            let word = match (end.kind, end.function) {
+                (UseKind::Text, _) => "text".to_string(),
+                (UseKind::Branch, Some(function)) => format!("condition ({function})"),
+                (UseKind::Branch, None) => "condition".to_string(),
+                (UseKind::Guard, function) => format!("guard ({})", function.unwrap_or_default()),
+                (UseKind::Failure, function) => format!("failure ({})", function.unwrap_or_default()),
+            };
+            if !ends.contains(&word) {
+                ends.push(word);
+            }
+        }
+        rows.push(vec![read.path.to_string(), there.to_string(), read.site.to_string(), ends.join(", ")]);
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn a_misspelt_function_finds_its_neighbour_and_nonsense_none() {
+        let names = ["upper", "lower", "toYaml", "nindent", "b64enc"];
+        for (name, expected) in
+            [("uper", Some("upper")), ("toYAML", Some("toYaml")), ("nident", Some("nindent")), ("frobnicate", None)]
+        {
+            assert_eq!(nearest(name, &names), expected, "{name}");
+        }
+    }
+}
