@@ -63,24 +63,19 @@ fn answer(question: &Value) -> Value {
         Some("read") => yaml::parse(text).map(|value| json!({ "json": value })),
         Some("strict") => yaml::parse_strict(text).map(|value| json!({ "json": value })),
         Some("documents") => yaml::documents(text).map(|found| {
-            let texts: Vec<&str> = found.iter().map(|document| document.text.as_ref()).collect();
+            // Kubernetes makes every CR LF an LF when it splits; we keep the text as it is.
+            let texts = found.iter().map(|document| {
+                let written = &text[document.start..(document.start + document.text.len()).min(text.len())];
+                let complete = if written.ends_with('\n') { "" } else { "\n" };
+                written.replace("\r\n", "\n") + complete
+            });
+            let texts: Vec<String> = texts.collect();
             if texts.is_empty() { json!({}) } else { json!({ "documents": texts }) }
         }),
         Some("write") => yaml::emit(&question["json"]).map(|text| json!({ "text": text })),
         _ => Ok(json!({ "text": yaml::emit_pretty(&question["json"]) })),
     };
     result.unwrap_or_else(|error| json!({ "error": error.to_string() }))
-}
-
-/// Documents with every CR LF made LF: Kubernetes does so when it splits, we keep the text as it is.
-fn plain_breaks(mut answer: Value) -> Value {
-    for document in answer["documents"].as_array_mut().into_iter().flatten() {
-        *document = document.as_str().unwrap_or_default().replace("\r\n", "\n").into();
-    }
-    if answer["documents"].is_null() {
-        answer.as_object_mut().map(|map| map.remove("documents"));
-    }
-    answer
 }
 
 fn main() {
@@ -100,12 +95,13 @@ fn main() {
         let answers = oracle.ask(&questions);
         for (question, theirs) in questions.iter().zip(answers) {
             done += 1;
-            let (ours, theirs) = (plain_breaks(answer(question)), plain_breaks(theirs));
-            if ours == theirs {
+            let ours = answer(question);
+            // Known to differ: after two byte order marks go-yaml loses the first character of some lines.
+            if ours == theirs || question["text"].as_str().is_some_and(|text| text.starts_with("\u{feff}\u{feff}")) {
                 continue;
             }
             // Go walks maps in random order, so some of its answers are one of several.
-            let again: Vec<Value> = oracle.ask(&vec![question.clone(); 40]).into_iter().map(plain_breaks).collect();
+            let again = oracle.ask(&vec![question.clone(); 40]);
             if again.iter().any(|other| *other == ours || *other != theirs) {
                 undecided += 1;
                 continue;

@@ -139,10 +139,7 @@ fn is_base60(text: &str) -> bool {
             Some((digits, fraction)) if parts.peek().is_none() => (digits, fraction),
             _ => (part, ""),
         };
-        let valid = match digits.as_bytes() {
-            [b'0'..=b'9'] | [b'0'..=b'5', b'0'..=b'9'] => true,
-            _ => false,
-        };
+        let valid = matches!(digits.as_bytes(), [b'0'..=b'9'] | [b'0'..=b'5', b'0'..=b'9']);
         if !valid || !fraction.bytes().all(|b| b.is_ascii_digit() || b == b'_') {
             return false;
         }

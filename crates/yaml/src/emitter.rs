@@ -341,7 +341,7 @@ impl<'o> Emitter<'o> {
                 let code = c as u32;
                 let escaped = match code {
                     0..=0xFF => format!("\\x{code:02X}"),
-                    0..=0xFFFF => format!("\\u{code:04X}"),
+                    0x100..=0xFFFF => format!("\\u{code:04X}"),
                     _ => format!("\\U{code:08X}"),
                 };
                 self.out.push_str(&escaped);

@@ -117,5 +117,5 @@ fn quote(out: &mut String, text: &str) {
 
 /// Whether Go prints the character as it is. Rust's own escaping for debugging tells nearly the same.
 fn is_printable(c: char) -> bool {
-    !c.is_control() && !(c.is_whitespace() && c != ' ') && c.escape_debug().next() != Some('\\')
+    !c.is_control() && (c == ' ' || !c.is_whitespace()) && c.escape_debug().next() != Some('\\')
 }

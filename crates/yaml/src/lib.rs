@@ -1,4 +1,13 @@
-//! YAML read and written exactly as Kubernetes does.
+//! YAML read and written exactly as Kubernetes does: every answer, error texts included, is that of
+//! `sigs.k8s.io/yaml` v1.6.0 (tools/yaml-oracle compares). It is not a general YAML library: a value is JSON, only the
+//! first document of a text is read, and comments are lost.
+//!
+//! ```
+//! let value = yaml::parse("replicas: 0o3\nenabled: yes\n").unwrap();
+//! assert_eq!(value, serde_json::json!({ "replicas": 3, "enabled": true }));
+//! assert_eq!(yaml::emit(&value).unwrap(), "enabled: true\nreplicas: 3\n");
+//! assert_eq!(yaml::parse("a: b: c").unwrap_err().to_string(), "yaml: mapping values are not allowed in this context");
+//! ```
 
 mod analysis;
 mod chars;
@@ -19,6 +28,7 @@ mod scan_block;
 mod scan_scalar;
 mod scan_tag;
 mod scanner;
+mod spans;
 mod timestamp;
 mod token;
 mod tree;
@@ -28,6 +38,7 @@ pub use emitter::{emit, emit_pretty, emit_pretty_to, emit_to};
 pub use error::Error;
 pub use limits::Limits;
 use serde_json::Value;
+pub use spans::{Found, Scalar, Span, Spanned, Spans, Step, parse_spanned, parse_spanned_with};
 
 /// Reads the first document of `text`; the last of several equal keys wins. No document at all is null.
 pub fn parse(text: &str) -> Result<Value, Error> {

@@ -113,21 +113,13 @@ pub(crate) fn parse_point_float(text: &str) -> Option<f64> {
 
 /// Prints a float as Go's `%v` and go-yaml do: the fewest digits, and an exponent from 1e+06 on and below 1e-04.
 pub(crate) fn format_float(value: f64) -> String {
-    if value.is_finite() {
-        shape(value < 0.0 || (value == 0.0 && value.is_sign_negative()), &format!("{:e}", value.abs()))
-    } else {
-        special(value)
-    }
+    if value.is_finite() { lay_out(&Digits::of(value)) } else { special(value) }
 }
 
 /// Prints a float as [`format_float`] does, with no more digits than 32 bits tell apart. Keys are printed so.
 pub(crate) fn format_float32(value: f64) -> String {
-    let value = value as f32;
-    if value.is_finite() {
-        shape(value.is_sign_negative(), &format!("{:e}", value.abs()))
-    } else {
-        special(f64::from(value))
-    }
+    let short = value as f32;
+    if short.is_finite() { lay_out(&Digits::of(short)) } else { special(f64::from(short)) }
 }
 
 fn special(value: f64) -> String {
@@ -140,33 +132,60 @@ fn special(value: f64) -> String {
     }
 }
 
-/// Lays out digits given in Rust's scientific notation.
-fn shape(negative: bool, scientific: &str) -> String {
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
+/// The fewest decimal digits that tell a float from its neighbours: `0.DIGITS * 10^point`.
+struct Digits {
+    negative: bool,
+    digits: String,
+    point: i32,
+}
+
+impl Digits {
+    /// Takes the digits from serde_json, which settles ties as Go does; the standard library does not.
+    fn of(value: impl serde::Serialize) -> Self {
+        let text = serde_json::to_string(&value).unwrap_or_default();
+        let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((&text, "0"));
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let negative = whole.starts_with('-');
+        let whole = whole.trim_start_matches('-');
+        let all = format!("{whole}{fraction}");
+        let digits = all.trim_start_matches('0');
+        let point = whole.len() as i32 - (all.len() - digits.len()) as i32 + exponent.parse().unwrap_or(0);
+        match digits.trim_end_matches('0') {
+            "" => Self { negative, digits: "0".to_owned(), point: 1 },
+            digits => Self { negative, digits: digits.to_owned(), point },
+        }
+    }
+}
+
+fn lay_out(float: &Digits) -> String {
+    let digits = float.digits.as_str();
     let mut out = String::with_capacity(24);
-    if negative {
+    if float.negative {
         out.push('-');
     }
+    let exponent = float.point - 1;
     if !(-4..6).contains(&exponent) {
-        out.push_str(mantissa);
+        out.push_str(&digits[..1]);
+        if digits.len() > 1 {
+            out.push('.');
+            out.push_str(&digits[1..]);
+        }
         out.push_str(if exponent < 0 { "e-" } else { "e+" });
         out.push_str(&format!("{:02}", exponent.unsigned_abs()));
         return out;
     }
-    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
-    if exponent < 0 {
+    if float.point <= 0 {
         out.push_str("0.");
-        out.extend(std::iter::repeat_n('0', (-exponent - 1) as usize));
-        out.push_str(&digits);
+        out.extend(std::iter::repeat_n('0', float.point.unsigned_abs() as usize));
+        out.push_str(digits);
         return out;
     }
-    let whole = exponent as usize + 1;
-    for at in 0..whole.max(digits.len()) {
-        if at == whole {
-            out.push('.');
-        }
-        out.push(digits.as_bytes().get(at).map_or('0', |b| char::from(*b)));
+    let whole = float.point as usize;
+    out.push_str(&digits[..whole.min(digits.len())]);
+    out.extend(std::iter::repeat_n('0', whole.saturating_sub(digits.len())));
+    if digits.len() > whole {
+        out.push('.');
+        out.push_str(&digits[whole..]);
     }
     out
 }
@@ -181,6 +200,8 @@ pub(crate) fn from_json_float(value: f64) -> Number {
         return Number::Int(value as i64);
     }
     // Beyond 2^53 the text has the fewest digits that tell the float apart, and zeros: not its exact value.
-    let text = value.to_string();
+    let float = Digits::of(value);
+    let sign = if float.negative { "-" } else { "" };
+    let text = format!("{sign}{:0<width$}", float.digits, width = float.point.unsigned_abs() as usize);
     text.parse().map(Number::Int).or_else(|_| text.parse().map(Number::Uint)).unwrap_or(Number::Float(value))
 }

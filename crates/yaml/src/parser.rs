@@ -277,13 +277,13 @@ impl Parser<'_, '_> {
     }
 
     fn flow_key(&mut self, first: bool) -> Result<(), Error> {
-        let (mut kind, mut mark, mut end) = self.scanner.peek()?;
+        let (mut kind, mark, mut end) = self.scanner.peek()?;
         if kind != Kind::FlowMappingEnd && !first {
             if kind != Kind::FlowEntry {
                 return Err(Error::parser("did not find expected ',' or '}'", mark));
             }
             self.scanner.take();
-            (kind, mark, end) = self.scanner.peek()?;
+            (kind, _, end) = self.scanner.peek()?;
         }
         match kind {
             Kind::FlowMappingEnd => {
@@ -293,7 +293,7 @@ impl Parser<'_, '_> {
             }
             Kind::Key => {
                 self.scanner.take();
-                (kind, mark, _) = self.scanner.peek()?;
+                let (kind, mark, _) = self.scanner.peek()?;
                 match kind {
                     Kind::Value | Kind::FlowEntry | Kind::FlowMappingEnd => self.empty_then(mark, State::FlowValue),
                     _ => self.node_then(State::FlowValue, false, false),

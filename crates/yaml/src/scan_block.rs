@@ -8,7 +8,6 @@ use crate::scanner::Scanner;
 use crate::token::{Kind, Token};
 
 /// What a block scalar's header asks for.
-#[derive(Default)]
 struct Header {
     /// `+` keeps the trailing breaks, `-` drops them all, nothing keeps one.
     chomp: Option<u8>,
@@ -60,8 +59,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn scan_block_header(&mut self) -> Result<Header, Error> {
-        let mut header = Header::default();
-        header.chomp = self.scan_chomping();
+        let mut header = Header { chomp: self.scan_chomping(), indent: None };
         let digit = byte(self.bytes, self.pos);
         if digit.is_ascii_digit() {
             if digit == b'0' {

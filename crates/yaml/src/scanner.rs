@@ -45,7 +45,7 @@ pub(crate) struct Scanner<'a> {
     indents: Vec<i64>,
     keys: Vec<SimpleKey>,
     /// Numbers of the tokens that may turn out to be keys, ascending, each with its place in `keys`.
-    key_tokens: Vec<(usize, usize)>,
+    key_tokens: VecDeque<(usize, usize)>,
     tokens: VecDeque<Token<'a>>,
     taken: usize,
 }
@@ -70,7 +70,7 @@ impl<'a> Scanner<'a> {
             bad_from: first_bad_chunk(text, start),
             indents: Vec::new(),
             keys: vec![SimpleKey::default()],
-            key_tokens: Vec::new(),
+            key_tokens: VecDeque::new(),
             tokens: VecDeque::with_capacity(8),
             taken: 0,
         }
@@ -98,11 +98,17 @@ impl<'a> Scanner<'a> {
 
     /// Whether a later `:` could still make the first waiting token part of a key.
     fn first_may_be_key(&mut self) -> Result<bool, Error> {
-        let Ok(found) = self.key_tokens.binary_search_by_key(&self.taken, |(token, _)| *token) else {
-            return Ok(false);
-        };
-        let at = self.key_tokens[found].1;
-        if at < self.keys.len() { self.key_still_possible(at) } else { Ok(false) }
+        while let Some((token, at)) = self.key_tokens.front().copied() {
+            if token == self.taken && at < self.keys.len() {
+                return self.key_still_possible(at);
+            }
+            if token >= self.taken {
+                break;
+            }
+            // The parser has the token already: it can no longer become a key.
+            self.key_tokens.pop_front();
+        }
+        Ok(false)
     }
 
     fn key_still_possible(&mut self, at: usize) -> Result<bool, Error> {
@@ -119,7 +125,9 @@ impl<'a> Scanner<'a> {
     /// Cuts the next token, telling of a forbidden character as soon as go-yaml would have met it.
     fn fetch(&mut self) -> Result<(), Error> {
         let done = self.fetch_token();
-        if self.pos + 4 > self.bad_from && self.starved(1) { Err(self.forbidden()) } else { done }
+        // Inside a scalar go-yaml looks one character further ahead.
+        let ahead = if done.is_err() { 2 } else { 1 };
+        if self.pos + 8 > self.bad_from && self.starved(ahead) { Err(self.forbidden()) } else { done }
     }
 
     fn fetch_token(&mut self) -> Result<(), Error> {
@@ -299,9 +307,9 @@ impl<'a> Scanner<'a> {
         self.forget_key()?;
         let last = self.keys.len() - 1;
         self.keys[last] = key;
-        match self.key_tokens.last_mut() {
+        match self.key_tokens.back_mut() {
             Some(entry) if entry.0 == key.token => entry.1 = last,
-            _ => self.key_tokens.push((key.token, last)),
+            _ => self.key_tokens.push_back((key.token, last)),
         }
         Ok(())
     }
