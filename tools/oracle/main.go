@@ -15,7 +15,8 @@ const usage = `usage: oracle COMMAND [flags]
                              regenerate the golden files
   random --seed N --count K  print random cases with their real results
   charts [--dir D] [--check] render the chart-sized template sets
-  bench [--dir D]            measure the benchmark cases
+  bench [--dir D] [--rounds N] [--write]
+                             measure the benchmark cases
   funcs                      list the functions of each library
 `
 

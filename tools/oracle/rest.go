@@ -3,4 +3,3 @@ package main
 import "io"
 
 func runRandom([]string, io.Writer) error { return nil }
-func runBench([]string, io.Writer) error  { return nil }

@@ -37,6 +37,29 @@ fn there_are_enough_charts_and_each_has_expectations() {
     }
 }
 
+#[test]
+fn every_benchmark_case_renders_as_go_renders_it() {
+    support::on_main_stack(|| {
+        let mut areas = Vec::new();
+        for case in sorted(&support::folder("bench")) {
+            let folder = support::folder("bench").join(&case);
+            let data: Json = serde_json::from_str(&read(&folder.join("data.json"))).expect("the data is JSON");
+            let got: Answer = support::guarded(|| {
+                let mut set = Set::new();
+                for file in sorted(&folder.join("templates")) {
+                    set.parse(&file, &read(&folder.join("templates").join(&file)))
+                        .map_err(|error| error.to_string())?;
+                }
+                set.execute("main.yaml", &data).map_err(|error| error.to_string())
+            });
+            let want: Answer = Ok(read(&folder.join("expected.yaml")).into_bytes());
+            let differences = if got == want { Vec::new() } else { vec![format!("{case}\n{}", contrast(&want, &got))] };
+            areas.push((case, Tally { cases: 1, differences }));
+        }
+        support::report(&areas, support::shown());
+    });
+}
+
 fn render(chart: &str) -> Tally {
     let folder = support::folder("charts").join(chart);
     let context: Json = serde_json::from_str(&read(&folder.join("context.json"))).expect("the context is JSON");
@@ -45,10 +68,13 @@ fn render(chart: &str) -> Tally {
     let mut files = sorted(&folder.join("templates"));
     // Helm parses in reverse order of the names, so that the first file has the last word on a definition.
     files.reverse();
-    for file in &files {
-        set.parse(&format!("{base}/{file}"), &read(&folder.join("templates").join(file))).expect("a chart parses");
-    }
     let mut tally = Tally::default();
+    for file in &files {
+        if let Err(error) = set.parse(&format!("{base}/{file}"), &read(&folder.join("templates").join(file))) {
+            tally.cases += 1;
+            tally.differences.push(format!("{base}/{file}\n  does not parse: {error}\n"));
+        }
+    }
     for file in files.iter().filter(|file| !file.starts_with('_')) {
         let name = format!("{base}/{file}");
         let template = json!({ "Name": name, "BasePath": base });
