@@ -113,13 +113,17 @@ pub(crate) fn parse_point_float(text: &str) -> Option<f64> {
 
 /// Prints a float as Go's `%v` and go-yaml do: the fewest digits, and an exponent from 1e+06 on and below 1e-04.
 pub(crate) fn format_float(value: f64) -> String {
-    if value.is_finite() { lay_out(&Digits::of(value)) } else { special(value) }
+    if value.is_finite() { lay_out(&Digits::of64(value)) } else { special(value) }
 }
 
 /// Prints a float as [`format_float`] does, with no more digits than 32 bits tell apart. Keys are printed so.
 pub(crate) fn format_float32(value: f64) -> String {
     let short = value as f32;
-    if short.is_finite() { lay_out(&Digits::of(short)) } else { special(f64::from(short)) }
+    if short.is_finite() {
+        lay_out(&Digits::of(&serde_json::to_string(&short).unwrap_or_default()))
+    } else {
+        special(f64::from(short))
+    }
 }
 
 fn special(value: f64) -> String {
@@ -140,10 +144,13 @@ struct Digits {
 }
 
 impl Digits {
-    /// Takes the digits from serde_json, which settles ties as Go does; the standard library does not.
-    fn of(value: impl serde::Serialize) -> Self {
-        let text = serde_json::to_string(&value).unwrap_or_default();
-        let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((&text, "0"));
+    fn of64(value: f64) -> Self {
+        Self::of(&serde_json::to_string(&value).unwrap_or_default())
+    }
+
+    /// Takes the digits from what serde_json prints: it settles ties as Go does, the standard library does not.
+    fn of(text: &str) -> Self {
+        let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         let negative = whole.starts_with('-');
         let whole = whole.trim_start_matches('-');
@@ -200,7 +207,7 @@ pub(crate) fn from_json_float(value: f64) -> Number {
         return Number::Int(value as i64);
     }
     // Beyond 2^53 the text has the fewest digits that tell the float apart, and zeros: not its exact value.
-    let float = Digits::of(value);
+    let float = Digits::of64(value);
     let sign = if float.negative { "-" } else { "" };
     let text = format!("{sign}{:0<width$}", float.digits, width = float.point.unsigned_abs() as usize);
     text.parse().map(Number::Int).or_else(|_| text.parse().map(Number::Uint)).unwrap_or(Number::Float(value))

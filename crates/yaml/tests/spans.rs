@@ -99,14 +99,16 @@ fn scalars_are_listed_in_the_order_of_the_text_and_their_paths_lead_back() {
         let text = mutate::text(&mut random, &seeds);
         let Ok(spanned) = parse_spanned(&text) else { continue };
         assert_eq!(Ok(&spanned.value), yaml::parse(&text).as_ref());
+        // A key given twice hides what the first had.
+        let unique = yaml::parse_strict(&text).is_ok();
         let mut last = 0;
         for scalar in spanned.spans.scalars() {
             assert!(scalar.span.start >= last && scalar.span.start <= scalar.span.end, "{text:?}: {scalar:?}");
             assert!(text.is_char_boundary(scalar.span.start) && text.is_char_boundary(scalar.span.end), "{text:?}");
             last = scalar.span.start;
-            let merged = scalar.path.contains(&Step::from("<<"));
-            assert!(merged || spanned.spans.find(&scalar.path).is_some(), "{text:?}: {scalar:?}");
-            assert!(merged || resolve(&spanned.value, &scalar.path).is_some(), "{text:?}: {scalar:?}");
+            let hidden = !unique || scalar.path.contains(&Step::from("<<"));
+            assert!(hidden || spanned.spans.find(&scalar.path).is_some(), "{text:?}: {scalar:?}");
+            assert!(hidden || resolve(&spanned.value, &scalar.path).is_some(), "{text:?}: {scalar:?}");
             checked += 1;
         }
     }
