@@ -12,18 +12,18 @@ pub struct Pure {
 
 /// The pure crates, those that are planned too.
 pub const PURE: [Pure; 6] = [
-    Pure { name: "yaml", level: 0, dependencies: &["granit-parser", "memchr", "serde_json", "smallvec", "thiserror"] },
+    Pure { name: "yaml", level: 0, dependencies: &["memchr", "serde", "serde_json"] },
     Pure {
         name: "gotpl",
         level: 1,
         dependencies: &[
-            "base64",
+            "adler2",
             "jiff",
             "memchr",
+            "num-bigint",
             "regex",
-            "regex-syntax",
-            "semver",
             "serde_json",
+            "sha1",
             "sha2",
             "smallvec",
             "stacker",
