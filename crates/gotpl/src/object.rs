@@ -8,7 +8,7 @@ use crate::go::duration::Duration;
 use crate::go::semver::Version;
 use crate::go::time::{MONTHS, Time, WEEKDAYS};
 use crate::go::zone::Zone;
-use crate::value::Value;
+use crate::value::{Kind, Value, Width};
 
 /// A value with a type of its own.
 #[derive(Clone, Debug)]
@@ -151,6 +151,25 @@ impl Object {
     pub(crate) fn go_syntax(&self) -> Option<String> {
         match self {
             Object::Time(time) => Some(time.go_syntax()),
+            _ => None,
+        }
+    }
+
+    /// The fields of its struct, if there is one worth showing.
+    pub(crate) fn fields<'a>(&self) -> Option<Vec<(&'static str, Value<'a>)>> {
+        let number = |value: u64| Value::of(Kind::Int(value.cast_signed(), Width::Uint64));
+        match self {
+            Object::Version { version, .. } => Some(vec![
+                ("major", number(version.major())),
+                ("minor", number(version.minor())),
+                ("patch", number(version.patch())),
+                ("pre", Value::text(version.prerelease())),
+                ("metadata", Value::text(version.metadata())),
+                ("original", Value::text(version.original())),
+            ]),
+            Object::Certificate { cert, key } => {
+                Some(vec![("Cert", Value::text(cert.as_bytes())), ("Key", Value::text(key.as_bytes()))])
+            }
             _ => None,
         }
     }

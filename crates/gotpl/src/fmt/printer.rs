@@ -177,17 +177,26 @@ impl<'p, 'o, 'a> Printer<'p, 'o, 'a> {
         if let Some(number) = object.integer() {
             return self.integer(number, Width::Int64, verb, value);
         }
-        match object {
-            Object::Certificate { cert, key } => {
-                self.out.push(b'{');
-                self.text(cert.as_bytes(), verb, &Value::text(cert.as_bytes()))?;
-                self.out.push(b' ');
-                self.text(key.as_bytes(), verb, &Value::text(key.as_bytes()))?;
-                self.out.push(b'}');
-                Ok(())
-            }
-            _ => self.pad(object.string().unwrap_or_default().as_bytes()),
+        let Some(fields) = object.fields() else {
+            return self.pad(object.string().unwrap_or_default().as_bytes());
+        };
+        let name = object.type_name();
+        if let Some(pointed) = name.strip_prefix('*') {
+            self.out.push(b'&');
+            self.open(pointed, b"{");
+        } else {
+            self.open(name, b"{");
         }
+        for (index, (name, field)) in fields.iter().enumerate() {
+            self.separator(index);
+            if self.go_syntax || (self.plus && verb == 'v') {
+                self.out.extend_from_slice(name.as_bytes());
+                self.out.push(b':');
+            }
+            self.value(field, verb)?;
+        }
+        self.out.push(b'}');
+        Ok(())
     }
 
     /// A verb that does not fit: the complaint stands in the text.

@@ -60,7 +60,7 @@ fn basic(value: &Value<'_>) -> Basic {
         Kind::Float(_) => Basic::Float,
         Kind::Complex(_) => Basic::Complex,
         Kind::Text(_) => Basic::Text,
-        Kind::Object(object) if object.kind_name() == "int64" => Basic::Int,
+        Kind::Object(object) if object.integer().is_some() => Basic::Int,
         _ => Basic::None,
     }
 }

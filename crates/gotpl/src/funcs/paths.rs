@@ -8,7 +8,7 @@ use Param::Text;
 use super::entry::{Answer, fixed, mark_of};
 use crate::func::{Call, Fault, Flow, Func, Param};
 use crate::go::path;
-use crate::go::url::Url;
+use crate::go::url::{Url, Userinfo};
 use crate::value::{Element, Kind, Value};
 
 pub(crate) const TABLE: &[Func] = &[
@@ -29,7 +29,7 @@ pub(crate) const TABLE: &[Func] = &[
 fn url_parse<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let url = Url::parse(call.text(0)).map_err(|error| Fault::new(format!("unable to parse url: {error}")))?;
     let mark = mark_of(call);
-    let userinfo = url.user.as_ref().map(|user| user.to_bytes()).unwrap_or_default();
+    let userinfo = url.user.as_ref().map(Userinfo::to_bytes).unwrap_or_default();
     let hostname = url.hostname().to_vec();
     let parts = [
         ("scheme", url.scheme),

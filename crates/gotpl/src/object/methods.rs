@@ -21,6 +21,10 @@ const DURATION: Param = Param::Object("time.Duration");
 const LOCATION: Param = Param::Object("*time.Location");
 const VERSION: Param = Param::Object("*semver.Version");
 
+/// The methods of a version that take it by pointer.
+const POINTER_METHODS: [&str; 7] =
+    ["Original", "Compare", "Equal", "LessThan", "LessThanEqual", "GreaterThan", "GreaterThanEqual"];
+
 const fn field(body: Body) -> Method {
     Method { is_field: true, params: &[], unfit: None, body }
 }
@@ -41,6 +45,8 @@ pub(super) fn find(object: &Object, name: &str) -> Option<Method> {
     match object {
         Object::Time(_) => of_time(name),
         Object::Duration(_) => of_duration(name),
+        // What a method answered is no variable: those that need a pointer to it are out of reach.
+        Object::Version { value: true, .. } if POINTER_METHODS.contains(&name) => None,
         Object::Version { .. } => of_version(name),
         Object::Month(_) | Object::Weekday(_) | Object::Location(_) => (name == "String").then_some(STRING),
         Object::Certificate { .. } => of_certificate(name),
