@@ -84,7 +84,7 @@ fn each_read_is_told_with_its_end() {
         ),
         (
             "{{ if empty .spec.gone }}y{{ end }}",
-            vec!["spec present at 1:14", "spec.gone missing at 1:14 -> Guard(empty)"],
+            vec!["spec present at 1:17", "spec.gone missing at 1:17 -> Guard(empty)"],
         ),
         (
             "{{ $x := .spec.gone }}{{ $y := $x }}{{ $y }}",
