@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -77,6 +78,18 @@ func newSet(o *Options) (*template.Template, error) {
 	return t, nil
 }
 
+// limited collects output and gives up before a runaway loop fills the memory.
+type limited struct{ strings.Builder }
+
+var errTooLong = errors.New("the output is too long")
+
+func (l *limited) Write(p []byte) (int, error) {
+	if l.Len()+len(p) > 16<<20 {
+		return 0, errTooLong
+	}
+	return l.Builder.Write(p)
+}
+
 // evaluate parses and runs one case on fresh data.
 func evaluate(r *Record) (res result) {
 	done := make(chan result, 1)
@@ -127,8 +140,11 @@ func evaluateNow(r *Record) result {
 	if _, err := root.New(name).Parse(r.Template); err != nil {
 		return fail(err)
 	}
-	var out strings.Builder
+	var out limited
 	if err := root.ExecuteTemplate(&out, name, data); err != nil {
+		if errors.Is(err, errTooLong) {
+			return result{text: err.Error(), failed: true, broken: true}
+		}
 		return fail(err)
 	}
 	return result{text: out.String()}

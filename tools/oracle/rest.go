@@ -1,5 +1,0 @@
-package main
-
-import "io"
-
-func runRandom([]string, io.Writer) error { return nil }
