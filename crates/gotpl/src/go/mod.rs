@@ -2,6 +2,7 @@
 //! Plain Rust types in and out: nothing here knows template values, and nothing reads a clock, a file or a random source.
 
 pub mod base;
+pub mod crypto;
 pub mod decimal;
 pub mod duration;
 pub mod json;
