@@ -9,6 +9,8 @@ use super::lists::{charge_elements, pack};
 use super::reflect::deeper;
 use crate::exec::{Cx, MORE_STACK, RED_ZONE};
 use crate::func::{Call, Fault, Flow, Func, Param};
+use crate::go::semver::Version;
+use crate::object::Object;
 use crate::trace::{Step, UseKind};
 use crate::value::{Dict, Element, Items, Kind, List, Map, Text, Value};
 
@@ -257,6 +259,14 @@ fn copied<'a>(cx: &Cx<'a>, value: &Value<'a>, depth: usize) -> Answer<'a> {
             });
             cx.dict(map.element(), entries?)
         }
+        Kind::Object(object) => match &**object {
+            // Go copies what it can reach from outside, and of a version that is nothing.
+            Object::Version { value: false, .. } => match Version::parse(b"0.0.0") {
+                Ok(version) => Value::object(Object::Version { version, value: false }),
+                Err(_) => return Ok(value.clone()),
+            },
+            _ => return Ok(value.clone()),
+        },
         _ => return Ok(value.clone()),
     };
     Ok(copy.marked(value.mark))

@@ -20,13 +20,7 @@ pub(super) const fn variadic(name: &'static str, rest: Param, flow: Flow, body: 
 }
 
 /// A function that takes more arguments of one type after its parameters.
-pub(super) const fn open(
-    name: &'static str,
-    params: &'static [Param],
-    rest: Param,
-    flow: Flow,
-    body: Body,
-) -> Func {
+pub(super) const fn open(name: &'static str, params: &'static [Param], rest: Param, flow: Flow, body: Body) -> Func {
     Func { name, params, rest: Some(rest), flow, body }
 }
 

@@ -29,7 +29,9 @@ fn include<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let mut included = cx.includes.borrow_mut();
     let count = included.entry(key.clone()).or_insert(0);
     if *count > MAX_INCLUDES {
-        return Err(format!("rendering template has a nested reference name: {name}: unable to execute template").into());
+        return Err(
+            format!("rendering template has a nested reference name: {name}: unable to execute template").into()
+        );
     }
     *count += 1;
     drop(included);
@@ -50,10 +52,8 @@ fn tpl<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
         fault.text = format!("{begin} {}: {}", String::from_utf8_lossy(&quote(&source)), fault.text);
         fault
     };
-    let scope = call
-        .cx()
-        .parse(call.frame.scope, ROOT, &source)
-        .map_err(|fault| about("cannot parse template", fault))?;
+    let scope =
+        call.cx().parse(call.frame.scope, ROOT, &source).map_err(|fault| about("cannot parse template", fault))?;
     let dot = call.value(1).unboxed();
     let made = call
         .frame

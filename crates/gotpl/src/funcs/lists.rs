@@ -264,8 +264,8 @@ fn chunk<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
                 }
             }
             // Go computes the number of chunks by dividing, and so answers for some lists even here.
-            Err(_) if length == 1 => chunks.push(pack(cx, Element::Any, cx.items(list))?),
-            Err(_) if length == 0 || length - 1 > size.saturating_neg() => return Err(OUT_OF_RANGE.into()),
+            Err(_) if length == 1 && size < -1 => chunks.push(pack(cx, Element::Any, cx.items(list))?),
+            Err(_) if length < 2 || length - 1 > size.saturating_neg() => return Err(OUT_OF_RANGE.into()),
             Err(_) => {}
         }
         pack(cx, Element::List, chunks)

@@ -46,13 +46,7 @@ fn merged<'a>(call: &mut Call<'_, '_, 'a>, overwrite: bool) -> Answer<'a> {
 }
 
 /// Merges `source` into `target`, in place.
-fn merge_into<'a>(
-    cx: &Cx<'a>,
-    target: &Map<'a>,
-    source: &Map<'a>,
-    overwrite: bool,
-    depth: usize,
-) -> Result<(), Fault> {
+fn merge_into<'a>(cx: &Cx<'a>, target: &Map<'a>, source: &Map<'a>, overwrite: bool, depth: usize) -> Result<(), Fault> {
     let depth = deeper(cx, depth)?;
     for (key, value) in cx.entries(source) {
         if value.is_nil() {
@@ -69,10 +63,8 @@ fn merge_into<'a>(
         }
         // Asked only now: merging may just have filled an empty dict, which then stays where it is.
         let unset = present.as_ref().is_none_or(|value| is_unset(cx, value));
-        let both_maps = matches!(
-            (&value.kind, present.as_ref().map(|value| &value.kind)),
-            (Kind::Map(_), Some(Kind::Map(_)))
-        );
+        let both_maps =
+            matches!((&value.kind, present.as_ref().map(|value| &value.kind)), (Kind::Map(_), Some(Kind::Map(_))));
         if unset || (overwrite && !both_maps) {
             assign(cx, target, key, value)?;
         }
@@ -88,7 +80,8 @@ fn is_unset<'a>(cx: &Cx<'a>, value: &Value<'a>) -> bool {
 fn assign<'a>(cx: &Cx<'a>, target: &Map<'a>, key: Text<'a>, value: Value<'a>) -> Result<(), Fault> {
     if target.element() != Element::Any {
         let element = target.element().name();
-        let text = format!("reflect.Value.SetMapIndex: value of type interface {{}} is not assignable to type {element}");
+        let text =
+            format!("reflect.Value.SetMapIndex: value of type interface {{}} is not assignable to type {element}");
         return Err(text.into());
     }
     put(cx, &cx.changeable(target), key, value)

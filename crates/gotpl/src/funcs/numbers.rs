@@ -12,9 +12,7 @@ pub(crate) const TABLE: &[Func] = &[
     counting("int", &[Param::Any], |call| Ok(Value::int(to_int(&call.args[0])))),
     counting("int64", &[Param::Any], |call| Ok(Value::int64(to_int(&call.args[0])))),
     counting("float64", &[Param::Any], |call| Ok(Value::float(to_float(&call.args[0])))),
-    counting("atoi", &[Param::Text], |call| {
-        Ok(Value::int(atoi(call.text(0)).unwrap_or_else(|error| error.clamped())))
-    }),
+    counting("atoi", &[Param::Text], |call| Ok(Value::int(atoi(call.text(0)).unwrap_or_else(|error| error.clamped())))),
     counting("toDecimal", &[Param::Any], to_decimal),
     counting("add1", &[Param::Any], |call| Ok(Value::int64(to_int(&call.args[0]).wrapping_add(1)))),
     folding("add", &[], |call| folded(call, 0, i64::wrapping_add)),

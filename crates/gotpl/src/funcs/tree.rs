@@ -239,9 +239,8 @@ impl<'a> Grower<'_, 'a> {
                 let depth = deeper()?;
                 charge_elements(cx, list.len())?;
                 let items = (0..list.len()).filter_map(|index| cx.item(list, index));
-                let items: Result<Vec<_>, Fault> = stacker::maybe_grow(RED_ZONE, MORE_STACK, || {
-                    items.map(|item| self.tree(&item, depth)).collect()
-                });
+                let items: Result<Vec<_>, Fault> =
+                    stacker::maybe_grow(RED_ZONE, MORE_STACK, || items.map(|item| self.tree(&item, depth)).collect());
                 Json::Array(items?)
             }
             Kind::Map(map) => {
