@@ -36,7 +36,7 @@ typeIs:sa>b typeIsLike:sa>b deepEqual:aa>b list:a*>l tuple:a*>l first:l>a last:l
 rest:l>l initial:l>l mustRest:l>l mustInitial:l>l append:la>l push:la>l prepend:la>l mustAppend:la>l mustPush:la>l
 mustPrepend:la>l concat:ll*>l reverse:l>l mustReverse:l>l uniq:l>l mustUniq:l>l without:laa*>l mustWithout:la>l
 has:al>b mustHas:al>b slice:lk>l slice:lkk>l mustSlice:lk>l chunk:kl>l mustChunk:kl>l
-dict:KaKa>m dict:Ka>m dict:>m get:mK>a set:mKa>m unset:mK>m hasKey:mK>b pluck:Kmm>l pick:mKK>m omit:mK>m
+dict:KaKa>m dict:Ka>m dict:>m get:mK>a set:mKs>m set:mKn>m set:mKl>m unset:mK>m hasKey:mK>b pluck:Kmm>l pick:mKK>m omit:mK>m
 merge:mm>m mergeOverwrite:mm>m mustMerge:mm>m mustMergeOverwrite:mm>m dig:KKam>a dig:Kam>a
 toDate:Ls>T mustToDate:Ls>T date:LT>s dateInZone:LTs>s date_in_zone:LTs>s htmlDate:T>s htmlDateInZone:Ts>s
 dateModify:DT>T date_modify:DT>T mustDateModify:DT>T must_date_modify:DT>T unixEpoch:T>s duration:s>a durationRound:D>s

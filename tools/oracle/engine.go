@@ -156,6 +156,8 @@ func runEval(in io.Reader, out io.Writer) error {
 	scan.Buffer(nil, 64<<20)
 	w := bufio.NewWriter(out)
 	defer w.Flush()
+	var p pool
+	defer p.stop()
 	for scan.Scan() {
 		if len(strings.TrimSpace(scan.Text())) == 0 {
 			continue
@@ -164,7 +166,7 @@ func runEval(in io.Reader, out io.Writer) error {
 		if err := json.Unmarshal(scan.Bytes(), &r); err != nil {
 			return err
 		}
-		r.setResult(evaluate(&r))
+		r.setResult(p.evaluate(&r))
 		answer := struct {
 			ID        string  `json:"id"`
 			Output    *string `json:"output,omitempty"`

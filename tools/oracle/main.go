@@ -6,6 +6,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"runtime/debug"
 )
 
 const usage = `usage: oracle COMMAND [flags]
@@ -34,6 +35,9 @@ func main() {
 	switch os.Args[1] {
 	case "eval":
 		err = runEval(os.Stdin, os.Stdout)
+	case "worker":
+		debug.SetMaxStack(64 << 20)
+		err = runWorker(os.Stdin, os.Stdout)
 	case "vectors":
 		err = runVectors(args)
 	case "random":

@@ -18,13 +18,15 @@ func runRandom(args []string, out io.Writer) error {
 		return err
 	}
 	sigs := signatures()
+	var p pool
+	defer p.stop()
 	for printed, i := 0, uint64(0); printed < *count; i++ {
 		r := newGenerator(*seed, i, sigs).record(fmt.Sprintf("random-%d-%d", *seed, i))
-		res, why := settle(r)
+		res, why := settle(r, p.evaluate)
 		if why != "" {
 			continue
 		}
-		trim(r, res)
+		trim(r, res, p.evaluate)
 		r.setResult(res)
 		b, err := line(r)
 		if err != nil {

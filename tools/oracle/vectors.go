@@ -51,6 +51,9 @@ func runVectors(args []string) error {
 	return nil
 }
 
+// An evaluator is `evaluate`, in this process or in another.
+type evaluator func(*Record) result
+
 type written struct{ cases, errors, bytes int }
 
 // writeGolden evaluates the cases and writes those that are new and repeatable.
@@ -66,12 +69,12 @@ func writeGolden(records []*Record, path string) (written, error) {
 			continue
 		}
 		seen[key] = true
-		res, why := settle(r)
+		res, why := settle(r, evaluate)
 		if why != "" {
 			problems = append(problems, fmt.Sprintf("%s: %s: %.300q\n    %.300s", r.ID, why, r.Template, res.text))
 			continue
 		}
-		trim(r, res)
+		trim(r, res, evaluate)
 		if r.Options.empty() {
 			r.Options = nil
 		}
@@ -97,7 +100,7 @@ func writeGolden(records []*Record, path string) (written, error) {
 }
 
 // settle evaluates a case several times and refuses what cannot be a vector.
-func settle(r *Record) (result, string) {
+func settle(r *Record, evaluate evaluator) (result, string) {
 	first := evaluate(r)
 	switch {
 	case first.broken:
@@ -116,7 +119,7 @@ func settle(r *Record) (result, string) {
 }
 
 // trim drops the keys of the data that do not matter, to keep the files small.
-func trim(r *Record, want result) {
+func trim(r *Record, want result, evaluate evaluator) {
 	var whole map[string]json.RawMessage
 	if json.Unmarshal(r.Data, &whole) != nil || len(whole) == 0 {
 		return
