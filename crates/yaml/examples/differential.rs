@@ -1,7 +1,8 @@
 //! Compares this crate with Kubernetes' own library on texts and values that nobody wrote by hand.
 //!
 //! `cargo run --release -p yaml --example differential -- --oracle PATH [--seed S] [--count N] [--show N]`, where PATH
-//! is a build of tools/yaml-oracle. The same seed gives the same texts.
+//! is a build of tools/yaml-oracle. The same seed gives the same texts. With `--corpus DIR` the files in there are
+//! compared first, each document by itself too, and what they hold is written both ways.
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::expect_used)]
 
 use std::collections::BTreeMap;
@@ -78,6 +79,31 @@ fn answer(question: &Value) -> Value {
     result.unwrap_or_else(|error| json!({ "error": error.to_string() }))
 }
 
+/// Questions about every file below `dir` that is text.
+fn corpus(dir: &std::path::Path) -> Vec<Value> {
+    let mut questions = Vec::new();
+    for entry in std::fs::read_dir(dir).expect("the corpus can be read").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            questions.append(&mut corpus(&path));
+            continue;
+        }
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        let mut texts = vec![text.clone()];
+        texts.extend(yaml::documents(&text).into_iter().flatten().map(|document| document.text.into_owned()));
+        questions.push(json!({ "op": "documents", "text": text }));
+        for text in texts {
+            if let Ok(value) = yaml::parse(&text) {
+                questions.push(json!({ "op": "write", "json": value }));
+                questions.push(json!({ "op": "pretty", "json": value }));
+            }
+            questions.push(json!({ "op": "strict", "text": text }));
+            questions.push(json!({ "op": "read", "text": text }));
+        }
+    }
+    questions
+}
+
 fn main() {
     let mut options: BTreeMap<String, String> = BTreeMap::new();
     let mut arguments = std::env::args().skip(1);
@@ -90,8 +116,12 @@ fn main() {
     let mut random = Random::new(seed);
     let seeds = mutate::seeds();
     let (mut done, mut differ, mut wordings, mut undecided) = (0, 0, 0, 0);
-    while done < count {
-        let questions: Vec<Value> = (0..BATCH).map(|_| mutate::question(&mut random, &seeds)).collect();
+    let mut corpus = options.get("corpus").map(|dir| corpus(std::path::Path::new(dir))).unwrap_or_default();
+    while done < count || !corpus.is_empty() {
+        let questions: Vec<Value> = match corpus.len() {
+            0 => (0..BATCH).map(|_| mutate::question(&mut random, &seeds)).collect(),
+            left => corpus.split_off(left.saturating_sub(BATCH)),
+        };
         let answers = oracle.ask(&questions);
         for (question, theirs) in questions.iter().zip(answers) {
             done += 1;

@@ -183,7 +183,7 @@ impl<'t, 'a> Decoder<'t, 'a, '_> {
         let meaning = match node.tag {
             0 if plain => resolve::plain(&node.value),
             0 => Meaning::Text,
-            _ => resolve::tagged(self.tree.tag(node), &node.value)?,
+            _ => resolve::tagged(self.tree.tag(node), &node.value).map_err(|error| error.at(node.mark))?,
         };
         match meaning {
             Meaning::Text => Ok(node.value.as_ref().to_owned()),
@@ -198,7 +198,7 @@ impl<'t, 'a> Decoder<'t, 'a, '_> {
         let meaning = match (node.tag, node.shape) {
             (0, Shape::Scalar { plain: true }) => resolve::plain(&node.value),
             (0, _) => Meaning::Text,
-            _ => resolve::tagged(self.tree.tag(node), &node.value)?,
+            _ => resolve::tagged(self.tree.tag(node), &node.value).map_err(|error| error.at(node.mark))?,
         };
         Ok(match meaning {
             Meaning::Null => Value::Null,

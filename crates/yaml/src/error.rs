@@ -39,6 +39,14 @@ impl Error {
         Self { text: format!("yaml: {problem}"), line: mark.line as usize + 1, column: mark.column as usize + 1 }
     }
 
+    /// The same at a place, unless it has one.
+    pub(crate) fn at(mut self, mark: Mark) -> Self {
+        if self.line == 0 {
+            (self.line, self.column) = (mark.line as usize + 1, mark.column as usize + 1);
+        }
+        self
+    }
+
     /// The same without the name of the library in front, for what is not go-yaml's own.
     pub(crate) fn without_prefix(mut self) -> Self {
         if let Some(rest) = self.text.strip_prefix("yaml: ") {

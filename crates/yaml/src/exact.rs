@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Map, Value};
 
 use crate::decode::{Budget, can_merge, children, is_merge, json_number, wants_mapping};
-use crate::error::Error;
+use crate::error::{Error, Mark};
 use crate::gosyntax;
 use crate::limits::Limits;
 use crate::number::{Number, format_float32};
@@ -63,8 +63,9 @@ impl GoMap {
 pub(crate) fn decode(tree: &Tree<'_>, limits: &Limits, strict: bool) -> Result<Value, Error> {
     let mut decoder = Decoder { tree, strict, budget: Budget::new(limits), repeated: Vec::new() };
     let value = decoder.value(0)?;
-    if !decoder.repeated.is_empty() {
-        return Err(Error::bare(format!("yaml: unmarshal errors:\n  {}", decoder.repeated.join("\n  "))));
+    if let Some((_, mark)) = decoder.repeated.first() {
+        let lines: Vec<&str> = decoder.repeated.iter().map(|(line, _)| line.as_str()).collect();
+        return Err(Error::placed(format_args!("unmarshal errors:\n  {}", lines.join("\n  ")), *mark));
     }
     check_keys(&value)?;
     to_json(value)
@@ -74,8 +75,8 @@ struct Decoder<'t, 'a, 'l> {
     tree: &'t Tree<'a>,
     strict: bool,
     budget: Budget<'l>,
-    /// What is said of keys given twice.
-    repeated: Vec<String>,
+    /// What is said of keys given twice, and where they are.
+    repeated: Vec<(String, Mark)>,
 }
 
 impl<'t, 'a> Decoder<'t, 'a, '_> {
@@ -91,7 +92,7 @@ impl<'t, 'a> Decoder<'t, 'a, '_> {
                 let meaning = match node.tag {
                     0 if plain => resolve::plain(&node.value),
                     0 => Meaning::Text,
-                    _ => resolve::tagged(self.tree.tag(node), &node.value)?,
+                    _ => resolve::tagged(self.tree.tag(node), &node.value).map_err(|error| error.at(node.mark))?,
                 };
                 match meaning {
                     Meaning::Null => GoValue::Nil,
@@ -137,11 +138,10 @@ impl<'t, 'a> Decoder<'t, 'a, '_> {
             let value = self.value(pair[1])?;
             let identity = map.identity(&key);
             match map.places.get(&identity) {
-                Some(_) if self.strict => self.repeated.push(format!(
-                    "line {}: key {} already set in map",
-                    value_node.mark.line + 1,
-                    gosyntax::print(&key)
-                )),
+                Some(_) if self.strict => {
+                    let (line, key) = (value_node.mark.line + 1, gosyntax::print(&key));
+                    self.repeated.push((format!("line {line}: key {key} already set in map"), key_node.mark));
+                }
                 // Go replaces the key as well, which shows for the two zeros.
                 Some(place) => map.entries[*place] = (key, value),
                 None => {

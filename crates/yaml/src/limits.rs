@@ -16,6 +16,6 @@ pub struct Limits {
 impl Default for Limits {
     /// Enough for any manifest a cluster would accept, and little enough for a thread with a small stack.
     fn default() -> Self {
-        Self { bytes: 64 << 20, nodes: 8 << 20, depth: 512, expansion: 64 << 20 }
+        Self { bytes: 32 << 20, nodes: 2 << 20, depth: 512, expansion: 32 << 20 }
     }
 }

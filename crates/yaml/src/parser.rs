@@ -59,7 +59,7 @@ pub(crate) fn parse<'a>(text: &'a str, limits: &Limits) -> Result<Tree<'a>, Erro
         open: Vec::new(),
         last_end: 0,
     };
-    parser.tree.nodes.reserve(text.len() / 24);
+    parser.tree.nodes.reserve((text.len() / 24).min(1 << 16));
     parser.document()?;
     Ok(parser.tree)
 }

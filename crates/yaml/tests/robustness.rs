@@ -101,7 +101,7 @@ fn hostile_texts_fail_early() {
         format!("{text}a{n}: &a{n} [{items}]\n")
     });
     let long = format!("a: &a {}\nb: [{}]", "x".repeat(1 << 20), vec!["*a"; 2000].join(", "));
-    let nested: String = (0..20_000).map(|depth| format!("{}a:\n", " ".repeat(depth % 4000))).collect();
+    let nested: String = (0..2_000).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect();
     for (name, text, problem) in [
         ("brackets", "[".repeat(100_000), "exceeded max depth of 512"),
         ("braces", "{a: ".repeat(100_000), "exceeded max depth of 512"),
@@ -179,8 +179,10 @@ fn errors_know_the_line_an_editor_shows() {
         ("a: 1\nb: c: d", 2, 5, "yaml: line 2: mapping values are not allowed in this context"),
         ("x: 1\ny: [1, 2\nz: 3", 3, 2, "yaml: line 2: did not find expected ',' or ']'"),
         ("a: *b", 1, 4, "yaml: unknown anchor 'b' referenced"),
+        ("a: 1\nb: !!int x", 2, 4, "yaml: cannot decode !!str `x` as a !!int"),
+        ("a: 1\nb: 2\na:\n  3", 3, 1, "yaml: unmarshal errors:\n  line 4: key \"a\" already set in map"),
     ] {
-        let error = parse(text).unwrap_err();
+        let error = parse_strict(text).unwrap_err();
         assert_eq!(error.to_string(), shown);
         assert_eq!((error.line(), error.column()), (line, column), "{text:?}");
     }
