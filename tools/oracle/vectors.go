@@ -47,6 +47,13 @@ func runVectors(args []string) error {
 		fmt.Printf("%-12s %5d cases, %4d errors, %d bytes\n", area, n.cases, n.errors, n.bytes)
 		total += n.cases
 	}
+	if *only == "" || *only == "random" {
+		if err := writeRandom(filepath.Join(*out, "random.jsonl")); err != nil {
+			return err
+		}
+		fmt.Printf("%-12s %5d cases\n", "random", randomCount)
+		total += randomCount
+	}
 	fmt.Printf("%-12s %5d cases\n", "total", total)
 	return nil
 }
@@ -55,6 +62,20 @@ func runVectors(args []string) error {
 type evaluator func(*Record) result
 
 type written struct{ cases, errors, bytes int }
+
+// The random cases that are kept: enough to mix what the case files keep apart.
+const (
+	randomSeed  = "2026"
+	randomCount = 1500
+)
+
+func writeRandom(path string) error {
+	var file bytes.Buffer
+	if err := runRandom([]string{"--seed", randomSeed, "--count", fmt.Sprint(randomCount)}, &file); err != nil {
+		return err
+	}
+	return os.WriteFile(path, file.Bytes(), 0o644)
+}
 
 // writeGolden evaluates the cases and writes those that are new and repeatable.
 func writeGolden(records []*Record, path string) (written, error) {
