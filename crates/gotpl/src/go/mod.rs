@@ -13,6 +13,7 @@ pub mod strconv;
 pub mod strings;
 mod tables;
 pub mod time;
+pub mod toml;
 pub mod unicode;
 pub mod url;
 pub mod words;
