@@ -3,11 +3,12 @@
 mod builtin;
 mod cast;
 mod compare;
+mod crypto;
 mod dates;
 mod defaults;
 mod dicts;
-mod encode;
 mod durations;
+mod encode;
 mod entry;
 mod escape;
 mod gtf;
@@ -24,6 +25,7 @@ mod reflect;
 mod regex;
 mod semver;
 mod strings;
+mod toml;
 mod tree;
 mod words;
 mod yaml;
@@ -39,6 +41,7 @@ pub(crate) const SPRIG: &[&[Func]] = &[
     compare::TABLE,
     escape::TABLE,
     join::TABLE,
+    crypto::TABLE,
     dates::TABLE,
     encode::TABLE,
     paths::TABLE,
@@ -62,6 +65,7 @@ pub(crate) const HELM: &[&[Func]] = &[
     compare::TABLE,
     escape::TABLE,
     join::TABLE,
+    crypto::TABLE,
     dates::TABLE,
     encode::TABLE,
     paths::TABLE,
@@ -81,5 +85,6 @@ pub(crate) const HELM: &[&[Func]] = &[
     json::HELM,
     durations::TABLE,
     helm::TABLE,
+    toml::TABLE,
     yaml::TABLE,
 ];
