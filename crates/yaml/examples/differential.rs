@@ -126,8 +126,9 @@ fn main() {
         for (question, theirs) in questions.iter().zip(answers) {
             done += 1;
             let ours = answer(question);
-            // Known to differ: after two byte order marks go-yaml loses the first character of some lines.
-            if ours == theirs || question["text"].as_str().is_some_and(|text| text.starts_with("\u{feff}\u{feff}")) {
+            // Known to differ: a byte order mark that is not the first character confuses go-yaml.
+            let confused = question["text"].as_str().is_some_and(|text| text.rfind('\u{feff}') > Some(0));
+            if ours == theirs || confused {
                 continue;
             }
             // Go walks maps in random order, so some of its answers are one of several.

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::exact;
 use crate::limits::Limits;
 use crate::number::{self, Number};
-use crate::resolve::{self, Meaning};
+use crate::resolve::{self, Meaning, replace_invalid};
 use crate::tree::{Node, Shape, Tree};
 
 /// Why the straight way ended.
@@ -187,7 +187,7 @@ impl<'t, 'a> Decoder<'t, 'a, '_> {
         };
         match meaning {
             Meaning::Text => Ok(node.value.as_ref().to_owned()),
-            Meaning::Decoded(text) => Ok(text.into_owned()),
+            Meaning::Decoded(bytes) => Ok(replace_invalid(&bytes)),
             Meaning::Bool(value) => Ok(value.to_string()),
             Meaning::Number(Number::Int(value)) => Ok(value.to_string()),
             Meaning::Number(_) | Meaning::Null => Err(Stop::Special),
@@ -205,7 +205,7 @@ impl<'t, 'a> Decoder<'t, 'a, '_> {
             Meaning::Bool(value) => Value::Bool(value),
             Meaning::Number(number) => json_number(number).ok_or(Stop::Special)?,
             Meaning::Text => Value::String(node.value.as_ref().to_owned()),
-            Meaning::Decoded(text) => Value::String(text.into_owned()),
+            Meaning::Decoded(bytes) => Value::String(replace_invalid(&bytes)),
         })
     }
 

@@ -10,7 +10,7 @@ use crate::error::{Error, Mark};
 use crate::gosyntax;
 use crate::limits::Limits;
 use crate::number::{Number, format_float32};
-use crate::resolve::{self, Meaning};
+use crate::resolve::{self, Meaning, replace_invalid};
 use crate::tree::{Node, Shape, Tree};
 
 /// A value as Go holds it in an `interface{}`.
@@ -20,6 +20,8 @@ pub(crate) enum GoValue {
     Bool(bool),
     Number(Number),
     Text(String),
+    /// A Go string that is not UTF-8.
+    Bytes(Vec<u8>),
     Slice(Vec<GoValue>),
     Map(GoMap),
 }
@@ -40,6 +42,7 @@ enum Identity {
     Uint(u64),
     Float(u64),
     Text(String),
+    Bytes(Vec<u8>),
     /// Not a number is not even the same as itself.
     Unique(usize),
 }
@@ -54,6 +57,7 @@ impl GoMap {
             // Adding zero makes one of both zeros.
             GoValue::Number(Number::Float(value)) => Identity::Float((value + 0.0).to_bits()),
             GoValue::Text(text) => Identity::Text(text.clone()),
+            GoValue::Bytes(bytes) => Identity::Bytes(bytes.clone()),
             GoValue::Nil | GoValue::Slice(_) | GoValue::Map(_) => Identity::Nil,
         }
     }
@@ -99,7 +103,10 @@ impl<'t, 'a> Decoder<'t, 'a, '_> {
                     Meaning::Bool(value) => GoValue::Bool(value),
                     Meaning::Number(value) => GoValue::Number(value),
                     Meaning::Text => GoValue::Text(node.value.as_ref().to_owned()),
-                    Meaning::Decoded(text) => GoValue::Text(text.into_owned()),
+                    Meaning::Decoded(bytes) => match String::from_utf8(bytes) {
+                        Ok(text) => GoValue::Text(text),
+                        Err(error) => GoValue::Bytes(error.into_bytes()),
+                    },
                 }
             }
             Shape::Sequence => {
@@ -207,6 +214,7 @@ fn to_json(value: GoValue) -> Result<Value, Error> {
         GoValue::Nil => Value::Null,
         GoValue::Bool(value) => Value::Bool(value),
         GoValue::Text(text) => Value::String(text),
+        GoValue::Bytes(bytes) => Value::String(replace_invalid(&bytes)),
         GoValue::Number(number) => json_number(number).ok_or_else(|| unsupported(number))?,
         GoValue::Slice(items) => Value::Array(items.into_iter().map(to_json).collect::<Result<_, _>>()?),
         GoValue::Map(map) => {
@@ -234,6 +242,7 @@ fn unsupported(number: Number) -> Error {
 pub(crate) fn key_text(key: &GoValue) -> String {
     match key {
         GoValue::Text(text) => text.clone(),
+        GoValue::Bytes(bytes) => replace_invalid(bytes),
         GoValue::Bool(value) => value.to_string(),
         GoValue::Number(Number::Int(value)) => value.to_string(),
         GoValue::Number(Number::Uint(value)) => value.to_string(),

@@ -21,7 +21,8 @@ fn write(out: &mut String, value: &GoValue) {
         GoValue::Nil => out.push_str("interface {}(nil)"),
         GoValue::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
         GoValue::Number(number) => number_syntax(out, *number),
-        GoValue::Text(text) => quote(out, text),
+        GoValue::Text(text) => quote(out, text.as_bytes()),
+        GoValue::Bytes(bytes) => quote(out, bytes),
         GoValue::Slice(items) => {
             out.push_str("[]interface {}{");
             for (at, item) in items.iter().enumerate() {
@@ -85,8 +86,18 @@ fn order(a: &GoValue, b: &GoValue) -> Ordering {
 }
 
 /// Writes text in double quotes with Go's escapes.
-fn quote(out: &mut String, text: &str) {
+fn quote(out: &mut String, text: &[u8]) {
     out.push('"');
+    for chunk in text.utf8_chunks() {
+        quote_chars(out, chunk.valid());
+        for byte in chunk.invalid() {
+            let _ = write!(out, "\\x{byte:02x}");
+        }
+    }
+    out.push('"');
+}
+
+fn quote_chars(out: &mut String, text: &str) {
     for c in text.chars() {
         match c {
             '"' | '\\' => {
@@ -112,7 +123,6 @@ fn quote(out: &mut String, text: &str) {
             }
         }
     }
-    out.push('"');
 }
 
 /// Whether Go prints the character as it is. Rust's own escaping for debugging tells nearly the same.

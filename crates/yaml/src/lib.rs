@@ -2,8 +2,8 @@
 //! `sigs.k8s.io/yaml` v1.6.0 (tools/yaml-oracle compares). It is not a general YAML library: a value is JSON, only the
 //! first document of a text is read, and comments are lost.
 //!
-//! Where it knowingly differs: nesting is limited far sooner ([`Limits`]); text that begins with two byte order marks
-//! is read sensibly; keys that only differ in type (`1` and `"1"`) resolve to the last, where Go picks one at random,
+//! Where it knowingly differs: nesting is limited far sooner ([`Limits`]); a byte order mark inside the text is just a
+//! character, where Go sometimes skips the wrong one after it; keys that only differ in type (`1` and `"1"`) resolve to the last, where Go picks one at random,
 //! and keys whose natural order runs in circles (`v1`, `v10`, `v1beta1`, `v2`) keep one order, where Go does not.
 //!
 //! ```

@@ -1,29 +1,27 @@
 //! Decides what the text of a scalar means: go-yaml's reading of YAML 1.1, in which `yes` and `on` are booleans and
 //! `0777` is octal.
 
-use std::borrow::Cow;
-
 use crate::error::Error;
 use crate::number::{self, Number};
 use crate::timestamp::is_timestamp;
 
 /// What a scalar means.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Meaning<'a> {
+pub(crate) enum Meaning {
     Null,
     Bool(bool),
     Number(Number),
     /// The text itself.
     Text,
-    /// Other text than is written: what `!!binary` decodes to.
-    Decoded(Cow<'a, str>),
+    /// Other bytes than are written: what `!!binary` decodes to.
+    Decoded(Vec<u8>),
 }
 
 const PREFIX: &str = "tag:yaml.org,2002:";
 
 /// What a plain scalar without a tag means.
 #[inline]
-pub(crate) fn plain(text: &str) -> Meaning<'static> {
+pub(crate) fn plain(text: &str) -> Meaning {
     let Some(first) = text.as_bytes().first() else { return Meaning::Null };
     match first {
         b'0'..=b'9' | b'+' | b'-' | b'.' => number(text),
@@ -32,7 +30,7 @@ pub(crate) fn plain(text: &str) -> Meaning<'static> {
     }
 }
 
-fn word(text: &str) -> Meaning<'static> {
+fn word(text: &str) -> Meaning {
     match text {
         "true" | "True" | "TRUE" | "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => Meaning::Bool(true),
         "false" | "False" | "FALSE" | "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF" => Meaning::Bool(false),
@@ -41,7 +39,7 @@ fn word(text: &str) -> Meaning<'static> {
     }
 }
 
-fn number(text: &str) -> Meaning<'static> {
+fn number(text: &str) -> Meaning {
     let found = match text {
         ".nan" | ".NaN" | ".NAN" => Some(Number::Float(f64::NAN)),
         ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => Some(Number::Float(f64::INFINITY)),
@@ -53,13 +51,13 @@ fn number(text: &str) -> Meaning<'static> {
 }
 
 /// What a scalar with a tag means, or why it cannot mean that.
-pub(crate) fn tagged(tag: &str, text: &str) -> Result<Meaning<'static>, Error> {
+pub(crate) fn tagged(tag: &str, text: &str) -> Result<Meaning, Error> {
     let Some(name) = tag.strip_prefix(PREFIX) else { return Ok(Meaning::Text) };
     if name == "binary" {
         let Some(bytes) = base64(text) else {
             return Err(Error::bare("yaml: !!binary value contains invalid base64 data"));
         };
-        return Ok(Meaning::Decoded(Cow::Owned(replace_invalid(&bytes))));
+        return Ok(Meaning::Decoded(bytes));
     }
     if !matches!(name, "bool" | "int" | "float" | "null" | "timestamp") {
         return Ok(Meaning::Text);
@@ -113,7 +111,7 @@ fn base64(text: &str) -> Option<Vec<u8>> {
 }
 
 /// Bytes as text, as Go's JSON does it: one replacement character for every byte that is not UTF-8.
-fn replace_invalid(bytes: &[u8]) -> String {
+pub(crate) fn replace_invalid(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         out.push_str(chunk.valid());

@@ -8,7 +8,7 @@ use crate::error::{Error, Mark};
 use crate::exact::{GoValue, key_text};
 use crate::limits::Limits;
 use crate::parser;
-use crate::resolve::{self, Meaning};
+use crate::resolve::{self, Meaning, replace_invalid};
 use crate::tree::{Node, Shape, Tree};
 
 /// A value and where its parts were written.
@@ -177,7 +177,7 @@ fn name(tree: &Tree<'_>, node: &Node<'_>) -> String {
     };
     match meaning {
         Meaning::Text => node.value.as_ref().to_owned(),
-        Meaning::Decoded(text) => text.into_owned(),
+        Meaning::Decoded(bytes) => replace_invalid(&bytes),
         Meaning::Bool(value) => value.to_string(),
         Meaning::Number(number) => key_text(&GoValue::Number(number)),
         Meaning::Null => String::new(),
