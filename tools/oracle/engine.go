@@ -123,6 +123,9 @@ func evaluateNow(r *Record) result {
 	if err != nil {
 		return result{text: err.Error(), failed: true, broken: true}
 	}
+	if timeless {
+		refuseClock(root)
+	}
 	names := make([]string, 0, len(o.Templates))
 	for name := range o.Templates {
 		names = append(names, name)
@@ -142,7 +145,7 @@ func evaluateNow(r *Record) result {
 	}
 	var out limited
 	if err := root.ExecuteTemplate(&out, name, data); err != nil {
-		if errors.Is(err, errTooLong) {
+		if errors.Is(err, errTooLong) || errors.Is(err, clockError{}) {
 			return result{text: err.Error(), failed: true, broken: true}
 		}
 		return fail(err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"slices"
 )
 
 const usage = `usage: oracle COMMAND [flags]
@@ -36,6 +37,7 @@ func main() {
 	case "eval":
 		err = runEval(os.Stdin, os.Stdout)
 	case "worker":
+		timeless = slices.Contains(args, "timeless")
 		debug.SetMaxStack(64 << 20)
 		err = runWorker(os.Stdin, os.Stdout)
 	case "vectors":

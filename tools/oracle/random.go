@@ -18,7 +18,7 @@ func runRandom(args []string, out io.Writer) error {
 		return err
 	}
 	sigs := signatures()
-	var p pool
+	p := pool{timeless: true}
 	defer p.stop()
 	for printed, i := 0, uint64(0); printed < *count; i++ {
 		r := newGenerator(*seed, i, sigs).record(fmt.Sprintf("random-%d-%d", *seed, i))
