@@ -170,6 +170,7 @@ impl From<&str> for Fault {
 /// A call in progress. Arguments have been counted and checked against the parameters.
 pub struct Call<'c, 'r, 'a> {
     pub(crate) frame: &'c mut Frame<'r, 'a>,
+    pub(crate) dot: &'c Value<'a>,
     pub(crate) args: &'c [Value<'a>],
     pub(crate) func: &'static Func,
 }
@@ -177,6 +178,40 @@ pub struct Call<'c, 'r, 'a> {
 impl<'r, 'a> Call<'_, 'r, 'a> {
     pub(crate) fn cx(&self) -> &'r Cx<'a> {
         self.frame.cx
+    }
+
+    /// What `.` is where the call stands.
+    pub fn dot(&self) -> Value<'a> {
+        self.dot.clone()
+    }
+
+    /// Whether a template of that name can be called from here.
+    pub fn has_template(&self, name: &str) -> bool {
+        self.frame.scope.find(name).is_some()
+    }
+
+    /// Runs another template, as `include` does.
+    pub fn execute(&mut self, name: &str, dot: &Value<'a>) -> Result<Value<'a>, Fault> {
+        let scope = self.frame.scope;
+        self.frame.capture(scope, name, dot)
+    }
+
+    /// Calls another function of the set with the arguments from `from` on, as if the template had.
+    pub fn delegate(&mut self, name: &str, from: usize) -> Result<Value<'a>, Fault> {
+        let options = &self.frame.cx.run.set.options;
+        let func = find(options.funcs, name).ok_or_else(|| format!("there is no function {name:?}"))?;
+        let args = self.args.get(from..).unwrap_or_default();
+        let fits = if func.rest.is_some() { args.len() >= func.params.len() } else { args.len() == func.params.len() };
+        if !fits {
+            return Err(format!("{name} does not take {} arguments", args.len()).into());
+        }
+        for (index, value) in args.iter().enumerate() {
+            let param = func.params.get(index).copied().or(func.rest).unwrap_or(Param::Any);
+            if !param.accepts(value) {
+                return Err(format!("{name}: argument {} is {}, not {}", index + 1, value.type_name(), param.name()).into());
+            }
+        }
+        (func.body)(&mut Call { frame: self.frame, dot: self.dot, args, func })
     }
 
     /// How many arguments came.

@@ -154,6 +154,10 @@ pub struct Run<'a> {
     pub watch: Watch<'a>,
     /// Asked now and then whether to give up.
     pub cancel: Option<&'a dyn Fn() -> bool>,
+    /// What a value that is not there prints as; in Go `<no value>`.
+    pub no_value: &'a str,
+    /// Whether an action that fails over something missing prints nothing, and the run goes on. Watched runs only.
+    pub forgiving: bool,
 }
 
 /// What a run made.
@@ -170,7 +174,15 @@ pub struct Output {
 impl<'a> Run<'a> {
     /// A run with default limits, unwatched, with nothing from outside.
     pub fn new(set: &'a Set) -> Self {
-        Run { set, host: &NoHost, limits: Limits::default(), watch: Watch::Lightly, cancel: None }
+        Run {
+            set,
+            host: &NoHost,
+            limits: Limits::default(),
+            watch: Watch::Lightly,
+            cancel: None,
+            no_value: "<no value>",
+            forgiving: false,
+        }
     }
 
     /// Runs a template. A failed run that was watched closely tells what it had seen until then.

@@ -403,6 +403,12 @@ impl<'a> Tracer<'a> {
         }
     }
 
+    /// The mark of what the last failure was about.
+    pub fn last_failure(&self) -> u32 {
+        let failure = self.uses.iter().rev().find(|(kind, ..)| *kind == UseKind::Failure);
+        failure.map_or(0, |(_, _, _, mark)| *mark)
+    }
+
     pub fn enter(&mut self, condition: u32) {
         let under = self.join(self.under(), condition);
         self.control.push(under);

@@ -58,14 +58,20 @@ impl<'a> Frame<'_, 'a> {
             self.set_at(node);
             return self.fail(format!("error calling call: {fault}"));
         }
-        self.invoke(func, node, &arguments)
+        self.invoke(dot, func, node, &arguments)
     }
 
-    fn invoke(&mut self, func: &'static Func, node: At<'a>, arguments: &[Value<'a>]) -> Done<Value<'a>> {
+    fn invoke(
+        &mut self,
+        dot: &Value<'a>,
+        func: &'static Func,
+        node: At<'a>,
+        arguments: &[Value<'a>],
+    ) -> Done<Value<'a>> {
         if self.cx.watched() {
-            return self.watched_invoke(func, node, arguments);
+            return self.watched_invoke(dot, func, node, arguments);
         }
-        let result = (func.body)(&mut Call { frame: self, args: arguments, func });
+        let result = (func.body)(&mut Call { frame: self, dot, args: arguments, func });
         result.and_then(|value| self.paid(value)).map_err(|fault| self.call_error(func, node, fault))
     }
 
@@ -83,7 +89,13 @@ impl<'a> Frame<'_, 'a> {
         self.error(fault)
     }
 
-    fn watched_invoke(&mut self, func: &'static Func, node: At<'a>, arguments: &[Value<'a>]) -> Done<Value<'a>> {
+    fn watched_invoke(
+        &mut self,
+        dot: &Value<'a>,
+        func: &'static Func,
+        node: At<'a>,
+        arguments: &[Value<'a>],
+    ) -> Done<Value<'a>> {
         // Only the watcher moves to the call: which node a failure is blamed on must not depend on being watched.
         let spot = Spot { tree: self.tree, offset: node.offset() };
         self.cx.set_spot(spot);
@@ -112,7 +124,7 @@ impl<'a> Frame<'_, 'a> {
                 Flow::Carry | Flow::Guard => {}
             }
         }
-        let result = (func.body)(&mut Call { frame: self, args: arguments, func });
+        let result = (func.body)(&mut Call { frame: self, dot, args: arguments, func });
         self.cx.set_spot(spot);
         match result.and_then(|value| self.paid(value)) {
             Ok(value) => {

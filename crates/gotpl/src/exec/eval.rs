@@ -7,7 +7,7 @@ use crate::func::Param;
 use crate::go::strconv::quote;
 use crate::number::Number;
 use crate::set::MissingKey;
-use crate::trace::Step;
+use crate::trace::{Step, UseKind};
 use crate::value::{Element, Kind, Value};
 
 impl<'a> Frame<'_, 'a> {
@@ -263,6 +263,15 @@ impl<'a> Frame<'_, 'a> {
 
     /// The value, if it can be passed as that type.
     pub fn checked(&self, value: Value<'a>, param: Param) -> Done<Value<'a>> {
+        let mark = value.mark;
+        let result = self.fitted(value, param);
+        if result.is_err() && let Some(mut tracer) = self.cx.tracer() {
+            tracer.note(UseKind::Failure, self.spot(), None, mark);
+        }
+        result
+    }
+
+    fn fitted(&self, value: Value<'a>, param: Param) -> Done<Value<'a>> {
         match &value.kind {
             Kind::Missing => match param.zero() {
                 Some(zero) => Ok(Value { mark: value.mark, ..zero }),

@@ -29,7 +29,7 @@ impl<'a> Frame<'_, 'a> {
                 Ok(way) => return Ok(way),
                 Err(error) => {
                     // A guessing run wants to see all of a template, and only notes what fails on the way.
-                    self.tolerate(error)?;
+                    self.tolerate(error, node, sink)?;
                     self.variables.truncate(variables);
                     self.declare_unknown(node);
                 }
@@ -83,7 +83,7 @@ impl<'a> Frame<'_, 'a> {
         let before = sink.bytes.len();
         match &value.kind {
             Kind::Text(text) => sink.bytes.extend_from_slice(text),
-            Kind::Missing => sink.bytes.extend_from_slice(b"<no value>"),
+            Kind::Missing => sink.bytes.extend_from_slice(self.cx.run.no_value.as_bytes()),
             Kind::Unknown => sink.bytes.extend_from_slice(crate::fmt::UNKNOWN.as_bytes()),
             _ => crate::fmt::print(self.cx, value, &mut sink.bytes).map_err(|fault| self.error(fault))?,
         }
@@ -187,15 +187,23 @@ impl<'a> Frame<'_, 'a> {
         Ok(Way::On)
     }
 
-    /// Notes a failure and goes on, if this run guesses.
-    fn tolerate(&self, error: Box<Error>) -> Done<()> {
-        match self.cx.tracer() {
-            Some(mut tracer) if tracer.guesses() && error.kind() != ErrorKind::Limit => {
-                tracer.fail(*error);
-                Ok(())
-            }
-            _ => Err(error),
+    /// Notes a failure and goes on, if this run guesses, or if it forgives and something missing is to blame.
+    fn tolerate(&mut self, error: Box<Error>, node: &'a Node, sink: &mut Sink<'a>) -> Done<()> {
+        let Some(mut tracer) = self.cx.tracer() else {
+            return Err(error);
+        };
+        let blamed = tracer.last_failure();
+        let forgiven = self.cx.run.forgiving && tracer.holds(blamed, Presence::Missing);
+        if error.kind() == ErrorKind::Limit || !(forgiven || tracer.guesses()) {
+            return Err(error);
         }
+        tracer.fail(*error);
+        drop(tracer);
+        self.set_at(At::Node(node));
+        if forgiven {
+            self.piece(sink, 0, blamed);
+        }
+        Ok(())
     }
 
     /// The variables of an action that failed are there, with nothing known of them.
