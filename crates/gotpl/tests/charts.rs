@@ -2,6 +2,8 @@
 //!
 //! `GOTPL_CHART` selects one set; `GOTPL_SHOW` is how many differences to print.
 
+#![allow(clippy::expect_used, clippy::panic, clippy::print_stdout)]
+
 mod support;
 
 use std::fs;

@@ -3,6 +3,8 @@
 //! `GOTPL_VECTORS` selects an area or the ids that begin with it; `GOTPL_SHOW` is how many differences to print;
 //! `GOTPL_VECTOR_DIR` replays the files of another folder, such as fresh random ones.
 
+#![allow(clippy::expect_used, clippy::panic, clippy::print_stdout)]
+
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
