@@ -90,7 +90,7 @@ fn hint(error: &Error, set: &Set) -> Option<String> {
             "env" | "expandenv" | "getHostByName" => {
                 format!("`{name}` is left out on purpose: a template must not read this machine")
             }
-            _ => match nearest(name, &set.functions()) {
+            _ => match objects::nearest(name, set.functions()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "run with `--funcs helm` for the largest set of functions".to_string(),
             },
@@ -103,31 +103,6 @@ fn hint(error: &Error, set: &Set) -> Option<String> {
         return rest.is_empty().then(|| "numbers of the data are int64: write `(int .x)`".to_string());
     }
     None
-}
-
-/// The candidate with the fewest edits, if they are few.
-fn nearest<'c>(name: &str, candidates: &[&'c str]) -> Option<&'c str> {
-    let limit = 1 + name.len() / 4;
-    candidates
-        .iter()
-        .map(|candidate| (edits(&name.to_lowercase(), &candidate.to_lowercase()), *candidate))
-        .filter(|(edits, _)| *edits <= limit)
-        .min()
-        .map(|(_, candidate)| candidate)
-}
-
-fn edits(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (index, left) in one.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
-        for (column, right) in other.iter().enumerate() {
-            let cost = diagonal + usize::from(left != *right);
-            diagonal = row[column + 1];
-            row[column + 1] = cost.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row.last().copied().unwrap_or(0)
 }
 
 fn reads(trace: &Trace) -> Vec<Vec<String>> {
@@ -154,19 +129,4 @@ fn reads(trace: &Trace) -> Vec<Vec<String>> {
         rows.push(vec![read.path.to_string(), there.to_string(), read.site.to_string(), ends.join(", ")]);
     }
     rows
-}
-
-#[cfg(test)]
-mod tests {
-    use super::nearest;
-
-    #[test]
-    fn a_misspelt_function_finds_its_neighbour_and_nonsense_none() {
-        let names = ["upper", "lower", "toYaml", "nindent", "b64enc"];
-        for (name, expected) in
-            [("uper", Some("upper")), ("toYAML", Some("toYaml")), ("nident", Some("nindent")), ("frobnicate", None)]
-        {
-            assert_eq!(nearest(name, &names), expected, "{name}");
-        }
-    }
 }

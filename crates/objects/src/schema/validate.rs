@@ -1,0 +1,461 @@
+//! Says why the API server would refuse an object, in its words. CEL rules are not evaluated.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use super::{Additional, Schema, Type, format};
+use crate::path::Path;
+
+/// Why the API server would refuse an object. `Display` is its text for the field: `spec.replicas: Required value`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invalid {
+    /// Where.
+    pub path: Path,
+    /// What is wrong, without the place.
+    pub what: String,
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_root() {
+            return write!(formatter, "<nil>: {}", self.what);
+        }
+        write!(formatter, "{}: {}", self.path, self.what)
+    }
+}
+
+impl Schema {
+    /// Everything for which the API server would refuse the value; unknown fields are no fault.
+    pub fn validate(&self, value: &Value) -> Vec<Invalid> {
+        let mut validator = Validator { path: Path::root(), found: Vec::new() };
+        validator.value(self, value);
+        validator.found
+    }
+}
+
+struct Validator {
+    path: Path,
+    found: Vec<Invalid>,
+}
+
+impl Validator {
+    fn add(&mut self, what: String) {
+        self.found.push(Invalid { path: self.path.clone(), what });
+    }
+
+    /// The sentence that names the field once more.
+    fn invalid(&mut self, value: &str, fault: &str) {
+        let what = format!("Invalid value: {value}: {} in body {fault}", self.path);
+        self.add(what);
+    }
+
+    fn value(&mut self, schema: &Schema, value: &Value) {
+        if let Some(expected) = wrong_type(schema, value) {
+            let actual = type_name(value);
+            return self.invalid(&format!("{actual:?}"), &format!("must be of type {expected}: {actual:?}"));
+        }
+        if !value.is_null() {
+            self.combined(schema, value);
+        }
+        match value {
+            Value::String(text) => self.string(schema, text),
+            Value::Number(_) => self.number(schema, value),
+            Value::Array(items) => self.array(schema, items),
+            Value::Object(fields) => self.object(schema, fields),
+            Value::Null | Value::Bool(_) => {}
+        }
+        if let Some(allowed) = &schema.one_of_values
+            && !(value.is_null() && schema.nullable)
+            && !allowed.iter().any(|other| same(other, value))
+        {
+            let allowed: Vec<String> = allowed.iter().map(|value| format!("{:?}", plain(value))).collect();
+            self.add(format!("Unsupported value: {value}: supported values: {}", allowed.join(", ")));
+        }
+    }
+
+    fn combined(&mut self, schema: &Schema, value: &Value) {
+        let faults = |part: &Schema| {
+            let mut inner = Self { path: self.path.clone(), found: Vec::new() };
+            inner.value(part, value);
+            inner.found
+        };
+        let each = |parts: &[Schema]| parts.iter().map(faults).collect::<Vec<_>>();
+        // The API server puts these at no field.
+        let say =
+            |what: &str| Invalid { path: Path::root(), what: format!("Invalid value: \"\": \"{}\" {what}", self.path) };
+        let mut found = Vec::new();
+        let any = each(&schema.any_of);
+        if !any.is_empty() && any.iter().all(|faults| !faults.is_empty()) {
+            found.push(say("must validate at least one schema (anyOf)"));
+            found.extend(any.into_iter().min_by_key(Vec::len).unwrap_or_default());
+        }
+        let one = each(&schema.one_of);
+        let only_one = "must validate one and only one schema (oneOf).";
+        match one.iter().filter(|faults| faults.is_empty()).count() {
+            0 if one.is_empty() => {}
+            0 => {
+                found.push(say(&format!("{only_one} Found none valid")));
+                found.extend(one.into_iter().min_by_key(Vec::len).unwrap_or_default());
+            }
+            1 => {}
+            many => found.push(say(&format!("{only_one} Found {many} valid alternatives"))),
+        }
+        let all = each(&schema.all_of);
+        let failed = all.iter().filter(|faults| !faults.is_empty()).count();
+        if failed > 0 {
+            let none = if failed == all.len() { ". None validated" } else { "" };
+            found.extend(all.into_iter().flatten());
+            found.push(say(&format!("must validate all the schemas (allOf){none}")));
+        }
+        if schema.not.as_deref().is_some_and(|not| faults(not).is_empty()) {
+            found.push(say("must not validate the schema (not)"));
+        }
+        self.found.append(&mut found);
+    }
+
+    fn string(&mut self, schema: &Schema, text: &str) {
+        let quoted = format!("{text:?}");
+        let length = text.chars().count() as u64;
+        if let Some(most) = schema.bounds.max_length.filter(|most| length > *most) {
+            let unit = if most == 1 { "byte" } else { "bytes" };
+            self.add(format!("Too long: may not be more than {most} {unit}"));
+        }
+        if let Some(least) = schema.bounds.min_length.filter(|least| length < *least) {
+            self.invalid(&quoted, &format!("should be at least {least} chars long"));
+        }
+        if let Some(pattern) = schema.pattern.as_ref().filter(|pattern| !pattern.regex.is_match(text)) {
+            self.invalid(&quoted, &format!("should match '{}'", pattern.text));
+        }
+        if let Some(format) = schema.format.as_deref().filter(|format| !format::fits(format, text)) {
+            self.invalid(&quoted, &format!("must be of type {format}: {quoted}"));
+        }
+    }
+
+    fn number(&mut self, schema: &Schema, value: &Value) {
+        let Some(number) = value.as_f64() else { return };
+        let bounds = &schema.bounds;
+        let shown = value.to_string();
+        if let Some(factor) = bounds.multiple_of.filter(|factor| *factor > 0.0) {
+            let times = if factor < 1.0 { number * (1.0 / factor) } else { number / factor };
+            if times.fract() != 0.0 {
+                self.invalid(&shown, &format!("should be a multiple of {factor}"));
+            }
+        }
+        if let Some(most) = bounds.maximum {
+            if bounds.exclusive_maximum && number >= most {
+                self.invalid(&shown, &format!("should be less than {most}"));
+            } else if number > most {
+                self.invalid(&shown, &format!("should be less than or equal to {most}"));
+            }
+        }
+        if let Some(least) = bounds.minimum {
+            if bounds.exclusive_minimum && number <= least {
+                self.invalid(&shown, &format!("should be greater than {least}"));
+            } else if number < least {
+                self.invalid(&shown, &format!("should be greater than or equal to {least}"));
+            }
+        }
+        if let Some(format) = schema.format.as_deref().filter(|format| !format::in_range(format, value)) {
+            self.invalid(&shown, &format!("must be of type {format}"));
+        }
+    }
+
+    fn array(&mut self, schema: &Schema, items: &[Value]) {
+        let count = items.len() as u64;
+        if let Some(least) = schema.bounds.min_items.filter(|least| count < *least) {
+            self.invalid(&count.to_string(), &format!("should have at least {least} items"));
+        }
+        self.too_many(count, schema.bounds.max_items);
+        match schema.list_type.as_deref() {
+            Some("set") => self.duplicates(items, |item| Some(item.clone())),
+            Some("map") => self.duplicates(items, |item| {
+                let fields = item.as_object()?;
+                let key = |name: &String| Some((name.clone(), fields.get(name)?.clone()));
+                Some(schema.list_map_keys.iter().filter_map(key).collect::<Map<_, _>>().into())
+            }),
+            _ => {}
+        }
+        if let Some(inner) = &schema.items {
+            for (index, item) in items.iter().enumerate() {
+                self.path.push(index);
+                self.value(inner, item);
+                self.path.pop();
+            }
+        }
+    }
+
+    /// Each key that is there more than once is reported where it is found the second time.
+    fn duplicates(&mut self, items: &[Value], key: impl Fn(&Value) -> Option<Value>) {
+        let (mut seen, mut reported) = (BTreeSet::new(), BTreeSet::new());
+        for (index, item) in items.iter().enumerate() {
+            let Some(key) = key(item) else { continue };
+            let text = key.to_string();
+            if !seen.insert(text.clone()) && reported.insert(text) {
+                self.path.push(index);
+                self.add(format!("Duplicate value: {key}"));
+                self.path.pop();
+            }
+        }
+    }
+
+    fn too_many(&mut self, count: u64, most: Option<u64>) {
+        if let Some(most) = most.filter(|most| count > *most) {
+            let unit = if most == 1 { "item" } else { "items" };
+            self.add(format!("Too many: {count}: must have at most {most} {unit}"));
+        }
+    }
+
+    fn object(&mut self, schema: &Schema, fields: &Map<String, Value>) {
+        let count = fields.len() as u64;
+        if let Some(least) = schema.bounds.min_properties.filter(|least| count < *least) {
+            self.invalid(&count.to_string(), &format!("should have at least {least} properties"));
+        }
+        self.too_many(count, schema.bounds.max_properties);
+        for (name, value) in fields {
+            let inner = match (schema.properties.get(name), &schema.additional) {
+                (Some(inner), _) => inner,
+                (None, Additional::Values(values)) => values,
+                (None, Additional::Nothing) => {
+                    let what = format!("Invalid value: {name:?}: {}.{name} in body is a forbidden property", self.path);
+                    self.add(what);
+                    continue;
+                }
+                (None, Additional::Unsaid | Additional::Anything) => continue,
+            };
+            self.path.push(name.as_str());
+            self.value(inner, value);
+            self.path.pop();
+        }
+        for name in schema.required.iter().filter(|name| !fields.contains_key(*name)) {
+            self.path.push(name.as_str());
+            self.add("Required value".to_owned());
+            self.path.pop();
+        }
+    }
+}
+
+/// The type that was expected, unless the value has it.
+fn wrong_type(schema: &Schema, value: &Value) -> Option<&'static str> {
+    if schema.int_or_string {
+        let fits = value.is_string() || is_whole(value) || (value.is_null() && schema.nullable);
+        return (!fits).then_some("integer,string");
+    }
+    let kind = schema.kind?;
+    let fits = match (kind, value) {
+        (_, Value::Null) => schema.nullable,
+        (Type::Array, Value::Array(_))
+        | (Type::Boolean, Value::Bool(_))
+        | (Type::Number, Value::Number(_))
+        | (Type::Object, Value::Object(_))
+        | (Type::String, Value::String(_)) => true,
+        (Type::Integer, Value::Number(_)) => is_whole(value),
+        _ => false,
+    };
+    (!fits).then(|| kind.as_str())
+}
+
+fn is_whole(value: &Value) -> bool {
+    value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|number| number.fract() == 0.0)
+}
+
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// Whether two values are the same; 1 and 1.0 are.
+fn same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(left), Value::Number(right)) => left == right || left.as_f64() == right.as_f64(),
+        _ => one == other,
+    }
+}
+
+/// A string as it is, anything else as JSON.
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::Schema;
+
+    fn check(spec: &Value, value: &Value, expected: &[&str]) {
+        let schema = Schema::read(&json!({ "type": "object", "properties": { "spec": spec } })).0;
+        let found: Vec<String> = schema.validate(&json!({ "spec": value })).iter().map(ToString::to_string).collect();
+        assert_eq!(found, expected, "{spec} {value}");
+    }
+
+    #[test]
+    fn a_value_is_refused_in_the_words_of_the_api_server() {
+        for (schema, value, expected) in [
+            (json!({ "type": "integer" }), json!(3), ""),
+            (json!({ "type": "integer" }), json!(3.0), ""),
+            (json!({ "type": "number" }), json!(3), ""),
+            (
+                json!({ "type": "integer" }),
+                json!("3"),
+                r#"spec: Invalid value: "string": spec in body must be of type integer: "string""#,
+            ),
+            (
+                json!({ "type": "integer" }),
+                json!(1.5),
+                r#"spec: Invalid value: "number": spec in body must be of type integer: "number""#,
+            ),
+            (
+                json!({ "type": "string" }),
+                json!(null),
+                r#"spec: Invalid value: "null": spec in body must be of type string: "null""#,
+            ),
+            (json!({ "type": "string", "nullable": true }), json!(null), ""),
+            (json!({ "type": "string", "nullable": true, "enum": ["a"] }), json!(null), ""),
+            (
+                json!({ "x-kubernetes-int-or-string": true }),
+                json!([]),
+                r#"spec: Invalid value: "array": spec in body must be of type integer,string: "array""#,
+            ),
+            (json!({ "x-kubernetes-int-or-string": true }), json!("80%"), ""),
+            (
+                json!({ "type": "string", "enum": ["a", "b"] }),
+                json!("c"),
+                r#"spec: Unsupported value: "c": supported values: "a", "b""#,
+            ),
+            (
+                json!({ "type": "integer", "enum": [1, 2] }),
+                json!(3),
+                r#"spec: Unsupported value: 3: supported values: "1", "2""#,
+            ),
+            (
+                json!({ "type": "integer", "maximum": 10 }),
+                json!(11),
+                "spec: Invalid value: 11: spec in body should be less than or equal to 10",
+            ),
+            (
+                json!({ "type": "integer", "maximum": 10, "exclusiveMaximum": true }),
+                json!(10),
+                "spec: Invalid value: 10: spec in body should be less than 10",
+            ),
+            (
+                json!({ "type": "number", "minimum": 0.5 }),
+                json!(0.25),
+                "spec: Invalid value: 0.25: spec in body should be greater than or equal to 0.5",
+            ),
+            (
+                json!({ "type": "integer", "multipleOf": 2 }),
+                json!(3),
+                "spec: Invalid value: 3: spec in body should be a multiple of 2",
+            ),
+            (json!({ "type": "string", "maxLength": 1 }), json!("äö"), "spec: Too long: may not be more than 1 byte"),
+            (
+                json!({ "type": "string", "minLength": 1 }),
+                json!(""),
+                r#"spec: Invalid value: "": spec in body should be at least 1 chars long"#,
+            ),
+            (
+                json!({ "type": "string", "pattern": "^a+$" }),
+                json!("b"),
+                r#"spec: Invalid value: "b": spec in body should match '^a+$'"#,
+            ),
+            (
+                json!({ "type": "string", "format": "ipv4" }),
+                json!("b"),
+                r#"spec: Invalid value: "b": spec in body must be of type ipv4: "b""#,
+            ),
+            (
+                json!({ "type": "array", "items": { "type": "string" }, "maxItems": 1 }),
+                json!(["a", "b"]),
+                "spec: Too many: 2: must have at most 1 item",
+            ),
+            (
+                json!({ "type": "array", "items": { "type": "string" }, "minItems": 1 }),
+                json!([]),
+                "spec: Invalid value: 0: spec in body should have at least 1 items",
+            ),
+            (
+                json!({ "type": "array", "items": { "type": "string" } }),
+                json!(["a", 1]),
+                r#"spec[1]: Invalid value: "integer": spec[1] in body must be of type string: "integer""#,
+            ),
+            (
+                json!({ "type": "array", "items": { "type": "string" }, "x-kubernetes-list-type": "set" }),
+                json!(["a", "b", "a", "a"]),
+                r#"spec[2]: Duplicate value: "a""#,
+            ),
+            (
+                json!({ "type": "array", "items": { "type": "object" }, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["n"] }),
+                json!([{ "n": 1, "m": 1 }, { "n": 2 }, { "n": 1 }]),
+                r#"spec[2]: Duplicate value: {"n":1}"#,
+            ),
+            (json!({ "type": "object", "required": ["a", "b"] }), json!({ "a": 1 }), "spec.b: Required value"),
+            (
+                json!({ "type": "object", "additionalProperties": { "type": "string" } }),
+                json!({ "x.y/z": 1 }),
+                r#"spec.x.y/z: Invalid value: "integer": spec.x.y/z in body must be of type string: "integer""#,
+            ),
+            (
+                json!({ "type": "object", "maxProperties": 1 }),
+                json!({ "a": 1, "b": 2 }),
+                "spec: Too many: 2: must have at most 1 item",
+            ),
+            (json!({ "type": "object" }), json!({ "unknown": 1 }), ""),
+            (
+                json!({ "type": "integer", "not": { "enum": [7] } }),
+                json!(7),
+                r#"<nil>: Invalid value: "": "spec" must not validate the schema (not)"#,
+            ),
+        ] {
+            let expected: Vec<&str> = Some(expected).filter(|expected| !expected.is_empty()).into_iter().collect();
+            check(&schema, &value, &expected);
+        }
+    }
+
+    #[test]
+    fn combinations_say_which_of_them_failed() {
+        let either = json!([{ "required": ["a"] }, { "required": ["b"] }]);
+        check(&json!({ "type": "object", "anyOf": either }), &json!({ "b": 1 }), &[]);
+        check(
+            &json!({ "type": "object", "anyOf": either }),
+            &json!({}),
+            &[
+                r#"<nil>: Invalid value: "": "spec" must validate at least one schema (anyOf)"#,
+                "spec.a: Required value",
+            ],
+        );
+        check(
+            &json!({ "type": "object", "oneOf": either }),
+            &json!({ "a": 1, "b": 1 }),
+            &[
+                r#"<nil>: Invalid value: "": "spec" must validate one and only one schema (oneOf). Found 2 valid alternatives"#,
+            ],
+        );
+        check(
+            &json!({ "type": "object", "allOf": either }),
+            &json!({ "a": 1 }),
+            &["spec.b: Required value", r#"<nil>: Invalid value: "": "spec" must validate all the schemas (allOf)"#],
+        );
+    }
+
+    #[test]
+    fn all_faults_are_said_at_once() {
+        check(
+            &json!({ "type": "object", "required": ["c"], "properties": { "a": { "type": "string" }, "b": { "type": "integer", "minimum": 1 } } }),
+            &json!({ "a": 1, "b": 0 }),
+            &[
+                r#"spec.a: Invalid value: "integer": spec.a in body must be of type string: "integer""#,
+                "spec.b: Invalid value: 0: spec.b in body should be greater than or equal to 1",
+                "spec.c: Required value",
+            ],
+        );
+    }
+}
