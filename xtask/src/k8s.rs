@@ -76,7 +76,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 
 /// The directory with all binaries of the set, which are built first if need be.
 pub fn provide(set: Set) -> Result<PathBuf> {
-    if let Some(dir) = given() {
+    if let Some(dir) = given()? {
         let missing = missing(&dir, set);
         if !missing.is_empty() {
             bail!(
@@ -119,15 +119,17 @@ pub fn provide(set: Set) -> Result<PathBuf> {
 
 /// Where the set is or would be, without building it.
 fn place(set: Set) -> Result<PathBuf> {
-    if let Some(dir) = given() {
+    if let Some(dir) = given()? {
         return Ok(dir);
     }
     let key = Pins::read(&module())?.key(&Toolchain::find(&module())?);
     Ok(cache::root()?.join("k8s").join(format!("{key}{}", set.suffix())))
 }
 
-fn given() -> Option<PathBuf> {
-    std::env::var_os(ASSETS).filter(|value| !value.is_empty()).map(PathBuf::from)
+/// The directory that the user gave, as a path that is good from every directory.
+fn given() -> Result<Option<PathBuf>> {
+    let given = std::env::var_os(ASSETS).filter(|value| !value.is_empty());
+    given.map(std::path::absolute).transpose().with_context(|| format!("{ASSETS} is no path"))
 }
 
 fn missing(dir: &Path, set: Set) -> Vec<&'static str> {

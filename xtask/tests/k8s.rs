@@ -153,6 +153,8 @@ fn a_given_directory_is_used_as_it_is_and_must_be_complete() {
     assert!(said.contains("which lacks kubectl") && said.contains("hint: "), "{said}");
     fs::write(given.join("kubectl"), "").unwrap();
     assert_eq!(dir_of(&call(&["k8s"])), given);
+    let relative = machine.xtask(&["k8s"]).env("KUBEBUILDER_ASSETS", "given").current_dir(machine.dir.path()).output();
+    assert!(dir_of(&relative.unwrap()).is_absolute());
     let said = String::from_utf8_lossy(&call(&["k8s", "--node"]).stderr).into_owned();
     assert!(said.contains("lacks kubelet, kube-scheduler, kube-proxy"), "{said}");
 }

@@ -147,3 +147,18 @@ fn missing_programs_are_all_named_and_a_broken_one_is_too() {
     let said = stage.failure();
     assert!(said.contains("cannot run") && said.contains("bin/etcd") && said.contains("hint: "), "{said}");
 }
+
+#[test]
+fn a_temporary_directory_that_is_too_deep_for_a_socket_is_refused_before_anything_starts() {
+    let stage = Stage::with(&[("etcd", ""), ("kube-apiserver", ""), ("kube-controller-manager", "")]);
+    let deep = stage.path("tmp").join("d".repeat(100));
+    let output = Command::new(RUN)
+        .env("KUBEBUILDER_ASSETS", stage.path("bin"))
+        .env("TMPDIR", &deep)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("too long for a socket") && said.contains("hint: set TMPDIR"), "{said}");
+    assert!(!deep.exists());
+}

@@ -28,6 +28,8 @@ use crate::{Backend, Identity, Request, audit::AuditLog};
 const PROGRAMS: [&str; 3] = ["etcd", "kube-apiserver", "kube-controller-manager"];
 /// A port can be taken between our choosing it and the server's binding it, but hardly this often.
 const PORTS: usize = 5;
+/// The longest path that a socket can have on every system we know.
+const SOCKET_PATH: usize = 103;
 const PAUSE: Duration = Duration::from_millis(25);
 
 /// A running control plane. Dropping it ends its processes and removes its directory.
@@ -43,8 +45,11 @@ pub struct ControlPlane {
 
 impl ControlPlane {
     /// Starts a control plane and waits until it is of use.
-    pub async fn start(options: Options) -> Result<Self> {
+    pub async fn start(mut options: Options) -> Result<Self> {
         let deadline = Instant::now() + options.patience;
+        // The programs run in another directory than this process.
+        options.assets = std::path::absolute(&options.assets).context("the directory of the binaries")?;
+        options.logs = options.logs.map(std::path::absolute).transpose().context("the directory of the logs")?;
         let missing: Vec<&str> = PROGRAMS.iter().copied().filter(|name| !options.assets.join(name).is_file()).collect();
         ensure!(
             missing.is_empty(),
@@ -52,7 +57,7 @@ impl ControlPlane {
             options.assets.display(),
             missing.join(", ")
         );
-        let dir = fresh_path();
+        let dir = fresh_path()?;
         let supervisor = Supervisor::start(&dir)?;
         fs::DirBuilder::new().mode(0o700).create(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
         let logs = match &options.logs {
@@ -249,11 +254,18 @@ impl Drop for ControlPlane {
     }
 }
 
-/// A path in the temporary directory that nobody else has; short, since sockets below it have at most 107 bytes.
-fn fresh_path() -> PathBuf {
+/// A path in the temporary directory that nobody else has.
+fn fresh_path() -> Result<PathBuf> {
     let mut hasher = RandomState::new().build_hasher();
     hasher.write_u32(std::process::id());
-    std::env::temp_dir().join(format!("cairn-{:016x}", hasher.finish()))
+    let parent = std::path::absolute(std::env::temp_dir())?;
+    let path = parent.join(format!("cairn-{:016x}", hasher.finish()));
+    ensure!(
+        path.join(flags::ETCD_SOCKET).as_os_str().len() <= SOCKET_PATH,
+        "the path of the temporary directory {} is too long for a socket below it\nhint: set TMPDIR to a shorter one",
+        parent.display()
+    );
+    Ok(path)
 }
 
 fn free_port() -> Result<u16> {
