@@ -174,6 +174,17 @@ impl Object {
         }
     }
 
+    /// Whether its struct has a field of that name that templates may not see.
+    pub(crate) fn hides(&self, name: &str) -> bool {
+        match self {
+            Object::Time(_) => matches!(name, "wall" | "ext" | "loc"),
+            Object::Version { .. } => {
+                matches!(name, "major" | "minor" | "patch" | "pre" | "metadata" | "original")
+            }
+            _ => false,
+        }
+    }
+
     /// What Go's JSON makes of it.
     pub(crate) fn json(&self) -> Result<serde_json::Value, String> {
         use serde_json::Value as Json;

@@ -1,13 +1,10 @@
 //! Calling functions and methods: counting and checking arguments, and passing marks on.
 
-use std::rc::Rc;
-
 use smallvec::SmallVec;
 
 use crate::ast::Expr;
 use crate::exec::frame::{At, Done, Frame};
 use crate::func::{Call, Fault, Flow, Func, Param};
-use crate::object::Object;
 use crate::trace::{Spot, UseKind};
 use crate::value::{Kind, Value};
 
@@ -201,14 +198,20 @@ impl<'a> Frame<'_, 'a> {
     pub fn method(
         &mut self,
         dot: &Value<'a>,
-        object: &Rc<Object>,
+        expr: &'a Expr,
         receiver: &Value<'a>,
         name: &str,
         words: &'a [Expr],
         last: Option<Value<'a>>,
     ) -> Done<Value<'a>> {
-        let node = self.at;
+        let Kind::Object(object) = &receiver.kind else {
+            return self.fail(format!("can't evaluate field {name} in type {}", receiver.type_name()));
+        };
         let Some(method) = object.method(name) else {
+            if object.hides(name) {
+                let kind = receiver.type_name();
+                return self.fail(format!("{name} is an unexported field of struct type {kind}"));
+            }
             return self.fail(format!("can't evaluate field {name} in type {}", receiver.type_name()));
         };
         let count = words.len() + usize::from(last.is_some());
@@ -234,7 +237,7 @@ impl<'a> Frame<'_, 'a> {
         match (method.body)(object, &arguments) {
             Ok(value) => Ok(value.marked(receiver.mark)),
             Err(text) => {
-                self.at = node;
+                self.set_at(At::Expr(expr));
                 self.fail(format!("error calling {name}: {text}"))
             }
         }

@@ -6,6 +6,7 @@ use crate::exec::{MORE_STACK, RED_ZONE};
 use crate::func::Param;
 use crate::go::strconv::quote;
 use crate::number::Number;
+use crate::object::Object;
 use crate::set::MissingKey;
 use crate::trace::{Step, UseKind};
 use crate::value::{Element, Kind, Value};
@@ -35,11 +36,11 @@ impl<'a> Frame<'_, 'a> {
         match first {
             Expr::Field(_, fields) => {
                 self.set_at(At::Expr(first));
-                self.fields(dot, dot, fields, &command.words, last)
+                self.fields(dot, first, dot, fields, &command.words, last)
             }
             Expr::Chain(chain) => {
                 self.set_at(At::Expr(first));
-                self.chain(dot, chain, &command.words, last)
+                self.chain(dot, first, chain, &command.words, last)
             }
             Expr::Function(_, func) => {
                 self.set_at(At::Expr(first));
@@ -101,12 +102,13 @@ impl<'a> Frame<'_, 'a> {
     fn chain(
         &mut self,
         dot: &Value<'a>,
+        expr: &'a Expr,
         chain: &'a Chain,
         words: &'a [Expr],
         last: Option<Value<'a>>,
     ) -> Done<Value<'a>> {
         let value = self.argument(dot, None, &chain.inner)?;
-        self.fields(dot, &value, &chain.fields, words, last)
+        self.fields(dot, expr, &value, &chain.fields, words, last)
     }
 
     fn variable_chain(
@@ -125,13 +127,14 @@ impl<'a> Frame<'_, 'a> {
             self.not_a_function(words, last.is_some())?;
             return Ok(value);
         }
-        self.fields(dot, &value, &variable.fields, words, last)
+        self.fields(dot, expr, &value, &variable.fields, words, last)
     }
 
     /// Walks `.A.B.C`; the last may be a method that takes the arguments.
     fn fields(
         &mut self,
         dot: &Value<'a>,
+        expr: &'a Expr,
         receiver: &Value<'a>,
         fields: &'a [Box<str>],
         words: &'a [Expr],
@@ -142,18 +145,19 @@ impl<'a> Frame<'_, 'a> {
         };
         let arguments = words.get(1..).unwrap_or_default();
         if before.is_empty() {
-            return self.field(dot, receiver, end, arguments, last);
+            return self.field(dot, expr, receiver, end, arguments, last);
         }
-        let mut value = self.field(dot, receiver, &before[0], &[], None)?;
+        let mut value = self.field(dot, expr, receiver, &before[0], &[], None)?;
         for name in &before[1..] {
-            value = self.field(dot, &value, name, &[], None)?;
+            value = self.field(dot, expr, &value, name, &[], None)?;
         }
-        self.field(dot, &value, end, arguments, last)
+        self.field(dot, expr, &value, end, arguments, last)
     }
 
     fn field(
         &mut self,
         dot: &Value<'a>,
+        expr: &'a Expr,
         receiver: &Value<'a>,
         name: &'a str,
         arguments: &'a [Expr],
@@ -184,10 +188,7 @@ impl<'a> Frame<'_, 'a> {
             }
             Kind::Unknown => Ok(self.further(receiver, name)),
             Kind::Nil => self.fail(format!("nil pointer evaluating interface {{}}.{name}")),
-            Kind::Object(object) => {
-                let object = object.clone();
-                self.method(dot, &object, receiver, name, arguments, last)
-            }
+            Kind::Object(_) => self.method(dot, expr, receiver, name, arguments, last),
             _ => {
                 let shown = if receiver.boxed { "interface {}".into() } else { receiver.type_name() };
                 self.fail(format!("can't evaluate field {name} in type {shown}"))
@@ -214,11 +215,11 @@ impl<'a> Frame<'_, 'a> {
                     None => self.fail(format!("cannot assign nil to {name}")),
                 };
             }
-            Expr::Field(_, fields) => self.fields(dot, dot, fields, &[], None)?,
+            Expr::Field(_, fields) => self.fields(dot, expr, dot, fields, &[], None)?,
             Expr::Variable(variable) => self.variable_chain(dot, expr, variable, &[], None)?,
             Expr::Pipe(pipe) => stacker::maybe_grow(RED_ZONE, MORE_STACK, || self.pipeline(dot, pipe))?,
             Expr::Function(_, func) => self.call(dot, func, At::Expr(expr), &[], None)?,
-            Expr::Chain(chain) => self.chain(dot, chain, &[], None)?,
+            Expr::Chain(chain) => self.chain(dot, expr, chain, &[], None)?,
             literal => return self.literal(param.unwrap_or(Param::Any), literal),
         };
         match param {
@@ -235,6 +236,11 @@ impl<'a> Frame<'_, 'a> {
             (Param::Int | Param::Int64 | Param::Uint32 | Param::Float, Expr::Number(_, number)) => {
                 self.number(param, number, expr)
             }
+            // An integer by another name takes integers.
+            (Param::Object("time.Duration"), Expr::Number(_, number)) if number.int.is_some() => {
+                Ok(Value::object(Object::Duration(number.int.unwrap_or_default())))
+            }
+            (Param::Object("time.Duration"), _) => self.fail(format!("expected integer; found {expr}")),
             (Param::Bool, _) => self.fail(format!("expected bool; found {expr}")),
             (Param::Text, _) => self.fail(format!("expected string; found {expr}")),
             (Param::Int | Param::Int64, _) => self.fail(format!("expected integer; found {expr}")),
@@ -265,7 +271,9 @@ impl<'a> Frame<'_, 'a> {
     pub fn checked(&self, value: Value<'a>, param: Param) -> Done<Value<'a>> {
         let mark = value.mark;
         let result = self.fitted(value, param);
-        if result.is_err() && let Some(mut tracer) = self.cx.tracer() {
+        if result.is_err()
+            && let Some(mut tracer) = self.cx.tracer()
+        {
             tracer.note(UseKind::Failure, self.spot(), None, mark);
         }
         result
