@@ -18,7 +18,7 @@ import (
 //	anything else     a template of one line
 //
 // In a template, «NAME» stands for every alternative of a list in turn (the cross product of all
-// lists it names), «a ;; b» is a list in place, ⏎ is a newline and ␣ a space (alternatives are trimmed). A case line may begin with
+// lists it names), «a ;; b» is a list in place, ⏎ is a newline, ␍ a carriage return, ␀ a NUL and ␣ a space (alternatives are trimmed). A case line may begin with
 // `=JSON= ` to bring data of its own.
 type source struct {
 	area, group string
@@ -28,6 +28,8 @@ type source struct {
 	counts      map[string]int
 	records     []*Record
 }
+
+var marks = strings.NewReplacer("␣", " ", "␍", "\r", "␀", "\x00")
 
 func readCases(area, path string) ([]*Record, error) {
 	text, err := os.ReadFile(path)
@@ -116,7 +118,7 @@ func (s *source) add(text string) error {
 		return err
 	}
 	for _, t := range texts {
-		t = strings.ReplaceAll(t, "␣", " ")
+		t = marks.Replace(t)
 		s.counts[s.group]++
 		id := fmt.Sprintf("%s-%s-%d", s.area, s.group, s.counts[s.group])
 		s.records = append(s.records, &Record{ID: id, Template: t, Data: data, Options: s.options})
