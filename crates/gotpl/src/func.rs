@@ -196,6 +196,16 @@ impl<'r, 'a> Call<'_, 'r, 'a> {
         self.frame.capture(scope, name, dot)
     }
 
+    /// Values drawn from now on are known by this name, whatever the place of the call.
+    pub fn draw_as(&self, name: &str) {
+        *self.frame.cx.draw_name.borrow_mut() = Some(name.to_string());
+    }
+
+    /// Values drawn from now on are known by the place of the call again.
+    pub fn draw_as_usual(&self) {
+        *self.frame.cx.draw_name.borrow_mut() = None;
+    }
+
     /// Calls another function of the set with the arguments from `from` on, as if the template had.
     pub fn delegate(&mut self, name: &str, from: usize) -> Result<Value<'a>, Fault> {
         let options = &self.frame.cx.run.set.options;

@@ -6,7 +6,9 @@ use serde_json::Value as Json;
 /// caller wants renders to repeat.
 #[derive(Clone, Debug)]
 pub struct Draw<'d> {
-    /// The template that makes the call.
+    /// The name the template gave to the value, if it did: then its place does not matter.
+    pub name: Option<&'d str>,
+    /// The template that makes the call; empty for a named value.
     pub template: &'d str,
     /// The function, such as `randAlphaNum`.
     pub function: &'d str,

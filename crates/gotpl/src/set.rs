@@ -78,6 +78,13 @@ impl Set {
         Ok(())
     }
 
+    /// Makes a template known by a second name.
+    pub fn alias(&mut self, alias: &str, name: &str) {
+        if let Some(tree) = self.trees.get(name) {
+            self.trees.insert(alias.to_string(), tree.clone());
+        }
+    }
+
     /// The names of all templates of the set.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.trees.keys().map(String::as_str)

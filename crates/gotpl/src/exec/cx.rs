@@ -57,6 +57,8 @@ pub(crate) struct Cx<'a> {
     /// Sources that `tpl` parsed, by the scope it was called from and their text.
     parsed: RefCell<HashMap<(usize, String, Vec<u8>), &'a Scope<'a>>>,
     draws: RefCell<HashMap<(String, &'static str, Vec<String>), usize>>,
+    /// What the next draws are to be known by, whatever their place.
+    pub draw_name: RefCell<Option<String>>,
     pub includes: RefCell<HashMap<Vec<u8>, usize>>,
     /// The templates being run, outermost first.
     pub active: RefCell<Vec<&'a Tree>>,
@@ -77,6 +79,7 @@ impl<'a> Cx<'a> {
             dicts: RefCell::default(),
             parsed: RefCell::default(),
             draws: RefCell::default(),
+            draw_name: RefCell::default(),
             includes: RefCell::default(),
             active: RefCell::default(),
             tracer: tracer.map(RefCell::new),
@@ -375,14 +378,16 @@ impl<'a> Cx<'a> {
         arguments: Vec<String>,
         bytes: &mut [u8],
     ) -> Result<(), Fault> {
-        let key = (template.to_string(), function, arguments);
+        let name = self.draw_name.borrow().clone();
+        let template = if name.is_some() { "" } else { template };
+        let key = (name.clone().unwrap_or_else(|| template.to_string()), function, arguments);
         let occurrence = {
             let mut draws = self.draws.borrow_mut();
             let count = draws.entry(key.clone()).or_insert(0);
             *count += 1;
             *count - 1
         };
-        let draw = Draw { template, function, arguments: &key.2, occurrence };
+        let draw = Draw { name: name.as_deref(), template, function, arguments: &key.2, occurrence };
         self.run.host.random(&draw, bytes).map_err(Fault::new)
     }
 
