@@ -151,6 +151,9 @@ pub fn clock(time: Duration) -> String {
 
 fn tail(text: &str, lines: usize) -> String {
     let all: Vec<&str> = text.lines().collect();
+    if all.is_empty() {
+        return "  (it said nothing)".to_owned();
+    }
     all[all.len().saturating_sub(lines)..].iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }
 
@@ -162,7 +165,7 @@ mod tests {
     fn the_end_of_a_log_is_its_last_lines_indented() {
         assert_eq!(tail("a\nb\nc\n", 2), "  b\n  c");
         assert_eq!(tail("a", 2), "  a");
-        assert_eq!(tail("", 2), "");
+        assert_eq!(tail("", 2), "  (it said nothing)");
     }
 
     #[test]

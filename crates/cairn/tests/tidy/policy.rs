@@ -20,6 +20,7 @@ pub const PURE: [Pure; 6] = [
             "adler2",
             "aes",
             "blowfish",
+            "ed25519-dalek",
             "hmac",
             "jiff",
             "memchr",
