@@ -10,6 +10,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 )
 
@@ -40,10 +41,13 @@ func serve() error {
 	out := bufio.NewWriterSize(os.Stdout, 1<<20)
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
-	decoder := json.NewDecoder(in)
-	for decoder.More() {
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil && (err != io.EOF || len(line) == 0) {
+			break
+		}
 		var q Question
-		if err := decoder.Decode(&q); err != nil {
+		if err := json.Unmarshal(line, &q); err != nil {
 			return err
 		}
 		if err := encoder.Encode(answer(q)); err != nil {
