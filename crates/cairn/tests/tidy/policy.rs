@@ -45,7 +45,7 @@ pub const PURE: [Pure; 6] = [
     Pure {
         name: "api",
         level: 2,
-        dependencies: &["jiff", "k8s-openapi", "kube", "schemars", "semver", "serde", "serde_json", "thiserror"],
+        dependencies: &["jiff", "k8s-openapi", "kube", "schemars", "semver", "serde", "serde_json", "sha2", "thiserror"],
     },
     Pure {
         name: "package",

@@ -1,0 +1,45 @@
+//! Every annotation that Cairn writes or reads.
+
+/// On a CRD: `title` of `app.yaml`.
+pub const STACK_TITLE: &str = "stacks.crossplane.io/stack-title";
+/// On a CRD: `title` of `group.yaml`.
+pub const GROUP_TITLE: &str = "stacks.crossplane.io/group-title";
+/// On a CRD: `category` of `group.yaml`.
+pub const GROUP_CATEGORY: &str = "stacks.crossplane.io/group-category";
+/// On a CRD: `overview` of `group.yaml`.
+pub const GROUP_OVERVIEW: &str = "stacks.crossplane.io/group-overview";
+/// On a CRD: `overviewShort` of `group.yaml`.
+pub const GROUP_OVERVIEW_SHORT: &str = "stacks.crossplane.io/group-overview-short";
+/// On a CRD: `readme` of `group.yaml`.
+pub const GROUP_README: &str = "stacks.crossplane.io/group-readme";
+/// On a CRD: `category` of `resource.yaml`.
+pub const RESOURCE_CATEGORY: &str = "stacks.crossplane.io/resource-category";
+/// On a CRD: `title` of `resource.yaml`.
+pub const RESOURCE_TITLE: &str = "stacks.crossplane.io/resource-title";
+/// On a CRD: `titlePlural` of `resource.yaml`.
+pub const RESOURCE_TITLE_PLURAL: &str = "stacks.crossplane.io/resource-title-plural";
+/// On a CRD: `overview` of `resource.yaml`.
+pub const RESOURCE_OVERVIEW: &str = "stacks.crossplane.io/resource-overview";
+/// On a CRD: `overviewShort` of `resource.yaml`.
+pub const RESOURCE_OVERVIEW_SHORT: &str = "stacks.crossplane.io/resource-overview-short";
+/// On a CRD: `readme` of `resource.yaml`.
+pub const RESOURCE_README: &str = "stacks.crossplane.io/resource-readme";
+/// On a CRD: all `ui-schema.yaml` that apply, as YAML documents.
+pub const UI_SCHEMA: &str = "stacks.crossplane.io/ui-schema";
+/// On a CRD: the icon as a data URI.
+pub const ICON_DATA_URI: &str = "stacks.crossplane.io/icon-data-uri";
+
+/// On a live object that Cairn did not make: `"true"` lets a template take it over.
+pub const ADOPT: &str = "stacks.crossplane.io/adopt";
+/// On a rendered object: `Orphan` leaves it alone when its owner or its template goes.
+pub const DELETION_POLICY: &str = "stacks.crossplane.io/deletion-policy";
+/// The value of [`DELETION_POLICY`] that leaves the object alone.
+pub const ORPHAN: &str = "Orphan";
+/// On a rendered object: a hash of what the template asked for, to see without a comparison whether it has changed.
+pub const DESIRED_HASH: &str = "stacks.crossplane.io/desired-hash";
+/// On an instance: any new value draws new random values for it.
+pub const ROTATE: &str = "stacks.crossplane.io/rotate";
+/// On an install: `"true"` keeps CRDs, and so all instances, when it is deleted.
+pub const KEEP_CRDS: &str = "stacks.crossplane.io/keep-crds";
+/// On an install: `"true"` lets a new package change its CRDs incompatibly.
+pub const ALLOW_BREAKING_CHANGES: &str = "stacks.crossplane.io/allow-breaking-changes";
