@@ -20,7 +20,7 @@ struct Notebook(RefCell<Vec<String>>);
 
 impl Host for Notebook {
     fn random(&self, draw: &Draw<'_>, bytes: &mut [u8]) -> Result<(), String> {
-        let Draw { template, function, arguments, occurrence } = draw;
+        let Draw { template, function, arguments, occurrence, .. } = draw;
         self.0.borrow_mut().push(format!("{template} {function}({}) #{occurrence}", arguments.join(", ")));
         for (index, byte) in bytes.iter_mut().enumerate() {
             *byte = (index * 7 + occurrence * 13 + 5) as u8;
@@ -179,4 +179,43 @@ fn elements_of_made_lists_and_dicts_depend_on_what_they_were_made_of() {
         assert_eq!(found.len(), 1, "{template}");
         assert_eq!(found[0].1, "a", "{template}");
     }
+}
+
+#[test]
+fn objects_answer_with_a_dot_as_in_go() {
+    for (expression, expected) in [
+        (r#"(semver "v1.2.3-a+b").Original"#, "v1.2.3-a+b"),
+        (r#"(semver "1.2.3").IncMinor.Patch"#, "0"),
+        (r#"(semver "1.2.3").IncMinor.Original"#, "can't evaluate field Original in type semver.Version"),
+        (r#"(semver "1.2.3").major"#, "major is an unexported field of struct type *semver.Version"),
+        (
+            r#"(semver "1").Compare nil"#,
+            "at <(semver \"1\").Compare>: error calling Compare: runtime error: invalid memory",
+        ),
+        (r#"(semver "1").Equal nil"#, "false"),
+        (r#"eq (semver "1") (semver "1")"#, "false"),
+        (r#"eq (toDate "2006" "2020").Month 1"#, "true"),
+        (r#"(toDate "2006" "2020").Add 5"#, "2020-01-01 00:00:00.000000005 +0000 UTC"),
+        (r#"(toDate "2006" "2020").Add .n"#, "wrong type for value; expected time.Duration; got int64"),
+        (r#"(toDate "2006" "2020").Clock"#, "function Clock has 3 return values; should be 1 or 2"),
+        (r#"((toDate "2006" "2021").Sub (toDate "2006" "2020")).Hours"#, "8784"),
+    ] {
+        let answer = with_host(&format!("{{{{ {expression} }}}}"), &Notebook::default());
+        let fits = match &answer {
+            Ok(text) => text == expected,
+            Err(text) => text.contains(expected),
+        };
+        assert!(fits, "{expression} gave {answer:?}");
+    }
+}
+
+#[test]
+fn a_certificate_shows_its_texts() {
+    let template =
+        r#"{{ $ca := genCA "ca" 1 }}{{ eq (printf "%v" $ca) (printf "{%s %s}" $ca.Cert $ca.Key) }} {{ $ca.Nope }}"#;
+    let error = with_host(template, &Notebook::default()).unwrap_err();
+    assert!(error.contains("can't evaluate field Nope in type sprig.certificate"), "{error}");
+    let template =
+        template.replace("{{ $ca.Nope }}", r#"{{ (genSignedCert "c" nil (list "x") 1 $ca).Cert | len | lt 300 }}"#);
+    assert_eq!(with_host(&template, &Notebook::default()).as_deref(), Ok("true true"));
 }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use Flow::Compute;
+use Flow::{Compute, Shape};
 use Param::{Int, Text};
 
 use super::entry::{Answer, fixed};
@@ -27,10 +27,10 @@ pub(crate) const TABLE: &[Func] = &[
     fixed("mustRegexFind", &[Text, Text], Compute, |call| Ok(find(call, &must(call)?))),
     fixed("regexFindAll", &[Text, Text, Int], Compute, |call| find_all(call, &wanted(call)?)),
     fixed("mustRegexFindAll", &[Text, Text, Int], Compute, |call| find_all(call, &must(call)?)),
-    fixed("regexReplaceAll", &[Text, Text, Text], Compute, |call| replace_all(call, &wanted(call)?)),
-    fixed("mustRegexReplaceAll", &[Text, Text, Text], Compute, |call| replace_all(call, &must(call)?)),
-    fixed("regexReplaceAllLiteral", &[Text, Text, Text], Compute, |call| replace_all_literal(call, &wanted(call)?)),
-    fixed("mustRegexReplaceAllLiteral", &[Text, Text, Text], Compute, |call| replace_all_literal(call, &must(call)?)),
+    fixed("regexReplaceAll", &[Text, Text, Text], Shape, |call| replace_all(call, &wanted(call)?)),
+    fixed("mustRegexReplaceAll", &[Text, Text, Text], Shape, |call| replace_all(call, &must(call)?)),
+    fixed("regexReplaceAllLiteral", &[Text, Text, Text], Shape, |call| replace_all_literal(call, &wanted(call)?)),
+    fixed("mustRegexReplaceAllLiteral", &[Text, Text, Text], Shape, |call| replace_all_literal(call, &must(call)?)),
     fixed("regexSplit", &[Text, Text, Int], Compute, |call| split(call, &wanted(call)?)),
     fixed("mustRegexSplit", &[Text, Text, Int], Compute, |call| split(call, &must(call)?)),
     fixed("regexQuoteMeta", &[Text], Compute, |call| Ok(Value::text(quote_meta(call.text(0))))),
