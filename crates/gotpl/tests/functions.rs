@@ -1,6 +1,8 @@
 //! What the golden vectors cannot show of functions: limits, what comes from the host, and which piece of a text came
 //! from where after a function changed it.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use std::cell::RefCell;
 
 use gotpl::{Draw, ErrorKind, Host, Input, NoHost, Run, Set, Watch};
