@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::entry::{Answer, Body, fixed};
-use super::json::or_error_entry;
+use super::json::{is_limit, or_error_entry};
 use super::lists::{charge_elements, pack};
 use super::reflect::too_deep;
 use crate::exec::{Cx, MORE_STACK, RED_ZONE};
@@ -11,18 +11,14 @@ use crate::fmt::UNKNOWN;
 use crate::func::{Call, Fault, Flow, Func, Param};
 use crate::go::toml::{EncodeError, Table, Value as Toml, decode, encode};
 use crate::object::Object;
-use crate::value::{Element, Kind, Text, Value};
+use crate::value::{Element, Kind, Text, Value, Width};
 
 pub(crate) const TABLE: &[Func] = &[
-    writing("toToml", |call| match written(call)? {
-        Ok(text) => Ok(Value::text(text)),
-        Err(EncodeError::Nil) => Err(EncodeError::Nil.to_string().into()),
-        Err(error) => Ok(Value::text(error.to_string())),
+    writing("toToml", |call| match written(call) {
+        Err(fault) if !is_limit(&fault) && fault.text != EncodeError::Nil.to_string() => Ok(Value::text(fault.text)),
+        answer => answer,
     }),
-    writing("mustToToml", |call| match written(call)? {
-        Ok(text) => Ok(Value::text(text)),
-        Err(error) => Err(error.to_string().into()),
-    }),
+    writing("mustToToml", |call| written(call)),
     fixed("fromToml", &[Param::Text], Flow::Compute, |call| {
         let answer = match decode(call.text(0)) {
             Ok(table) => dict(call.cx(), &table, call.cx().run.limits.nesting),
@@ -36,12 +32,18 @@ const fn writing(name: &'static str, body: Body) -> Func {
     fixed(name, &[Param::Any], Flow::Shape, body)
 }
 
-/// The text, or why the library has none; a fault beyond that is a limit.
-fn written(call: &Call<'_, '_, '_>) -> Result<Result<Vec<u8>, EncodeError>, Fault> {
-    let toml = grown(call.cx(), &call.args[0], call.cx().run.limits.nesting)?;
+fn written<'a>(call: &Call<'_, '_, 'a>) -> Answer<'a> {
+    let value = &call.args[0];
+    let toml = match &value.kind {
+        // A nil list or dict is left out where it has a key; here it has none, and is empty.
+        Kind::List(list) if list.is_nil() => Toml::Array(Vec::new()),
+        Kind::Map(map) if map.is_nil() => Toml::Table(Table::new()),
+        _ => grown(call.cx(), value, call.cx().run.limits.nesting)?,
+    };
     match encode(&toml) {
+        Ok(text) => Ok(Value::text(text)),
         Err(EncodeError::Depth) => Err(too_deep(call.cx())),
-        answer => Ok(answer),
+        Err(error) => Err(error.to_string().into()),
     }
 }
 
@@ -50,10 +52,10 @@ fn grown<'a>(cx: &Cx<'a>, value: &Value<'a>, depth: usize) -> Result<Toml, Fault
     Ok(match &value.kind {
         Kind::Missing | Kind::Nil => Toml::Null,
         Kind::Bool(value) => Toml::Bool(*value),
-        Kind::Int(value, width) if width.unsigned() && *value < 0 => Toml::Float(value.cast_unsigned() as f64),
+        Kind::Int(value, width) if width.unsigned() && *value < 0 => Toml::Uint(value.cast_unsigned()),
         Kind::Int(value, _) => Toml::Int(*value),
         Kind::Float(value) => Toml::Float(*value),
-        Kind::Complex(_) => return Err("toml: unsupported type: complex128".into()),
+        Kind::Complex(_) => return Err("unsupported type for key '': complex128".into()),
         Kind::Text(text) => {
             cx.charge(text.len())?;
             Toml::Text(text.to_vec())
@@ -101,6 +103,7 @@ fn value<'a>(cx: &Cx<'a>, toml: &Toml, depth: usize) -> Answer<'a> {
         Toml::Null => Value::NIL,
         Toml::Bool(value) => Value::bool(*value),
         Toml::Int(value) => Value::int64(*value),
+        Toml::Uint(value) => Value::of(Kind::Int(value.cast_signed(), Width::Uint64)),
         Toml::Float(value) => Value::float(*value),
         Toml::Text(text) => {
             cx.charge(text.len())?;

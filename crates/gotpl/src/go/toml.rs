@@ -21,6 +21,8 @@ pub enum Value {
     Bool(bool),
     /// An integer.
     Int(i64),
+    /// An integer beyond the signed ones, which can be written but is never read.
+    Uint(u64),
     /// A float, which may be infinite or NaN.
     Float(f64),
     /// A string of bytes.
@@ -41,9 +43,11 @@ impl From<&serde_json::Value> for Value {
         match value {
             serde_json::Value::Null => Self::Null,
             serde_json::Value::Bool(value) => Self::Bool(*value),
-            serde_json::Value::Number(number) => {
-                number.as_i64().map_or_else(|| Self::Float(number.as_f64().unwrap_or(f64::NAN)), Self::Int)
-            }
+            serde_json::Value::Number(number) => match (number.as_i64(), number.as_u64()) {
+                (Some(value), _) => Self::Int(value),
+                (None, Some(value)) => Self::Uint(value),
+                (None, None) => Self::Float(number.as_f64().unwrap_or(f64::NAN)),
+            },
             serde_json::Value::String(text) => Self::Text(text.clone().into_bytes()),
             serde_json::Value::Array(items) => Self::Array(items.iter().map(Self::from).collect()),
             serde_json::Value::Object(fields) => {

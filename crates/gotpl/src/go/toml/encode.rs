@@ -132,6 +132,7 @@ fn write_element(out: &mut Vec<u8>, value: &Value) {
         Value::Null => {}
         Value::Bool(value) => out.extend_from_slice(value.to_string().as_bytes()),
         Value::Int(value) => out.extend_from_slice(value.to_string().as_bytes()),
+        Value::Uint(value) => out.extend_from_slice(value.to_string().as_bytes()),
         Value::Float(value) => out.extend_from_slice(float(*value).as_bytes()),
         Value::Text(text) => write_quoted(out, text),
         Value::Time(time) => {

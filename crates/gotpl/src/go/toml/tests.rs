@@ -8,6 +8,7 @@ fn show(value: &Value) -> String {
         Value::Null => "null".to_owned(),
         Value::Bool(value) => value.to_string(),
         Value::Int(value) => value.to_string(),
+        Value::Uint(value) => value.to_string(),
         Value::Float(value) => format!("{value:?}"),
         Value::Text(value) => format!("{:?}", text(value)),
         Value::Time(time) => time.to_string(),
