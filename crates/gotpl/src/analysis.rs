@@ -6,6 +6,7 @@ use serde_json::Value as Json;
 use crate::ast::{Expr, Node, Pipe, Tree};
 use crate::error::Error;
 use crate::func::Func;
+use crate::host::Still;
 use crate::set::{Input, Run, Set, Watch};
 use crate::trace::{Known, Site, Trace, line_column};
 
@@ -46,7 +47,7 @@ impl Set {
     /// Looks at a template without any data.
     pub fn analyze(&self, name: &str) -> Result<Analysis, Box<Error>> {
         let nothing_known = |_: &crate::trace::Path| Known::Not;
-        let run = Run { watch: Watch::Guessing(&nothing_known), ..Run::new(self) };
+        let run = Run { host: &Still, watch: Watch::Guessing(&nothing_known), ..Run::new(self) };
         let output = run.execute(name, &Input::new(&Json::Null))?;
         let mut analysis =
             Analysis { trace: output.trace.unwrap_or_default(), calls: Vec::new(), templates: Vec::new() };

@@ -26,7 +26,7 @@ mod value;
 pub use analysis::{Analysis, CallSite, TemplateUse};
 pub use error::{Error, ErrorKind, Place};
 pub use func::{Call, Fault, Flow, Func, Library, Param};
-pub use host::{Draw, Host, NoHost};
+pub use host::{Draw, Host, NoHost, Still};
 pub use limits::Limits;
 pub use set::{Input, MissingKey, Options, Output, Run, Set, Watch};
 pub use trace::{Failure, Known, Path, Presence, Read, Site, Span, Step, Trace, Use, UseKind};

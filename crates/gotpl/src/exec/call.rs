@@ -112,6 +112,9 @@ impl<'a> Frame<'_, 'a> {
             match func.flow {
                 Flow::Compute | Flow::Decide => return Ok(Value::of(Kind::Unknown).marked(mark)),
                 Flow::Guard if matches!(arguments.last().map(|last| &last.kind), Some(Kind::Unknown)) => {
+                    if let Some(mut tracer) = self.cx.tracer() {
+                        tracer.note(UseKind::Guard, spot, Some(func.name), mark);
+                    }
                     return Ok(Value::of(Kind::Unknown).marked(mark));
                 }
                 Flow::Shape => {
