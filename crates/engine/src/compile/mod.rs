@@ -1,0 +1,254 @@
+//! Compiling a stack: everything that can be known of its templates before there is an instance.
+
+mod graph;
+mod identity;
+mod reads;
+
+use std::collections::BTreeSet;
+
+use gotpl::{Analysis, Set};
+use objects::{Gvk, Schema, nearest};
+
+use crate::functions::{options, partial};
+use crate::problem::{Place, Problem, Severity};
+use crate::stack::{Kind, Source, Stack};
+
+/// A compiled stack.
+#[derive(Debug)]
+pub struct Compiled {
+    /// Its name.
+    pub name: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// The kinds it owns.
+    pub kinds: Vec<CompiledKind>,
+}
+
+impl Compiled {
+    /// The kind of that name, in its one templated version.
+    pub fn kind(&self, gvk: &Gvk) -> Option<&CompiledKind> {
+        self.kinds.iter().find(|kind| kind.gvk == *gvk)
+    }
+
+    /// Every kind its templates can make.
+    pub fn rendered(&self) -> BTreeSet<&Gvk> {
+        self.kinds.iter().flat_map(|kind| &kind.children).map(|child| &child.gvk).collect()
+    }
+}
+
+/// A kind and what its instances become.
+#[derive(Debug)]
+pub struct CompiledKind {
+    /// Group, version and kind.
+    pub gvk: Gvk,
+    /// Whether its objects live in namespaces.
+    pub namespaced: bool,
+    /// What its objects look like.
+    pub schema: Option<Schema>,
+    /// Whether status is a subresource.
+    pub status_subresource: bool,
+    /// Its children, in the order they are made.
+    pub children: Vec<Child>,
+    /// Whether a child's template reads the instance's own status.
+    pub reads_own_status: bool,
+    pub(crate) status: Option<String>,
+    pub(crate) set: Set,
+}
+
+impl CompiledKind {
+    /// The child that a template makes.
+    pub fn child(&self, name: &str) -> Option<&Child> {
+        self.children.iter().find(|child| child.name == name)
+    }
+
+    /// Whether the order of deletion matters.
+    pub fn is_ordered(&self) -> bool {
+        self.children.iter().any(|child| !child.reads.is_empty())
+    }
+}
+
+/// What one template makes.
+#[derive(Clone, Debug)]
+pub struct Child {
+    /// The name of the template.
+    pub name: String,
+    /// The kind of its object or objects.
+    pub gvk: Gvk,
+    /// One object or several.
+    pub shape: Shape,
+    /// The siblings it reads.
+    pub reads: BTreeSet<String>,
+    /// Whether it prints all of its data at once (`toYaml .`), and so every sibling.
+    pub prints_all: bool,
+    /// The file it comes from.
+    pub file: String,
+}
+
+/// How many objects a template makes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// One at most, with a name that only the instance's own identity decides.
+    One,
+    /// Any number, told apart by their names.
+    Collection,
+}
+
+/// Compiles a stack. All problems are found at once; there is no result if one of them is an error.
+pub fn compile(stack: &Stack) -> (Option<Compiled>, Vec<Problem>) {
+    let mut problems = Vec::new();
+    let mut partials = Set::with_options(options());
+    for ((key, name), source) in &stack.partials {
+        match partials.parse(&source.file, &source.text) {
+            Ok(()) => partials.alias(&partial(key, name), &source.file),
+            Err(error) => problems.push(parse_problem(&error, &partials)),
+        }
+    }
+    let compiler = Compiler { stack, partials };
+    let kinds: Vec<_> = stack.kinds.iter().map(|kind| compiler.kind(kind, &mut problems)).collect();
+    problems.sort();
+    problems.dedup();
+    let failed = problems.iter().any(|problem| problem.severity == Severity::Error);
+    let compiled = Compiled { name: stack.name.clone(), namespace: stack.namespace.clone(), kinds };
+    ((!failed).then_some(compiled), problems)
+}
+
+struct Compiler<'s> {
+    stack: &'s Stack,
+    partials: Set,
+}
+
+impl Compiler<'_> {
+    fn kind(&self, kind: &Kind, problems: &mut Vec<Problem>) -> CompiledKind {
+        let mut set = self.partials.clone();
+        let parsed =
+            |source: &Source, set: &mut Set, problems: &mut Vec<Problem>| match set.parse(&source.file, &source.text) {
+                Ok(()) => true,
+                Err(error) => {
+                    problems.push(parse_problem(&error, set));
+                    false
+                }
+            };
+        let mut usable: Vec<(&String, &Source)> = Vec::new();
+        for (name, source) in &kind.templates {
+            reserved(kind, name, source, problems);
+            if parsed(source, &mut set, problems) {
+                usable.push((name, source));
+            }
+        }
+        let status = kind.status.as_ref().filter(|source| parsed(source, &mut set, problems));
+
+        // What each child is has to be known of all before the reads of any can be judged.
+        let mut children: Vec<Child> = Vec::new();
+        for (name, source) in &usable {
+            if let Some((gvk, shape)) = identity::find(&set, source, problems) {
+                let (name, file) = (name.to_string(), source.file.clone());
+                children.push(Child { name, gvk, shape, reads: BTreeSet::new(), prints_all: false, file });
+            }
+        }
+        let names: BTreeSet<&str> = kind.templates.keys().map(String::as_str).collect();
+        let scene = reads::Scene { kind, names: &names, children: &children, stack: self.stack };
+        let mut edges = Vec::new();
+        let mut reads_own_status = false;
+        for (name, source) in &usable {
+            let Some(analysis) = self.analysed(&set, source, problems) else {
+                continue;
+            };
+            let found = reads::check(&scene, Some(name), &analysis, problems);
+            reads_own_status |= found.own_status;
+            edges.push((name.to_string(), found));
+        }
+        if let Some(source) = status
+            && let Some(analysis) = self.analysed(&set, source, problems)
+        {
+            reads::check(&scene, None, &analysis, problems);
+        }
+        for child in &mut children {
+            if let Some((_, found)) = edges.iter().find(|(name, _)| *name == child.name) {
+                child.reads = found.siblings.keys().cloned().collect();
+                child.prints_all = found.prints_all;
+            }
+        }
+        let children = graph::ordered(children, &edges, problems);
+        CompiledKind {
+            gvk: kind.gvk.clone(),
+            namespaced: kind.namespaced,
+            schema: kind.schema.clone(),
+            status_subresource: kind.status_subresource,
+            children,
+            reads_own_status,
+            status: status.map(|source| source.file.clone()),
+            set,
+        }
+    }
+
+    /// What a template can do, and what is wrong with its calls.
+    fn analysed(&self, set: &Set, source: &Source, problems: &mut Vec<Problem>) -> Option<Analysis> {
+        let analysis = match set.analyze(&source.file) {
+            Ok(analysis) => analysis,
+            Err(error) => {
+                problems.push(Problem::of(&error));
+                return None;
+            }
+        };
+        for call in &analysis.calls {
+            if call.function.name == "lookup" {
+                let what =
+                    "`lookup` is not available to templates of a stack: they see their instance and its children";
+                problems
+                    .push(Problem::at(&call.site, what).hint("add a template for the object, or a field to the spec"));
+            }
+            if !call.arity_fits {
+                let takes = match call.function.rest {
+                    Some(_) => format!("at least {}", call.function.params.len()),
+                    None => call.function.params.len().to_string(),
+                };
+                let what = format!("`{}` takes {takes} arguments, not {}", call.function.name, call.arguments);
+                problems.push(Problem::at(&call.site, what));
+            }
+        }
+        for named in &analysis.templates {
+            if !set.contains(&named.name) && !self.stack.partials.keys().any(|(key, _)| *key == named.name) {
+                let known: Vec<&str> = set.names().filter(|name| *name != source.file).collect();
+                let problem = Problem::at(&named.site, format!("there is no template {:?} to include", named.name));
+                problems.push(match nearest(&named.name, known) {
+                    Some(near) => problem.hint(format!("did you mean {near:?}?")),
+                    None => problem.hint("put it into a .tpl file in the templates folder, or define it in one"),
+                });
+            }
+        }
+        let said = |error: &gotpl::Error| {
+            error.message().contains("no template") || error.message().contains("wrong number of args")
+        };
+        for failure in analysis.trace.failures.iter().filter(|failure| failure.certain && !said(&failure.error)) {
+            problems.push(Problem::of(&failure.error));
+        }
+        Some(analysis)
+    }
+}
+
+/// A template is a variable to its siblings, and must not hide a field of the instance.
+fn reserved(kind: &Kind, name: &str, source: &Source, problems: &mut Vec<Problem>) {
+    let place = Place { file: source.file.clone(), line: 1, column: None };
+    let own_field = ["apiVersion", "kind", "metadata", "spec", "status", "errors"].contains(&name)
+        || kind.schema.as_ref().is_some_and(|schema| schema.properties.contains_key(name));
+    if own_field {
+        let what = format!("a template cannot be called {name:?}: templates read `.{name}` as a field of the instance");
+        problems.push(Problem::at(place, what).hint("rename the file"));
+    }
+}
+
+/// A source that does not parse; for an unknown function, the one that was probably meant.
+fn parse_problem(error: &gotpl::Error, set: &Set) -> Problem {
+    let problem = Problem::of(error);
+    let name = error.message().strip_prefix("function \"").and_then(|rest| rest.strip_suffix("\" not defined"));
+    match name {
+        Some(name @ ("env" | "expandenv" | "getHostByName")) => {
+            problem.hint(format!("`{name}` is left out on purpose: a template must not read the controller's machine"))
+        }
+        Some(name) => match nearest(name, set.functions()) {
+            Some(near) => problem.hint(format!("did you mean `{near}`?")),
+            None => problem.hint("docs/template-reference.md lists all functions"),
+        },
+        None => problem,
+    }
+}

@@ -1,0 +1,142 @@
+//! What a template reads: each path against the schema it should fit, and the siblings it depends on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gotpl::{Analysis, Read, Step, Use, UseKind};
+use objects::{Lookup, Path, nearest};
+
+use crate::compile::{Child, Shape};
+use crate::problem::Problem;
+use crate::stack::{Kind, Stack};
+
+/// What a template of a kind can see.
+pub(super) struct Scene<'s> {
+    pub kind: &'s Kind,
+    pub names: &'s BTreeSet<&'s str>,
+    pub children: &'s [Child],
+    pub stack: &'s Stack,
+}
+
+/// What the reads of a template come to.
+pub(super) struct Reads {
+    /// The siblings it reads, and whether some read of each must have an answer before anything can be made.
+    pub siblings: BTreeMap<String, bool>,
+    /// Whether it reads its instance's own status.
+    pub own_status: bool,
+    /// Whether it prints all of its data at once.
+    pub prints_all: bool,
+}
+
+/// Checks every read of a template; `own` is its name, none for the status template.
+pub(super) fn check(scene: &Scene<'_>, own: Option<&str>, analysis: &Analysis, problems: &mut Vec<Problem>) -> Reads {
+    let mut reads = Reads { siblings: BTreeMap::new(), own_status: false, prints_all: false };
+    for (index, read) in analysis.trace.reads.iter().enumerate() {
+        let Some(Step::Key(root)) = read.path.0.first() else {
+            let prints = |end: &Use| matches!(end.kind, UseKind::Text | UseKind::Failure) && end.reads.contains(&index);
+            reads.prints_all |= analysis.trace.uses.iter().any(prints);
+            continue;
+        };
+        let root = &**root;
+        if scene.names.contains(root) {
+            if Some(root) != own {
+                *reads.siblings.entry(root.to_string()).or_default() |= is_strict(analysis, index);
+            }
+            check_sibling(scene, root, read, problems);
+        } else if root == "errors" && own.is_none() {
+            check_errors(scene, read, problems);
+        } else {
+            reads.own_status |= root == "status";
+            check_own(scene, read, problems);
+        }
+    }
+    reads
+}
+
+/// Whether a read has to have an answer: it reaches the text, and no guard answers for it.
+fn is_strict(analysis: &Analysis, read: usize) -> bool {
+    let mut ends = analysis.trace.uses.iter().filter(|end| end.reads.contains(&read));
+    let guarded = analysis.trace.uses.iter().any(|end| end.kind == UseKind::Guard && end.reads.contains(&read));
+    !guarded && ends.any(|end| matches!(end.kind, UseKind::Text | UseKind::Failure))
+}
+
+fn check_own(scene: &Scene<'_>, read: &Read, problems: &mut Vec<Problem>) {
+    let Some(schema) = &scene.kind.schema else {
+        return;
+    };
+    // Reading a path reads its prefixes too: only the first step that leads nowhere is reported, once.
+    let Lookup::Missing(missing) = schema.lookup(&path(&read.path.0)) else {
+        return;
+    };
+    if missing.step + 1 != read.path.0.len() {
+        return;
+    }
+    let what = format!("`.{}` does not exist: {missing}", read.path);
+    let sibling = (missing.step == 0).then(|| nearest(&read.path.to_string(), scene.names.iter().copied())).flatten();
+    let problem = Problem::at(&read.site, what);
+    problems.push(match missing.suggestion.as_deref().or(sibling) {
+        Some(near) => problem.hint(format!("did you mean `{near}`?")),
+        None if missing.step == 0 => problem.hint(format!("there are {}", listed(scene))),
+        None => problem.hint("add the field to the CRD's schema"),
+    });
+}
+
+fn listed(scene: &Scene<'_>) -> String {
+    let own = scene.kind.schema.iter().flat_map(|schema| schema.properties.keys()).map(String::as_str);
+    let mut names: BTreeSet<&str> = own.chain(["metadata"]).chain(scene.names.iter().copied()).collect();
+    names.retain(|name| !name.is_empty());
+    names.iter().map(|name| format!("`.{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn check_sibling(scene: &Scene<'_>, name: &str, read: &Read, problems: &mut Vec<Problem>) {
+    let Some(child) = scene.children.iter().find(|child| child.name == name) else {
+        return;
+    };
+    let inner = &read.path.0[1..];
+    if child.shape == Shape::Collection {
+        if let Some(Step::Key(field)) = inner.first()
+            && inner.len() == 1
+        {
+            let what = format!(
+                "`.{name}` is a list: the template makes several objects, so `.{name}.{field}` means none of them"
+            );
+            let hint = format!(
+                "`{{{{ range .{name} }}}}{{{{ .{field} }}}}{{{{ end }}}}`, or give the object a name made of .metadata only"
+            );
+            problems.push(Problem::at(&read.site, what).hint(hint));
+        }
+        return;
+    }
+    // A child of a kind this very stack owns has a schema here too.
+    let owned = scene.stack.kinds.iter().find(|kind| kind.gvk == child.gvk).and_then(|kind| kind.schema.as_ref());
+    if let Some(schema) = owned
+        && let Lookup::Missing(missing) = schema.lookup(&path(inner))
+        && missing.step + 1 == inner.len()
+    {
+        let problem = Problem::at(&read.site, format!("`.{}` does not exist: {missing}", read.path));
+        problems.push(match &missing.suggestion {
+            Some(near) => problem.hint(format!("did you mean `{near}`?")),
+            None => problem,
+        });
+    }
+}
+
+fn check_errors(scene: &Scene<'_>, read: &Read, problems: &mut Vec<Problem>) {
+    if let Some(Step::Key(name)) = read.path.0.get(1)
+        && !scene.names.contains(&**name)
+    {
+        let problem = Problem::at(&read.site, format!("`.errors.{name}`: there is no template {name:?}"));
+        problems.push(match nearest(name, scene.names.iter().copied()) {
+            Some(near) => problem.hint(format!("did you mean `.errors.{near}`?")),
+            None => problem,
+        });
+    }
+}
+
+fn path(steps: &[Step]) -> Path {
+    let step = |step: &Step| match step {
+        Step::Key(key) => objects::Step::from(&**key),
+        Step::Index(index) => objects::Step::from(*index),
+        Step::Any => objects::Step::Each,
+    };
+    steps.iter().map(step).collect()
+}

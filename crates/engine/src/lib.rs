@@ -1,0 +1,18 @@
+//! Decisions, as functions from values to plans: a stack is compiled once, an instance planned any number of times.
+//!
+//! Nothing here touches a cluster, a clock or a file. `cairn render` and the controllers call the very same functions.
+
+mod compile;
+mod functions;
+mod plan;
+mod problem;
+mod seed;
+mod simulate;
+mod stack;
+
+pub use compile::{Child, Compiled, CompiledKind, Shape, compile};
+pub use plan::{Apply, Context, Delete, Hold, Observed, Plan, Wait, explain, plan};
+pub use problem::{Place, Problem, Severity};
+pub use seed::Seed;
+pub use simulate::{Pass, Rule, Simulation, simulate};
+pub use stack::{Kind, Source, Stack};

@@ -1,0 +1,192 @@
+//! Planning an instance: from the object, what is observed of its children and a seed to what has to be done.
+
+mod explain;
+mod object;
+mod render;
+mod status;
+
+use std::collections::BTreeMap;
+
+use gotpl::Limits;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::compile::{Child, CompiledKind, Shape};
+use crate::problem::{Place, Problem};
+use crate::seed::Seed;
+
+pub use explain::explain;
+pub(crate) use render::Verdict;
+
+/// The children that are there, by template: an object, or for a collection a list of objects.
+pub type Observed = BTreeMap<String, Value>;
+
+/// What a plan takes besides the instance.
+#[derive(Clone, Debug)]
+pub struct Context<'c> {
+    /// The name of the stack.
+    pub stack: &'c str,
+    /// Where drawn values come from.
+    pub seed: &'c Seed,
+    /// How much one template may do.
+    pub limits: Limits,
+}
+
+/// What has to be done for an instance.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Plan {
+    /// Objects to apply, in this order.
+    pub applies: Vec<Apply>,
+    /// Templates that wait, and for what.
+    pub holds: Vec<Hold>,
+    /// Objects to delete, in this order.
+    pub deletes: Vec<Delete>,
+    /// What the status of the instance should be; none if there is nothing to say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<Value>,
+    /// What is wrong, by template.
+    pub problems: Vec<TemplateProblem>,
+}
+
+/// An object to apply.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Apply {
+    /// The template that made it.
+    pub template: String,
+    /// The object.
+    pub object: Value,
+}
+
+/// A template that waits. Nothing is written for it, and nothing deleted.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Hold {
+    /// The template.
+    pub template: String,
+    /// What it waits for.
+    #[serde(rename = "for")]
+    pub waits: Vec<Wait>,
+}
+
+/// A value that is not there yet.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Wait {
+    /// Its path, such as `db.status.endpoint`.
+    pub path: String,
+    /// Where the template reads it.
+    pub place: Place,
+}
+
+impl std::fmt::Display for Wait {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({})", self.path, self.place)
+    }
+}
+
+/// An object to delete.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Delete {
+    /// The template that made it once.
+    pub template: String,
+    /// Its apiVersion.
+    pub api_version: String,
+    /// Its kind.
+    pub kind: String,
+    /// Its namespace, empty if it has none.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its uid: another object of the same name is left alone.
+    pub uid: String,
+}
+
+/// A problem with one template of an instance.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TemplateProblem {
+    /// The template; `status` for that of the status.
+    pub template: String,
+    /// What is wrong.
+    #[serde(flatten)]
+    pub problem: Problem,
+}
+
+impl Plan {
+    /// Whether every template could be rendered.
+    pub fn is_complete(&self) -> bool {
+        self.holds.is_empty() && self.problems.is_empty()
+    }
+}
+
+/// Plans an instance.
+pub fn plan(kind: &CompiledKind, instance: &Value, observed: &Observed, context: &Context<'_>) -> Plan {
+    let mut plan = Plan::default();
+    let renderer = render::Renderer::new(kind, instance, observed, context);
+    let mut verdicts: BTreeMap<String, Verdict> = BTreeMap::new();
+    for child in &kind.children {
+        let verdict = renderer.verdict(child, &verdicts);
+        verdicts.insert(child.name.clone(), verdict);
+    }
+    for child in &kind.children {
+        match verdicts.remove(&child.name) {
+            Some(Verdict::Make(objects)) => {
+                shrunk(child, &objects, observed, &mut plan.deletes);
+                plan.applies.extend(objects.into_iter().map(|object| Apply { template: child.name.clone(), object }));
+            }
+            Some(Verdict::Nothing) => gone(&child.name, observed.get(&child.name), &mut plan.deletes),
+            Some(Verdict::Wait(waits)) => plan.holds.push(Hold { template: child.name.clone(), waits }),
+            Some(Verdict::Fail(problems)) => {
+                let named =
+                    problems.into_iter().map(|problem| TemplateProblem { template: child.name.clone(), problem });
+                plan.problems.extend(named);
+            }
+            None => {}
+        }
+    }
+    // A template that is no longer in the stack: its objects go once all the others have their inputs.
+    if plan.is_complete() {
+        for (name, value) in observed.iter().filter(|(name, _)| kind.child(name).is_none()) {
+            gone(name, Some(value), &mut plan.deletes);
+        }
+    }
+    // What was made last goes first.
+    plan.deletes.reverse();
+    status::add(&renderer, &mut plan);
+    plan
+}
+
+/// Deletes everything observed of a template.
+fn gone(template: &str, observed: Option<&Value>, deletes: &mut Vec<Delete>) {
+    match observed {
+        Some(Value::Array(objects)) => deletes.extend(objects.iter().map(|object| delete(template, object))),
+        Some(object) => deletes.push(delete(template, object)),
+        None => {}
+    }
+}
+
+/// Deletes the observed objects of a collection that it no longer makes.
+fn shrunk(child: &Child, made: &[Value], observed: &Observed, deletes: &mut Vec<Delete>) {
+    if child.shape != Shape::Collection {
+        return;
+    }
+    let identity = |object: &Value| (text(object, "/metadata/namespace"), text(object, "/metadata/name"));
+    if let Some(Value::Array(objects)) = observed.get(&child.name) {
+        let left = objects.iter().filter(|object| !made.iter().any(|made| identity(made) == identity(object)));
+        deletes.extend(left.map(|object| delete(&child.name, object)));
+    }
+}
+
+fn delete(template: &str, object: &Value) -> Delete {
+    Delete {
+        template: template.to_string(),
+        api_version: text(object, "/apiVersion"),
+        kind: text(object, "/kind"),
+        namespace: text(object, "/metadata/namespace"),
+        name: text(object, "/metadata/name"),
+        uid: text(object, "/metadata/uid"),
+    }
+}
+
+pub(crate) fn text(object: &Value, pointer: &str) -> String {
+    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_string()
+}

@@ -1,0 +1,168 @@
+//! From the text of a template to the objects it makes: parsed, checked against what was compiled, and owned.
+
+use gotpl::{Trace, Watch};
+use serde_json::{Map, Value, json};
+
+use crate::compile::{Child, Shape};
+use crate::plan::render::Renderer;
+use crate::plan::text as text_of;
+use crate::problem::{Place, Problem};
+
+/// Whether a text holds no object: white space, comments and separators only.
+pub(super) fn is_nothing(text: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(text);
+    text.lines().map(str::trim).all(|line| line.is_empty() || line.starts_with('#') || line.starts_with("---"))
+}
+
+/// The objects in a text; none if it holds nothing.
+pub(super) fn read(renderer: &Renderer<'_>, child: &Child, text: &[u8]) -> Result<Vec<Value>, Vec<Problem>> {
+    let reader = Reader { renderer, child };
+    let Ok(text) = std::str::from_utf8(text) else {
+        return Err(vec![Problem::at(reader.start(), "the rendered text is not UTF-8")]);
+    };
+    let documents = match yaml::documents(text) {
+        Ok(documents) => documents,
+        Err(error) => return Err(vec![reader.bad_yaml(text, 0, &error)]),
+    };
+    let mut objects = Vec::new();
+    let mut problems = Vec::new();
+    for document in documents.iter().filter(|document| !is_nothing(document.text.as_bytes())) {
+        match yaml::parse_strict(&document.text) {
+            Ok(Value::Null) => {}
+            Ok(value) => match reader.owned(value) {
+                Ok(object) => objects.push(object),
+                Err(problem) => problems.push(reader.located(problem, text, document.start)),
+            },
+            Err(error) => problems.push(reader.bad_yaml(text, document.line - 1, &error)),
+        }
+    }
+    if child.shape == Shape::One && objects.len() > 1 {
+        problems.push(Problem::at(
+            reader.start(),
+            format!("the template makes {} objects, but one was expected", objects.len()),
+        ));
+    }
+    for (index, object) in objects.iter().enumerate() {
+        let same = |other: &Value| {
+            ["/metadata/namespace", "/metadata/name"].iter().all(|at| other.pointer(at) == object.pointer(at))
+        };
+        if objects[..index].iter().any(same) {
+            let name = text_of(object, "/metadata/name");
+            problems.push(Problem::at(reader.start(), format!("the template makes two objects called {name:?}")));
+        }
+    }
+    if problems.is_empty() { Ok(objects) } else { Err(problems) }
+}
+
+struct Reader<'r> {
+    renderer: &'r Renderer<'r>,
+    child: &'r Child,
+}
+
+impl Reader<'_> {
+    fn start(&self) -> Place {
+        Place { file: self.child.file.clone(), line: 1, column: None }
+    }
+
+    /// YAML that does not parse: blamed on the line of the template that printed the bad line.
+    fn bad_yaml(&self, text: &str, lines_before: usize, error: &yaml::Error) -> Problem {
+        let line = lines_before + error.line().max(1);
+        let offset: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
+        let printed = text.lines().nth(line - 1).unwrap_or_default().trim_end();
+        let shown = if printed.is_empty() { String::new() } else { format!(", in the rendered line {printed:?}") };
+        let what = format!("the rendered text is not YAML: {}{shown}", error.message());
+        self.located(Problem::at(self.start(), what), text, offset)
+            .hint("`cairn render` shows the text; check the indentation (`nindent`)")
+    }
+
+    /// The same problem at the spot of the template that printed the byte at `offset`.
+    fn located(&self, mut problem: Problem, text: &str, offset: usize) -> Problem {
+        let said = text[offset..].find(|c: char| !c.is_whitespace()).map_or(offset, |skip| offset + skip);
+        if let Some(trace) = self.trace()
+            && let Some(span) = trace.spans.iter().find(|span| span.start <= said && said < span.end)
+        {
+            let lines = text[span.start..said].matches('\n').count();
+            let place = Place::from(&span.site);
+            // Inside static text the spot is its first line; count on from there.
+            let column = if lines == 0 { place.column } else { None };
+            problem.place = Some(Place { line: place.line + lines, column, ..place });
+        }
+        problem
+    }
+
+    fn trace(&self) -> Option<Trace> {
+        let over = self.renderer.siblings();
+        self.renderer.run(&self.child.file, &over, Watch::Closely, false).ok()?.trace
+    }
+
+    /// The object as it is applied: of the compiled kind, in the right namespace, labelled and owned.
+    fn owned(&self, mut object: Value) -> Result<Value, Problem> {
+        let fail = |what: String| Err(Problem::at(self.start(), what));
+        if !object.is_object() {
+            return fail("the rendered text is not an object".to_string());
+        }
+        let gvk = &self.child.gvk;
+        let (api_version, kind) = (text_of(&object, "/apiVersion"), text_of(&object, "/kind"));
+        if api_version != gvk.api_version().to_string() || kind != gvk.kind {
+            return fail(format!("the template was compiled to make {gvk}, but made {kind} of {api_version}"));
+        }
+        if text_of(&object, "/metadata/name").is_empty() {
+            return fail("metadata.name is missing or empty".to_string());
+        }
+        let instance = self.renderer.instance;
+        let (namespace, mine) = (text_of(&object, "/metadata/namespace"), text_of(instance, "/metadata/namespace"));
+        if !mine.is_empty() && !namespace.is_empty() && namespace != mine {
+            return fail(format!(
+                "metadata.namespace is {namespace:?}, but children of an instance stay in its namespace {mine:?}"
+            ));
+        }
+        let cluster_scoped = objects::builtin_kind(gvk).is_some_and(|builtin| !builtin.namespaced);
+        let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else {
+            return fail("metadata is not an object".to_string());
+        };
+        if !mine.is_empty() && !cluster_scoped {
+            metadata.insert("namespace".to_string(), json!(mine));
+        }
+        let labels = metadata.entry("labels").or_insert_with(|| Value::Object(Map::new()));
+        if labels.is_null() {
+            *labels = Value::Object(Map::new());
+        }
+        let Some(labels) = labels.as_object_mut() else {
+            return fail("metadata.labels is not an object".to_string());
+        };
+        labels.insert("stacks.crossplane.io/stack".to_string(), json!(self.renderer.context.stack));
+        labels.insert("stacks.crossplane.io/template".to_string(), json!(self.child.name));
+        if !cluster_scoped || mine.is_empty() {
+            metadata.insert("ownerReferences".to_string(), json!([controller(instance)]));
+        }
+        drop_server_keys(metadata, self.renderer.observed.get(&self.child.name));
+        Ok(object)
+    }
+}
+
+/// The reference that makes the instance the controller of its child.
+fn controller(instance: &Value) -> Value {
+    json!({
+        "apiVersion": instance.get("apiVersion").unwrap_or(&Value::Null),
+        "kind": instance.get("kind").unwrap_or(&Value::Null),
+        "name": text_of(instance, "/metadata/name"),
+        "uid": text_of(instance, "/metadata/uid"),
+        "controller": true,
+        "blockOwnerDeletion": true,
+    })
+}
+
+/// Labels and annotations of Kubernetes' own that a template copied from the object itself are not its to apply.
+fn drop_server_keys(metadata: &mut Map<String, Value>, observed: Option<&Value>) {
+    for field in ["labels", "annotations"] {
+        let Some(live) =
+            observed.and_then(|object| object.pointer(&format!("/metadata/{field}"))).and_then(Value::as_object)
+        else {
+            continue;
+        };
+        if let Some(mine) = metadata.get_mut(field).and_then(Value::as_object_mut) {
+            let is_servers = |key: &str| key.split('/').next().is_some_and(|prefix| prefix.ends_with("kubernetes.io"));
+            mine.retain(|key, value| !(is_servers(key) && live.get(key) == Some(value)));
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! What becomes of one template of an instance: made, nothing, waiting, or failed.
+//!
+//! Pending is not absent: a live object goes only because its inputs say so, never because an input is not there yet.
+
+use std::collections::BTreeMap;
+
+use gotpl::{Error, Input, Output, Presence, Read, Run, Site, Step, Trace, UseKind, Watch};
+use serde_json::Value;
+
+use crate::compile::{Child, CompiledKind, Shape};
+use crate::plan::{Context, Observed, Wait, object};
+use crate::problem::{Place, Problem};
+use crate::seed::Fixed;
+
+/// What becomes of a template.
+pub(crate) enum Verdict {
+    /// These objects are to be there.
+    Make(Vec<Value>),
+    /// On complete inputs there is nothing to make.
+    Nothing,
+    /// Not all inputs are there yet.
+    Wait(Vec<Wait>),
+    /// It cannot be made as things are.
+    Fail(Vec<Problem>),
+}
+
+/// Everything that rendering an instance needs.
+pub(crate) struct Renderer<'r> {
+    pub kind: &'r CompiledKind,
+    pub instance: &'r Value,
+    pub observed: &'r Observed,
+    pub context: &'r Context<'r>,
+    pub host: Fixed<'r>,
+    none: Value,
+}
+
+/// Who a missing value belongs to.
+enum Owner<'n> {
+    /// The instance's status, which fills as it goes.
+    OwnStatus,
+    /// The rest of the instance, which is its user's to fill.
+    Own,
+    /// The child itself, which may not be there yet.
+    Myself,
+    /// Another child.
+    Sibling(&'n str),
+}
+
+/// What the missing reads of a run come to.
+#[derive(Default)]
+struct Findings {
+    /// Of the user's own fields: an error.
+    lacking: Vec<Problem>,
+    /// Of siblings, in the text or under a function that failed.
+    needed: Vec<Wait>,
+    /// Of siblings that are there, deciding a branch.
+    deciding: Vec<Wait>,
+    /// Of siblings that are expected but not there, however they were read.
+    pending: Vec<Wait>,
+}
+
+impl<'r> Renderer<'r> {
+    pub fn new(kind: &'r CompiledKind, instance: &'r Value, observed: &'r Observed, context: &'r Context<'r>) -> Self {
+        let host = Fixed::new(context.seed, instance);
+        Renderer { kind, instance, observed, context, host, none: Value::Array(Vec::new()) }
+    }
+
+    /// The siblings as templates see them: a collection is always a list.
+    pub fn siblings(&self) -> Vec<(&str, &Value)> {
+        let seen = |child: &'r Child| match (self.observed.get(&child.name), &child.shape) {
+            (Some(value), _) => Some(value),
+            (None, Shape::Collection) => Some(&self.none),
+            (None, Shape::One) => None,
+        };
+        // The lifetime of `none` is that of the renderer, which outlives every run.
+        self.kind.children.iter().filter_map(|child| seen(child).map(|value| (child.name.as_str(), value))).collect()
+    }
+
+    pub fn run(
+        &self,
+        source: &str,
+        over: &[(&str, &Value)],
+        watch: Watch<'_>,
+        forgiving: bool,
+    ) -> Result<Output, (Box<Error>, Trace)> {
+        let run = Run {
+            host: &self.host,
+            limits: self.context.limits.clone(),
+            watch,
+            no_value: "",
+            forgiving,
+            ..Run::new(&self.kind.set)
+        };
+        run.trace(source, &Input::with(self.instance, over))
+            .map_err(|(error, trace)| (error, trace.unwrap_or_default()))
+    }
+
+    /// What becomes of a child, given what became of those before it.
+    pub fn verdict(&self, child: &Child, before: &BTreeMap<String, Verdict>) -> Verdict {
+        let over = self.siblings();
+        // Most runs miss nothing, and are done after one plain pass. One that prints all its data at once does not even
+        // notice that a sibling is not in it.
+        if !child.prints_all
+            && let Ok(output) = self.run(&child.file, &over, Watch::Lightly, false)
+            && !output.missing
+        {
+            return self.made(child, &output.text);
+        }
+        let (result, trace) = match self.run(&child.file, &over, Watch::Closely, false) {
+            Ok(output) => (Ok(output.text), output.trace.unwrap_or_default()),
+            Err((error, trace)) => (Err(error), trace),
+        };
+        let findings = self.findings(child, &trace, before);
+        if !findings.lacking.is_empty() {
+            return Verdict::Fail(findings.lacking);
+        }
+        if !findings.needed.is_empty() {
+            return Verdict::Wait(sorted(findings.needed));
+        }
+        let text = match result {
+            Ok(text) => text,
+            Err(error) => return Verdict::Fail(vec![Problem::of(&error)]),
+        };
+        let exists =
+            self.observed.get(&child.name).is_some_and(|value| value.as_array().is_none_or(|list| !list.is_empty()));
+        if !findings.pending.is_empty() && (exists || object::is_nothing(&text)) {
+            return Verdict::Wait(sorted(findings.pending));
+        }
+        if !findings.deciding.is_empty() && object::is_nothing(&text) {
+            return Verdict::Wait(sorted(findings.deciding));
+        }
+        self.made(child, &text)
+    }
+
+    fn made(&self, child: &Child, text: &[u8]) -> Verdict {
+        match object::read(self, child, text) {
+            Ok(objects) if objects.is_empty() => Verdict::Nothing,
+            Ok(objects) => Verdict::Make(objects),
+            Err(problems) => Verdict::Fail(problems),
+        }
+    }
+
+    fn findings(&self, child: &Child, trace: &Trace, before: &BTreeMap<String, Verdict>) -> Findings {
+        let mut findings = Findings::default();
+        for (index, read) in trace.reads.iter().enumerate() {
+            let ends = |kinds: &[UseKind]| {
+                trace.uses.iter().any(|end| kinds.contains(&end.kind) && end.reads.contains(&index))
+            };
+            let reaches_text = ends(&[UseKind::Text, UseKind::Failure]);
+            if read.path.0.is_empty() {
+                for end in trace
+                    .uses
+                    .iter()
+                    .filter(|end| matches!(end.kind, UseKind::Text | UseKind::Failure) && end.reads.contains(&index))
+                {
+                    self.whole(child, &end.site, before, &mut findings);
+                }
+            }
+            if read.presence != Presence::Missing {
+                continue;
+            }
+            let wait = || Wait { path: read.path.to_string(), place: Place::from(&read.site) };
+            match self.owner(child, read) {
+                Owner::OwnStatus | Owner::Myself => {}
+                Owner::Own if reaches_text => findings.lacking.push(lacking(read)),
+                Owner::Own => {}
+                Owner::Sibling(name) if self.observed.contains_key(name) => {
+                    if reaches_text {
+                        findings.needed.push(wait());
+                    } else if ends(&[UseKind::Branch]) {
+                        findings.deciding.push(wait());
+                    }
+                }
+                Owner::Sibling(name) if matches!(before.get(name), Some(Verdict::Nothing)) => {}
+                Owner::Sibling(_) if reaches_text => findings.needed.push(wait()),
+                Owner::Sibling(_) => findings.pending.push(wait()),
+            }
+        }
+        findings
+    }
+
+    /// The whole of the data in the text: that is every sibling, the missing ones too.
+    fn whole(&self, child: &Child, site: &Site, before: &BTreeMap<String, Verdict>, findings: &mut Findings) {
+        for other in self.kind.children.iter().filter(|other| other.name != child.name && other.shape == Shape::One) {
+            if !self.observed.contains_key(&other.name) && !matches!(before.get(&other.name), Some(Verdict::Nothing)) {
+                findings.needed.push(Wait { path: other.name.clone(), place: Place::from(site) });
+            }
+        }
+    }
+
+    fn owner<'n>(&self, child: &Child, read: &'n Read) -> Owner<'n> {
+        match read.path.0.first() {
+            Some(Step::Key(root)) if **root == *child.name => Owner::Myself,
+            Some(Step::Key(root)) if self.kind.child(root).is_some() => Owner::Sibling(root),
+            Some(Step::Key(root)) if &**root == "status" => Owner::OwnStatus,
+            _ => Owner::Own,
+        }
+    }
+}
+
+fn lacking(read: &Read) -> Problem {
+    let problem = Problem::at(&read.site, format!("`.{}` is not set", read.path));
+    problem
+        .hint(format!("set it in the instance, give it a default in the CRD, or write `.{} | default ...`", read.path))
+}
+
+fn sorted(mut waits: Vec<Wait>) -> Vec<Wait> {
+    waits.sort();
+    waits.dedup();
+    // `db` and `db.status` are on the way to `db.status.endpoint`: only the end of the way is worth telling.
+    let on_the_way = |wait: &Wait| {
+        waits.iter().any(|other| {
+            other.place == wait.place && other.path.len() > wait.path.len() && other.path.starts_with(&wait.path)
+        })
+    };
+    let ends: Vec<Wait> = waits.iter().filter(|wait| !on_the_way(wait)).cloned().collect();
+    ends
+}

@@ -1,0 +1,109 @@
+//! What is wrong with a stack or an instance: what, where, and what to do.
+
+use std::fmt;
+
+use gotpl::Site;
+use serde::Serialize;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Nothing is done until it is mended.
+    Error,
+    /// It works, but probably not as meant.
+    Warning,
+}
+
+/// A place in a file. Lines count from 1, columns in bytes from 0, as in Go's template errors.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Place {
+    /// The file, as the author knows it.
+    pub file: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// Byte column, from 0, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<usize>,
+}
+
+impl From<&Site> for Place {
+    fn from(site: &Site) -> Place {
+        Place { file: site.source.to_string(), line: site.line, column: Some(site.column) }
+    }
+}
+
+impl From<&gotpl::Place> for Place {
+    fn from(place: &gotpl::Place) -> Place {
+        Place { file: place.source.clone(), line: place.line, column: place.column }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)?;
+        match self.column {
+            Some(column) => write!(f, ":{column}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// One finding.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Problem {
+    /// Where, if it is in a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    /// How bad.
+    pub severity: Severity,
+    /// What is wrong.
+    pub what: String,
+    /// What to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+impl Problem {
+    /// An error at a place.
+    pub fn at(place: impl Into<Place>, what: impl Into<String>) -> Problem {
+        Problem { place: Some(place.into()), severity: Severity::Error, what: what.into(), hint: None }
+    }
+
+    /// An error that has no place in a file.
+    pub fn general(what: impl Into<String>) -> Problem {
+        Problem { place: None, severity: Severity::Error, what: what.into(), hint: None }
+    }
+
+    /// An error of the template engine, at the innermost place it names.
+    pub fn of(error: &gotpl::Error) -> Problem {
+        Problem { place: error.places().last().map(Place::from), ..Problem::general(error.message()) }
+    }
+
+    /// The same with advice.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Problem {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The same as a warning.
+    #[must_use]
+    pub fn warning(mut self) -> Problem {
+        self.severity = Severity::Warning;
+        self
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = &self.place {
+            write!(f, "{place}: ")?;
+        }
+        f.write_str(&self.what)?;
+        match &self.hint {
+            Some(hint) => write!(f, " ({hint})"),
+            None => Ok(()),
+        }
+    }
+}

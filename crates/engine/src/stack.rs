@@ -1,0 +1,44 @@
+//! What the engine is given: the kinds a stack owns, their schemas and their templates.
+
+use std::collections::BTreeMap;
+
+use objects::{Gvk, Schema};
+
+/// A stack, read from a package or from a `Stack` object.
+#[derive(Clone, Debug, Default)]
+pub struct Stack {
+    /// Its name.
+    pub name: String,
+    /// The namespace it is in.
+    pub namespace: String,
+    /// The kinds it owns.
+    pub kinds: Vec<Kind>,
+    /// Templates that others include, by key and name.
+    pub partials: BTreeMap<(String, String), Source>,
+}
+
+/// A kind that a stack owns.
+#[derive(Clone, Debug)]
+pub struct Kind {
+    /// Group, version and kind.
+    pub gvk: Gvk,
+    /// Whether its objects live in namespaces.
+    pub namespaced: bool,
+    /// What its objects look like; none if the CRD does not say.
+    pub schema: Option<Schema>,
+    /// Whether status is a subresource.
+    pub status_subresource: bool,
+    /// The templates of its children, by name.
+    pub templates: BTreeMap<String, Source>,
+    /// The template of its own status.
+    pub status: Option<Source>,
+}
+
+/// A template and the file it is known by in messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The file.
+    pub file: String,
+    /// The text.
+    pub text: String,
+}

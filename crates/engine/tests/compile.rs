@@ -1,0 +1,108 @@
+//! What compiling tells an author: all problems at once, each with its place and a way out.
+
+mod support;
+
+use engine::{Shape, compile};
+use support::{config_map, lines, stack};
+
+#[test]
+fn every_mistake_has_a_place_and_a_hint() {
+    let cm = |data: &str| config_map("a", data);
+    let name_from_spec = "apiVersion: v1\nkind: {{ .spec.image }}\nmetadata:\n  name: x\n";
+    for (why, templates, expected) in [
+        ("a typo in a path", vec![("a", cm("{{ .spec.imgae }}"))], "a.yaml:6:13: `.spec.imgae` does not exist: "),
+        ("a typo suggests the field", vec![("a", cm("{{ .spec.imgae }}"))], "(did you mean `image`?)"),
+        ("a typo in a loop", vec![("a", cm("{{ range .spec.hosts }}{{ .nmae }}{{ end }}"))], "`.spec.hosts[*].nmae` does not exist"),
+        ("a typo in metadata", vec![("a", cm("{{ .metadata.nmae }}"))], "(did you mean `name`?)"),
+        ("an unknown root", vec![("a", cm("{{ .sepc.image }}"))], "(did you mean `spec`?)"),
+        ("a sibling's name", vec![("a", cm("{{ .databse.status.x }}")), ("database", config_map("d", "x"))], "(did you mean `database`?)"),
+        ("open fields are not judged", vec![("a", cm("{{ .spec.extra.anything.goes }}"))], ""),
+        ("an unknown function", vec![("a", cm("{{ uper \"x\" }}"))], "a.yaml:6: function \"uper\" not defined (did you mean `upper`?)"),
+        ("a function left out", vec![("a", cm("{{ env \"HOME\" }}"))], "left out on purpose"),
+        ("lookup", vec![("a", cm("{{ lookup \"v1\" \"Pod\" \"\" \"\" }}"))], "`lookup` is not available"),
+        ("too many arguments", vec![("a", cm("{{ upper \"a\" \"b\" }}"))], "a.yaml:6:8: `upper` takes 1 arguments, not 2"),
+        ("a template that is not there", vec![("a", cm("{{ include \"lables\" . }}")), ("x/labels", "{{ define \"labels\" }}{{ end }}".to_string())], "there is no template \"lables\" to include (did you mean \"labels\"?)"),
+        ("a kind that depends on the spec", vec![("a", name_from_spec.to_string())], "a.yaml:2:"),
+        ("no kind", vec![("a", "apiVersion: v1\nmetadata:\n  name: x\n".to_string())], "kind is missing"),
+        ("no name", vec![("a", "apiVersion: v1\nkind: ConfigMap\n".to_string())], "metadata.name is missing"),
+        ("nothing at all", vec![("a", "# nothing\n".to_string())], "the template makes nothing"),
+        ("two kinds", vec![("a", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: x}\n".to_string())], "a template makes objects of one kind"),
+        ("a circle", vec![("a", cm("{{ .b.status.x }}")), ("b", config_map("b", "{{ .a.status.x }}"))], "none of these can be made first: `a` reads `b` reads `a`"),
+        ("a guarded circle is none", vec![("a", cm("{{ .b.status.x | default 1 }}")), ("b", config_map("b", "{{ .a.status.x }}"))], ""),
+        ("reading itself is no circle", vec![("a", cm("{{ .a.status.x }}"))], ""),
+        ("a reserved name", vec![("spec", config_map("a", "x"))], "a template cannot be called \"spec\""),
+        ("a list read as one object", vec![("hosts", "{{ range .spec.hosts }}---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"{{ .name }}\"}\n{{ end }}".to_string()), ("a", cm("{{ .hosts.status }}"))], "`.hosts` is a list"),
+        ("an error that always happens", vec![("a", cm("{{ fail \"no\" }}"))], "a.yaml:6:8: error calling fail: no"),
+        ("an error that may happen", vec![("a", cm("{{ if .spec.on }}{{ fail \"no\" }}{{ end }}"))], ""),
+        ("an unclosed action", vec![("a", "apiVersion: {{ .spec\n".to_string())], "a.yaml:2: unclosed action started at a.yaml:1"),
+        ("errors of no template", vec![("a", cm("x")), ("status", "error: {{ .errors.b }}\n".to_string())], "(did you mean `.errors.a`?)"),
+    ] {
+        let templates: Vec<(&str, &str)> = templates.iter().map(|(name, text)| (*name, text.as_str())).collect();
+        let (compiled, problems) = compile(&stack(&templates));
+        let shown = lines(&problems);
+        if expected.is_empty() {
+            assert!(compiled.is_some() && problems.is_empty(), "{why}: {shown}");
+        } else {
+            assert!(compiled.is_none(), "{why}");
+            assert!(shown.contains(expected), "{why}: {shown}");
+        }
+    }
+}
+
+#[test]
+fn several_problems_are_told_at_once() {
+    let (_, problems) = compile(&stack(&[
+        ("a", &config_map("a", "{{ .spec.imgae }}{{ .spec.szie }}")),
+        ("b", &config_map("b", "{{ uper 1 }}")),
+        ("c", "kind: X\n"),
+    ]));
+    assert!(problems.len() >= 4, "{}", lines(&problems));
+}
+
+#[test]
+fn the_name_decides_between_one_object_and_a_collection() {
+    let doc = |name: &str| format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n");
+    for (why, text, shape) in [
+        ("a constant", doc("fixed"), Shape::One),
+        ("the instance's name", doc("{{ .metadata.name }}-x"), Shape::One),
+        ("its uid, cut", doc("app-{{ .metadata.uid | trunc 5 }}"), Shape::One),
+        (
+            "through printf",
+            doc("{{ printf \"%s-%s\" .metadata.namespace .metadata.name | trunc 63 | trimSuffix \"-\" }}"),
+            Shape::One,
+        ),
+        ("from the spec", doc("{{ .spec.image }}"), Shape::Collection),
+        ("partly from the spec", doc("{{ .metadata.name }}-{{ .spec.size }}"), Shape::Collection),
+        ("from a sibling-like choice", doc("{{ if .spec.on }}a{{ else }}b{{ end }}"), Shape::Collection),
+        ("a condition around it all", format!("{{{{ if .spec.on }}}}{}{{{{ end }}}}", doc("x")), Shape::One),
+        (
+            "a condition elsewhere in it",
+            format!("{}data:\n  x: {{{{ if .spec.on }}}}1{{{{ else }}}}2{{{{ end }}}}\n", doc("x")),
+            Shape::One,
+        ),
+        (
+            "labels that depend on the spec",
+            format!("{}  labels:\n    a: {{{{ .spec.image }}}}\n", doc("x")),
+            Shape::One,
+        ),
+        ("a loop", format!("{{{{ range .spec.hosts }}}}---\n{}{{{{ end }}}}", doc("{{ .name }}")), Shape::Collection),
+        ("an included name", doc("{{ include \"full\" . }}"), Shape::One),
+        (
+            "two sides, one name",
+            format!("{{{{ if .spec.on }}}}{0}---\n{{{{ else }}}}{0}{{{{ end }}}}", doc("x")),
+            Shape::One,
+        ),
+        (
+            "JSON",
+            "{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"{{ .metadata.name }}\"}}"
+                .to_string(),
+            Shape::One,
+        ),
+    ] {
+        let templates =
+            [("a", text.as_str()), ("x/helpers", "{{ define \"full\" }}{{ .metadata.name }}-full{{ end }}")];
+        let (compiled, problems) = compile(&stack(&templates));
+        let compiled = compiled.unwrap_or_else(|| panic!("{why}: {}", lines(&problems)));
+        assert_eq!(compiled.kinds[0].children[0].shape, shape, "{why}:\n{text}");
+    }
+}

@@ -1,0 +1,247 @@
+//! Pending is not absent: the table of what becomes of a template whose inputs are not all there.
+
+mod support;
+
+use engine::Observed;
+use serde_json::{Value, json};
+use support::{compiled, config_map, instance, live, planned, words};
+
+/// Plans template `app` beside `db`, with what is observed of each.
+fn case(app: &str, db: Option<Value>, own: bool) -> Vec<String> {
+    let compiled = compiled(&[("app", app), ("db", &config_map("db", "x"))]);
+    let mut observed = Observed::new();
+    if let Some(status) = db {
+        observed.insert("db".to_string(), live("db", &status));
+    }
+    if own {
+        observed.insert("app".to_string(), live("app", &json!({})));
+    }
+    let plan = planned(&compiled, &instance(&json!({"image": "nginx"})), &observed);
+    words(&plan).into_iter().filter(|word| word != "apply db").collect()
+}
+
+#[test]
+fn what_was_read_decides_what_becomes_of_a_template() {
+    let (there, not_there) = (Some(json!({"ip": "10.0.0.1"})), Some(json!({})));
+    let plain = |data: &str| config_map("app", data);
+    let guarded = |open: &str| format!("{{{{ {open} }}}}{}{{{{ end }}}}", config_map("app", "x"));
+    for (why, app, db, own, expected) in [
+        ("nothing missing", plain("{{ .db.status.ip }}"), there.clone(), false, "apply app"),
+        (
+            "own spec in the text",
+            plain("{{ .spec.size }}"),
+            None,
+            false,
+            "fail app: app.yaml:6:13: `.spec.size` is not set (set it in the instance, give it a default in the CRD, or write `.spec.size | default ...`)",
+        ),
+        ("own spec with a default", plain("{{ .spec.size | default 1 }}"), None, false, "apply app"),
+        ("own spec in a condition", plain("{{ if .spec.on }}a{{ else }}b{{ end }}"), None, false, "apply app"),
+        ("own status", plain("\"+ {{ .status.output }}\""), None, false, "apply app"),
+        ("itself", plain("\"{{ .app.metadata.annotations }}\""), None, false, "apply app"),
+        (
+            "sibling not there, in the text",
+            plain("{{ .db.status.ip }}"),
+            None,
+            false,
+            "wait app for db.status.ip (app.yaml:6:11)",
+        ),
+        (
+            "sibling not there, with a default, first time",
+            plain("{{ .db.status.ip | default \"none\" }}"),
+            None,
+            false,
+            "apply app",
+        ),
+        (
+            "sibling not there, with a default, already made",
+            plain("{{ .db.status.ip | default \"none\" }}"),
+            None,
+            true,
+            "wait app for db.status.ip (app.yaml:6:11)",
+        ),
+        (
+            "sibling not there, around the document",
+            guarded("if .db.status.ip"),
+            None,
+            false,
+            "wait app for db.status.ip (app.yaml:1:9)",
+        ),
+        (
+            "field missing, in the text",
+            plain("{{ .db.status.ip }}"),
+            not_there.clone(),
+            false,
+            "wait app for db.status.ip (app.yaml:6:11)",
+        ),
+        (
+            "field missing, already made",
+            plain("{{ .db.status.ip }}"),
+            not_there.clone(),
+            true,
+            "wait app for db.status.ip (app.yaml:6:11)",
+        ),
+        (
+            "field missing, under printf",
+            plain("{{ printf \"%s:80\" .db.status.ip }}"),
+            not_there.clone(),
+            false,
+            "wait app for db.status.ip (app.yaml:6:26)",
+        ),
+        (
+            "field missing, under quote",
+            plain("{{ quote .db.status.ip }}"),
+            not_there.clone(),
+            false,
+            "wait app for db.status.ip (app.yaml:6:17)",
+        ),
+        (
+            "field missing, under upper, which fails",
+            plain("{{ upper .db.status.ip }}"),
+            not_there.clone(),
+            false,
+            "wait app for db.status.ip (app.yaml:6:17)",
+        ),
+        (
+            "field missing, under index, which fails",
+            plain("{{ index .db.status.list 0 }}"),
+            not_there.clone(),
+            false,
+            "wait app for db.status.list (app.yaml:6:17)",
+        ),
+        (
+            "field missing, under toYaml",
+            plain("{{ toYaml .db.status.ip }}"),
+            not_there.clone(),
+            false,
+            "wait app for db.status.ip (app.yaml:6:18)",
+        ),
+        (
+            "field missing, with a default",
+            plain("{{ .db.status.ip | default \"none\" }}"),
+            not_there.clone(),
+            true,
+            "apply app",
+        ),
+        (
+            "field missing, dug for",
+            plain("{{ dig \"status\" \"ip\" \"none\" .db }}"),
+            not_there.clone(),
+            false,
+            "apply app",
+        ),
+        (
+            "field missing, asked for with hasKey",
+            guarded("if hasKey .db.status \"ip\""),
+            not_there.clone(),
+            true,
+            "delete app",
+        ),
+        (
+            "field missing, asked for with empty",
+            guarded("if not (empty .db.status.ip)"),
+            not_there.clone(),
+            true,
+            "delete app",
+        ),
+        (
+            "field missing, only a condition, text left",
+            plain("{{ if .db.status.ip }}a{{ else }}b{{ end }}"),
+            not_there.clone(),
+            false,
+            "apply app",
+        ),
+        (
+            "field missing, a condition around the document",
+            guarded("if .db.status.ip"),
+            not_there.clone(),
+            true,
+            "wait app for db.status.ip (app.yaml:1:9)",
+        ),
+        (
+            "field missing, with around the document",
+            guarded("with .db.status.ip"),
+            not_there.clone(),
+            true,
+            "wait app for db.status.ip (app.yaml:1:11)",
+        ),
+        (
+            "field missing, eq around the document",
+            guarded("if eq .db.status.ip \"x\""),
+            not_there.clone(),
+            true,
+            "wait app for db.status.ip (app.yaml:1:12)",
+        ),
+        ("own switch around the document", guarded("if .spec.on"), not_there.clone(), true, "delete app"),
+        (
+            "all of the data, a sibling missing",
+            plain("{{ toJson . | quote }}"),
+            None,
+            false,
+            "wait app for db (app.yaml:6:8)",
+        ),
+    ] {
+        assert_eq!(case(&app, db, own), [expected], "{why}:\n{app}");
+    }
+}
+
+#[test]
+fn a_sibling_that_its_own_inputs_switch_off_is_a_fact() {
+    let db = format!("{{{{ if .spec.on }}}}{}{{{{ end }}}}", config_map("db", "x"));
+    let app = config_map("app", "{{ with .db }}{{ .status.ip }}{{ else }}none{{ end }}");
+    let compiled = compiled(&[("app", &app), ("db", &db)]);
+    let plan = planned(&compiled, &instance(&json!({"on": false})), &Observed::new());
+    assert_eq!(words(&plan), ["apply app"]);
+    assert_eq!(plan.applies[0].object["data"]["v"], "none");
+    let plan = planned(&compiled, &instance(&json!({"on": true})), &Observed::new());
+    assert_eq!(words(&plan), ["apply db", "apply app"]);
+}
+
+#[test]
+fn children_are_made_after_those_they_read_and_deleted_before() {
+    let on = |name: &str, data: &str| format!("{{{{ if .spec.on }}}}{}{{{{ end }}}}", config_map(name, data));
+    let compiled =
+        compiled(&[("a", &on("a", "{{ .b.status.ip }}")), ("b", &on("b", "{{ .c.status.ip }}")), ("c", &on("c", "x"))]);
+    let names: Vec<_> = compiled.kinds[0].children.iter().map(|child| child.name.as_str()).collect();
+    assert_eq!(names, ["c", "b", "a"]);
+    let observed: Observed =
+        ["a", "b", "c"].iter().map(|name| ((*name).to_string(), live(name, &json!({"ip": "x"})))).collect();
+    assert_eq!(
+        words(&planned(&compiled, &instance(&json!({"on": true})), &observed)),
+        ["apply c", "apply b", "apply a"]
+    );
+    assert_eq!(
+        words(&planned(&compiled, &instance(&json!({"on": false})), &observed)),
+        ["delete a", "delete b", "delete c"]
+    );
+}
+
+#[test]
+fn a_collection_makes_what_its_list_says_and_drops_the_rest() {
+    let hosts = "{{ range .spec.hosts }}---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ $.metadata.name }}-{{ .name }}\n{{ end }}";
+    let count = config_map("count", "{{ len .hosts | quote }}");
+    let compiled = compiled(&[("hosts", hosts), ("count", &count)]);
+    assert_eq!(compiled.kinds[0].child("hosts").unwrap().shape, engine::Shape::Collection);
+    let mut observed = Observed::new();
+    observed.insert("hosts".to_string(), json!([live("a", &json!({})), live("old", &json!({}))]));
+    let plan = planned(&compiled, &instance(&json!({"hosts": [{"name": "a"}, {"name": "b"}]})), &observed);
+    let names: Vec<_> = plan.applies.iter().map(|apply| apply.object["metadata"]["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["web-a", "web-b", "web-count"]);
+    assert_eq!(plan.deletes.iter().map(|delete| delete.name.as_str()).collect::<Vec<_>>(), ["web-old"]);
+    assert_eq!(plan.deletes[0].uid, "uid-old");
+    assert_eq!(plan.applies[2].object["data"]["v"], "2", "siblings see what is observed");
+    let plan = planned(&compiled, &instance(&json!({})), &observed);
+    assert_eq!(plan.deletes.len(), 2, "an absent list of the user's is an empty one");
+}
+
+#[test]
+fn a_template_that_left_the_stack_takes_its_objects_along_once_all_others_are_known() {
+    let waiting = compiled(&[("app", &config_map("app", "{{ .db.status.ip }}")), ("db", &config_map("db", "x"))]);
+    let mut observed = Observed::new();
+    observed.insert("old".to_string(), live("old", &json!({})));
+    assert_eq!(
+        words(&planned(&waiting, &instance(&json!({})), &observed)),
+        ["apply db", "wait app for db.status.ip (app.yaml:6:11)"]
+    );
+    observed.insert("db".to_string(), live("db", &json!({"ip": "x"})));
+    assert_eq!(words(&planned(&waiting, &instance(&json!({})), &observed)), ["apply db", "apply app", "delete old"]);
+}

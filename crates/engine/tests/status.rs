@@ -1,0 +1,107 @@
+//! The status of an instance: never held back as a whole, and silent about what is not known.
+
+mod support;
+
+use engine::Observed;
+use serde_json::{Value, json};
+use support::{compiled, config_map, instance, live, planned};
+
+fn status(template: &str, db: Option<Value>, own: Value) -> Value {
+    let compiled = compiled(&[("db", &config_map("db", "{{ .spec.image }}")), ("status", template)]);
+    let mut observed = Observed::new();
+    if let Some(status) = db {
+        observed.insert("db".to_string(), live("db", &status));
+    }
+    let mut instance = instance(&json!({"image": "nginx"}));
+    instance["status"] = own;
+    let mut status = planned(&compiled, &instance, &observed).status.unwrap();
+    status.as_object_mut().unwrap().remove("conditions");
+    status
+}
+
+#[test]
+fn a_field_whose_text_is_not_known_is_left_out() {
+    for (why, template, db, own, expected) in [
+        (
+            "known",
+            "url: http://{{ .db.status.ip }}\n",
+            Some(json!({"ip": "1.2.3.4"})),
+            json!({}),
+            json!({"url": "http://1.2.3.4"}),
+        ),
+        (
+            "field missing",
+            "url: http://{{ .db.status.ip }}\ncount: 1\n",
+            Some(json!({})),
+            json!({}),
+            json!({"count": 1}),
+        ),
+        ("sibling missing", "count: 1\nurl: {{ .db.status.ip }}\n", None, json!({}), json!({"count": 1})),
+        (
+            "a function fails over it",
+            "url: {{ upper .db.status.ip }}\ncount: 1\n",
+            None,
+            json!({}),
+            json!({"count": 1}),
+        ),
+        (
+            "a branch on missing is false",
+            "{{ if .db.status.ip }}url: yes{{ else }}count: 2{{ end }}\n",
+            None,
+            json!({}),
+            json!({"count": 2}),
+        ),
+        (
+            "a default is an answer",
+            "url: {{ .db.status.ip | default \"none\" }}\n",
+            None,
+            json!({}),
+            json!({"url": "none"}),
+        ),
+        ("own status grows", "output: \"+ {{ .status.output }}\"\n", None, json!({}), json!({"output": "+ "})),
+        (
+            "own status grows on",
+            "output: \"+ {{ .status.output }}\"\n",
+            None,
+            json!({"output": "+ "}),
+            json!({"output": "+ + "}),
+        ),
+        ("unknown fields are pruned", "url: x\nnonsense: 1\n", None, json!({}), json!({"url": "x"})),
+    ] {
+        assert_eq!(status(template, db, own), expected, "{why}");
+    }
+}
+
+#[test]
+fn errors_of_templates_can_be_told_in_the_status() {
+    let compiled =
+        compiled(&[("db", &config_map("db", "{{ .spec.image }}")), ("status", "error: {{ .errors.db | quote }}\n")]);
+    let plan = planned(&compiled, &instance(&json!({})), &Observed::new());
+    let status = plan.status.unwrap();
+    assert!(status["error"].as_str().unwrap().contains("`.spec.image` is not set"), "{status}");
+    assert_eq!(status["conditions"][0]["reason"], "RenderFailed");
+}
+
+#[test]
+fn conditions_say_how_it_goes() {
+    let compiled = compiled(&[("app", &config_map("app", "{{ .db.status.ip }}")), ("db", &config_map("db", "x"))]);
+    let ready = |observed: &Observed| {
+        let plan = planned(&compiled, &instance(&json!({})), observed);
+        let ready = plan.status.unwrap()["conditions"][1].clone();
+        (
+            ready["status"].as_str().unwrap().to_string(),
+            ready["reason"].as_str().unwrap().to_string(),
+            ready["message"].as_str().unwrap().to_string(),
+        )
+    };
+    let mut observed = Observed::new();
+    let (status, reason, message) = ready(&observed);
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "Waiting"));
+    assert_eq!(message, "app waits for db.status.ip (app.yaml:6:11)");
+    observed.insert("db".to_string(), live("db", &json!({"ip": "x"})));
+    assert_eq!(ready(&observed).1, "Creating");
+    observed.insert("app".to_string(), live("app", &json!({"conditions": [{"type": "Ready", "status": "False"}]})));
+    assert_eq!(ready(&observed).1, "ChildNotReady");
+    observed.insert("app".to_string(), live("app", &json!({"conditions": [{"type": "Ready", "status": "True"}]})));
+    assert_eq!(ready(&observed).0, "True");
+}
