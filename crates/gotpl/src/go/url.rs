@@ -176,7 +176,7 @@ impl Url {
         }
         if self.opaque.is_empty() {
             let bare = self.host.is_empty() && self.user.is_none();
-            if !(self.scheme.is_empty() && bare || self.omit_host && bare) {
+            if !bare || !self.scheme.is_empty() && !self.omit_host {
                 if !bare || !self.path.is_empty() {
                     out.extend_from_slice(b"//");
                 }

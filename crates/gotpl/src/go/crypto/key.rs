@@ -1,4 +1,4 @@
-//! Private keys: making P-256 and Ed25519 ones, and reading P-256 and RSA ones from PEM.
+//! Private keys: making P-256 and Ed25519 ones, and reading those and RSA ones from PEM.
 
 use num_bigint::BigUint;
 use p256::ecdsa::{Signature, SigningKey, signature::Signer};
@@ -50,6 +50,7 @@ pub enum KeyError {
 /// A private key that can sign certificates.
 pub(super) enum PrivateKey {
     Ec(Box<SigningKey>),
+    Ed25519(Box<ed25519_dalek::SigningKey>),
     Rsa(RsaKey),
 }
 
@@ -72,9 +73,7 @@ pub fn gen_private_key(kind: &[u8], random: Random<'_>) -> Result<String, KeyErr
         b"ed25519" => {
             let mut seed = [0; 32];
             random(&mut seed);
-            let algorithm = der::element(SEQUENCE, &der::element(OID, ED25519));
-            let seed = der::element(OCTET_STRING, &der::element(OCTET_STRING, &seed));
-            Ok(pem::encode("PRIVATE KEY", &der::group(SEQUENCE, &[&der::integer(&[0]), &algorithm, &seed])))
+            Ok(PrivateKey::Ed25519(Box::new(ed25519_dalek::SigningKey::from_bytes(&seed))).to_pem())
         }
         _ => Ok(format!("Unknown type {}", String::from_utf8_lossy(kind))),
     }
@@ -122,13 +121,23 @@ impl PrivateKey {
         match kind {
             RSA => RsaKey::read(key).map(Self::Rsa).map_err(KeyError::Pkcs8),
             EC_PUBLIC_KEY => read_ec(key, curve).map_err(KeyError::Pkcs8),
+            ED25519 => {
+                let seed = Reader::new(key).take(OCTET_STRING).and_then(|seed| <[u8; 32]>::try_from(seed.content).ok());
+                let seed = seed.ok_or(KeyError::Pkcs8("x509: invalid Ed25519 private key"))?;
+                Ok(Self::Ed25519(Box::new(ed25519_dalek::SigningKey::from_bytes(&seed))))
+            }
             _ => Err(KeyError::Pkcs8("x509: PKCS#8 wrapping contained private key with unknown algorithm")),
         }
     }
 
-    /// The PEM form sprig writes: SEC 1 or PKCS #1.
+    /// The PEM form sprig writes: SEC 1, PKCS #1 or PKCS #8.
     pub(super) fn to_pem(&self) -> String {
         match self {
+            Self::Ed25519(key) => {
+                let algorithm = der::element(SEQUENCE, &der::element(OID, ED25519));
+                let seed = der::element(OCTET_STRING, &der::element(OCTET_STRING, &key.to_bytes()));
+                pem::encode("PRIVATE KEY", &der::group(SEQUENCE, &[&der::integer(&[0]), &algorithm, &seed]))
+            }
             Self::Rsa(key) => pem::encode("RSA PRIVATE KEY", &key.encoded),
             Self::Ec(key) => {
                 let curve = der::element(0xa0, &der::element(OID, P256));
@@ -139,9 +148,10 @@ impl PrivateKey {
         }
     }
 
-    /// The public key itself: an uncompressed point, or modulus and exponent.
+    /// The public key itself: a point, or modulus and exponent.
     pub(super) fn public_bits(&self) -> Vec<u8> {
         match self {
+            Self::Ed25519(key) => key.verifying_key().to_bytes().to_vec(),
             Self::Ec(key) => key.verifying_key().to_sec1_point(false).as_bytes().to_vec(),
             Self::Rsa(key) => {
                 let (modulus, exponent) = (key.modulus.to_bytes_be(), key.public.to_bytes_be());
@@ -154,6 +164,7 @@ impl PrivateKey {
     pub(super) fn public_info(&self) -> Vec<u8> {
         let algorithm = match self {
             Self::Ec(_) => der::group(SEQUENCE, &[&der::element(OID, EC_PUBLIC_KEY), &der::element(OID, P256)]),
+            Self::Ed25519(_) => der::element(SEQUENCE, &der::element(OID, ED25519)),
             Self::Rsa(_) => der::group(SEQUENCE, &[&der::element(OID, RSA), NULL]),
         };
         der::group(SEQUENCE, &[&algorithm, &der::bits(&self.public_bits())])
@@ -163,11 +174,12 @@ impl PrivateKey {
     pub(super) fn signature_algorithm(&self) -> Vec<u8> {
         match self {
             Self::Ec(_) => der::element(SEQUENCE, &der::element(OID, ECDSA_SHA256)),
+            Self::Ed25519(_) => der::element(SEQUENCE, &der::element(OID, ED25519)),
             Self::Rsa(_) => der::group(SEQUENCE, &[&der::element(OID, RSA_SHA256), NULL]),
         }
     }
 
-    /// Signs the SHA-256 digest of `data`, always to the same result.
+    /// Signs `data`, by way of its SHA-256 digest unless Ed25519 has its own, always to the same result.
     pub(super) fn sign(&self, data: &[u8]) -> Vec<u8> {
         match self {
             Self::Ec(key) => {
@@ -176,6 +188,7 @@ impl PrivateKey {
                 let (r, s) = bytes.split_at(bytes.len() / 2);
                 der::group(SEQUENCE, &[&der::integer(r), &der::integer(s)])
             }
+            Self::Ed25519(key) => key.sign(data).to_bytes().to_vec(),
             Self::Rsa(key) => key.sign(data),
         }
     }

@@ -22,7 +22,7 @@ pub(super) fn decode(text: &[u8]) -> Option<(String, Vec<u8>)> {
         let begin = find_line(rest, "-----BEGIN ")?;
         let after = &rest[begin + "-----BEGIN ".len()..];
         rest = after;
-        let Some((kind, body)) = after.split_once('\n') else { return None };
+        let (kind, body) = after.split_once('\n')?;
         let Some(kind) = kind.trim_end().strip_suffix("-----") else { continue };
         let Some(end) = body.find(&format!("-----END {kind}-----")) else { continue };
         // Headers, if any, end at a blank line.

@@ -245,7 +245,7 @@ impl Fields {
             self.hour = 0;
         }
         let (month, day) = match self.year_day {
-            Some(year_day) => self.from_year_day(year_day)?,
+            Some(year_day) => self.month_and_day(year_day)?,
             None => (self.month.unwrap_or(1), self.day.unwrap_or(1)),
         };
         if day < 1 || day > i64::from(days_in(month as u32, self.year)) {
@@ -271,7 +271,7 @@ impl Fields {
         })
     }
 
-    fn from_year_day(&self, year_day: i64) -> Result<(i64, i64), &'static str> {
+    fn month_and_day(&self, year_day: i64) -> Result<(i64, i64), &'static str> {
         let leap = i64::from(is_leap(self.year));
         if !(1..=365 + leap).contains(&year_day) {
             return Err("day-of-year out of range");

@@ -219,13 +219,7 @@ impl Decoder<'_> {
                 return plain(Value::Text(text));
             }
             Some('.') => return Err(self.lexer.fault("floats must start with a digit, not '.'")),
-            Some('i' | 'n') => {
-                if self.lexer.accept('n')? && self.lexer.accept('f')?
-                    || self.lexer.accept('a')? && self.lexer.accept('n')?
-                {
-                    return plain(self.float(self.lexer.since(start))?);
-                }
-            }
+            Some('i' | 'n') if self.ends_inf_or_nan()? => return plain(self.float(self.lexer.since(start))?),
             _ => {}
         }
         let unexpected = |text: String| format!("expected value but found {text} instead");
@@ -244,6 +238,11 @@ impl Decoder<'_> {
             }
             other => Err(self.lexer.fault(unexpected(shown(other)))),
         }
+    }
+
+    /// Reads `nf` or `an`, and may stop after the first letter of either.
+    fn ends_inf_or_nan(&mut self) -> Outcome<bool> {
+        Ok(self.lexer.accept('n')? && self.lexer.accept('f')? || self.lexer.accept('a')? && self.lexer.accept('n')?)
     }
 
     fn item_fault(&self, message: String) -> Fault {
