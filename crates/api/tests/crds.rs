@@ -1,4 +1,5 @@
 //! CRDs of both versions, converted and viewed, and everything that can be wrong with them.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use api::{Crd, Scope, Severity};
 use objects::Lookup;

@@ -1,4 +1,5 @@
 //! Every spelling of a key in the design documents, and what it means.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use api::key::{Owned, Reference, Resolution, owned, resolve};
 use api::{Crd, KindRef};

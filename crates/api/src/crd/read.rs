@@ -51,7 +51,8 @@ impl Reader {
         let names = names?;
         self.check_group(&group, &converted.object);
         let name = converted.object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let right = format!("{}.{group}", names.plural);
+        // A plural in capitals is a fault of its own, and no reason to ask for a name with capitals.
+        let right = format!("{}.{group}", names.plural.to_lowercase());
         if name != right {
             let what = match name.as_str() {
                 "" => "the CRD has no name".to_owned(),

@@ -49,6 +49,21 @@ const KEYWORDS: [&str; 33] = [
     "$ref",
 ];
 
+/// What types are called in other languages.
+const ELSEWHERE: [(&str, &str); 11] = [
+    ("bool", "boolean"),
+    ("dict", "object"),
+    ("double", "number"),
+    ("float", "number"),
+    ("int", "integer"),
+    ("int32", "integer"),
+    ("int64", "integer"),
+    ("list", "array"),
+    ("map", "object"),
+    ("str", "string"),
+    ("text", "string"),
+];
+
 /// Keywords that the API server refuses in a structural schema.
 const FORBIDDEN: [(&str, &str); 8] = [
     ("$ref", "write the schema out where it is used"),
@@ -206,7 +221,9 @@ impl Reader {
         let word = self.text(fields, "type")?;
         let kind = Type::parse(&word);
         if kind.is_none() {
-            let hint = nearest(&word, Type::ALL.map(Type::as_str)).map(|near| format!("did you mean `{near}`?"));
+            let meant = ELSEWHERE.iter().find(|(other, _)| other.eq_ignore_ascii_case(&word)).map(|(_, kind)| *kind);
+            let meant = meant.or_else(|| nearest(&word, Type::ALL.map(Type::as_str)));
+            let hint = meant.map(|meant| format!("did you mean `{meant}`?"));
             self.inside("type", |own| own.flaw(format!("there is no type `{word}`"), hint.as_deref()));
         }
         kind
@@ -341,6 +358,10 @@ mod tests {
             (json!({}), vec![": has no `type` (write `type: object`)"]),
             (json!({ "type": "string" }), vec!["type: must be object at the root, not string ()"]),
             (json!({ "type": "objekt" }), vec!["type: there is no type `objekt` (did you mean `object`?)"]),
+            (
+                of(json!({ "type": "int" })),
+                vec!["properties.spec.type: there is no type `int` (did you mean `integer`?)"],
+            ),
             (
                 json!({ "type": "object", "propertes": {} }),
                 vec!["propertes: there is no keyword `propertes` (did you mean `properties`?)"],

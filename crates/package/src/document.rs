@@ -1,0 +1,126 @@
+//! YAML documents that know where their parts were written.
+
+use objects::{Path, Step};
+use serde_json::Value;
+use yaml::Spans;
+
+use crate::problem::{Problem, Problems, Severity};
+
+/// The most bytes of a file that is read; etcd would not take what is in a larger one.
+const BYTES: usize = 4 << 20;
+
+/// A YAML document.
+pub(crate) struct Document<'f> {
+    pub(crate) file: &'f str,
+    /// The line on which it begins, counted from one.
+    pub(crate) line: usize,
+    pub(crate) value: Value,
+    text: String,
+    spans: Spans,
+}
+
+/// The text of a file, if it is one.
+pub(crate) fn text<'b>(file: &str, bytes: &'b [u8], problems: &mut Problems) -> Option<&'b str> {
+    if bytes.len() > BYTES {
+        problems.error(file, format!("the file has {} bytes, more than the {BYTES} that are read", bytes.len()), None);
+        return None;
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Some(text),
+        Err(error) => {
+            let good = String::from_utf8_lossy(&bytes[..error.valid_up_to()]).into_owned();
+            let line = good.matches('\n').count() + 1;
+            let column = good.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+            let what = "this is not UTF-8 text".to_owned();
+            let (severity, file) = (Severity::Error, file.to_owned());
+            problems.push(Problem { severity, file, line, column, what, hint: None });
+            None
+        }
+    }
+}
+
+/// The documents of a file that are not empty.
+pub(crate) fn documents<'f>(file: &'f str, bytes: &[u8], problems: &mut Problems) -> Vec<Document<'f>> {
+    let Some(text) = text(file, bytes, problems) else { return Vec::new() };
+    let documents = match yaml::documents(text) {
+        Ok(documents) => documents,
+        Err(error) => {
+            complain(file, 1, &error, problems);
+            return Vec::new();
+        }
+    };
+    let mut found = Vec::new();
+    for document in documents {
+        if let Err(error) = yaml::parse_strict(&document.text) {
+            complain(file, document.line, &error, problems);
+        }
+        // Only what strictness alone refuses can still be read: the same key twice. The rest has been said.
+        let Ok(read) = yaml::parse_spanned(&document.text) else { continue };
+        if !read.value.is_null() {
+            let (value, spans) = (read.value, read.spans);
+            found.push(Document { file, line: document.line, value, text: document.text.into_owned(), spans });
+        }
+    }
+    found
+}
+
+/// An error of YAML, whose own idea of the line is about its document and not quite an editor's.
+fn complain(file: &str, first: usize, error: &yaml::Error, problems: &mut Problems) {
+    let (line, column) = match error.line() {
+        0 => (first, 1),
+        line => (first + line - 1, error.column().max(1)),
+    };
+    let message = error.message();
+    let message = message.strip_prefix("error converting YAML to JSON: ").unwrap_or(message);
+    let message = message.strip_prefix("yaml: ").unwrap_or(message);
+    let message = message.strip_prefix("unmarshal errors:\n  ").unwrap_or(message);
+    let numbered = message.strip_prefix("line ").and_then(|rest| rest.split_once(": "));
+    let what = match numbered {
+        Some((number, rest)) if number.bytes().all(|byte| byte.is_ascii_digit()) => rest,
+        _ => message,
+    };
+    let hint = what.contains("cannot start any token").then(|| "indent with spaces, not with tabs".to_owned());
+    let (severity, file, what) = (Severity::Error, file.to_owned(), what.to_owned());
+    problems.push(Problem { severity, file, line, column, what, hint });
+}
+
+impl Document<'_> {
+    /// Where the value at `path` was written, or else the nearest thing around it.
+    pub(crate) fn at(&self, path: &Path) -> (usize, usize) {
+        let steps: Vec<yaml::Step> = path
+            .steps()
+            .iter()
+            .map_while(|step| match step {
+                Step::Field(name) => Some(yaml::Step::Key(name.clone())),
+                Step::Index(index) => Some(yaml::Step::Index(*index)),
+                Step::Each => None,
+            })
+            .collect();
+        let found = (0..=steps.len()).rev().find_map(|length| self.spans.find(&steps[..length]));
+        let Some(found) = found else { return (self.line, 1) };
+        let span = found.key.unwrap_or(found.value);
+        (self.line + span.line - 1, span.column)
+    }
+
+    /// The value at `path` as it was written.
+    pub(crate) fn written(&self, field: &str) -> &str {
+        let found = self.spans.find(&[yaml::Step::from(field)]);
+        found.and_then(|found| self.text.get(found.value.start..found.value.end)).unwrap_or_default()
+    }
+
+    pub(crate) fn error(&self, path: &Path, what: impl Into<String>, hint: Option<String>, problems: &mut Problems) {
+        self.say(Severity::Error, path, what.into(), hint, problems);
+    }
+
+    pub(crate) fn say(
+        &self,
+        severity: Severity,
+        path: &Path,
+        what: String,
+        hint: Option<String>,
+        problems: &mut Problems,
+    ) {
+        let (line, column) = self.at(path);
+        problems.push(Problem { severity, file: self.file.to_owned(), line, column, what, hint });
+    }
+}
