@@ -1,11 +1,12 @@
-//! Where things that outlive a clone are kept: built control planes, and CI's target directories.
+//! Where things that outlive a clone are kept: built control planes and oracles, and CI's target directories.
 
 use std::{
     ffi::OsString,
+    fs::{File, TryLockError},
     path::{Path, PathBuf},
 };
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 /// The cache directory: `$CAIRN_CACHE`, else `$XDG_CACHE_HOME/cairn`, else `~/.cache/cairn`.
 ///
@@ -17,6 +18,22 @@ pub fn root() -> Result<PathBuf> {
 /// The root of this repository, known since this program was compiled from it.
 pub fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
+}
+
+/// Waits until no other process builds; the lock ends with the file, so with the process at the latest.
+pub fn lock(path: &Path) -> Result<File> {
+    let file = File::create(path).with_context(|| format!("cannot create {}", path.display()))?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            eprintln!("waiting for another `cargo xtask`");
+            file.lock().with_context(|| format!("cannot lock {}", path.display()))?;
+        }
+        Err(TryLockError::Error(error)) => {
+            return Err(error).with_context(|| format!("cannot lock {}", path.display()));
+        }
+    }
+    Ok(file)
 }
 
 fn choose(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> {

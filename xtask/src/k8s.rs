@@ -4,10 +4,9 @@
 mod build;
 mod pins;
 mod space;
-mod toolchain;
 
 use std::{
-    fs::{self, File, TryLockError},
+    fs,
     path::{Path, PathBuf},
     process::ExitCode,
     time::Instant,
@@ -15,13 +14,18 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use crate::cache;
+use crate::{
+    cache,
+    toolchain::{Purpose, Toolchain},
+};
 use build::{Binary, Workshop};
 use pins::Pins;
-use toolchain::Toolchain;
 
 /// The variable by which a directory of ready-made binaries takes the place of ours.
 pub const ASSETS: &str = "KUBEBUILDER_ASSETS";
+
+const PURPOSE: Purpose =
+    Purpose { what: "Kubernetes", otherwise: ", or set KUBEBUILDER_ASSETS to a directory that has the binaries" };
 
 /// Options of `cargo xtask k8s`.
 #[derive(clap::Args)]
@@ -87,7 +91,7 @@ pub fn provide(set: Set) -> Result<PathBuf> {
         }
         return Ok(dir);
     }
-    let toolchain = Toolchain::find(&module())?;
+    let toolchain = Toolchain::find(&module(), &PURPOSE)?;
     let pins = Pins::read(&module())?;
     let shelf = cache::root()?.join("k8s");
     let key = pins.key(&toolchain);
@@ -96,7 +100,7 @@ pub fn provide(set: Set) -> Result<PathBuf> {
         return Ok(target);
     }
     fs::create_dir_all(&shelf).with_context(|| format!("cannot create the cache {}", shelf.display()))?;
-    let _lock = lock(&shelf.join("build.lock"))?;
+    let _lock = cache::lock(&shelf.join("build.lock"))?;
     if target.is_dir() {
         // Another process built it while this one waited.
         return Ok(target);
@@ -122,7 +126,7 @@ fn place(set: Set) -> Result<PathBuf> {
     if let Some(dir) = given()? {
         return Ok(dir);
     }
-    let key = Pins::read(&module())?.key(&Toolchain::find(&module())?);
+    let key = Pins::read(&module())?.key(&Toolchain::find(&module(), &PURPOSE)?);
     Ok(cache::root()?.join("k8s").join(format!("{key}{}", set.suffix())))
 }
 
@@ -138,20 +142,4 @@ fn missing(dir: &Path, set: Set) -> Vec<&'static str> {
 
 fn module() -> PathBuf {
     cache::repository().join("tools/k8s")
-}
-
-/// Waits until no other process builds; the lock ends with the file, so with the process at the latest.
-fn lock(path: &Path) -> Result<File> {
-    let file = File::create(path).with_context(|| format!("cannot create {}", path.display()))?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            eprintln!("waiting for another `cargo xtask k8s`");
-            file.lock().with_context(|| format!("cannot lock {}", path.display()))?;
-        }
-        Err(TryLockError::Error(error)) => {
-            return Err(error).with_context(|| format!("cannot lock {}", path.display()));
-        }
-    }
-    Ok(file)
 }

@@ -1,9 +1,13 @@
 //! `cargo xtask`: the chores of this repository. Each verb is one file; nothing here ships to users.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a chore reports on the terminal")]
 
+mod bench;
 mod cache;
+mod cargo;
 mod cluster_test;
 mod k8s;
+mod oracle;
+mod toolchain;
 
 use std::process::ExitCode;
 
@@ -23,12 +27,18 @@ enum Verb {
     K8s(k8s::Args),
     /// Run the cluster suites on the real control plane
     ClusterTest(cluster_test::Args),
+    /// Measure against Go, in the same run
+    Bench(bench::Args),
+    /// Record what Go answers to the tests' questions, or check what is recorded
+    Oracle(oracle::Args),
 }
 
 fn main() -> ExitCode {
     let outcome = match Args::parse().verb {
         Verb::K8s(args) => k8s::run(&args),
         Verb::ClusterTest(args) => cluster_test::run(&args),
+        Verb::Bench(args) => bench::run(&args),
+        Verb::Oracle(args) => oracle::run(&args),
     };
     match outcome {
         Ok(code) => code,

@@ -12,7 +12,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use super::toolchain::go;
+use crate::toolchain::go;
 
 /// A program and the Go package it is built from.
 pub struct Binary {

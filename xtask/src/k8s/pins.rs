@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
-use super::toolchain::Toolchain;
+use crate::toolchain::{Toolchain, required};
 
 /// Raised by hand when the way of building changes in a manner that the pins do not show.
 const RECIPE: &str = "1";
@@ -67,16 +67,6 @@ impl Pins {
         }
         flags
     }
-}
-
-/// The version that a `require` line gives a module.
-fn required(go_mod: &str, module: &str) -> Option<String> {
-    go_mod.lines().find_map(|line| {
-        let line = line.trim();
-        let mut words = line.strip_prefix("require ").unwrap_or(line).split_whitespace();
-        let version = (words.next() == Some(module)).then(|| words.next()).flatten()?;
-        version.starts_with('v').then(|| version.to_owned())
-    })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use super::toolchain::Toolchain;
+use crate::toolchain::Toolchain;
 
 /// The binaries of the larger set, with a margin.
 const SHELF: u64 = gib(1);

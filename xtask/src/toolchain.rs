@@ -1,4 +1,4 @@
-//! The machine's Go: whether it is there, works and is new enough, and what of it goes into the cache key.
+//! The machine's Go: whether it is there, works and is new enough, and what of it goes into a cache key.
 
 use std::{
     fs,
@@ -9,7 +9,15 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail};
 
-/// A Go toolchain that can build the pinned module.
+/// What Go is wanted for, in the words of the errors when it cannot be had.
+pub struct Purpose {
+    /// What is built.
+    pub what: &'static str,
+    /// Another way than installing Go, behind `install Go ... and put it on PATH`; may be empty.
+    pub otherwise: &'static str,
+}
+
+/// A Go toolchain that can build a module.
 pub struct Toolchain {
     /// Such as `go1.26.8`.
     pub version: String,
@@ -23,18 +31,15 @@ pub struct Toolchain {
 
 impl Toolchain {
     /// Asks `go` in the module's directory, so that a `toolchain` line or `GOTOOLCHAIN` has its say.
-    pub fn find(module: &Path) -> Result<Self> {
+    pub fn find(module: &Path, purpose: &Purpose) -> Result<Self> {
         let wanted = wanted(module)?;
-        let hint = format!(
-            "hint: install Go {wanted} or newer and put `go` on PATH, \
-             or set {} to a directory that has the binaries",
-            super::ASSETS
-        );
+        let what = purpose.what;
+        let hint = format!("hint: install Go {wanted} or newer and put `go` on PATH{}", purpose.otherwise);
         let output = go(module).args(["env", "-json", "GOVERSION", "GOOS", "GOARCH", "GOCACHE"]).output();
         let output = match output {
             Ok(output) => output,
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                bail!("building Kubernetes needs Go, and there is no `go` on PATH\n{hint}")
+                bail!("building {what} needs Go, and there is no `go` on PATH\n{hint}")
             }
             Err(error) => bail!("`go` does not start: {error}\n{hint}"),
         };
@@ -45,7 +50,7 @@ impl Toolchain {
         let said = String::from_utf8_lossy(&output.stdout);
         let found = Self::parse(&said).map_err(|error| anyhow!("`go env` makes no sense: {error}\n{hint}"))?;
         if numbers(&found.version) < numbers(&wanted) {
-            bail!("the Go here is {}, but Kubernetes needs {wanted} or newer\n{hint}", found.version);
+            bail!("the Go here is {}, but {what} needs {wanted} or newer\n{hint}", found.version);
         }
         Ok(found)
     }
@@ -78,6 +83,16 @@ fn wanted(module: &Path) -> Result<String> {
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let line = text.lines().find_map(|line| line.strip_prefix("go "));
     Ok(line.with_context(|| format!("{} has no `go` line", path.display()))?.trim().to_owned())
+}
+
+/// The version that a `require` line gives a module.
+pub fn required(go_mod: &str, module: &str) -> Option<String> {
+    go_mod.lines().find_map(|line| {
+        let line = line.trim();
+        let mut words = line.strip_prefix("require ").unwrap_or(line).split_whitespace();
+        let version = (words.next() == Some(module)).then(|| words.next()).flatten()?;
+        version.starts_with('v').then(|| version.to_owned())
+    })
 }
 
 /// `go1.26.8` as numbers that compare; what follows them (`rc1`, an experiment) does not matter here.
