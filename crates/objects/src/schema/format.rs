@@ -2,7 +2,9 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use serde_json::Value;
+use serde_json::Number;
+
+use super::{Schema, Type};
 
 /// Whether a string looks as the format says. A format that is not known restricts nothing, as for the API server.
 pub(super) fn fits(format: &str, text: &str) -> bool {
@@ -20,14 +22,73 @@ pub(super) fn fits(format: &str, text: &str) -> bool {
     }
 }
 
-/// Whether a number is in the range of its format.
-pub(super) fn in_range(format: &str, number: &Value) -> bool {
-    match format {
-        "int32" => number.as_f64().is_none_or(|value| (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&value)),
-        "int64" => !number.is_u64() || number.is_i64(),
-        "float" => number.as_f64().is_none_or(|value| value.abs() <= f64::from(f32::MAX)),
+/// The formats of strings that the API server knows, without dashes.
+const KNOWN: [&str; 24] = [
+    "bsonobjectid",
+    "byte",
+    "cidr",
+    "creditcard",
+    "date",
+    "datetime",
+    "duration",
+    "email",
+    "hexcolor",
+    "hostname",
+    "ipv4",
+    "ipv6",
+    "isbn",
+    "isbn10",
+    "isbn13",
+    "mac",
+    "password",
+    "rgbcolor",
+    "ssn",
+    "uri",
+    "uuid",
+    "uuid3",
+    "uuid4",
+    "uuid5",
+];
+
+/// The format of a schema, if the API server knows it for such a type.
+pub(super) fn effective(schema: &Schema) -> Option<&str> {
+    let format = schema.format.as_deref()?;
+    let known = match schema.kind {
+        None | Some(Type::String) => KNOWN.contains(&format.replace('-', "").as_str()),
+        Some(Type::Integer) => matches!(format, "int32" | "int64"),
+        Some(Type::Number) => matches!(format, "float" | "double"),
+        Some(_) => false,
+    };
+    known.then_some(format)
+}
+
+/// Whether a number is in the range of its type and format.
+pub(super) fn in_range(kind: Type, format: Option<&str>, number: &Number) -> bool {
+    let float = number.as_f64().unwrap_or_default();
+    match (kind, format) {
+        (Type::Integer, _) if float.fract() != 0.0 => false,
+        (Type::Integer, Some("int32")) => (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&float),
+        // The largest float below 2^63 is far from it, so that a float is in range exactly when it is smaller.
+        (Type::Integer, _) if number.is_f64() => {
+            (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&float)
+        }
+        (Type::Integer, _) => number.is_i64(),
+        (_, Some("float")) => float.abs() <= f64::from(f32::MAX),
         _ => true,
     }
+}
+
+/// A number as Go writes it: no fraction where there is none, and an exponent only far from zero.
+pub(super) fn number(number: &Number) -> String {
+    let Some(float) = number.as_f64().filter(|_| number.is_f64()) else { return number.to_string() };
+    let size = float.abs();
+    if float == 0.0 || (1e-4..1e21).contains(&size) {
+        return float.to_string();
+    }
+    let text = format!("{float:e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |rest| ('-', rest));
+    format!("{digits}e{sign}{exponent:0>2}")
 }
 
 fn is_cidr(text: &str) -> bool {
@@ -106,7 +167,7 @@ fn is_date_time(text: &str) -> bool {
 mod tests {
     use serde_json::json;
 
-    use super::{fits, in_range};
+    use super::{Type, fits, in_range, number};
 
     #[test]
     fn what_fits_a_format_fits_and_what_does_not_does_not() {
@@ -138,7 +199,38 @@ mod tests {
                 assert!(!fits(format, text), "{format} {text}");
             }
         }
-        assert!(in_range("int32", &json!(2_147_483_647)) && !in_range("int32", &json!(2_147_483_648_u64)));
-        assert!(in_range("int64", &json!(i64::MAX)) && !in_range("int64", &json!(u64::MAX)));
+    }
+
+    #[test]
+    fn a_number_is_in_the_range_of_its_type_or_not() {
+        for (kind, format, number, expected) in [
+            (Type::Integer, None, json!(i64::MAX), true),
+            (Type::Integer, None, json!(u64::MAX), false),
+            (Type::Integer, None, json!(3.0), true),
+            (Type::Integer, None, json!(1e300), false),
+            (Type::Integer, None, json!(1.5), false),
+            (Type::Integer, Some("int32"), json!(2_147_483_647), true),
+            (Type::Integer, Some("int32"), json!(2_147_483_648_u64), false),
+            (Type::Number, None, json!(1.5), true),
+            (Type::Number, Some("float"), json!(1e300), false),
+            (Type::Number, Some("double"), json!(1e300), true),
+        ] {
+            assert_eq!(in_range(kind, format, number.as_number().unwrap()), expected, "{kind} {format:?} {number}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_written_as_go_writes_them() {
+        for (value, expected) in [
+            (json!(3), "3"),
+            (json!(3.0), "3"),
+            (json!(-0.5), "-0.5"),
+            (json!(1e20), "100000000000000000000"),
+            (json!(1e21), "1e+21"),
+            (json!(1.5e300), "1.5e+300"),
+            (json!(0.00001), "1e-05"),
+        ] {
+            assert_eq!(number(value.as_number().unwrap()), expected);
+        }
     }
 }

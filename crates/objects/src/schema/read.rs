@@ -207,6 +207,13 @@ impl Reader {
         if schema.list_type.as_deref() == Some("map") && schema.list_map_keys.is_empty() {
             self.flaw("is a list of type map without `x-kubernetes-list-map-keys`", None);
         }
+        if schema.embedded && !matches!(schema.additional, Additional::Unsaid) {
+            self.inside("additionalProperties", |own| own.flaw("has no meaning in a whole object", None));
+        }
+        if schema.embedded && schema.properties.is_empty() && !schema.preserve_unknown {
+            let hint = "describe its fields, or write `x-kubernetes-preserve-unknown-fields: true`";
+            self.flaw("is a whole object of which nothing is described", Some(hint));
+        }
         if let Some(default) = &schema.default {
             let wrong = schema.validate(default);
             self.inside("default", |own| {

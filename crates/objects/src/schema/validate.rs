@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::{Additional, Schema, Type, format};
 use crate::path::Path;
@@ -31,6 +31,9 @@ impl Schema {
     pub fn validate(&self, value: &Value) -> Vec<Invalid> {
         let mut validator = Validator { path: Path::root(), found: Vec::new() };
         validator.value(self, value);
+        // What several schemas of a combination ask for is missing once.
+        let mut seen = BTreeSet::new();
+        validator.found.retain(|fault| seen.insert(fault.to_string()));
         validator.found
     }
 }
@@ -51,27 +54,26 @@ impl Validator {
         self.add(what);
     }
 
+    /// Everything is checked that applies to such a value, even if its type is wrong: so does the API server.
     fn value(&mut self, schema: &Schema, value: &Value) {
-        if let Some(expected) = wrong_type(schema, value) {
-            let actual = type_name(value);
-            return self.invalid(&format!("{actual:?}"), &format!("must be of type {expected}: {actual:?}"));
+        if let Some((expected, actual)) = wrong_type(schema, value) {
+            self.invalid(&format!("{actual:?}"), &format!("must be of type {expected}: {actual:?}"));
         }
         if !value.is_null() {
             self.combined(schema, value);
         }
         match value {
             Value::String(text) => self.string(schema, text),
-            Value::Number(_) => self.number(schema, value),
+            Value::Number(number) => self.number(schema, number),
             Value::Array(items) => self.array(schema, items),
             Value::Object(fields) => self.object(schema, fields),
             Value::Null | Value::Bool(_) => {}
         }
-        if let Some(allowed) = &schema.one_of_values
-            && !(value.is_null() && schema.nullable)
+        if let Some(allowed) = schema.one_of_values.as_ref().filter(|allowed| !allowed.is_empty())
             && !allowed.iter().any(|other| same(other, value))
         {
             let allowed: Vec<String> = allowed.iter().map(|value| format!("{:?}", plain(value))).collect();
-            self.add(format!("Unsupported value: {value}: supported values: {}", allowed.join(", ")));
+            self.add(format!("Unsupported value: {}: supported values: {}", shown(value), allowed.join(", ")));
         }
     }
 
@@ -118,48 +120,74 @@ impl Validator {
     fn string(&mut self, schema: &Schema, text: &str) {
         let quoted = format!("{text:?}");
         let length = text.chars().count() as u64;
+        // One of these faults is enough for the API server.
         if let Some(most) = schema.bounds.max_length.filter(|most| length > *most) {
             let unit = if most == 1 { "byte" } else { "bytes" };
             self.add(format!("Too long: may not be more than {most} {unit}"));
-        }
-        if let Some(least) = schema.bounds.min_length.filter(|least| length < *least) {
+        } else if let Some(least) = schema.bounds.min_length.filter(|least| length < *least) {
             self.invalid(&quoted, &format!("should be at least {least} chars long"));
-        }
-        if let Some(pattern) = schema.pattern.as_ref().filter(|pattern| !pattern.regex.is_match(text)) {
+        } else if let Some(pattern) = schema.pattern.as_ref().filter(|pattern| !pattern.regex.is_match(text)) {
             self.invalid(&quoted, &format!("should match '{}'", pattern.text));
         }
-        if let Some(format) = schema.format.as_deref().filter(|format| !format::fits(format, text)) {
+        if let Some(format) = format::effective(schema).filter(|format| !format::fits(format, text)) {
             self.invalid(&quoted, &format!("must be of type {format}: {quoted}"));
         }
     }
 
-    fn number(&mut self, schema: &Schema, value: &Value) {
-        let Some(number) = value.as_f64() else { return };
+    fn number(&mut self, schema: &Schema, number: &Number) {
+        let Some(float) = number.as_f64() else { return };
         let bounds = &schema.bounds;
-        let shown = value.to_string();
-        if let Some(factor) = bounds.multiple_of.filter(|factor| *factor > 0.0) {
-            let times = if factor < 1.0 { number * (1.0 / factor) } else { number / factor };
-            if times.fract() != 0.0 {
-                self.invalid(&shown, &format!("should be a multiple of {factor}"));
+        let shown = format::number(number);
+        self.range(schema, "Checked", number);
+        if let Some(factor) = bounds.multiple_of {
+            // A whole number is measured with a whole factor, whatever else was written.
+            let native = !self.range(schema, "MultipleOf", &limit(factor)) && !number.is_f64();
+            let factor = if native { factor.trunc() } else { factor };
+            let times = if factor < 1.0 { 1.0 / factor * float } else { float / factor };
+            if factor <= 0.0 {
+                let what = format!(
+                    "Invalid value: {0}: factor MultipleOf declared for {1} must be positive: {0}",
+                    go(factor),
+                    self.path
+                );
+                self.add(what);
+            } else if times.fract() != 0.0 {
+                self.invalid(&shown, &format!("should be a multiple of {}", go(factor)));
+            }
+        }
+        let bound = |own: &mut Self, prefix: &str, value: f64| {
+            let native = !own.range(schema, prefix, &limit(value)) && !number.is_f64();
+            if native { value.trunc() } else { value }
+        };
+        if let Some(least) = bounds.minimum {
+            let least = bound(self, "Minimum boundary", least);
+            if bounds.exclusive_minimum && float <= least {
+                self.invalid(&shown, &format!("should be greater than {}", go(least)));
+            } else if float < least {
+                self.invalid(&shown, &format!("should be greater than or equal to {}", go(least)));
             }
         }
         if let Some(most) = bounds.maximum {
-            if bounds.exclusive_maximum && number >= most {
-                self.invalid(&shown, &format!("should be less than {most}"));
-            } else if number > most {
-                self.invalid(&shown, &format!("should be less than or equal to {most}"));
+            let most = bound(self, "Maximum boundary", most);
+            if bounds.exclusive_maximum && float >= most {
+                self.invalid(&shown, &format!("should be less than {}", go(most)));
+            } else if float > most {
+                self.invalid(&shown, &format!("should be less than or equal to {}", go(most)));
             }
         }
-        if let Some(least) = bounds.minimum {
-            if bounds.exclusive_minimum && number <= least {
-                self.invalid(&shown, &format!("should be greater than {least}"));
-            } else if number < least {
-                self.invalid(&shown, &format!("should be greater than or equal to {least}"));
-            }
+    }
+
+    /// Whether a number, the value itself or a bound, is out of the range of the schema's type and format.
+    fn range(&mut self, schema: &Schema, prefix: &str, number: &Number) -> bool {
+        let Some(kind) = schema.kind.filter(|_| !schema.int_or_string) else { return false };
+        let format = format::effective(schema).filter(|_| matches!(kind, Type::Integer | Type::Number));
+        if format::in_range(kind, format, number) {
+            return false;
         }
-        if let Some(format) = schema.format.as_deref().filter(|format| !format::in_range(format, value)) {
-            self.invalid(&shown, &format!("must be of type {format}"));
-        }
+        let detail = format.map_or_else(|| "(default format)".to_owned(), |format| format!("with format {format}"));
+        let what = format!("Invalid value: \"\": {prefix} value must be of type {kind} {detail} in {}", self.path);
+        self.found.push(Invalid { path: Path::root(), what });
+        true
     }
 
     fn array(&mut self, schema: &Schema, items: &[Value]) {
@@ -169,12 +197,8 @@ impl Validator {
         }
         self.too_many(count, schema.bounds.max_items);
         match schema.list_type.as_deref() {
-            Some("set") => self.duplicates(items, |item| Some(item.clone())),
-            Some("map") => self.duplicates(items, |item| {
-                let fields = item.as_object()?;
-                let key = |name: &String| Some((name.clone(), fields.get(name)?.clone()));
-                Some(schema.list_map_keys.iter().filter_map(key).collect::<Map<_, _>>().into())
-            }),
+            Some("set") => self.duplicates(items, Clone::clone),
+            Some("map") => self.map(schema, items),
             _ => {}
         }
         if let Some(inner) = &schema.items {
@@ -186,15 +210,31 @@ impl Validator {
         }
     }
 
+    fn map(&mut self, schema: &Schema, items: &[Value]) {
+        if let Some(index) = items.iter().position(|item| !item.is_object() && !item.is_null()) {
+            self.path.push(index);
+            self.add(format!(
+                "Invalid value: {}: must be an object for an array of list-type map",
+                shown(&items[index])
+            ));
+            self.path.pop();
+            return;
+        }
+        self.duplicates(items, |item| {
+            let key = |name: &String| Some((name.clone(), item.get(name)?.clone()));
+            schema.list_map_keys.iter().filter_map(key).collect::<Map<_, _>>().into()
+        });
+    }
+
     /// Each key that is there more than once is reported where it is found the second time.
-    fn duplicates(&mut self, items: &[Value], key: impl Fn(&Value) -> Option<Value>) {
+    fn duplicates(&mut self, items: &[Value], key: impl Fn(&Value) -> Value) {
         let (mut seen, mut reported) = (BTreeSet::new(), BTreeSet::new());
         for (index, item) in items.iter().enumerate() {
-            let Some(key) = key(item) else { continue };
+            let key = key(item);
             let text = key.to_string();
             if !seen.insert(text.clone()) && reported.insert(text) {
                 self.path.push(index);
-                self.add(format!("Duplicate value: {key}"));
+                self.add(format!("Duplicate value: {}", shown(&key)));
                 self.path.pop();
             }
         }
@@ -236,11 +276,11 @@ impl Validator {
     }
 }
 
-/// The type that was expected, unless the value has it.
-fn wrong_type(schema: &Schema, value: &Value) -> Option<&'static str> {
+/// The type that was expected and the one that was found, unless they fit.
+fn wrong_type<'s>(schema: &'s Schema, value: &Value) -> Option<(&'s str, &'static str)> {
     if schema.int_or_string {
         let fits = value.is_string() || is_whole(value) || (value.is_null() && schema.nullable);
-        return (!fits).then_some("integer,string");
+        return (!fits).then(|| ("integer,string", type_name(value)));
     }
     let kind = schema.kind?;
     let fits = match (kind, value) {
@@ -253,7 +293,16 @@ fn wrong_type(schema: &Schema, value: &Value) -> Option<&'static str> {
         (Type::Integer, Value::Number(_)) => is_whole(value),
         _ => false,
     };
-    (!fits).then(|| kind.as_str())
+    if fits {
+        return None;
+    }
+    match (format::effective(schema), value) {
+        // Where there is a format, the API server lets lists pass for strings, and compares the formats of others.
+        (Some(_), Value::Array(_)) if kind == Type::String => None,
+        (Some(format), Value::Number(number)) => Some((format, if number.is_f64() { "float64" } else { "int64" })),
+        (Some(format), Value::Bool(_) | Value::Object(_)) => Some((format, "")),
+        _ => Some((kind.as_str(), type_name(value))),
+    }
 }
 
 fn is_whole(value: &Value) -> bool {
@@ -278,6 +327,21 @@ fn same(one: &Value, other: &Value) -> bool {
         (Value::Number(left), Value::Number(right)) => left == right || left.as_f64() == right.as_f64(),
         _ => one == other,
     }
+}
+
+/// A bound as the number it is.
+fn limit(bound: f64) -> Number {
+    Number::from_f64(bound).unwrap_or_else(|| 0.into())
+}
+
+/// A float as Go writes it.
+fn go(float: f64) -> String {
+    format::number(&limit(float))
+}
+
+/// A value as errors show it.
+fn shown(value: &Value) -> String {
+    value.as_number().map_or_else(|| value.to_string(), format::number)
 }
 
 /// A string as it is, anything else as JSON.
@@ -309,17 +373,16 @@ mod tests {
                 r#"spec: Invalid value: "string": spec in body must be of type integer: "string""#,
             ),
             (
-                json!({ "type": "integer" }),
-                json!(1.5),
-                r#"spec: Invalid value: "number": spec in body must be of type integer: "number""#,
-            ),
-            (
                 json!({ "type": "string" }),
                 json!(null),
                 r#"spec: Invalid value: "null": spec in body must be of type string: "null""#,
             ),
             (json!({ "type": "string", "nullable": true }), json!(null), ""),
-            (json!({ "type": "string", "nullable": true, "enum": ["a"] }), json!(null), ""),
+            (
+                json!({ "type": "string", "nullable": true, "enum": ["a"] }),
+                json!(null),
+                r#"spec: Unsupported value: null: supported values: "a""#,
+            ),
             (
                 json!({ "x-kubernetes-int-or-string": true }),
                 json!([]),
@@ -418,6 +481,41 @@ mod tests {
             let expected: Vec<&str> = Some(expected).filter(|expected| !expected.is_empty()).into_iter().collect();
             check(&schema, &value, &expected);
         }
+    }
+
+    #[test]
+    fn numbers_are_held_against_type_format_and_bounds() {
+        check(
+            &json!({ "type": "integer" }),
+            &json!(1.5),
+            &[
+                r#"spec: Invalid value: "number": spec in body must be of type integer: "number""#,
+                r#"<nil>: Invalid value: "": Checked value must be of type integer (default format) in spec"#,
+            ],
+        );
+        check(
+            &json!({ "type": "integer", "format": "int32" }),
+            &json!(2_147_483_648_u32),
+            &[r#"<nil>: Invalid value: "": Checked value must be of type integer with format int32 in spec"#],
+        );
+        check(
+            &json!({ "type": "integer", "maximum": 1.5 }),
+            &json!(2.0),
+            &[
+                r#"<nil>: Invalid value: "": Maximum boundary value must be of type integer (default format) in spec"#,
+                "spec: Invalid value: 2: spec in body should be less than or equal to 1.5",
+            ],
+        );
+        check(
+            &json!({ "type": "number", "maximum": 1.5 }),
+            &json!(7),
+            &["spec: Invalid value: 7: spec in body should be less than or equal to 1"],
+        );
+        check(
+            &json!({ "type": "string", "format": "date" }),
+            &json!(7),
+            &[r#"spec: Invalid value: "int64": spec in body must be of type date: "int64""#],
+        );
     }
 
     #[test]
