@@ -18,7 +18,7 @@ fn main() {
     cases.sort();
     // Names given as arguments select cases.
     let wanted: Vec<String> = std::env::args().skip(1).collect();
-    let named = |case: &Path| case.file_name().is_some_and(|name| wanted.iter().any(|wanted| *wanted == *name));
+    let named = |case: &Path| case.file_name().is_some_and(|name| wanted.iter().any(|wanted| name == wanted.as_str()));
     cases.retain(|case| wanted.is_empty() || named(case));
     for case in cases {
         println!("{}", bench(&case));

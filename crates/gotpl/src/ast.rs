@@ -33,8 +33,14 @@ pub(crate) enum Node {
 pub(crate) struct Text {
     pub start: usize,
     pub end: usize,
-    /// The text itself, copied so that a run needs no look at the source.
-    pub bytes: Box<[u8]>,
+    /// The source it is a part of.
+    pub source: std::sync::Arc<str>,
+}
+
+impl Text {
+    pub fn as_str(&self) -> &str {
+        self.source.get(self.start..self.end).unwrap_or_default()
+    }
 }
 
 #[derive(Debug)]
@@ -146,9 +152,9 @@ impl Node {
 }
 
 /// Whether a body holds nothing but white space: such a definition never replaces another.
-pub(crate) fn is_empty(list: &[Node]) -> bool {
-    list.iter().all(|node| match node {
-        Node::Text(text) => crate::go::unicode::runes(&text.bytes).all(|rune| crate::go::unicode::is_space(rune.rune)),
+pub(crate) fn is_empty(tree: &Tree) -> bool {
+    tree.root.iter().all(|node| match node {
+        Node::Text(text) => text.as_str().chars().all(crate::go::unicode::is_space),
         _ => false,
     })
 }
@@ -168,7 +174,7 @@ fn write_list(f: &mut fmt::Formatter<'_>, list: &[Node]) -> fmt::Result {
 impl fmt::Display for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Node::Text(text) => f.write_str(&String::from_utf8_lossy(&text.bytes)),
+            Node::Text(text) => f.write_str(text.as_str()),
             Node::Action(action) => write!(f, "{{{{{}}}}}", action.pipe),
             Node::Branch(branch) => write!(f, "{branch}"),
             Node::Template(template) => write!(f, "{template}"),

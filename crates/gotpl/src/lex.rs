@@ -78,13 +78,12 @@ impl Kind {
     }
 }
 
-/// A piece of the source. An error token carries its message instead of a length.
-#[derive(Clone, Debug)]
+/// A piece of the source. The message of an error token is the lexer's.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Token {
     pub kind: Kind,
     pub start: usize,
     pub end: usize,
-    pub error: Option<Box<str>>,
 }
 
 impl Token {
@@ -94,9 +93,6 @@ impl Token {
 
     /// The token as Go's messages show it.
     pub fn describe(&self, source: &str) -> String {
-        if let Some(error) = &self.error {
-            return error.to_string();
-        }
         let text = self.text(source);
         if self.kind == Kind::Eof {
             return "EOF".to_string();
@@ -122,7 +118,8 @@ pub(crate) struct Lexer<'t> {
     start: usize,
     parens: i32,
     in_action: bool,
-    dead: bool,
+    /// Why there is nothing more to come.
+    pub error: Option<String>,
 }
 
 const SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
@@ -149,13 +146,13 @@ impl<'t> Lexer<'t> {
     pub fn new(source: &'t str, left: &'t str, right: &'t str) -> Self {
         let left = if left.is_empty() { "{{" } else { left };
         let right = if right.is_empty() { "}}" } else { right };
-        Lexer { source, left, right, at: 0, start: 0, parens: 0, in_action: false, dead: false }
+        Lexer { source, left, right, at: 0, start: 0, parens: 0, in_action: false, error: None }
     }
 
     /// The next token; [`Kind::Eof`] for ever after the last.
     pub fn next(&mut self) -> Token {
-        if self.dead {
-            return Token { kind: Kind::Eof, start: 0, end: 0, error: None };
+        if self.error.is_some() {
+            return Token { kind: Kind::Eof, start: 0, end: 0 };
         }
         loop {
             let token = if self.in_action { self.inside_action() } else { self.text() };
@@ -184,14 +181,14 @@ impl<'t> Lexer<'t> {
     }
 
     fn emit(&mut self, kind: Kind) -> Option<Token> {
-        let token = Token { kind, start: self.start, end: self.at, error: None };
+        let token = Token { kind, start: self.start, end: self.at };
         self.start = self.at;
         Some(token)
     }
 
     fn fail(&mut self, message: String) -> Option<Token> {
-        self.dead = true;
-        Some(Token { kind: Kind::Error, start: self.start, end: self.start, error: Some(message.into()) })
+        self.error = Some(message);
+        Some(Token { kind: Kind::Error, start: self.start, end: self.start })
     }
 
     fn text(&mut self) -> Option<Token> {

@@ -15,6 +15,9 @@ use crate::number::Number;
 /// How deep parentheses and blocks may nest. Go allows 10,000 parentheses; no template that a person wrote comes near.
 const MAX_NESTING: usize = 1_000;
 
+/// The position of a token that was never read.
+const NOWHERE: usize = usize::MAX;
+
 type Parsed<T> = Result<T, Box<Error>>;
 
 /// What a parse needs to know besides the text.
@@ -58,7 +61,8 @@ struct Parser<'p, 's> {
     peeked: usize,
     variables: Vec<Box<str>>,
     range_depth: usize,
-    action_line: usize,
+    /// Where the action being parsed begins.
+    action: Option<Token>,
 }
 
 /// What ends a list of nodes.
@@ -83,15 +87,15 @@ enum Item {
 
 impl<'p, 's> Parser<'p, 's> {
     fn new(shared: &'p mut Shared<'s>, name: &str) -> Self {
-        let blank = || Token { kind: Kind::Error, start: 0, end: 0, error: None };
+        let blank = Token { kind: Kind::Error, start: NOWHERE, end: NOWHERE };
         Parser {
             shared,
             name: name.to_string(),
-            ahead: [blank(), blank(), blank()],
+            ahead: [blank; 3],
             peeked: 0,
             variables: vec!["$".into()],
             range_depth: 0,
-            action_line: 0,
+            action: None,
         }
     }
 
@@ -103,7 +107,7 @@ impl<'p, 's> Parser<'p, 's> {
         } else {
             self.ahead[0] = self.shared.lexer.next();
         }
-        self.ahead[self.peeked].clone()
+        self.ahead[self.peeked]
     }
 
     fn backup(&mut self) {
@@ -150,7 +154,7 @@ impl<'p, 's> Parser<'p, 's> {
 
     fn line_of(&self, token: &Token) -> usize {
         // An empty token buffer means nothing was read for this tree yet: Go then says line 0.
-        if token.kind == Kind::Error && token.error.is_none() {
+        if token.start == NOWHERE {
             return 0;
         }
         1 + self.shared.source.as_bytes()[..token.start].iter().filter(|byte| **byte == b'\n').count()
@@ -163,14 +167,14 @@ impl<'p, 's> Parser<'p, 's> {
     }
 
     fn unexpected<T>(&self, token: &Token, context: &str) -> Parsed<T> {
-        let shown = token.describe(&self.shared.source);
-        if token.kind != Kind::Error {
-            return self.fail(format!("unexpected {shown} in {context}"));
-        }
+        let Some(shown) = self.shared.lexer.error.as_ref().filter(|_| token.kind == Kind::Error) else {
+            return self.fail(format!("unexpected {} in {context}", token.describe(&self.shared.source)));
+        };
         let mut extra = String::new();
-        if self.action_line != 0 && self.action_line != self.line_of(token) {
+        let action_line = self.action.map_or(0, |action| self.line_of(&action));
+        if action_line != 0 && action_line != self.line_of(token) {
             let word = if shown.ends_with(" action") { "" } else { " in action" };
-            extra = format!("{word} started at {}:{}", self.shared.source_name, self.action_line);
+            extra = format!("{word} started at {}:{action_line}", self.shared.source_name);
         }
         self.fail(format!("{shown}{extra}"))
     }
@@ -204,11 +208,11 @@ impl<'p, 's> Parser<'p, 's> {
             self.shared.trees.push(tree);
             return Ok(());
         };
-        if is_empty(&self.shared.trees[index].root) {
+        if is_empty(&self.shared.trees[index]) {
             self.shared.trees[index] = tree;
             return Ok(());
         }
-        if is_empty(&tree.root) {
+        if is_empty(&tree) {
             return Ok(());
         }
         let quoted = String::from_utf8_lossy(&quote(tree.name.as_bytes())).into_owned();
@@ -267,13 +271,13 @@ impl<'p, 's> Parser<'p, 's> {
         let token = self.next_non_space();
         match token.kind {
             Kind::Text => {
-                let bytes = self.text_of(&token).as_bytes().into();
-                Ok(Item::Node(Node::Text(Text { start: token.start, end: token.end, bytes })))
+                let source = self.shared.source.clone();
+                Ok(Item::Node(Node::Text(Text { start: token.start, end: token.end, source })))
             }
             Kind::LeftDelim => {
-                self.action_line = self.line_of(&token);
+                self.action = Some(token);
                 let item = self.action();
-                self.action_line = 0;
+                self.action = None;
                 item
             }
             _ => self.unexpected(&token, "input"),
@@ -436,7 +440,7 @@ impl<'p, 's> Parser<'p, 's> {
             self.next();
             // A space is a token: `$x foo` is only known not to declare once `foo` is seen, so keep what follows `$x`.
             self.peek();
-            let adjacent = self.ahead[self.peeked - 1].clone();
+            let adjacent = self.ahead[self.peeked - 1];
             let next = self.peek_non_space();
             match next.kind {
                 Kind::Assign | Kind::Declare => {

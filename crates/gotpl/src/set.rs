@@ -70,7 +70,7 @@ impl Set {
         for tree in parse_source(&self.options, name, source)? {
             // An empty body never replaces a template that has one: a source of nothing but definitions must not
             // hide a template of the source's own name.
-            let keep = is_empty(&tree.root) && self.trees.get(&tree.name).is_some_and(|old| !is_empty(&old.root));
+            let keep = is_empty(&tree) && self.trees.get(&tree.name).is_some_and(|old| !is_empty(old));
             if !keep {
                 self.trees.insert(tree.name.clone(), Arc::new(tree));
             }

@@ -223,9 +223,28 @@ impl<'a> Cx<'a> {
 
     /// The value under a key; [`Kind::Missing`] if there is none.
     pub fn get(&self, map: &Map<'a>, key: &[u8]) -> Value<'a> {
+        match std::str::from_utf8(key) {
+            Ok(key) => self.field(map, key),
+            // No key of JSON data is like that, but one that a template made may be.
+            Err(_) => self.look_up(map, key, |_| None),
+        }
+    }
+
+    /// As [`Cx::get`], for a key that is known to be text.
+    pub fn field(&self, map: &Map<'a>, key: &str) -> Value<'a> {
+        self.look_up(map, key.as_bytes(), |fields| fields.get(key).map(Value::json))
+    }
+
+    #[inline]
+    fn look_up(
+        &self,
+        map: &Map<'a>,
+        key: &[u8],
+        in_data: impl FnOnce(&'a serde_json::Map<String, Json>) -> Option<Value<'a>>,
+    ) -> Value<'a> {
         let current = self.current(map);
         let found = match &current {
-            Map::Json(fields) => std::str::from_utf8(key).ok().and_then(|key| fields.get(key)).map(Value::json),
+            Map::Json(fields) => in_data(fields),
             Map::Own(dict) => dict.entries.borrow().get(key).cloned().map(|mut value| {
                 value.boxed = dict.element == Element::Any;
                 value
@@ -402,7 +421,7 @@ impl<'a> Cx<'a> {
             parse_source(&self.run.set.options, name, &String::from_utf8_lossy(source)).map_err(Fault::nested)?;
         let mut own = BTreeMap::new();
         for tree in trees {
-            if tree.name != name && crate::ast::is_empty(&tree.root) && outer.find(&tree.name).is_some() {
+            if tree.name != name && crate::ast::is_empty(&tree) && outer.find(&tree.name).is_some() {
                 continue;
             }
             own.insert(tree.name.clone(), tree);

@@ -169,7 +169,7 @@ impl<'a> Frame<'_, 'a> {
                 if !arguments.is_empty() || last.is_some() {
                     return self.fail(format!("{name} is not a method but has arguments"));
                 }
-                let value = self.cx.get(map, name.as_bytes());
+                let value = self.cx.field(map, name);
                 if !matches!(value.kind, Kind::Missing) {
                     return Ok(value);
                 }

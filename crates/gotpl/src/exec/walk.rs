@@ -43,9 +43,10 @@ impl<'a> Frame<'_, 'a> {
         self.step()?;
         match node {
             Node::Text(text) => {
-                self.cx.charge(text.bytes.len()).map_err(|fault| self.error(fault))?;
-                sink.bytes.extend_from_slice(&text.bytes);
-                self.piece(sink, text.bytes.len(), 0);
+                let text = text.as_str().as_bytes();
+                self.cx.charge(text.len()).map_err(|fault| self.error(fault))?;
+                sink.bytes.extend_from_slice(text);
+                self.piece(sink, text.len(), 0);
             }
             Node::Action(action) => {
                 let value = self.pipeline(dot, &action.pipe)?;

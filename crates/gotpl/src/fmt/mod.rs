@@ -19,9 +19,7 @@ pub(crate) fn print<'a>(cx: &Cx<'a>, value: &Value<'a>, out: &mut Vec<u8>) -> Re
         Kind::Text(text) => out.extend_from_slice(text),
         Kind::Bool(value) => out.extend_from_slice(if *value { b"true" } else { b"false" }),
         Kind::Int(value, width) if !width.unsigned() => {
-            use std::io::Write;
-            // Writing into a vector cannot fail.
-            let _ = write!(out, "{value}");
+            out.extend_from_slice(itoa::Buffer::new().format(*value).as_bytes());
         }
         _ => Printer::new(cx, out).argument(value, 'v')?,
     }
