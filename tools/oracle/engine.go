@@ -124,7 +124,7 @@ func evaluateNow(r *Record) result {
 		return result{text: err.Error(), failed: true, broken: true}
 	}
 	if timeless {
-		refuseClock(root)
+		refuseChance(root)
 	}
 	names := make([]string, 0, len(o.Templates))
 	for name := range o.Templates {
@@ -145,7 +145,7 @@ func evaluateNow(r *Record) result {
 	}
 	var out limited
 	if err := root.ExecuteTemplate(&out, name, data); err != nil {
-		if errors.Is(err, errTooLong) || errors.Is(err, clockError{}) {
+		if errors.Is(err, errTooLong) || errors.Is(err, chanceError{}) {
 			return result{text: err.Error(), failed: true, broken: true}
 		}
 		return fail(err)

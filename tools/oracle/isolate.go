@@ -7,11 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"reflect"
-	"text/template"
 	"time"
-
-	"github.com/Masterminds/sprig/v3"
 )
 
 // Go cannot recover from a stack overflow, and a template can cause one by printing a dict that
@@ -42,36 +38,6 @@ func runWorker(in io.Reader, out io.Writer) error {
 		if _, err := out.Write(b); err != nil {
 			return err
 		}
-	}
-}
-
-// timeless makes a worker refuse cases that would read the clock, which the date functions do
-// when they get anything but a time. Four runs within a second would not notice.
-var timeless bool
-
-type clockError struct{}
-
-func (clockError) Error() string { return "reads the clock" }
-
-// refuseClock replaces the functions that read the clock for want of a time.
-func refuseClock(t *template.Template) {
-	functions := sprig.TxtFuncMap()
-	for _, name := range []string{"date", "dateInZone", "date_in_zone", "htmlDate", "htmlDateInZone"} {
-		original := reflect.ValueOf(functions[name])
-		guarded := reflect.MakeFunc(original.Type(), func(args []reflect.Value) []reflect.Value {
-			for _, arg := range args {
-				if arg.Kind() != reflect.Interface {
-					continue
-				}
-				switch arg.Interface().(type) {
-				case time.Time, *time.Time, int64, int, int32:
-				default:
-					panic(clockError{})
-				}
-			}
-			return original.Call(args)
-		})
-		t.Funcs(template.FuncMap{name: guarded.Interface()})
 	}
 }
 
