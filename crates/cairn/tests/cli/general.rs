@@ -1,0 +1,91 @@
+//! What holds for all verbs: help, version, completions, the demo, and command lines that make no sense.
+
+use std::process::Stdio;
+
+use crate::{Outcome, cairn, fed};
+
+#[test]
+fn help_is_a_result_and_names_every_verb_with_examples_where_they_help() {
+    for (args, parts) in [
+        (&["--help"][..], &["Usage: cairn", "demo", "eval", "completions"][..]),
+        (&["help", "eval"], &["--missing-key", "--jsonl", "Examples:", "cairn eval -t page.tpl -d values.yaml"]),
+        (&["eval", "--help"], &["Examples:", "--reads"]),
+        (&["demo", "-h"], &["--exit"]),
+        (&["--version"], &["cairn 0."]),
+    ] {
+        let found = Outcome::from(cairn(args).output().expect("cairn runs"));
+        assert_eq!((found.code, found.stderr.as_str()), (Some(0), ""), "{args:?}");
+        for part in parts {
+            assert!(found.stdout.contains(part), "{args:?} lacks {part:?}:\n{}", found.stdout);
+        }
+    }
+}
+
+#[test]
+fn a_command_line_that_makes_no_sense_ends_with_2_and_says_what_is_wrong_on_standard_error() {
+    for (args, part) in [
+        (&[][..], "Usage: cairn"),
+        (&["bogus"], "unrecognized subcommand 'bogus'"),
+        (&["evl"], "'eval'"),
+        (&["eval"], "--template <FILE>"),
+        (&["eval", "--no-such-option"], "--no-such-option"),
+        (&["eval", "-e", "x", "--missing-key", "perhaps"], "[possible values: default, zero, error]"),
+        (&["eval", "-e", "x", "--funcs", "all"], "[possible values: builtin, sprig, helm]"),
+        (&["eval", "-e", "x", "--delims", "<<"], "--delims"),
+        (&["eval", "--jsonl", "-e", "x"], "cannot be used with"),
+        (&["eval", "--jsonl", "--reads"], "cannot be used with"),
+        (&["eval", "-t", "-", "-d", "-"], "only one of the files can be standard input"),
+        (&["completions", "tcsh"], "possible values"),
+    ] {
+        let found = Outcome::from(cairn(args).output().expect("cairn runs"));
+        assert_eq!((found.code, found.stdout.as_str()), (Some(2), ""), "{args:?}");
+        assert!(found.stderr.contains(part), "{args:?} does not say {part:?}:\n{}", found.stderr);
+    }
+}
+
+#[test]
+fn there_are_completions_for_every_common_shell() {
+    for (shell, part) in [
+        ("bash", "complete -F _cairn"),
+        ("zsh", "#compdef cairn"),
+        ("fish", "complete -c cairn"),
+        ("elvish", "edit:completion"),
+        ("powershell", "Register-ArgumentCompleter"),
+    ] {
+        let found = Outcome::from(cairn(&["completions", shell]).output().expect("cairn runs"));
+        assert_eq!((found.code, found.stderr.as_str()), (Some(0), ""), "{shell}");
+        assert!(found.stdout.contains(part) && found.stdout.contains("missing-key"), "{shell}");
+    }
+}
+
+#[test]
+fn the_demo_goes_from_the_instance_over_a_held_child_to_the_status_and_names_the_next_step() {
+    let short = Outcome::from(cairn(&["demo", "--exit"]).output().expect("cairn runs"));
+    assert_eq!((short.code, short.stderr.as_str()), (Some(0), ""));
+    let mut rest = short.stdout.as_str();
+    for part in ["kind: CachingWebService", "waits for", "cache.status.endpoint", "Deployment", "ready: true"] {
+        let at = rest.find(part).unwrap_or_else(|| panic!("{part:?} does not follow in:\n{}", short.stdout));
+        rest = &rest[at..];
+    }
+    let long = Outcome::from(cairn(&["demo"]).output().expect("cairn runs"));
+    assert_eq!(long.code, Some(0));
+    assert!(long.stdout.contains("cairn eval") && !short.stdout.contains("cairn eval"), "{}", long.stdout);
+}
+
+#[test]
+fn errors_are_not_coloured_when_nobody_watches() {
+    let found = Outcome::from(fed(&["eval", "-e", "{{"], b""));
+    assert!(found.stderr.starts_with("error: ") && !found.stderr.contains('\u{1b}'), "{}", found.stderr);
+}
+
+#[test]
+fn a_reader_that_stops_listening_is_no_error() {
+    let mut child = cairn(&["eval", "-e", "{{ range 200000 }}a line of text\n{{ end }}"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("cairn starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("cairn ends");
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+}
