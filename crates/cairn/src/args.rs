@@ -16,6 +16,14 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Show the product working, on this machine, in a second
     Demo(Demo),
+    /// Check a package: everything that is wrong with it, at once
+    Validate(Validate),
+    /// Show what the controller would do for an instance
+    Render(Render),
+    /// Run the tests kept with a package
+    Test(Test),
+    /// Tell which line of a template made a field, and from which inputs
+    Explain(Explain),
     /// Evaluate a template over data
     Eval(Eval),
     /// Print a script that completes cairn's commands in your shell
@@ -27,6 +35,108 @@ pub(crate) struct Demo {
     /// End with status 0 when everything is rendered, without the closing words
     #[arg(long)]
     pub exit: bool,
+}
+
+/// How results are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    #[default]
+    Yaml,
+    /// For programs
+    Json,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  cairn validate examples/web-application
+  cairn validate . -o json")]
+pub(crate) struct Validate {
+    /// The directory of the package, the one that holds .registry
+    #[arg(default_value = ".")]
+    pub dir: PathBuf,
+
+    /// How to write the findings
+    #[arg(short, long, value_name = "FORMAT", default_value = "yaml")]
+    pub output: Format,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  cairn render examples/web-application -f examples/web-application/shop.yaml
+  cairn render . -f app.yaml --observed live.yaml
+  cairn render . -f app.yaml --simulate controllers.yaml
+
+A file for --simulate says what outside controllers do once a child is there:
+  - child: database
+    status: {endpoint: db.example.org}")]
+pub(crate) struct Render {
+    /// The directory of the package
+    pub dir: PathBuf,
+
+    /// The instance
+    #[arg(short, long, value_name = "FILE")]
+    pub file: PathBuf,
+
+    /// Children that are there already: objects, or a mapping from template to object
+    #[arg(long, value_name = "FILE")]
+    pub observed: Option<PathBuf>,
+
+    /// Step to convergence, playing the outside controllers that this file describes
+    #[arg(long, value_name = "FILE")]
+    pub simulate: Option<PathBuf>,
+
+    /// How to write the plan
+    #[arg(short, long, value_name = "FORMAT", default_value = "yaml")]
+    pub output: Format,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  cairn test examples/web-application
+  cairn test . --update
+  cairn test . --junit results.xml")]
+pub(crate) struct Test {
+    /// The directory of the package; its tests are in tests/*.yaml
+    #[arg(default_value = ".")]
+    pub dir: PathBuf,
+
+    /// Write golden files anew instead of comparing with them
+    #[arg(long)]
+    pub update: bool,
+
+    /// Write the results for a CI server, too
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+
+    /// How to write the results
+    #[arg(short, long, value_name = "FORMAT", default_value = "yaml")]
+    pub output: Format,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  cairn explain .registry/templates/app.example.org/v1/web.yaml:spec.replicas -f app.yaml")]
+pub(crate) struct Explain {
+    /// A template file and a field of the object it makes
+    #[arg(value_name = "FILE:PATH")]
+    pub target: String,
+
+    /// The instance
+    #[arg(short, long, value_name = "FILE")]
+    pub file: PathBuf,
+
+    /// Children that are there already: objects, or a mapping from template to object
+    #[arg(long, value_name = "FILE")]
+    pub observed: Option<PathBuf>,
+
+    /// How to write the explanation
+    #[arg(short, long, value_name = "FORMAT", default_value = "yaml")]
+    pub output: Format,
 }
 
 #[derive(Args, Debug)]

@@ -1,11 +1,15 @@
 //! The `cairn` command: a CRD and a few templates become a working Kubernetes API.
 
 mod args;
+mod cases;
 mod env;
 mod failure;
+mod finding;
 mod host;
 mod input;
+mod observed;
 mod printer;
+mod project;
 mod snippet;
 mod verbs;
 

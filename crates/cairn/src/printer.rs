@@ -2,8 +2,11 @@
 
 use std::io::{ErrorKind, Write};
 
+use engine::Severity;
+
 use crate::env::Env;
 use crate::failure::Failure;
+use crate::finding::Finding;
 
 /// Where a command's words go: results to standard output, everything else to standard error.
 pub(crate) struct Printer {
@@ -43,6 +46,27 @@ impl Printer {
             text.push('\n');
         }
         self.result(text.as_bytes())
+    }
+
+    /// A result for programs.
+    pub fn json(&self, value: &impl serde::Serialize) -> Result<(), Failure> {
+        let text = serde_json::to_string_pretty(value).map_err(|error| Failure::new(error.to_string()))?;
+        self.result(format!("{text}\n").as_bytes())
+    }
+
+    /// Something wrong with a package.
+    pub fn finding(&self, finding: &Finding, snippet: Option<&str>) {
+        let (red, yellow, cyan, reset) =
+            if self.env.colour { ("\x1b[1;31m", "\x1b[1;33m", "\x1b[36m", "\x1b[0m") } else { ("", "", "", "") };
+        let mut text = match finding.severity {
+            Severity::Error => format!("{red}error:{reset} {finding}\n"),
+            Severity::Warning => format!("{yellow}warning:{reset} {finding}\n"),
+        };
+        text.push_str(snippet.unwrap_or_default());
+        if let Some(hint) = &finding.hint {
+            text.push_str(&format!("{cyan}hint:{reset} {hint}\n"));
+        }
+        let _ = std::io::stderr().write_all(text.as_bytes());
     }
 
     pub fn failure(&self, failure: &Failure) {

@@ -3,7 +3,11 @@
 mod completions;
 mod demo;
 mod eval;
+mod explain;
 mod jsonl;
+pub(crate) mod render;
+mod test;
+mod validate;
 
 use crate::args::Command;
 use crate::failure::{Code, Failure};
@@ -14,6 +18,10 @@ pub(crate) fn run(command: Command, printer: &Printer) -> Result<Code, Failure> 
         Command::Demo(args) => demo::run(&args, printer),
         Command::Eval(args) if args.jsonl => jsonl::run(printer),
         Command::Eval(args) => eval::run(&args, printer),
+        Command::Validate(args) => validate::run(&args, printer),
+        Command::Render(args) => render::run(&args, printer),
+        Command::Test(args) => test::run(&args, printer),
+        Command::Explain(args) => explain::run(&args, printer),
         Command::Completions(args) => completions::run(&args, printer),
     }
 }

@@ -8,10 +8,11 @@ mod plan;
 mod problem;
 mod seed;
 mod simulate;
+mod source;
 mod stack;
 
 pub use compile::{Child, Compiled, CompiledKind, Shape, compile};
-pub use plan::{Apply, Context, Delete, Hold, Observed, Plan, Wait, explain, plan};
+pub use plan::{Apply, Context, Delete, Explanation, Hold, Observed, Plan, TemplateProblem, Wait, explain, plan};
 pub use problem::{Place, Problem, Severity};
 pub use seed::Seed;
 pub use simulate::{Pass, Rule, Simulation, simulate};

@@ -15,27 +15,28 @@ pub enum Severity {
     Warning,
 }
 
-/// A place in a file. Lines count from 1, columns in bytes from 0, as in Go's template errors.
+/// A place in a file. Lines and columns count from 1, columns in bytes, as editors and compilers do; Go's own errors
+/// count columns from 0.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Place {
     /// The file, as the author knows it.
     pub file: String,
     /// Line, from 1.
     pub line: usize,
-    /// Byte column, from 0, if it is known.
+    /// Byte column, from 1, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<usize>,
 }
 
 impl From<&Site> for Place {
     fn from(site: &Site) -> Place {
-        Place { file: site.source.to_string(), line: site.line, column: Some(site.column) }
+        Place { file: site.source.to_string(), line: site.line, column: Some(site.column + 1) }
     }
 }
 
 impl From<&gotpl::Place> for Place {
     fn from(place: &gotpl::Place) -> Place {
-        Place { file: place.source.clone(), line: place.line, column: place.column }
+        Place { file: place.source.clone(), line: place.line, column: place.column.map(|column| column + 1) }
     }
 }
 

@@ -10,7 +10,7 @@ fn every_mistake_has_a_place_and_a_hint() {
     let cm = |data: &str| config_map("a", data);
     let name_from_spec = "apiVersion: v1\nkind: {{ .spec.image }}\nmetadata:\n  name: x\n";
     for (why, templates, expected) in [
-        ("a typo in a path", vec![("a", cm("{{ .spec.imgae }}"))], "a.yaml:6:13: `.spec.imgae` does not exist: "),
+        ("a typo in a path", vec![("a", cm("{{ .spec.imgae }}"))], "a.yaml:6:14: `.spec.imgae` does not exist: "),
         ("a typo suggests the field", vec![("a", cm("{{ .spec.imgae }}"))], "(did you mean `image`?)"),
         ("a typo in a loop", vec![("a", cm("{{ range .spec.hosts }}{{ .nmae }}{{ end }}"))], "`.spec.hosts[*].nmae` does not exist"),
         ("a typo in metadata", vec![("a", cm("{{ .metadata.nmae }}"))], "(did you mean `name`?)"),
@@ -20,7 +20,7 @@ fn every_mistake_has_a_place_and_a_hint() {
         ("an unknown function", vec![("a", cm("{{ uper \"x\" }}"))], "a.yaml:6: function \"uper\" not defined (did you mean `upper`?)"),
         ("a function left out", vec![("a", cm("{{ env \"HOME\" }}"))], "left out on purpose"),
         ("lookup", vec![("a", cm("{{ lookup \"v1\" \"Pod\" \"\" \"\" }}"))], "`lookup` is not available"),
-        ("too many arguments", vec![("a", cm("{{ upper \"a\" \"b\" }}"))], "a.yaml:6:8: `upper` takes 1 arguments, not 2"),
+        ("too many arguments", vec![("a", cm("{{ upper \"a\" \"b\" }}"))], "a.yaml:6:9: `upper` takes 1 arguments, not 2"),
         ("a template that is not there", vec![("a", cm("{{ include \"lables\" . }}")), ("x/labels", "{{ define \"labels\" }}{{ end }}".to_string())], "there is no template \"lables\" to include (did you mean \"labels\"?)"),
         ("a kind that depends on the spec", vec![("a", name_from_spec.to_string())], "a.yaml:2:"),
         ("no kind", vec![("a", "apiVersion: v1\nmetadata:\n  name: x\n".to_string())], "kind is missing"),
@@ -32,7 +32,7 @@ fn every_mistake_has_a_place_and_a_hint() {
         ("reading itself is no circle", vec![("a", cm("{{ .a.status.x }}"))], ""),
         ("a reserved name", vec![("spec", config_map("a", "x"))], "a template cannot be called \"spec\""),
         ("a list read as one object", vec![("hosts", "{{ range .spec.hosts }}---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"{{ .name }}\"}\n{{ end }}".to_string()), ("a", cm("{{ .hosts.status }}"))], "`.hosts` is a list"),
-        ("an error that always happens", vec![("a", cm("{{ fail \"no\" }}"))], "a.yaml:6:8: error calling fail: no"),
+        ("an error that always happens", vec![("a", cm("{{ fail \"no\" }}"))], "a.yaml:6:9: error calling fail: no"),
         ("an error that may happen", vec![("a", cm("{{ if .spec.on }}{{ fail \"no\" }}{{ end }}"))], ""),
         ("an unclosed action", vec![("a", "apiVersion: {{ .spec\n".to_string())], "a.yaml:2: unclosed action started at a.yaml:1"),
         ("errors of no template", vec![("a", cm("x")), ("status", "error: {{ .errors.b }}\n".to_string())], "(did you mean `.errors.a`?)"),

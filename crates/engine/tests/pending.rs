@@ -32,7 +32,7 @@ fn what_was_read_decides_what_becomes_of_a_template() {
             plain("{{ .spec.size }}"),
             None,
             false,
-            "fail app: app.yaml:6:13: `.spec.size` is not set (set it in the instance, give it a default in the CRD, or write `.spec.size | default ...`)",
+            "fail app: app.yaml:6:14: `.spec.size` is not set (set it in the instance, give it a default in the CRD, or write `.spec.size | default ...`)",
         ),
         ("own spec with a default", plain("{{ .spec.size | default 1 }}"), None, false, "apply app"),
         ("own spec in a condition", plain("{{ if .spec.on }}a{{ else }}b{{ end }}"), None, false, "apply app"),
@@ -43,7 +43,7 @@ fn what_was_read_decides_what_becomes_of_a_template() {
             plain("{{ .db.status.ip }}"),
             None,
             false,
-            "wait app for db.status.ip (app.yaml:6:11)",
+            "wait app for db.status.ip (app.yaml:6:12)",
         ),
         (
             "sibling not there, with a default, first time",
@@ -57,63 +57,63 @@ fn what_was_read_decides_what_becomes_of_a_template() {
             plain("{{ .db.status.ip | default \"none\" }}"),
             None,
             true,
-            "wait app for db.status.ip (app.yaml:6:11)",
+            "wait app for db.status.ip (app.yaml:6:12)",
         ),
         (
             "sibling not there, around the document",
             guarded("if .db.status.ip"),
             None,
             false,
-            "wait app for db.status.ip (app.yaml:1:9)",
+            "wait app for db.status.ip (app.yaml:1:10)",
         ),
         (
             "field missing, in the text",
             plain("{{ .db.status.ip }}"),
             not_there.clone(),
             false,
-            "wait app for db.status.ip (app.yaml:6:11)",
+            "wait app for db.status.ip (app.yaml:6:12)",
         ),
         (
             "field missing, already made",
             plain("{{ .db.status.ip }}"),
             not_there.clone(),
             true,
-            "wait app for db.status.ip (app.yaml:6:11)",
+            "wait app for db.status.ip (app.yaml:6:12)",
         ),
         (
             "field missing, under printf",
             plain("{{ printf \"%s:80\" .db.status.ip }}"),
             not_there.clone(),
             false,
-            "wait app for db.status.ip (app.yaml:6:26)",
+            "wait app for db.status.ip (app.yaml:6:27)",
         ),
         (
             "field missing, under quote",
             plain("{{ quote .db.status.ip }}"),
             not_there.clone(),
             false,
-            "wait app for db.status.ip (app.yaml:6:17)",
+            "wait app for db.status.ip (app.yaml:6:18)",
         ),
         (
             "field missing, under upper, which fails",
             plain("{{ upper .db.status.ip }}"),
             not_there.clone(),
             false,
-            "wait app for db.status.ip (app.yaml:6:17)",
+            "wait app for db.status.ip (app.yaml:6:18)",
         ),
         (
             "field missing, under index, which fails",
             plain("{{ index .db.status.list 0 }}"),
             not_there.clone(),
             false,
-            "wait app for db.status.list (app.yaml:6:17)",
+            "wait app for db.status.list (app.yaml:6:18)",
         ),
         (
             "field missing, under toYaml",
             plain("{{ toYaml .db.status.ip }}"),
             not_there.clone(),
             false,
-            "wait app for db.status.ip (app.yaml:6:18)",
+            "wait app for db.status.ip (app.yaml:6:19)",
         ),
         (
             "field missing, with a default",
@@ -155,21 +155,21 @@ fn what_was_read_decides_what_becomes_of_a_template() {
             guarded("if .db.status.ip"),
             not_there.clone(),
             true,
-            "wait app for db.status.ip (app.yaml:1:9)",
+            "wait app for db.status.ip (app.yaml:1:10)",
         ),
         (
             "field missing, with around the document",
             guarded("with .db.status.ip"),
             not_there.clone(),
             true,
-            "wait app for db.status.ip (app.yaml:1:11)",
+            "wait app for db.status.ip (app.yaml:1:12)",
         ),
         (
             "field missing, eq around the document",
             guarded("if eq .db.status.ip \"x\""),
             not_there.clone(),
             true,
-            "wait app for db.status.ip (app.yaml:1:12)",
+            "wait app for db.status.ip (app.yaml:1:13)",
         ),
         ("own switch around the document", guarded("if .spec.on"), not_there.clone(), true, "delete app"),
         (
@@ -177,7 +177,7 @@ fn what_was_read_decides_what_becomes_of_a_template() {
             plain("{{ toJson . | quote }}"),
             None,
             false,
-            "wait app for db (app.yaml:6:8)",
+            "wait app for db (app.yaml:6:9)",
         ),
     ] {
         assert_eq!(case(&app, db, own), [expected], "{why}:\n{app}");
@@ -240,7 +240,7 @@ fn a_template_that_left_the_stack_takes_its_objects_along_once_all_others_are_kn
     observed.insert("old".to_string(), live("old", &json!({})));
     assert_eq!(
         words(&planned(&waiting, &instance(&json!({})), &observed)),
-        ["apply db", "wait app for db.status.ip (app.yaml:6:11)"]
+        ["apply db", "wait app for db.status.ip (app.yaml:6:12)"]
     );
     observed.insert("db".to_string(), live("db", &json!({"ip": "x"})));
     assert_eq!(words(&planned(&waiting, &instance(&json!({})), &observed)), ["apply db", "apply app", "delete old"]);

@@ -97,7 +97,7 @@ fn conditions_say_how_it_goes() {
     let mut observed = Observed::new();
     let (status, reason, message) = ready(&observed);
     assert_eq!((status.as_str(), reason.as_str()), ("False", "Waiting"));
-    assert_eq!(message, "app waits for db.status.ip (app.yaml:6:11)");
+    assert_eq!(message, "app waits for db.status.ip (app.yaml:6:12)");
     observed.insert("db".to_string(), live("db", &json!({"ip": "x"})));
     assert_eq!(ready(&observed).1, "Creating");
     observed.insert("app".to_string(), live("app", &json!({"conditions": [{"type": "Ready", "status": "False"}]})));

@@ -15,7 +15,7 @@ use crate::compile::{Child, CompiledKind, Shape};
 use crate::problem::{Place, Problem};
 use crate::seed::Seed;
 
-pub use explain::explain;
+pub use explain::{Explanation, explain};
 pub(crate) use render::Verdict;
 
 /// The children that are there, by template: an object, or for a collection a list of objects.

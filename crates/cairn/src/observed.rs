@@ -1,0 +1,81 @@
+//! Children that are there already, as told by a file.
+
+use std::path::Path;
+
+use engine::{CompiledKind, Observed, Shape};
+use objects::Gvk;
+use serde_json::Value;
+
+use crate::failure::Failure;
+use crate::input;
+
+/// The label that says which template made an object.
+const TEMPLATE_LABEL: &str = "stacks.crossplane.io/template";
+
+/// Reads observed children: objects one after the other, each known by its template label or by being the only child of
+/// its kind; or one mapping from template to object.
+pub(crate) fn read(file: Option<&Path>, kind: &CompiledKind) -> Result<Observed, Failure> {
+    let Some(file) = file else {
+        return Ok(Observed::new());
+    };
+    let text = input::text(file)?;
+    let shown = file.display();
+    let documents = yaml::documents(&text).map_err(|error| Failure::new(format!("{shown}: {error}")))?;
+    let mut observed = Observed::new();
+    for document in documents {
+        let value = yaml::parse(&document.text).map_err(|error| Failure::new(format!("{shown}: {error}")))?;
+        match value {
+            Value::Null => {}
+            Value::Object(fields) if !fields.contains_key("kind") => {
+                for (template, object) in fields {
+                    put(&mut observed, kind, &template, object)
+                        .map_err(|what| Failure::new(format!("{shown}: {what}")))?;
+                }
+            }
+            object => {
+                let template = template_of(&object, kind).map_err(|what| {
+                    Failure::new(format!("{shown}:{}: {what}", document.line))
+                        .hint(format!("label it `{TEMPLATE_LABEL}: <template>`"))
+                })?;
+                put(&mut observed, kind, &template, object).map_err(|what| Failure::new(format!("{shown}: {what}")))?;
+            }
+        }
+    }
+    Ok(observed)
+}
+
+fn template_of(object: &Value, kind: &CompiledKind) -> Result<String, String> {
+    let label = object["metadata"]["labels"][TEMPLATE_LABEL].as_str();
+    if let Some(template) = label {
+        return Ok(template.to_string());
+    }
+    let Some(gvk) = Gvk::of(object) else {
+        return Err("this is no object: apiVersion or kind is missing".to_string());
+    };
+    let mut same = kind.children.iter().filter(|child| child.gvk == gvk);
+    match (same.next(), same.next()) {
+        (Some(child), None) => Ok(child.name.clone()),
+        (None, _) => Err(format!("no template makes a {gvk}")),
+        (Some(one), Some(other)) => Err(format!("both {} and {} make a {gvk}", one.name, other.name)),
+    }
+}
+
+/// Adds a child, as the shape of its template wants it.
+pub(crate) fn put(observed: &mut Observed, kind: &CompiledKind, template: &str, object: Value) -> Result<(), String> {
+    let collection = kind.child(template).is_some_and(|child| child.shape == Shape::Collection);
+    match (collection, object) {
+        (true, Value::Array(objects)) => {
+            observed.insert(template.to_string(), Value::Array(objects));
+        }
+        (true, object) => match observed.entry(template.to_string()).or_insert_with(|| Value::Array(Vec::new())) {
+            Value::Array(objects) => objects.push(object),
+            _ => return Err(format!("{template} is a collection")),
+        },
+        (false, object) => {
+            if observed.insert(template.to_string(), object).is_some() {
+                return Err(format!("{template} makes one object, but two are given"));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! `cairn explain`: which line of a template made a field, and from which inputs.
+
+use engine::{Context, Seed};
+
+use crate::args::{Explain, Format};
+use crate::failure::{Code, Failure};
+use crate::observed;
+use crate::printer::Printer;
+use crate::project::Project;
+use crate::verbs::render::PREVIEW_SEED;
+
+pub(crate) fn run(args: &Explain, printer: &Printer) -> Result<Code, Failure> {
+    let Some((file, path)) = args.target.rsplit_once(':') else {
+        return Err(Failure::usage("say which field of which template: `FILE:PATH`, such as `web.yaml:spec.replicas`"));
+    };
+    let file = std::path::Path::new(file);
+    let absolute =
+        file.canonicalize().map_err(|error| Failure::new(format!("cannot find {}: {error}", file.display())))?;
+    let Some(root) = Project::root_of(&absolute) else {
+        return Err(Failure::new(format!(
+            "{} is not part of a package: no directory above it has a .registry",
+            file.display()
+        )));
+    };
+    let project = Project::read(&root)?;
+    let (kind, instance) = project.instance(&args.file)?;
+    let inner = absolute.strip_prefix(&root).map(|inner| inner.display().to_string()).unwrap_or_default();
+    let Some(child) = kind.children.iter().find(|child| child.file == inner) else {
+        let known: Vec<_> = kind.children.iter().map(|child| child.file.as_str()).collect();
+        let failure = Failure::new(format!("{inner} is not a template of {}", kind.gvk.kind));
+        return Err(failure.hint(format!("its templates are {}", known.join(", "))));
+    };
+    let observed = observed::read(args.observed.as_deref(), kind)?;
+    let seed = Seed::new(PREVIEW_SEED);
+    let context = Context { stack: &project.compiled()?.name, seed: &seed, limits: gotpl::Limits::default() };
+    let steps = steps(path)?;
+    let explanation =
+        engine::explain(kind, &instance, &observed, &context, &child.name, &steps).map_err(Failure::new)?;
+    if let Format::Json = args.output {
+        printer.json(&explanation)?;
+        return Ok(Code::Ok);
+    }
+    let mut text = format!("{path}: {}\n", explanation.value);
+    for (place, inputs) in &explanation.made_by {
+        let from = if inputs.is_empty() { "as written".to_string() } else { format!("from {}", inputs.join(", ")) };
+        text.push_str(&format!("  {place} {from}\n"));
+        if let Some(line) = project.text(&place.file).and_then(|text| text.lines().nth(place.line - 1)) {
+            text.push_str(&format!("    {}\n", line.trim()));
+        }
+    }
+    if !explanation.because_of.is_empty() {
+        text.push_str(&format!("  there because of {}\n", explanation.because_of.join(", ")));
+    }
+    printer.result(text.as_bytes())?;
+    Ok(Code::Ok)
+}
+
+/// `spec.ports[0].port` and `metadata.labels["a.b/c"]` as steps.
+fn steps(path: &str) -> Result<Vec<yaml::Step>, Failure> {
+    let bad = || {
+        Failure::usage(format!("{path:?} is no path: write it like `spec.ports[0].port` or `metadata.labels[\"a/b\"]`"))
+    };
+    let mut steps = Vec::new();
+    let mut rest = path;
+    while !rest.is_empty() {
+        if let Some(inner) = rest.strip_prefix('[') {
+            let (word, after) = match inner.strip_prefix('"') {
+                Some(quoted) => quoted.split_once("\"]").ok_or_else(bad)?,
+                None => inner.split_once(']').ok_or_else(bad)?,
+            };
+            match word.parse::<usize>() {
+                Ok(index) if !inner.starts_with('"') => steps.push(yaml::Step::from(index)),
+                _ => steps.push(yaml::Step::from(word)),
+            }
+            rest = after.strip_prefix('.').unwrap_or(after);
+        } else {
+            let end = rest.find(['.', '[']).unwrap_or(rest.len());
+            if end == 0 {
+                return Err(bad());
+            }
+            steps.push(yaml::Step::from(&rest[..end]));
+            rest = rest[end..].strip_prefix('.').unwrap_or(&rest[end..]);
+        }
+    }
+    if steps.is_empty() { Err(bad()) } else { Ok(steps) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::steps;
+
+    #[test]
+    fn paths_are_read_as_people_write_them() {
+        for (path, expected) in [
+            ("spec.replicas", vec!["spec".into(), "replicas".into()]),
+            ("spec.ports[0].port", vec!["spec".into(), "ports".into(), 0.into(), "port".into()]),
+            ("metadata.labels[\"a.b/c\"]", vec!["metadata".into(), "labels".into(), "a.b/c".into()]),
+        ] {
+            assert_eq!(steps(path).unwrap(), expected, "{path}");
+        }
+        for path in ["", ".a", "a[", "a[\"x]"] {
+            assert!(steps(path).is_err(), "{path}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! `cairn render`: what the controller would do for an instance, pass by pass.
+
+use engine::{Context, Pass, Plan, Rule, Seed, Simulation};
+use serde_json::{Value, json};
+
+use crate::args::{Format, Render};
+use crate::failure::{Code, Failure};
+use crate::observed;
+use crate::printer::Printer;
+use crate::project::Project;
+
+/// Drawn values of a preview: the same every time, and none that a cluster would use.
+pub(crate) const PREVIEW_SEED: &[u8] = b"cairn preview, not a secret";
+
+pub(crate) fn run(args: &Render, printer: &Printer) -> Result<Code, Failure> {
+    let project = Project::read(&args.dir)?;
+    let (kind, instance) = project.instance(&args.file)?;
+    let observed = observed::read(args.observed.as_deref(), kind)?;
+    let seed = Seed::new(PREVIEW_SEED);
+    let name = &project.compiled()?.name;
+    let context = Context { stack: name, seed: &seed, limits: gotpl::Limits::default() };
+    let simulation = match &args.simulate {
+        None => {
+            let plan = engine::plan(kind, &instance, &observed, &context);
+            Simulation { passes: vec![Pass { plan, changed: Vec::new() }], observed, settled: true }
+        }
+        Some(file) => {
+            let rules = rules(file, kind)?;
+            engine::simulate(kind, &instance, observed, &rules, &context)
+        }
+    };
+    match args.output {
+        Format::Json => printer.json(&json!({"passes": simulation.passes, "settled": simulation.settled}))?,
+        Format::Yaml => printer.result(story(&simulation, args.simulate.is_some())?.as_bytes())?,
+    }
+    let last = simulation.passes.last().map(|pass| &pass.plan);
+    let failed = last.is_some_and(|plan| !plan.problems.is_empty());
+    if let Some(plan) = last {
+        for problem in &plan.problems {
+            let finding = crate::finding::Finding::from(&problem.problem);
+            let text = project.text(&finding.file);
+            let snippet = text.and_then(|text| crate::snippet::of(text, finding.line, finding.column.checked_sub(1)));
+            printer.finding(&finding, snippet.as_deref());
+        }
+    }
+    if !simulation.settled {
+        return Err(Failure::new(format!(
+            "it does not settle: after {} passes something still changes",
+            simulation.passes.len()
+        )));
+    }
+    Ok(if failed { Code::Failed } else { Code::Ok })
+}
+
+fn rules(file: &std::path::Path, kind: &engine::CompiledKind) -> Result<Vec<Rule>, Failure> {
+    let shown = file.display();
+    let rules: Vec<Rule> = serde_json::from_value(crate::input::data(file)?).map_err(|error| {
+        Failure::new(format!("{shown}: {error}")).hint("write a list: `- {child: db, status: {endpoint: ...}}`")
+    })?;
+    for rule in &rules {
+        if kind.child(&rule.child).is_none() {
+            let known: Vec<_> = kind.children.iter().map(|child| child.name.as_str()).collect();
+            let failure = Failure::new(format!("{shown}: {} has no template {:?}", kind.gvk.kind, rule.child));
+            return Err(failure.hint(format!("there are {}", known.join(", "))));
+        }
+    }
+    Ok(rules)
+}
+
+/// The passes as a YAML stream with comments: what is made, in order, and what is not, and why.
+fn story(simulation: &Simulation, numbered: bool) -> Result<String, Failure> {
+    let mut text = String::new();
+    let last = simulation.passes.len();
+    for (index, pass) in simulation.passes.iter().enumerate() {
+        // The last pass of a simulation changes nothing; it is there to show the final state.
+        let quiet = numbered && pass.changed.is_empty();
+        if numbered {
+            let note = if quiet && index + 1 == last { ": nothing changes any more" } else { "" };
+            text.push_str(&format!("# pass {}{note}\n", index + 1));
+        }
+        if !quiet {
+            objects(&pass.plan, numbered.then_some(&pass.changed), &mut text)?;
+        }
+        for hold in &pass.plan.holds {
+            for wait in &hold.waits {
+                text.push_str(&format!("# {} waits for {wait}\n", hold.template));
+            }
+        }
+        for delete in &pass.plan.deletes {
+            text.push_str(&format!("# {} deletes {}/{}\n", delete.template, delete.kind, delete.name));
+        }
+        for problem in &pass.plan.problems {
+            text.push_str(&format!("# {} fails: {}\n", problem.template, problem.problem.what));
+        }
+        if let Some(status) = pass.plan.status.as_ref().filter(|_| !numbered || index + 1 == last) {
+            text.push_str("# status\n");
+            for line in emitted(status)?.lines() {
+                text.push_str(&format!("#   {line}\n"));
+            }
+        }
+    }
+    Ok(text)
+}
+
+fn objects(plan: &Plan, changed: Option<&Vec<String>>, text: &mut String) -> Result<(), Failure> {
+    for apply in plan.applies.iter().filter(|apply| changed.is_none_or(|changed| changed.contains(&apply.template))) {
+        text.push_str(&format!("---\n# {}\n", apply.template));
+        text.push_str(&emitted(&apply.object)?);
+    }
+    Ok(())
+}
+
+pub(crate) fn emitted(value: &Value) -> Result<String, Failure> {
+    yaml::emit(value).map_err(|error| Failure::new(format!("cannot write this as YAML: {error}")))
+}

@@ -1,0 +1,48 @@
+//! `cairn validate`: everything that is wrong with a package, at once.
+
+use engine::Severity;
+
+use crate::args::{Format, Validate};
+use crate::failure::{Code, Failure};
+use crate::finding::Finding;
+use crate::printer::Printer;
+use crate::project::Project;
+use crate::snippet;
+
+pub(crate) fn run(args: &Validate, printer: &Printer) -> Result<Code, Failure> {
+    let project = Project::read(&args.dir)?;
+    let errors = project.findings.iter().filter(|finding| finding.severity == Severity::Error).count();
+    match args.output {
+        Format::Json => printer.json(&project.findings)?,
+        Format::Yaml => {
+            for finding in &project.findings {
+                printer.finding(finding, shown(&project, finding).as_deref());
+            }
+            printer.result(format!("{}\n", summary(&project, errors)).as_bytes())?;
+        }
+    }
+    Ok(if errors > 0 { Code::Failed } else { Code::Ok })
+}
+
+fn shown(project: &Project, finding: &Finding) -> Option<String> {
+    let text = project.text(&finding.file)?;
+    snippet::of(text, finding.line, finding.column.checked_sub(1))
+}
+
+fn summary(project: &Project, errors: usize) -> String {
+    let count = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+    let warnings = project.findings.len() - errors;
+    let found = match (errors, warnings) {
+        (0, 0) => "ok".to_string(),
+        (0, warnings) => format!("ok, {}", count(warnings, "warning")),
+        (errors, 0) => count(errors, "error"),
+        (errors, warnings) => format!("{}, {}", count(errors, "error"), count(warnings, "warning")),
+    };
+    let templates: usize = project.package.templates.values().map(std::collections::BTreeMap::len).sum();
+    format!(
+        "{}: {found} ({}, {})",
+        project.dir.display(),
+        count(project.package.crds.len(), "CRD"),
+        count(templates, "template")
+    )
+}
