@@ -1,5 +1,6 @@
 //! What the benchmark cases cost here: a JSON line each, in the words of `tools/oracle bench`, which says the same for Go.
 //! `cargo xtask bench templates` runs both and prints the ratios.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a tool of the developers")]
 
 use std::path::Path;
 use std::sync::LazyLock;

@@ -414,7 +414,7 @@ impl<'t> Lexer<'t> {
         if complete && self.scan_number() && self.source.as_bytes()[self.at - 1] == b'i' {
             return self.emit(Kind::Complex);
         }
-        let shown = crate::go::strconv::quote(self.source[self.start..self.at].as_bytes());
+        let shown = crate::go::strconv::quote(&self.source.as_bytes()[self.start..self.at]);
         self.fail(format!("bad number syntax: {}", String::from_utf8_lossy(&shown)))
     }
 

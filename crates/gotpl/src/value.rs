@@ -142,8 +142,6 @@ pub enum Element {
     Byte,
     /// `[]interface {}`.
     List,
-    /// `map[string]interface {}`.
-    Map,
 }
 
 impl Element {
@@ -154,7 +152,6 @@ impl Element {
             Element::Int => "int",
             Element::Byte => "uint8",
             Element::List => "[]interface {}",
-            Element::Map => "map[string]interface {}",
         }
     }
 }
@@ -238,11 +235,6 @@ impl<'a> Value<'a> {
     /// A `[]interface {}`.
     pub(crate) fn any_list(values: Vec<Value<'a>>) -> Self {
         Value::list(Element::Any, values)
-    }
-
-    /// A `[]string`.
-    pub(crate) fn text_list(values: impl IntoIterator<Item = Vec<u8>>) -> Self {
-        Value::list(Element::Text, values.into_iter().map(Value::text).collect())
     }
 
     pub(crate) fn nil_list(element: Element) -> Self {

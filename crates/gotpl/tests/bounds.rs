@@ -1,4 +1,5 @@
 //! Functions that could make much of little: each stops at a limit, and soon.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use gotpl::{ErrorKind, Input, Limits, Run, Set};
 use serde_json::json;

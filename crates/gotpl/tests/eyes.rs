@@ -1,4 +1,5 @@
 //! What a watched run sees: reads, where they end, which bytes they became, and what is unknown.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::fmt::Write;
 

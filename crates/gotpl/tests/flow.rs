@@ -1,4 +1,5 @@
 //! How marks travel through functions that pack, pick, merge and write values.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::fmt::Write;
 

@@ -1,4 +1,5 @@
 //! A bounded fuzz run on stable: golden templates, cut up and put together again from a seed.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 #[path = "../../../fuzz/bodies/template.rs"]
 mod body;

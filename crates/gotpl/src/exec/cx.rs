@@ -42,6 +42,11 @@ impl<'a> Scope<'a> {
     }
 }
 
+/// What `tpl` parsed: the scope it was called from, the name in it, and the text.
+type ParsedKey = (usize, String, Vec<u8>);
+/// What was drawn: the template, the function, and what it was called with.
+type DrawKey = (String, &'static str, Vec<String>);
+
 /// The shared state of a run.
 pub(crate) struct Cx<'a> {
     pub run: &'a Run<'a>,
@@ -55,8 +60,8 @@ pub(crate) struct Cx<'a> {
     /// Every dict made, to take apart at the end: `set` can tie them into knots that would never be freed.
     dicts: RefCell<Vec<Rc<Dict<'a>>>>,
     /// Sources that `tpl` parsed, by the scope it was called from and their text.
-    parsed: RefCell<HashMap<(usize, String, Vec<u8>), &'a Scope<'a>>>,
-    draws: RefCell<HashMap<(String, &'static str, Vec<String>), usize>>,
+    parsed: RefCell<HashMap<ParsedKey, &'a Scope<'a>>>,
+    draws: RefCell<HashMap<DrawKey, usize>>,
     /// What the next draws are to be known by, whatever their place.
     pub draw_name: RefCell<Option<String>>,
     pub includes: RefCell<HashMap<Vec<u8>, usize>>,

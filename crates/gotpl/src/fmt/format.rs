@@ -66,7 +66,7 @@ impl<'a> State<'_, 'a> {
         let mut after_index = self.index();
         if self.peek() == Some(b'*') {
             self.at += 1;
-            let width = self.from_argument();
+            let width = self.next_integer();
             if width.is_none() {
                 printer.out.extend_from_slice(b"%!(BADWIDTH)");
             }
@@ -90,7 +90,7 @@ impl<'a> State<'_, 'a> {
             after_index = self.index();
             if self.peek() == Some(b'*') {
                 self.at += 1;
-                let precision = self.from_argument().filter(|precision| *precision >= 0);
+                let precision = self.next_integer().filter(|precision| *precision >= 0);
                 if precision.is_none() {
                     printer.out.extend_from_slice(b"%!(BADPREC)");
                 }
@@ -185,7 +185,7 @@ impl<'a> State<'_, 'a> {
         }
     }
 
-    fn from_argument(&mut self) -> Option<i64> {
+    fn next_integer(&mut self) -> Option<i64> {
         let value = self.values.get(self.argument)?;
         self.argument += 1;
         match &value.kind {
