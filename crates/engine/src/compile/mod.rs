@@ -141,7 +141,7 @@ impl Compiler<'_> {
         let mut children: Vec<Child> = Vec::new();
         for (name, source) in &usable {
             if let Some((gvk, shape)) = identity::find(&set, source, problems) {
-                let (name, file) = (name.to_string(), source.file.clone());
+                let (name, file) = ((*name).clone(), source.file.clone());
                 children.push(Child { name, gvk, shape, reads: BTreeSet::new(), prints_all: false, file });
             }
         }
@@ -155,7 +155,7 @@ impl Compiler<'_> {
             };
             let found = reads::check(&scene, Some(name), &analysis, problems);
             reads_own_status |= found.own_status;
-            edges.push((name.to_string(), found));
+            edges.push(((*name).clone(), found));
         }
         if let Some(source) = status
             && let Some(analysis) = self.analysed(&set, source, problems)
