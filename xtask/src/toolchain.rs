@@ -50,7 +50,7 @@ impl Toolchain {
         let said = String::from_utf8_lossy(&output.stdout);
         let found = Self::parse(&said).map_err(|error| anyhow!("`go env` makes no sense: {error}\n{hint}"))?;
         if numbers(&found.version) < numbers(&wanted) {
-            bail!("the Go here is {}, but {what} needs {wanted} or newer\n{hint}", found.version);
+            bail!("the Go here is {}, but building {what} needs {wanted} or newer\n{hint}", found.version);
         }
         Ok(found)
     }
