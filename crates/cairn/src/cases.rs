@@ -60,10 +60,7 @@ struct Expect {
 /// The tests of a package: a file each, with one test or a list of them.
 pub(crate) fn read(dir: &Path) -> Result<Vec<(PathBuf, Case)>, Failure> {
     let folder = dir.join("tests");
-    let entries = match std::fs::read_dir(&folder) {
-        Ok(entries) => entries,
-        Err(_) => return Ok(Vec::new()),
-    };
+    let Ok(entries) = std::fs::read_dir(&folder) else { return Ok(Vec::new()) };
     let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "yaml") && !is_golden(file));
     files.sort();

@@ -57,7 +57,7 @@ impl Project {
     pub fn compiled(&self) -> Result<&Compiled, Failure> {
         self.compiled.as_ref().ok_or_else(|| {
             let errors: Vec<_> = self.findings.iter().filter(|finding| finding.severity == Severity::Error).collect();
-            let first = errors.first().map_or_else(String::new, |finding| finding.to_string());
+            let first = errors.first().map_or_else(String::new, ToString::to_string);
             let more = if errors.len() > 1 { format!(" (and {} more)", errors.len() - 1) } else { String::new() };
             let failure = Failure::new(format!("{first}{more}"));
             failure.hint(format!("`cairn validate {}` shows all of it", self.dir.display()))

@@ -1,4 +1,5 @@
 //! Drawn values stay: the same instance gets the same on every pass, another instance others.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! The status of an instance: never held back as a whole, and silent about what is not known.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod support;
 

@@ -22,6 +22,7 @@ pub const PURE: [Pure; 6] = [
             "blowfish",
             "ed25519-dalek",
             "hmac",
+            "itoa",
             "jiff",
             "memchr",
             "num-bigint",
@@ -45,7 +46,17 @@ pub const PURE: [Pure; 6] = [
     Pure {
         name: "api",
         level: 2,
-        dependencies: &["jiff", "k8s-openapi", "kube", "schemars", "semver", "serde", "serde_json", "sha2", "thiserror"],
+        dependencies: &[
+            "jiff",
+            "k8s-openapi",
+            "kube",
+            "schemars",
+            "semver",
+            "serde",
+            "serde_json",
+            "sha2",
+            "thiserror",
+        ],
     },
     Pure {
         name: "package",

@@ -1,5 +1,5 @@
 //! A small stack to try things on: kind `App`, with a schema, and the templates a test gives it.
-#![allow(dead_code, clippy::unwrap_used, reason = "helpers of tests, not every test uses all")]
+#![allow(dead_code, clippy::panic, clippy::unwrap_used, reason = "helpers of tests, not every test uses all")]
 
 use std::collections::BTreeMap;
 
