@@ -161,6 +161,10 @@ impl<'r> Renderer<'r> {
             }
             let wait = || Wait { path: read.path.to_string(), place: Place::from(&read.site) };
             match self.owner(child, read) {
+                // An object that is there must not go because it has not said something of itself yet.
+                Owner::Myself if self.observed.contains_key(&child.name) && ends(&[UseKind::Branch]) => {
+                    findings.deciding.push(wait());
+                }
                 Owner::OwnStatus | Owner::Myself => {}
                 Owner::Own if reaches_text => findings.lacking.push(lacking(read)),
                 Owner::Own => {}
