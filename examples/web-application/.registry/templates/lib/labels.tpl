@@ -1,0 +1,2 @@
+app.kubernetes.io/name: {{ .metadata.name }}
+app.kubernetes.io/managed-by: cairn

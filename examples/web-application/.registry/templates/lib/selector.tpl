@@ -1,0 +1,1 @@
+app.kubernetes.io/name: {{ .metadata.name }}
