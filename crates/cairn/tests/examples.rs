@@ -1,0 +1,169 @@
+//! Every package in `examples/`, checked and tested by the program itself, and the order in which the larger ones
+//! settle. What the examples show is said in their own tests.
+#![allow(clippy::expect_used, clippy::panic, reason = "a test may panic")]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+use serde_json::Value;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
+}
+
+/// Runs the program from a directory.
+fn cairn(dir: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cairn"));
+    command.args(args).current_dir(dir).env_remove("NO_COLOR").stdin(Stdio::null());
+    command.output().expect("cairn starts")
+}
+
+/// All that a run printed, with what was run.
+fn told(args: &[&str], output: &Output) -> String {
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    format!("cairn {}\n{}{}", args.join(" "), text(&output.stdout), text(&output.stderr))
+}
+
+fn examples() -> Vec<String> {
+    let entries = fs::read_dir(root().join("examples")).expect("there are examples");
+    let entries = entries.map(|entry| entry.expect("an entry"));
+    let mut names: Vec<String> = entries
+        .filter(|entry| entry.path().is_dir())
+        .map(|entry| format!("examples/{}", entry.file_name().to_string_lossy()))
+        .collect();
+    names.sort();
+    assert!(names.len() > 10, "{names:?}");
+    names
+}
+
+/// What failed of a command that is run on every example.
+fn failures(verb: &[&str]) -> Vec<String> {
+    let mut failures = Vec::new();
+    for name in examples() {
+        let args: Vec<&str> = verb.iter().copied().chain([name.as_str()]).collect();
+        let output = cairn(&root(), &args);
+        let warned = String::from_utf8_lossy(&output.stderr).contains("warning");
+        if !output.status.success() || warned {
+            failures.push(told(&args, &output));
+        }
+    }
+    failures
+}
+
+#[test]
+fn every_example_is_valid_without_a_warning() {
+    let failures = failures(&["validate"]);
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn every_example_passes_its_own_tests() {
+    let failures = failures(&["test"]);
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// The files beside a package, not below it, with their kinds.
+fn instances(example: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(example).expect("an example");
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    files.retain(|file| file.is_file() && fs::read_to_string(file).is_ok_and(|text| text.contains("\nkind: ")));
+    files.sort();
+    files
+}
+
+#[test]
+fn every_instance_beside_a_package_renders() {
+    for name in examples() {
+        let files = instances(&root().join(&name));
+        assert!(!files.is_empty(), "{name} has no instance to try it with");
+        for file in files {
+            let args = ["render", &name, "-f", &file.to_string_lossy()];
+            let output = cairn(&root(), &args);
+            assert!(output.status.success(), "{}", told(&args, &output));
+        }
+    }
+}
+
+/// The templates whose objects are new or changed in each pass of a simulation, without the quiet passes.
+fn steps(example: &str, instance: &str) -> Vec<Vec<String>> {
+    let (file, controllers) = (format!("{example}/{instance}"), format!("{example}/controllers.yaml"));
+    let args = ["render", example, "-f", &file, "--simulate", &controllers, "-o", "json"];
+    let output = cairn(&root(), &args);
+    assert!(output.status.success(), "{}", told(&args, &output));
+    let story: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(story["settled"], true, "{}", told(&args, &output));
+    let passes = story["passes"].as_array().expect("passes");
+    let last = passes.last().expect("a pass");
+    assert_eq!((&last["holds"], &last["problems"]), (&Value::from(Vec::<Value>::new()), &last["holds"]), "{last}");
+    let changed = passes.iter().map(|pass| {
+        let names = pass["changed"].as_array().expect("names");
+        names.iter().map(|name| name.as_str().expect("a name").to_owned()).collect::<Vec<_>>()
+    });
+    changed.filter(|names| !names.is_empty()).collect()
+}
+
+#[test]
+fn what_others_need_is_made_first() {
+    for (example, instance, expected) in [
+        (
+            "examples/web-application",
+            "shop.yaml",
+            &[&["config", "service"][..], &["deployment", "ingress"], &["autoscaler"]][..],
+        ),
+        ("examples/web-application", "minimal.yaml", &[&["deployment", "service"]]),
+        ("examples/postgres-app", "todo.yaml", &[&["database", "service"], &["app"]]),
+        ("examples/caching-web-service", "cacheme.yaml", &[&["cache"], &["web"]]),
+        ("examples/horizontal", "foo.yaml", &[&["controller"], &["other"]]),
+    ] {
+        assert_eq!(steps(example, instance), expected, "{example} {instance}");
+    }
+}
+
+/// The commands in a page: lines of its `sh` blocks.
+fn commands(page: &str) -> Vec<String> {
+    let text = fs::read_to_string(root().join(page)).expect("the page");
+    let mut commands = Vec::new();
+    let mut inside = false;
+    for line in text.lines() {
+        match line {
+            "```sh" => inside = true,
+            "```" => inside = false,
+            line if inside => commands.push(line.to_owned()),
+            _ => {}
+        }
+    }
+    commands
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a directory");
+    for entry in fs::read_dir(from).expect("a directory") {
+        let path = entry.expect("an entry").path();
+        let target = to.join(path.file_name().expect("a name"));
+        if path.is_dir() {
+            copy(&path, &target);
+        } else {
+            fs::copy(&path, &target).expect("a copy");
+        }
+    }
+}
+
+#[test]
+fn the_commands_of_the_pages_work_as_they_stand() {
+    let place = tempfile::tempdir().expect("a directory");
+    copy(&root().join("examples"), &place.path().join("examples"));
+    for page in ["docs/testing.md", "examples/README.md"] {
+        let commands = commands(page);
+        assert!(!commands.is_empty(), "{page} shows no command");
+        for command in commands {
+            let mut words = command.split_whitespace();
+            assert_eq!(words.next(), Some("cairn"), "{page}: {command}");
+            let args: Vec<&str> = words.collect();
+            let output = cairn(place.path(), &args);
+            assert!(output.status.success(), "{page}: {}", told(&args, &output));
+        }
+    }
+}
