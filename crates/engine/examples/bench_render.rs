@@ -1,0 +1,79 @@
+//! What it costs to compile a stack of three templates and to plan an instance of it: a JSON line.
+//! `tools/oracle bench` on the same folder says what Go's text/template alone takes for the same texts.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use engine::{Context, Kind, Observed, Seed, Source, Stack, compile, plan};
+use objects::{Gvk, Schema};
+use serde_json::{Value, json};
+
+/// How long one measurement takes, and how many there are; the best counts, as noise only adds.
+const ROUND: Duration = Duration::from_millis(300);
+const ROUNDS: usize = 5;
+
+fn main() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bench/app");
+    let stack = stack(&folder);
+    let (compiled, problems) = compile(&stack);
+    let compiled = compiled.unwrap_or_else(|| panic!("{problems:?}"));
+    let mut instance: Value = serde_json::from_slice(&std::fs::read(folder.join("data.json")).unwrap()).unwrap();
+    let service = instance.as_object_mut().unwrap().remove("service").unwrap();
+    let observed: Observed = BTreeMap::from([("service".to_string(), service)]);
+    let seed = Seed::new(*b"bench");
+    let context = Context { stack: "bench", seed: &seed, limits: gotpl::Limits::default() };
+    let planned = plan(&compiled.kinds[0], &instance, &observed, &context);
+    assert!(planned.is_complete() && planned.applies.len() == 3, "{planned:?}");
+    let pending = Observed::new();
+    println!(
+        "{}",
+        json!({
+            "case": "app",
+            "compile_ns": best(|| drop(std::hint::black_box(compile(&stack)))),
+            "plan_ns": best(|| drop(std::hint::black_box(plan(&compiled.kinds[0], &instance, &observed, &context)))),
+            "plan_pending_ns": best(|| drop(std::hint::black_box(plan(&compiled.kinds[0], &instance, &pending, &context)))),
+        })
+    );
+}
+
+fn stack(folder: &Path) -> Stack {
+    let text = json!({"type": "string"});
+    let (schema, flaws) = Schema::read(&json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
+        "image": text, "size": {"type": "integer"}, "on": {"type": "boolean"},
+        "hosts": {"type": "array", "items": {"type": "object", "properties": {"name": text}}},
+    }}, "status": {"type": "object", "properties": {
+        "conditions": {"type": "array", "items": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+    }}}}));
+    assert!(flaws.is_empty());
+    let source = |name: &str| {
+        let file = format!("{name}.yaml");
+        let text = std::fs::read_to_string(folder.join("templates").join(&file)).unwrap();
+        (name.to_string(), Source { file, text })
+    };
+    let kind = Kind {
+        gvk: Gvk::new("example.org", "v1", "App"),
+        namespaced: true,
+        schema: Some(schema),
+        status_subresource: true,
+        templates: ["config", "deployment", "service"].map(source).into(),
+        status: None,
+    };
+    Stack { name: "bench".to_string(), namespace: "default".to_string(), kinds: vec![kind], partials: BTreeMap::new() }
+}
+
+fn best(work: impl Fn()) -> u64 {
+    let measure = || {
+        let mut count: u32 = 1;
+        loop {
+            let start = Instant::now();
+            (0..count).for_each(|_| work());
+            let elapsed = start.elapsed();
+            if elapsed >= ROUND {
+                return (elapsed.as_nanos() / u128::from(count)) as u64;
+            }
+            count = count.saturating_mul(2);
+        }
+    };
+    (0..ROUNDS).map(|_| measure()).min().unwrap_or(0)
+}
