@@ -1,7 +1,8 @@
 //! Values as JSON: written as Go's `encoding/json` writes them, and turned to and from `serde_json` values.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::rc::Rc;
 
 use serde_json::{Map as Fields, Number, Value as Json};
 
@@ -52,6 +53,9 @@ impl<'a> Writer<'_, 'a> {
             Kind::Text(text) => write_string(&mut self.out, text, self.style.html),
             Kind::List(list) if list.is_nil() => self.out.extend_from_slice(b"null"),
             Kind::Map(map) if map.is_nil() => self.out.extend_from_slice(b"null"),
+            Kind::List(_) | Kind::Map(_) if self.depth >= self.cx.run.limits.nesting => {
+                return Err(too_deep_or_knotted(self.cx, value));
+            }
             Kind::List(List::Json(values)) if !self.careful => self.array(values)?,
             Kind::List(list) => self.nested(b"[]", list.len(), |writer, index| match writer.cx.item(list, index) {
                 Some(value) => writer.value(&value),
@@ -184,6 +188,49 @@ impl<'a> Writer<'_, 'a> {
     }
 }
 
+/// The error of a value too deep to be written. Go looks for a value inside itself only this far down, so that its error
+/// names the type of what happens to be there.
+fn too_deep_or_knotted<'a>(cx: &Cx<'a>, value: &Value<'a>) -> Fault {
+    match holds_itself(cx, value) {
+        Ok(true) => Fault::new(format!("json: unsupported value: encountered a cycle via {}", value.type_name())),
+        Ok(false) => too_deep(cx),
+        Err(fault) => fault,
+    }
+}
+
+/// Whether a list or dict is somewhere inside itself.
+fn holds_itself<'a>(cx: &Cx<'a>, whole: &Value<'a>) -> Result<bool, Fault> {
+    let address = |value: &Value<'a>| match &value.kind {
+        Kind::List(List::Own(items)) => Some(Rc::as_ptr(items).addr()),
+        Kind::Map(map) => match cx.current(map) {
+            Map::Own(dict) => Some(Rc::as_ptr(&dict).addr()),
+            // Nothing in data that was not changed can lead back to it.
+            Map::Json(_) => None,
+        },
+        _ => None,
+    };
+    let mut seen = HashSet::new();
+    let mut left = vec![whole.clone()];
+    while let Some(value) = left.pop() {
+        let inside = match &value.kind {
+            Kind::List(list) => cx.items(list),
+            Kind::Map(map) => cx.entries(map).into_iter().map(|(_, value)| value).collect(),
+            _ => Vec::new(),
+        };
+        for value in inside {
+            cx.step()?;
+            let known = address(&value);
+            if known.is_some() && known == address(whole) {
+                return Ok(true);
+            }
+            if known.is_none_or(|known| seen.insert(known)) {
+                left.push(value);
+            }
+        }
+    }
+    Ok(false)
+}
+
 /// A value as a tree of its own, by the same rules. Numbers keep their kind.
 pub(crate) fn to_json<'a>(cx: &Cx<'a>, value: &Value<'a>) -> Result<Json, Fault> {
     Grower { cx, plain: None }.tree(value, cx.run.limits.nesting)
@@ -207,7 +254,12 @@ struct Grower<'g, 'a> {
 impl<'a> Grower<'_, 'a> {
     fn tree(&self, value: &Value<'a>, depth: usize) -> Result<Json, Fault> {
         let cx = self.cx;
-        let deeper = || depth.checked_sub(1).ok_or_else(|| too_deep(cx));
+        let deeper = || {
+            depth.checked_sub(1).ok_or_else(|| match self.plain {
+                Some(_) => too_deep(cx),
+                None => too_deep_or_knotted(cx, value),
+            })
+        };
         Ok(match &value.kind {
             Kind::Missing | Kind::Nil => Json::Null,
             Kind::Bool(value) => Json::Bool(*value),
