@@ -66,7 +66,18 @@ pub const PURE: [Pure; 6] = [
     Pure {
         name: "engine",
         level: 4,
-        dependencies: &["base64", "jiff", "regex", "semver", "serde", "serde_json", "sha2", "similar", "thiserror"],
+        dependencies: &[
+            "base64",
+            "hmac",
+            "jiff",
+            "regex",
+            "semver",
+            "serde",
+            "serde_json",
+            "sha2",
+            "similar",
+            "thiserror",
+        ],
     },
 ];
 
