@@ -24,7 +24,13 @@ pub fn stack(bytes: &[u8]) {
         templates,
         status,
     };
-    let stack = Stack { name: "fuzz".to_string(), namespace: "default".to_string(), kinds: vec![kind], partials: BTreeMap::new() };
+    let stack = Stack {
+        name: "fuzz".to_string(),
+        namespace: "default".to_string(),
+        kinds: vec![kind],
+        depends_on: Vec::new(),
+        partials: BTreeMap::new(),
+    };
     let (Some(compiled), _) = compile(&stack) else {
         return;
     };

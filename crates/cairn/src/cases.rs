@@ -88,6 +88,10 @@ pub(crate) fn check(project: &Project, file: &Path, case: &Case, update: bool) -
         object => (file.to_path_buf(), object.clone()),
     };
     let (kind, instance) = project.admit(&source, instance)?;
+    let unknown = unknown_names(case, kind);
+    if !unknown.is_empty() {
+        return Ok(unknown);
+    }
     let mut children = Observed::new();
     for (template, object) in &case.observed {
         let object = completed(kind, template, object);
@@ -110,6 +114,40 @@ pub(crate) fn check(project: &Project, file: &Path, case: &Case, update: bool) -
         differences.extend(against_golden(&folder.join(golden), &plan, update)?);
     }
     Ok(differences)
+}
+
+/// Names of no template: a test that speaks of them could never fail. Children of templates that left the stack may be
+/// observed and deleted.
+fn unknown_names(case: &Case, kind: &CompiledKind) -> Vec<String> {
+    let Expect { objects, absent, waits, errors, status, deletes } = &case.expect;
+    if objects.is_empty()
+        && absent.is_empty()
+        && waits.is_none()
+        && errors.is_empty()
+        && status.is_none()
+        && deletes.is_none()
+        && case.golden.is_none()
+    {
+        return vec!["the test expects nothing: give it an `expect` or a `golden` file".to_string()];
+    }
+    let waiting = waits.iter().flat_map(BTreeMap::keys);
+    let failing = errors.keys().filter(|name| *name != "status");
+    let played = case.simulate.iter().map(|rule| &rule.child);
+    let left = |name: &&String| !deletes.as_ref().is_some_and(|deletes| deletes.contains(name));
+    let names = objects
+        .keys()
+        .chain(absent)
+        .chain(waiting)
+        .chain(failing)
+        .chain(played)
+        .chain(case.observed.keys().filter(left));
+    let unknown = names.filter(|name| kind.child(name).is_none());
+    let told =
+        unknown.map(|name| match objects::nearest(name, kind.children.iter().map(|child| child.name.as_str())) {
+            Some(near) => format!("there is no template {name:?} (did you mean {near:?}?)"),
+            None => format!("there is no template {name:?}"),
+        });
+    told.collect()
 }
 
 /// A child in few words gets the kind that its template makes.
@@ -172,7 +210,7 @@ fn compare(expect: &Expect, plan: &Plan) -> Vec<String> {
     }
     errors(expect, plan, &mut differences);
     if let Some(status) = &expect.status {
-        subset(status, plan.status.as_ref().unwrap_or(&Value::Null), "status", &mut differences);
+        subset(status, plan.status.as_ref().unwrap_or(&json!({})), "status", &mut differences);
     }
     differences
 }

@@ -39,12 +39,13 @@ fn main() {
 
 fn stack(folder: &Path) -> Stack {
     let text = json!({"type": "string"});
-    let (schema, flaws) = Schema::read(&json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
-        "image": text, "size": {"type": "integer"}, "on": {"type": "boolean"},
-        "hosts": {"type": "array", "items": {"type": "object", "properties": {"name": text}}},
-    }}, "status": {"type": "object", "properties": {
-        "conditions": {"type": "array", "items": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
-    }}}}));
+    let (schema, flaws) =
+        Schema::read(&json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
+            "image": text, "size": {"type": "integer"}, "on": {"type": "boolean"},
+            "hosts": {"type": "array", "items": {"type": "object", "properties": {"name": text}}},
+        }}, "status": {"type": "object", "properties": {
+            "conditions": {"type": "array", "items": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+        }}}}));
     assert!(flaws.is_empty());
     let source = |name: &str| {
         let file = format!("{name}.yaml");
@@ -59,7 +60,13 @@ fn stack(folder: &Path) -> Stack {
         templates: ["config", "deployment", "service"].map(source).into(),
         status: None,
     };
-    Stack { name: "bench".to_string(), namespace: "default".to_string(), kinds: vec![kind], partials: BTreeMap::new() }
+    Stack {
+        name: "bench".to_string(),
+        namespace: "default".to_string(),
+        kinds: vec![kind],
+        depends_on: Vec::new(),
+        partials: BTreeMap::new(),
+    }
 }
 
 fn best(work: impl Fn()) -> u64 {

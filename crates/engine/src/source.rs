@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use api::key::{Resolution, resolve};
+use api::key::{Reference, Resolution, resolve};
 use package::Package;
 
 use crate::stack::{Kind, Source, Stack};
@@ -55,6 +55,7 @@ impl Stack {
             name: name.to_string(),
             namespace: namespace.to_string(),
             kinds: kinds.into_values().collect(),
+            depends_on: package.app.depends_on.iter().filter_map(|depends| Reference::parse(&depends.crd)).collect(),
             partials: partials.collect(),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use api::key::Reference;
 use objects::{Gvk, Schema};
 
 /// A stack, read from a package or from a `Stack` object.
@@ -13,6 +14,8 @@ pub struct Stack {
     pub namespace: String,
     /// The kinds it owns.
     pub kinds: Vec<Kind>,
+    /// The kinds it may use besides its own.
+    pub depends_on: Vec<Reference>,
     /// Templates that others include, by key and name.
     pub partials: BTreeMap<(String, String), Source>,
 }

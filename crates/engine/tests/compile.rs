@@ -27,7 +27,7 @@ fn every_mistake_has_a_place_and_a_hint() {
         ("no name", vec![("a", "apiVersion: v1\nkind: ConfigMap\n".to_string())], "metadata.name is missing"),
         ("nothing at all", vec![("a", "# nothing\n".to_string())], "the template makes nothing"),
         ("two kinds", vec![("a", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: x}\n".to_string())], "a template makes objects of one kind"),
-        ("a circle", vec![("a", cm("{{ .b.status.x }}")), ("b", config_map("b", "{{ .a.status.x }}"))], "none of these can be made first: `a` reads `b` reads `a`"),
+        ("a circle", vec![("a", cm("{{ .b.status.x }}")), ("b", config_map("b", "{{ .a.status.x }}"))], "a.yaml:6:9: none of these can be made first: `a` reads `.b.status.x` (a.yaml:6:9), `b` reads `.a.status.x` (b.yaml:6:9)"),
         ("a guarded circle is none", vec![("a", cm("{{ .b.status.x | default 1 }}")), ("b", config_map("b", "{{ .a.status.x }}"))], ""),
         ("reading itself is no circle", vec![("a", cm("{{ .a.status.x }}"))], ""),
         ("a reserved name", vec![("spec", config_map("a", "x"))], "a template cannot be called \"spec\""),

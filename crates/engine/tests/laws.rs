@@ -35,7 +35,9 @@ fn template(name: &str, reads: &[(usize, usize)], around: Option<(usize, usize)>
         None => body,
         Some((_, 0)) => format!("{{{{ if .spec.on }}}}{body}{{{{ end }}}}"),
         Some((sibling, 1)) => format!("{{{{ if .{}.status.ip }}}}{body}{{{{ end }}}}", NAMES[sibling]),
-        Some((sibling, _)) => format!("{{{{ if hasKey (.{} | default dict) \"status\" }}}}{body}{{{{ end }}}}", NAMES[sibling]),
+        Some((sibling, _)) => {
+            format!("{{{{ if hasKey (.{} | default dict) \"status\" }}}}{body}{{{{ end }}}}", NAMES[sibling])
+        }
     }
 }
 

@@ -39,6 +39,8 @@ pub struct CallSite {
 pub struct TemplateUse {
     /// Its name.
     pub name: String,
+    /// What follows the name in an `include`, if that is a constant text too.
+    pub then: Option<String>,
     /// Where it is named.
     pub site: Site,
 }
@@ -82,7 +84,7 @@ impl Walk<'_> {
                 }
                 Node::Template(template) => {
                     let site = self.site(template.at);
-                    self.analysis.templates.push(TemplateUse { name: template.name.clone(), site });
+                    self.analysis.templates.push(TemplateUse { name: template.name.clone(), then: None, site });
                     if let Some(pipe) = &template.pipe {
                         self.pipe(pipe);
                     }
@@ -100,9 +102,13 @@ impl Walk<'_> {
             if let [Expr::Function(at, func), Expr::Text(name), ..] = command.words.as_slice()
                 && func.name == "include"
             {
-                let name = String::from_utf8_lossy(&name.bytes).into_owned();
+                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                let then = match command.words.get(2) {
+                    Some(Expr::Text(then)) => Some(text(&then.bytes)),
+                    _ => None,
+                };
                 let site = self.site(*at);
-                self.analysis.templates.push(TemplateUse { name, site });
+                self.analysis.templates.push(TemplateUse { name: text(&name.bytes), then, site });
             }
         }
     }

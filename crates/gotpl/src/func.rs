@@ -218,7 +218,9 @@ impl<'r, 'a> Call<'_, 'r, 'a> {
         for (index, value) in args.iter().enumerate() {
             let param = func.params.get(index).copied().or(func.rest).unwrap_or(Param::Any);
             if !param.accepts(value) {
-                return Err(format!("{name}: argument {} is {}, not {}", index + 1, value.type_name(), param.name()).into());
+                return Err(
+                    format!("{name}: argument {} is {}, not {}", index + 1, value.type_name(), param.name()).into()
+                );
             }
         }
         (func.body)(&mut Call { frame: self.frame, dot: self.dot, args, func })

@@ -85,6 +85,11 @@ impl Set {
         }
     }
 
+    /// Whether any source of the set contains this text.
+    pub fn mentions(&self, text: &str) -> bool {
+        self.trees.values().any(|tree| tree.source.contains(text))
+    }
+
     /// The names of all templates of the set.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.trees.keys().map(String::as_str)

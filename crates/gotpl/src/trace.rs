@@ -199,6 +199,8 @@ pub(crate) struct Piece<'a> {
 
 enum Mark<'a> {
     Reads(Rc<[u32]>),
+    /// Of something computed: it depends on these reads, but is not what stands at any of their paths.
+    Derived(Rc<[u32]>),
     /// A string of pieces, and the union of their marks.
     Woven(Rc<[Piece<'a>]>, u32),
 }
@@ -326,9 +328,20 @@ impl<'a> Tracer<'a> {
         id
     }
 
+    /// The mark of something unknown that was computed from what has this mark.
+    pub fn derived(&mut self, mark: u32) -> u32 {
+        let reads = self.reads_of(mark);
+        if reads.is_empty() {
+            return 0;
+        }
+        let id = u32::try_from(self.marks.len()).unwrap_or(u32::MAX);
+        self.marks.push(Mark::Derived(reads));
+        id
+    }
+
     fn reads_of(&self, mark: u32) -> Rc<[u32]> {
         match self.marks.get(mark as usize) {
-            Some(Mark::Reads(reads)) => reads.clone(),
+            Some(Mark::Reads(reads) | Mark::Derived(reads)) => reads.clone(),
             Some(Mark::Woven(_, all)) if *all != mark => self.reads_of(*all),
             _ => Rc::new([]),
         }

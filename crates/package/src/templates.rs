@@ -145,7 +145,9 @@ impl Tree {
             // Partials at the top are included by their name alone, or define others.
             return texts.any(|text| text.contains("include") || text.contains("template"));
         }
-        let spellings = [format!("\"{key}\""), format!("`{key}`")];
+        // `include "a/b" "c/d"` means the file a/b/c/d: the directory may be cut at any slash.
+        let cuts = key.match_indices('/').map(|(at, _)| &key[..at]).chain([key]);
+        let spellings: Vec<String> = cuts.flat_map(|cut| [format!("\"{cut}\""), format!("`{cut}`")]).collect();
         texts.any(|text| spellings.iter().any(|spelling| text.contains(spelling)))
     }
 }

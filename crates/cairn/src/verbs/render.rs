@@ -75,7 +75,11 @@ fn story(simulation: &Simulation, numbered: bool) -> Result<String, Failure> {
         // The last pass of a simulation changes nothing; it is there to show the final state.
         let quiet = numbered && pass.changed.is_empty();
         if numbered {
-            let note = if quiet && index + 1 == last { ": nothing changes any more" } else { "" };
+            let note = match (quiet, index + 1 == last) {
+                (true, true) => ": nothing changes any more",
+                (true, false) => ": only statuses change",
+                (false, _) => "",
+            };
             text.push_str(&format!("# pass {}{note}\n", index + 1));
         }
         if !quiet {

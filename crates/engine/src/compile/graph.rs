@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::compile::Child;
 use crate::compile::reads::Reads;
-use crate::problem::{Place, Problem};
+use crate::problem::Problem;
 
 /// What each template reads, and whether it cannot do without.
 type Edges = [(String, Reads)];
@@ -12,13 +12,7 @@ type Edges = [(String, Reads)];
 /// Puts children in order. A circle of reads that each need an answer could never begin, and is a problem.
 pub(super) fn ordered(mut children: Vec<Child>, edges: &Edges, problems: &mut Vec<Problem>) -> Vec<Child> {
     if let Some(circle) = circle(edges) {
-        let shown =
-            circle.iter().chain(circle.first()).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" reads ");
-        let file = children.iter().find(|child| Some(&child.name) == circle.first()).map(|child| child.file.clone());
-        let mut problem = Problem::general(format!("none of these can be made first: {shown}"))
-            .hint("let one of them do without the other for a while: `{{ .other.status.field | default \"\" }}`");
-        problem.place = file.map(|file| Place { file, line: 1, column: None });
-        problems.push(problem);
+        problems.push(circular(&circle, edges));
     }
     let mut placed: BTreeSet<String> = BTreeSet::new();
     let mut order = Vec::with_capacity(children.len());
@@ -28,7 +22,10 @@ pub(super) fn ordered(mut children: Vec<Child>, edges: &Edges, problems: &mut Ve
             let reads = edges.iter().find(|(name, _)| *name == child.name).map(|(_, found)| &found.siblings);
             let open = |strict: bool| {
                 reads.map_or(0, |reads| {
-                    reads.iter().filter(|(name, needed)| (**needed || !strict) && !placed.contains(*name)).count()
+                    reads
+                        .iter()
+                        .filter(|(name, needed)| (needed.strict.is_some() || !strict) && !placed.contains(*name))
+                        .count()
                 })
             };
             (open(true), open(false))
@@ -45,6 +42,26 @@ pub(super) fn ordered(mut children: Vec<Child>, edges: &Edges, problems: &mut Ve
     order
 }
 
+/// A circle, told with the read that closes each part of it.
+fn circular(circle: &[String], edges: &Edges) -> Problem {
+    let mut steps = Vec::new();
+    for (index, name) in circle.iter().enumerate() {
+        let next = &circle[(index + 1) % circle.len()];
+        let found =
+            edges.iter().find(|(edge, _)| edge == name).and_then(|(_, found)| found.siblings.get(next)?.strict.clone());
+        if let Some((path, place)) = found {
+            steps.push((format!("`{name}` reads `.{path}` ({place})"), path, place));
+        }
+    }
+    let shown = steps.iter().map(|(shown, ..)| shown.as_str()).collect::<Vec<_>>().join(", ");
+    let mut problem = Problem::general(format!("none of these can be made first: {shown}"));
+    if let Some((_, path, place)) = steps.first() {
+        problem.place = Some(place.clone());
+        problem = problem.hint(format!("let one of them do without the other for a while: `.{path} | default \"\"`"));
+    }
+    problem
+}
+
 /// A circle of strict reads, if there is one.
 fn circle(edges: &Edges) -> Option<Vec<String>> {
     let strict: BTreeMap<&str, Vec<&str>> = edges
@@ -52,7 +69,12 @@ fn circle(edges: &Edges) -> Option<Vec<String>> {
         .map(|(name, found)| {
             (
                 name.as_str(),
-                found.siblings.iter().filter(|(_, strict)| **strict).map(|(name, _)| name.as_str()).collect(),
+                found
+                    .siblings
+                    .iter()
+                    .filter(|(_, needed)| needed.strict.is_some())
+                    .map(|(name, _)| name.as_str())
+                    .collect(),
             )
         })
         .collect();

@@ -9,14 +9,27 @@ use objects::{ApiVersion, Gvk};
 use serde_json::json;
 
 use crate::compile::Shape;
+use crate::compile::reads::path;
 use crate::problem::{Place, Problem};
 use crate::stack::Source;
 
 /// What stands for the identity of an instance nobody has made yet.
 const NAME: &str = "x";
 
+/// What a template makes.
+pub(super) struct Identity {
+    pub gvk: Gvk,
+    pub shape: Shape,
+    /// Namespace and name, if it makes one object.
+    pub name: Option<(String, String)>,
+    /// For a collection: what the name reads, and where.
+    pub named_by: Vec<(objects::Path, Place)>,
+    /// Where the name stands.
+    pub place: Option<Place>,
+}
+
 /// The kind that a template makes, and whether it is one object or a collection.
-pub(super) fn find(set: &Set, source: &Source, problems: &mut Vec<Problem>) -> Option<(Gvk, Shape)> {
+pub(super) fn find(set: &Set, source: &Source, problems: &mut Vec<Problem>) -> Option<Identity> {
     let instance = json!({"metadata": {"name": NAME, "namespace": NAME, "uid": NAME}});
     let run = Run { host: &Still, watch: Watch::Guessing(&known), no_value: "", ..Run::new(set) };
     // A template that cannot even be guessed is a problem that the analysis reports.
@@ -54,7 +67,7 @@ struct Found {
 }
 
 impl Sketch<'_> {
-    fn identity(&self, problems: &mut Vec<Problem>) -> Option<(Gvk, Shape)> {
+    fn identity(&self, problems: &mut Vec<Problem>) -> Option<Identity> {
         let documents = self.documents();
         if documents.is_empty() {
             let what = "the template makes nothing: it has no apiVersion and kind";
@@ -65,7 +78,10 @@ impl Sketch<'_> {
         let mut gvk: Option<Gvk> = None;
         let mut names: BTreeSet<(String, String)> = BTreeSet::new();
         let mut one = documents.len() == 1;
+        let mut named_by = Vec::new();
+        let mut place = None;
         for document in &documents {
+            self.is_yaml(document, problems)?;
             let found = self.kind_of(document, problems)?;
             match &gvk {
                 None => gvk = Some(found),
@@ -87,12 +103,65 @@ impl Sketch<'_> {
             one &= self.is_static(document, &name)
                 && namespace.as_ref().is_none_or(|found| self.is_static(document, found));
             one &= !self.in_loop(document);
+            place.get_or_insert_with(|| self.place(name.range.start));
+            named_by.extend(self.unknown_reads(&name));
             names.insert((namespace.map(|found| found.value).unwrap_or_default(), name.value));
         }
         // Two documents with the same name are the two sides of a branch around one object.
         one |=
             documents.len() > 1 && names.len() == 1 && documents.iter().all(|document| self.is_static_name(document));
-        Some((gvk?, if one { Shape::One } else { Shape::Collection }))
+        let shape = if one { Shape::One } else { Shape::Collection };
+        let name = if one { names.into_iter().next() } else { None };
+        Some(Identity { gvk: gvk?, shape, name, named_by, place })
+    }
+
+    /// Text that is no YAML whatever the unknown parts turn out to be is a problem at once. Near an unknown part the
+    /// sketch proves nothing: what stands there may be a list, a mapping or many lines.
+    fn is_yaml(&self, document: &Range<usize>, problems: &mut Vec<Problem>) -> Option<()> {
+        let text = &self.text[document.clone()];
+        // A line that is nothing but a placeholder stands for lines of any shape.
+        let blanked: String = text
+            .split_inclusive('\n')
+            .map(|line| if line.trim() == "unknown" { line.replace("unknown", "#      ") } else { line.to_string() })
+            .collect();
+        let Err(error) = yaml::parse(&blanked) else {
+            return Some(());
+        };
+        let line = error.line().max(1);
+        let start = |line: usize| {
+            document.start + text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum::<usize>()
+        };
+        let (from, to) = (start(line.saturating_sub(1)), start(line + 2));
+        let doubtful = self
+            .trace
+            .spans
+            .iter()
+            .filter(|span| span.start < to && from < span.end.max(span.start + 1))
+            .any(|span| span.reads.iter().chain(&span.under).any(|read| self.is_unknown(*read)));
+        if doubtful {
+            return Some(());
+        }
+        let printed = text.lines().nth(line - 1).unwrap_or_default().trim_end();
+        let what = format!("the text is not YAML: {}, in the line {printed:?}", error.message());
+        let place = self.place_of_line(start(line));
+        problems.push(
+            Problem::at(place, what)
+                .hint("check the indentation, the quotes and the colons of this line and the one before"),
+        );
+        None
+    }
+
+    /// The unknown data that a value is made of.
+    fn unknown_reads(&self, found: &Found) -> Vec<(objects::Path, Place)> {
+        let touching = |span: &&gotpl::Span| {
+            span.start < found.range.end.max(found.range.start + 1) && found.range.start < span.end.max(span.start + 1)
+        };
+        let spans = self.trace.spans.iter().filter(touching);
+        let reads = spans.flat_map(|span| self.trace.reads_of(&span.reads));
+        reads
+            .filter(|read| read.presence == Presence::Unknown)
+            .map(|read| (path(&read.path.0), Place::from(&read.site)))
+            .collect()
     }
 
     fn is_static_name(&self, document: &Range<usize>) -> bool {
@@ -248,6 +317,17 @@ impl Sketch<'_> {
             })
         };
         doubts.into_iter().any(looped)
+    }
+
+    /// The line of the template that made the line of the sketch beginning at `offset`.
+    fn place_of_line(&self, offset: usize) -> Place {
+        let said = self.text[offset..].find(|c: char| !c.is_whitespace()).map_or(offset, |skip| offset + skip);
+        let Some(span) = self.trace.spans.iter().find(|span| span.start <= said && said < span.end) else {
+            return self.place(offset);
+        };
+        let lines = self.text[span.start..said].matches('\n').count();
+        let place = Place::from(&span.site);
+        Place { line: place.line + lines, column: (lines == 0).then_some(place.column).flatten(), ..place }
     }
 
     /// The template position that made a byte of the sketch.

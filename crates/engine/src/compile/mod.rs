@@ -80,6 +80,10 @@ pub struct Child {
     pub reads: BTreeSet<String>,
     /// Whether it prints all of its data at once (`toYaml .`), and so every sibling.
     pub prints_all: bool,
+    /// What its schema is, if this very stack owns its kind.
+    pub(crate) schema: Option<std::sync::Arc<Schema>>,
+    /// For a collection: what its name reads, and where.
+    pub(crate) named_by: Vec<(objects::Path, Place)>,
     /// The file it comes from.
     pub file: String,
 }
@@ -139,10 +143,23 @@ impl Compiler<'_> {
 
         // What each child is has to be known of all before the reads of any can be judged.
         let mut children: Vec<Child> = Vec::new();
+        let mut identities: Vec<identity::Identity> = Vec::new();
         for (name, source) in &usable {
-            if let Some((gvk, shape)) = identity::find(&set, source, problems) {
-                let (name, file) = ((*name).clone(), source.file.clone());
-                children.push(Child { name, gvk, shape, reads: BTreeSet::new(), prints_all: false, file });
+            if let Some(found) = identity::find(&set, source, problems) {
+                let owned = self.stack.kinds.iter().find(|kind| kind.gvk == found.gvk);
+                twins(&children, &identities, &found, source, problems);
+                children.push(Child {
+                    name: name.to_string(),
+                    gvk: found.gvk.clone(),
+                    shape: found.shape.clone(),
+                    reads: BTreeSet::new(),
+                    prints_all: false,
+                    schema: owned.and_then(|kind| kind.schema.clone()).map(std::sync::Arc::new),
+                    named_by: found.named_by.clone(),
+                    file: source.file.clone(),
+                });
+                self.depended(&found, source, problems);
+                identities.push(found);
             }
         }
         let names: BTreeSet<&str> = kind.templates.keys().map(String::as_str).collect();
@@ -181,6 +198,25 @@ impl Compiler<'_> {
         }
     }
 
+    /// A kind that is neither owned nor depended on cannot be made: the stack's account has no right to it.
+    fn depended(&self, found: &identity::Identity, source: &Source, problems: &mut Vec<Problem>) {
+        let gvk = &found.gvk;
+        let builtin = objects::builtin_kind(gvk);
+        let plural = builtin.map_or("", |builtin| builtin.plural);
+        let owned = self.stack.kinds.iter().any(|kind| kind.gvk == *gvk);
+        if owned || self.stack.depends_on.iter().any(|reference| reference.means(gvk, plural)) {
+            return;
+        }
+        let group = if gvk.group.is_empty() { String::new() } else { format!(".{}", gvk.group) };
+        let key = format!("{}{group}/{}", gvk.kind.to_lowercase(), gvk.version);
+        let place = found.place.clone().unwrap_or(Place { file: source.file.clone(), line: 1, column: None });
+        let problem =
+            Problem::at(place, format!("the stack makes {gvk}, but app.yaml does not say that it depends on it"));
+        let problem = problem.hint(format!("add `- crd: {key}` to dependsOn"));
+        // The API server has every kind of its own; without the others nothing can be made at all.
+        problems.push(if builtin.is_some() { problem.warning() } else { problem });
+    }
+
     /// What a template can do, and what is wrong with its calls.
     fn analysed(&self, set: &Set, source: &Source, problems: &mut Vec<Problem>) -> Option<Analysis> {
         let analysis = match set.analyze(&source.file) {
@@ -207,10 +243,12 @@ impl Compiler<'_> {
             }
         }
         for named in &analysis.templates {
-            if !set.contains(&named.name) && !self.stack.partials.keys().any(|(key, _)| *key == named.name) {
+            let joined = named.then.as_ref().map(|then| partial(&named.name, then));
+            if !set.contains(&named.name) && !joined.as_ref().is_some_and(|joined| set.contains(joined)) {
+                let name = joined.unwrap_or_else(|| named.name.clone());
                 let known: Vec<&str> = set.names().filter(|name| *name != source.file).collect();
-                let problem = Problem::at(&named.site, format!("there is no template {:?} to include", named.name));
-                problems.push(match nearest(&named.name, known) {
+                let problem = Problem::at(&named.site, format!("there is no template {name:?} to include"));
+                problems.push(match nearest(&name, known.iter().copied()).or_else(|| nearest(&named.name, known)) {
                     Some(near) => problem.hint(format!("did you mean {near:?}?")),
                     None => problem.hint("put it into a .tpl file in the templates folder, or define it in one"),
                 });
@@ -223,6 +261,22 @@ impl Compiler<'_> {
             problems.push(Problem::of(&failure.error));
         }
         Some(analysis)
+    }
+}
+
+/// Two templates must not make the same object: each would undo what the other does.
+fn twins(
+    children: &[Child],
+    identities: &[identity::Identity],
+    found: &identity::Identity,
+    source: &Source,
+    problems: &mut Vec<Problem>,
+) {
+    let same = |other: &identity::Identity| other.gvk == found.gvk && other.name == found.name && found.name.is_some();
+    if let Some(at) = identities.iter().position(same) {
+        let what = format!("this makes the same {} as {}", found.gvk.kind, children[at].file);
+        let place = found.place.clone().unwrap_or(Place { file: source.file.clone(), line: 1, column: None });
+        problems.push(Problem::at(place, what).hint("give one of them another metadata.name"));
     }
 }
 

@@ -6,7 +6,7 @@ use gotpl::{Analysis, Read, Step, Use, UseKind};
 use objects::{Lookup, Path, nearest};
 
 use crate::compile::{Child, Shape};
-use crate::problem::Problem;
+use crate::problem::{Place, Problem};
 use crate::stack::{Kind, Stack};
 
 /// What a template of a kind can see.
@@ -17,14 +17,57 @@ pub(super) struct Scene<'s> {
     pub stack: &'s Stack,
 }
 
+impl Scene<'_> {
+    /// The place of one step of a path. Go places a chain such as `.spec.image` at its second step; the text tells where
+    /// the others are, unless the path was put together from variables.
+    fn step(&self, read: &Read, step: usize) -> Place {
+        let place = Place::from(&read.site);
+        let sources = self.kind.templates.values().chain(&self.kind.status).chain(self.stack.partials.values());
+        let Some(source) = sources.into_iter().find(|source| source.file == *read.site.source) else {
+            return place;
+        };
+        let names: Option<Vec<&str>> = read
+            .path
+            .0
+            .iter()
+            .map(|step| match step {
+                Step::Key(key) => Some(&**key),
+                _ => None,
+            })
+            .collect();
+        let (Some(names), Some(line)) = (names, source.text.lines().nth(read.site.line - 1)) else {
+            return place;
+        };
+        let chain: String = names.iter().map(|name| format!(".{name}")).collect();
+        let before = if names.len() > 1 { names[0].len() + 1 } else { 0 };
+        let Some(start) = read
+            .site
+            .column
+            .checked_sub(before)
+            .filter(|start| line.get(*start..).is_some_and(|rest| rest.starts_with(&chain)))
+        else {
+            return place;
+        };
+        let offset: usize = names[..step.min(names.len())].iter().map(|name| name.len() + 1).sum();
+        Place { column: Some(start + offset + 1), ..place }
+    }
+}
+
 /// What the reads of a template come to.
 pub(super) struct Reads {
-    /// The siblings it reads, and whether some read of each must have an answer before anything can be made.
-    pub siblings: BTreeMap<String, bool>,
+    /// The siblings it reads, and how.
+    pub siblings: BTreeMap<String, Needed>,
     /// Whether it reads its instance's own status.
     pub own_status: bool,
     /// Whether it prints all of its data at once.
     pub prints_all: bool,
+}
+
+/// How a template depends on a sibling.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Needed {
+    /// A read that must have an answer before anything can be made: what, and where.
+    pub strict: Option<(String, Place)>,
 }
 
 /// Checks every read of a template; `own` is its name, none for the status template.
@@ -39,7 +82,10 @@ pub(super) fn check(scene: &Scene<'_>, own: Option<&str>, analysis: &Analysis, p
         let root = &**root;
         if scene.names.contains(root) {
             if Some(root) != own {
-                *reads.siblings.entry(root.to_string()).or_default() |= is_strict(analysis, index);
+                let needed = reads.siblings.entry(root.to_string()).or_default();
+                if is_strict(analysis, index) {
+                    needed.strict.get_or_insert_with(|| (read.path.to_string(), scene.step(read, 0)));
+                }
             }
             check_sibling(scene, root, read, problems);
         } else if root == "errors" && own.is_none() {
@@ -72,7 +118,7 @@ fn check_own(scene: &Scene<'_>, read: &Read, problems: &mut Vec<Problem>) {
     }
     let what = format!("`.{}` does not exist: {missing}", read.path);
     let sibling = (missing.step == 0).then(|| nearest(&read.path.to_string(), scene.names.iter().copied())).flatten();
-    let problem = Problem::at(&read.site, what);
+    let problem = Problem::at(scene.step(read, missing.step), what);
     problems.push(match missing.suggestion.as_deref().or(sibling) {
         Some(near) => problem.hint(format!("did you mean `{near}`?")),
         None if missing.step == 0 => problem.hint(format!("there are {}", listed(scene))),
@@ -96,13 +142,22 @@ fn check_sibling(scene: &Scene<'_>, name: &str, read: &Read, problems: &mut Vec<
         if let Some(Step::Key(field)) = inner.first()
             && inner.len() == 1
         {
+            // A name that reads what does not exist is reported as such; the list would only be an echo of it.
+            let broken = |(read, _): &(Path, Place)| {
+                let schema = scene.kind.schema.as_ref();
+                schema.is_some_and(|schema| matches!(schema.lookup(read), Lookup::Missing(_)))
+            };
+            if child.named_by.iter().any(broken) {
+                return;
+            }
             let what = format!(
                 "`.{name}` is a list: the template makes several objects, so `.{name}.{field}` means none of them"
             );
             let hint = format!(
                 "`{{{{ range .{name} }}}}{{{{ .{field} }}}}{{{{ end }}}}`, or give the object a name made of .metadata only"
             );
-            problems.push(Problem::at(&read.site, what).hint(hint));
+            let because = child.named_by.first().map(|(path, place)| format!("; its name reads `.{path}` ({place})"));
+            problems.push(Problem::at(&read.site, what + &because.unwrap_or_default()).hint(hint));
         }
         return;
     }
@@ -112,7 +167,8 @@ fn check_sibling(scene: &Scene<'_>, name: &str, read: &Read, problems: &mut Vec<
         && let Lookup::Missing(missing) = schema.lookup(&path(inner))
         && missing.step + 1 == inner.len()
     {
-        let problem = Problem::at(&read.site, format!("`.{}` does not exist: {missing}", read.path));
+        let place = scene.step(read, missing.step + 1);
+        let problem = Problem::at(place, format!("`.{}` does not exist: {missing}", read.path));
         problems.push(match &missing.suggestion {
             Some(near) => problem.hint(format!("did you mean `{near}`?")),
             None => problem,
@@ -132,7 +188,8 @@ fn check_errors(scene: &Scene<'_>, read: &Read, problems: &mut Vec<Problem>) {
     }
 }
 
-fn path(steps: &[Step]) -> Path {
+/// A path of the data as a path into an object.
+pub(super) fn path(steps: &[Step]) -> Path {
     let step = |step: &Step| match step {
         Step::Key(key) => objects::Step::from(&**key),
         Step::Index(index) => objects::Step::from(*index),

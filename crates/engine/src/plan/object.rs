@@ -29,10 +29,14 @@ pub(super) fn read(renderer: &Renderer<'_>, child: &Child, text: &[u8]) -> Resul
     for document in documents.iter().filter(|document| !is_nothing(document.text.as_bytes())) {
         match yaml::parse_strict(&document.text) {
             Ok(Value::Null) => {}
-            Ok(value) => match reader.owned(value) {
-                Ok(object) => objects.push(object),
-                Err(problem) => problems.push(reader.located(problem, text, document.start)),
-            },
+            Ok(value) => {
+                let refused = reader.refused(&value, text, document);
+                match reader.owned(value) {
+                    Ok(object) if refused.is_empty() => objects.push(object),
+                    Ok(_) => problems.extend(refused),
+                    Err(problem) => problems.push(reader.located(problem, text, document.start)),
+                }
+            }
             Err(error) => problems.push(reader.bad_yaml(text, document.line - 1, &error)),
         }
     }
@@ -72,7 +76,7 @@ impl Reader<'_> {
         let shown = if printed.is_empty() { String::new() } else { format!(", in the rendered line {printed:?}") };
         let what = format!("the rendered text is not YAML: {}{shown}", error.message());
         self.located(Problem::at(self.start(), what), text, offset)
-            .hint("`cairn render` shows the text; check the indentation (`nindent`)")
+            .hint("check the indentation (`nindent`), the quotes and the colons of this line and the one before")
     }
 
     /// The same problem at the spot of the template that printed the byte at `offset`.
@@ -88,6 +92,34 @@ impl Reader<'_> {
             problem.place = Some(Place { line: place.line + lines, column, ..place });
         }
         problem
+    }
+
+    /// What the API server would refuse, for a kind whose schema this very stack has.
+    fn refused(&self, object: &Value, text: &str, document: &yaml::Document<'_>) -> Vec<Problem> {
+        let Some(schema) = &self.child.schema else {
+            return Vec::new();
+        };
+        let spans = yaml::parse_spanned(&document.text).ok().map(|spanned| spanned.spans);
+        let problem = |invalid: &objects::Invalid| {
+            let steps: Vec<yaml::Step> = invalid
+                .path
+                .steps()
+                .iter()
+                .filter_map(|step| match step {
+                    objects::Step::Field(name) => Some(yaml::Step::from(&**name)),
+                    objects::Step::Index(index) => Some(yaml::Step::from(*index)),
+                    objects::Step::Each => None,
+                })
+                .collect();
+            let found = spans.as_ref().and_then(|spans| spans.find(&steps));
+            let offset = document.start + found.map_or(0, |found| found.value.start);
+            let problem = Problem::at(
+                self.start(),
+                format!("the API server would refuse this {}: {invalid}", self.child.gvk.kind),
+            );
+            self.located(problem, text, offset)
+        };
+        schema.clone().admit(&mut object.clone()).iter().map(problem).collect()
     }
 
     fn trace(&self) -> Option<Trace> {
@@ -135,7 +167,8 @@ impl Reader<'_> {
         if !cluster_scoped || mine.is_empty() {
             metadata.insert("ownerReferences".to_string(), json!([controller(instance)]));
         }
-        drop_server_keys(metadata, self.renderer.observed.get(&self.child.name));
+        let set = &self.renderer.kind.set;
+        drop_server_keys(metadata, self.renderer.observed.get(&self.child.name), |key| set.mentions(key));
         Ok(object)
     }
 }
@@ -152,8 +185,9 @@ fn controller(instance: &Value) -> Value {
     })
 }
 
-/// Labels and annotations of Kubernetes' own that a template copied from the object itself are not its to apply.
-fn drop_server_keys(metadata: &mut Map<String, Value>, observed: Option<&Value>) {
+/// Labels and annotations of Kubernetes' own that a template copied from the object itself are not its to apply; those
+/// that its author wrote are.
+fn drop_server_keys(metadata: &mut Map<String, Value>, observed: Option<&Value>, written: impl Fn(&str) -> bool) {
     for field in ["labels", "annotations"] {
         let Some(live) =
             observed.and_then(|object| object.pointer(&format!("/metadata/{field}"))).and_then(Value::as_object)
@@ -162,7 +196,7 @@ fn drop_server_keys(metadata: &mut Map<String, Value>, observed: Option<&Value>)
         };
         if let Some(mine) = metadata.get_mut(field).and_then(Value::as_object_mut) {
             let is_servers = |key: &str| key.split('/').next().is_some_and(|prefix| prefix.ends_with("kubernetes.io"));
-            mine.retain(|key, value| !(is_servers(key) && live.get(key) == Some(value)));
+            mine.retain(|key, value| !(is_servers(key) && live.get(key) == Some(value) && !written(key)));
         }
     }
 }

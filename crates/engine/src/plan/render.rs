@@ -108,7 +108,11 @@ impl<'r> Renderer<'r> {
         }
         let (result, trace) = match self.run(&child.file, &over, Watch::Closely, false) {
             Ok(output) => (Ok(output.text), output.trace.unwrap_or_default()),
-            Err((error, trace)) => (Err(error), trace),
+            // A failure ends the run at the first value it misses; going on past it tells of the others too.
+            Err((error, trace)) => {
+                let further = self.run(&child.file, &over, Watch::Closely, true).ok().and_then(|output| output.trace);
+                (Err(error), further.unwrap_or(trace))
+            }
         };
         let findings = self.findings(child, &trace, before);
         if !findings.lacking.is_empty() {

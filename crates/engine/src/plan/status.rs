@@ -22,6 +22,13 @@ pub(super) fn add(renderer: &Renderer<'_>, plan: &mut Plan) {
     let mut status = Value::Object(status);
     if let Some(schema) = renderer.kind.schema.as_ref().and_then(|schema| schema.properties.get("status")) {
         schema.prune_part(&mut status);
+        for invalid in schema.validate(&status) {
+            let problem = Problem::general(format!("the API server would refuse this status: {invalid}"));
+            let file = renderer.kind.status.clone().unwrap_or_default();
+            let place = (!file.is_empty()).then_some(Place { file, line: 1, column: None });
+            plan.problems
+                .push(TemplateProblem { template: "status".to_string(), problem: Problem { place, ..problem } });
+        }
     }
     plan.status = Some(status);
 }

@@ -54,7 +54,13 @@ pub fn stack(templates: &[(&str, &str)]) -> Stack {
             }
         }
     }
-    Stack { name: "demo".to_string(), namespace: "default".to_string(), kinds: vec![kind], partials }
+    Stack {
+        name: "demo".to_string(),
+        namespace: "default".to_string(),
+        kinds: vec![kind],
+        depends_on: vec![api::key::Reference::parse("configmap/v1").unwrap()],
+        partials,
+    }
 }
 
 pub fn compiled(templates: &[(&str, &str)]) -> Compiled {

@@ -110,7 +110,10 @@ impl<'a> Frame<'_, 'a> {
         let mut arguments = arguments;
         if unknown {
             match func.flow {
-                Flow::Compute | Flow::Decide => return Ok(Value::of(Kind::Unknown).marked(mark)),
+                Flow::Compute | Flow::Decide => {
+                    let mark = self.cx.tracer().map_or(0, |mut tracer| tracer.derived(mark));
+                    return Ok(Value::of(Kind::Unknown).marked(mark));
+                }
                 Flow::Guard if matches!(arguments.last().map(|last| &last.kind), Some(Kind::Unknown)) => {
                     if let Some(mut tracer) = self.cx.tracer() {
                         tracer.note(UseKind::Guard, spot, Some(func.name), mark);

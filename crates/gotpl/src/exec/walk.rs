@@ -355,12 +355,7 @@ impl<'a> Frame<'_, 'a> {
     }
 
     /// Runs a template into a text of its own, for `include` and `tpl`.
-    pub fn capture(
-        &mut self,
-        scope: &'a Scope<'a>,
-        name: &str,
-        dot: &Value<'a>,
-    ) -> Result<Value<'a>, Fault> {
+    pub fn capture(&mut self, scope: &'a Scope<'a>, name: &str, dot: &Value<'a>) -> Result<Value<'a>, Fault> {
         let Some(tree) = scope.find(name) else {
             let quoted = |text: &str| String::from_utf8_lossy(&quote(text.as_bytes())).into_owned();
             // Go names the template that the look-up started from; for Helm that is always its root, named "gotpl".
