@@ -53,9 +53,9 @@ Examples:
   cairn validate examples/web-application
   cairn validate . -o json")]
 pub(crate) struct Validate {
-    /// The directory of the package, the one that holds .registry
-    #[arg(default_value = ".")]
-    pub dir: PathBuf,
+    /// Directories of packages, those that hold .registry
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub dirs: Vec<PathBuf>,
 
     /// How to write the findings
     #[arg(short, long, value_name = "FORMAT", default_value = "yaml")]
@@ -100,9 +100,9 @@ Examples:
   cairn test . --update
   cairn test . --junit results.xml")]
 pub(crate) struct Test {
-    /// The directory of the package; its tests are in tests/*.yaml
-    #[arg(default_value = ".")]
-    pub dir: PathBuf,
+    /// Directories of packages; their tests are in tests/*.yaml
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub dirs: Vec<PathBuf>,
 
     /// Write golden files anew instead of comparing with them
     #[arg(long)]

@@ -66,11 +66,15 @@ pub(crate) fn read(dir: &Path) -> Result<Vec<(PathBuf, Case)>, Failure> {
     files.sort();
     let mut cases = Vec::new();
     for file in files {
-        let found: Vec<Case> = match input::data(&file)? {
-            Value::Array(list) => list.into_iter().map(serde_json::from_value).collect::<Result<_, _>>(),
-            one => serde_json::from_value(one).map(|case| vec![case]),
-        }
-        .map_err(|error| Failure::new(format!("{}: this is no test: {error}", file.display())))?;
+        let listed = input::documents(&file)?.into_iter().flat_map(|document| match document {
+            Value::Array(list) => list,
+            Value::Null => Vec::new(),
+            one => vec![one],
+        });
+        let found: Vec<Case> = listed
+            .map(serde_json::from_value)
+            .collect::<Result<_, _>>()
+            .map_err(|error| Failure::new(format!("{}: this is no test: {error}", file.display())))?;
         cases.extend(found.into_iter().map(|case| (file.clone(), case)));
     }
     Ok(cases)
@@ -95,11 +99,12 @@ pub(crate) fn check(project: &Project, file: &Path, case: &Case, update: bool) -
     let mut children = Observed::new();
     for (template, object) in &case.observed {
         let object = completed(kind, template, object);
-        observed::put(&mut children, kind, template, object)
+        observed::put(&mut children, kind, &instance, template, object)
             .map_err(|what| Failure::new(format!("{}: {what}", file.display())))?;
     }
     let seed = Seed::new(PREVIEW_SEED);
-    let context = Context { stack: &project.compiled()?.name, seed: &seed, limits: gotpl::Limits::default() };
+    // A fixed name: what is expected must not depend on where the package was checked out.
+    let context = Context { stack: "test", seed: &seed, limits: gotpl::Limits::default() };
     let plan = if case.simulate.is_empty() {
         engine::plan(kind, &instance, &children, &context)
     } else {

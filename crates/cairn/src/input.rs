@@ -33,9 +33,30 @@ pub(crate) fn data(path: &Path) -> Result<Value, Failure> {
     {
         return Ok(value);
     }
-    yaml::parse(&text).map_err(|error| {
+    let mut documents = parsed(&text, &shown.to_string())?;
+    documents.retain(|document| !document.is_null());
+    match documents.len() {
+        0 => Ok(Value::Null),
+        1 => Ok(documents.remove(0)),
+        count => Err(Failure::new(format!("{shown} holds {count} documents, but one is wanted"))),
+    }
+}
+
+/// All documents in a file.
+pub(crate) fn documents(path: &Path) -> Result<Vec<Value>, Failure> {
+    parsed(&text(path)?, &path.display().to_string())
+}
+
+/// What a person wrote is read strictly: a key that stands twice is a mistake.
+fn parsed(text: &str, shown: &str) -> Result<Vec<Value>, Failure> {
+    let failed = |error: yaml::Error, before: usize| {
         let mut failure = Failure::new(format!("{shown}: {error}"));
-        failure.snippet = snippet::of(&text, error.line(), None);
+        failure.snippet = snippet::of(text, error.line() + before, None);
         failure
-    })
+    };
+    let documents = yaml::documents(text).map_err(|error| failed(error, 0))?;
+    documents
+        .iter()
+        .map(|document| yaml::parse_strict(&document.text).map_err(|error| failed(error, document.line - 1)))
+        .collect()
 }

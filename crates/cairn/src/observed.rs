@@ -14,7 +14,7 @@ const TEMPLATE_LABEL: &str = "stacks.crossplane.io/template";
 
 /// Reads observed children: objects one after the other, each known by its template label or by being the only child of
 /// its kind; or one mapping from template to object.
-pub(crate) fn read(file: Option<&Path>, kind: &CompiledKind) -> Result<Observed, Failure> {
+pub(crate) fn read(file: Option<&Path>, kind: &CompiledKind, instance: &Value) -> Result<Observed, Failure> {
     let Some(file) = file else {
         return Ok(Observed::new());
     };
@@ -28,7 +28,7 @@ pub(crate) fn read(file: Option<&Path>, kind: &CompiledKind) -> Result<Observed,
             Value::Null => {}
             Value::Object(fields) if !fields.contains_key("kind") => {
                 for (template, object) in fields {
-                    put(&mut observed, kind, &template, object)
+                    put(&mut observed, kind, instance, &template, object)
                         .map_err(|what| Failure::new(format!("{shown}: {what}")))?;
                 }
             }
@@ -37,7 +37,8 @@ pub(crate) fn read(file: Option<&Path>, kind: &CompiledKind) -> Result<Observed,
                     Failure::new(format!("{shown}:{}: {what}", document.line))
                         .hint(format!("label it `{TEMPLATE_LABEL}: <template>`"))
                 })?;
-                put(&mut observed, kind, &template, object).map_err(|what| Failure::new(format!("{shown}: {what}")))?;
+                put(&mut observed, kind, instance, &template, object)
+                    .map_err(|what| Failure::new(format!("{shown}: {what}")))?;
             }
         }
     }
@@ -61,7 +62,17 @@ fn template_of(object: &Value, kind: &CompiledKind) -> Result<String, String> {
 }
 
 /// Adds a child, as the shape of its template wants it.
-pub(crate) fn put(observed: &mut Observed, kind: &CompiledKind, template: &str, object: Value) -> Result<(), String> {
+pub(crate) fn put(
+    observed: &mut Observed,
+    kind: &CompiledKind,
+    instance: &Value,
+    template: &str,
+    mut object: Value,
+) -> Result<(), String> {
+    match &mut object {
+        Value::Array(objects) => objects.iter_mut().for_each(|object| settle(object, instance)),
+        object => settle(object, instance),
+    }
     let collection = kind.child(template).is_some_and(|child| child.shape == Shape::Collection);
     match (collection, object) {
         (true, Value::Array(objects)) => {
@@ -78,4 +89,17 @@ pub(crate) fn put(observed: &mut Observed, kind: &CompiledKind, template: &str, 
         }
     }
     Ok(())
+}
+
+/// A child that does not say where it is, is where its instance is.
+fn settle(object: &mut Value, instance: &Value) {
+    let cluster_wide =
+        Gvk::of(object).and_then(|gvk| objects::builtin_kind(&gvk)).is_some_and(|known| !known.namespaced);
+    let namespace = &instance["metadata"]["namespace"];
+    if object.is_object() && object["metadata"]["namespace"].is_null() && !namespace.is_null() && !cluster_wide {
+        if object["metadata"].is_null() {
+            object["metadata"] = serde_json::json!({});
+        }
+        object["metadata"]["namespace"] = namespace.clone();
+    }
 }

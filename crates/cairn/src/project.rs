@@ -34,18 +34,22 @@ impl Project {
             return Err(Failure::new(format!("there is no directory {}", dir.display())));
         }
         collect(dir, dir, &mut files)?;
+        let name = dir.canonicalize().ok().and_then(|dir| Some(dir.file_name()?.to_string_lossy().into_owned()));
+        Ok(Project::of(dir, name.as_deref().unwrap_or("stack"), files))
+    }
+
+    /// The package of these files, under a name.
+    pub fn of(dir: &Path, name: &str, files: Files) -> Project {
         let (package, problems) = package::read(&files);
         let mut findings: Vec<Finding> = problems.iter().map(Finding::from).collect();
-        let name = dir.canonicalize().ok().and_then(|dir| Some(dir.file_name()?.to_string_lossy().into_owned()));
-        let stack = Stack::of(&package, &name.unwrap_or_else(|| "stack".to_string()), "default");
-        let (mut compiled, problems) = engine::compile(&stack);
+        let (mut compiled, problems) = engine::compile(&Stack::of(&package, name, "default"));
         findings.extend(problems.iter().map(Finding::from));
         findings.sort();
         findings.dedup();
         if findings.iter().any(|finding| finding.severity == Severity::Error) {
             compiled = None;
         }
-        Ok(Project { dir: dir.to_path_buf(), files, package, compiled, findings })
+        Project { dir: dir.to_path_buf(), files, package, compiled, findings }
     }
 
     /// The directory that a file or directory of a package belongs to.

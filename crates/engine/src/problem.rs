@@ -78,7 +78,11 @@ impl Problem {
 
     /// An error of the template engine, at the innermost place it names.
     pub fn of(error: &gotpl::Error) -> Problem {
-        Problem { place: error.places().last().map(Place::from), ..Problem::general(error.message()) }
+        // What the author says with `fail` and `required` is the author's sentence.
+        let message = error.message();
+        let said =
+            ["fail", "required"].iter().find_map(|name| message.strip_prefix(&format!("error calling {name}: ")));
+        Problem { place: error.places().last().map(Place::from), ..Problem::general(said.unwrap_or(message)) }
     }
 
     /// The same with advice.

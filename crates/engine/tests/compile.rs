@@ -32,7 +32,7 @@ fn every_mistake_has_a_place_and_a_hint() {
         ("reading itself is no circle", vec![("a", cm("{{ .a.status.x }}"))], ""),
         ("a reserved name", vec![("spec", config_map("a", "x"))], "a template cannot be called \"spec\""),
         ("a list read as one object", vec![("hosts", "{{ range .spec.hosts }}---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"{{ .name }}\"}\n{{ end }}".to_string()), ("a", cm("{{ .hosts.status }}"))], "`.hosts` is a list"),
-        ("an error that always happens", vec![("a", cm("{{ fail \"no\" }}"))], "a.yaml:6:9: error calling fail: no"),
+        ("an error that always happens", vec![("a", cm("{{ fail \"no\" }}"))], "a.yaml:6:9: no"),
         ("an error that may happen", vec![("a", cm("{{ if .spec.on }}{{ fail \"no\" }}{{ end }}"))], ""),
         ("an unclosed action", vec![("a", "apiVersion: {{ .spec\n".to_string())], "a.yaml:2: unclosed action started at a.yaml:1"),
         ("errors of no template", vec![("a", cm("x")), ("status", "error: {{ .errors.b }}\n".to_string())], "(did you mean `.errors.a`?)"),

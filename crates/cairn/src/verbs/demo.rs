@@ -1,114 +1,100 @@
 //! `cairn demo`: one instance of an example stack, from its first template to its status, with nothing installed.
 //!
-//! The templates and the engine are real; the outside controllers that would set the children's statuses are played.
+//! The package, the engine and its plans are real; the outside controllers that would set the children's statuses are
+//! played.
 
-use gotpl::{Input, Presence, Run, Set, UseKind, Watch};
-use serde_json::{Map, Value, json};
+use std::path::Path;
+
+use engine::{Context, Rule, Seed};
+use package::Files;
+use serde_json::Value;
 
 use crate::args::Demo;
 use crate::failure::{Code, Failure};
-use crate::host::Machine;
 use crate::printer::Printer;
+use crate::project::Project;
+use crate::verbs::render::{PREVIEW_SEED, emitted};
 
 macro_rules! example {
-    ($file:literal) => {
-        include_str!(concat!("../../../../examples/caching-web-service/", $file))
+    ($($file:literal),* $(,)?) => {
+        &[$(($file, include_str!(concat!("../../../../examples/caching-web-service/", $file)))),*]
     };
 }
 
-const INSTANCE: &str = example!("cacheme.yaml");
-const STATUS: &str = example!(".registry/templates/cachingwebservice.example.org/v1/status.yaml");
-const TEMPLATES: [(&str, &str); 2] = [
-    ("web", example!(".registry/templates/cachingwebservice.example.org/v1/web.yaml")),
-    ("cache", example!(".registry/templates/cachingwebservice.example.org/v1/cache.yaml")),
+const PACKAGE: &[(&str, &str)] = example![
+    ".registry/app.yaml",
+    ".registry/resources/example.org/cachingwebservice/v1/cachingwebservice.v1.crd.yaml",
+    ".registry/resources/example.org/redis/v1/redis.v1.crd.yaml",
+    ".registry/templates/cachingwebservice.example.org/v1/cache.yaml",
+    ".registry/templates/cachingwebservice.example.org/v1/status.yaml",
+    ".registry/templates/cachingwebservice.example.org/v1/web.yaml",
+    ".registry/templates/redis.example.org/v1/deployment.yaml",
+    ".registry/templates/redis.example.org/v1/service.yaml",
+    ".registry/templates/redis.example.org/v1/status.yaml",
 ];
-
-/// What the controllers of the children would report, once each child is there.
-fn played_status(template: &str) -> Value {
-    match template {
-        "cache" => json!({"endpoint": "cacheme-cache.default.svc:6379"}),
-        _ => json!({"readyReplicas": 2}),
-    }
-}
+const OTHERS: &[(&str, &str)] = example!["cacheme.yaml", "controllers.yaml"];
 
 pub(crate) fn run(args: &Demo, printer: &Printer) -> Result<Code, Failure> {
-    let instance = parse(INSTANCE)?;
-    let mut set = Set::new();
-    for (name, source) in TEMPLATES.iter().chain([&("status", STATUS)]) {
-        set.parse(name, source).map_err(|error| Failure::new(error.to_string()))?;
-    }
-    say(printer, &format!("# You ask for this:\n{INSTANCE}"))?;
-    let mut children: Map<String, Value> = Map::new();
-    for pass in 1..=TEMPLATES.len() + 1 {
-        say(printer, &format!("\n# Pass {pass}"))?;
-        let mut made = Vec::new();
-        for (name, _) in TEMPLATES.iter().filter(|(name, _)| !children.contains_key(*name)) {
-            match render(&set, name, &instance, &children)? {
-                Rendered::Waits(reasons) => {
-                    for reason in reasons {
-                        say(printer, &format!("  {name:<8} waits for {reason}"))?;
-                    }
-                }
-                Rendered::Made(object, text) => {
-                    let kind = object["kind"].as_str().unwrap_or_default();
-                    say(
-                        printer,
-                        &format!(
-                            "  {name:<8} makes {kind}/{}",
-                            object["metadata"]["name"].as_str().unwrap_or_default()
-                        ),
-                    )?;
-                    say(printer, &text.lines().map(|line| format!("           {line}\n")).collect::<String>())?;
-                    made.push((*name, object));
-                }
-            }
+    let [(file, instance), (_, controllers)] = OTHERS else {
+        return Err(Failure::new("the demo lacks its example"));
+    };
+    let files: Files = PACKAGE.iter().map(|(file, text)| ((*file).to_string(), text.as_bytes().to_vec())).collect();
+    let project = Project::of(Path::new("examples/caching-web-service"), "caching-web-service", files);
+    say(
+        printer,
+        &format!("A platform team wrote a CRD and these templates; there is no controller to write:\n{}", listed()),
+    )?;
+    say(printer, &format!("\nA user asks for this:\n{}", indented(instance)))?;
+
+    let (kind, object) = project.admit(Path::new(file), parse(instance)?)?;
+    let rules: Vec<Rule> =
+        serde_json::from_value(parse(controllers)?).map_err(|error| Failure::new(error.to_string()))?;
+    let seed = Seed::new(PREVIEW_SEED);
+    let context = Context { stack: &project.compiled()?.name, seed: &seed, limits: gotpl::Limits::default() };
+    let simulation = engine::simulate(kind, &object, engine::Observed::new(), &rules, &context);
+    for (index, pass) in simulation.passes.iter().enumerate().filter(|(_, pass)| !pass.changed.is_empty()) {
+        say(printer, &format!("\nPass {}", index + 1))?;
+        for apply in pass.plan.applies.iter().filter(|apply| pass.changed.contains(&apply.template)) {
+            let (kind, name) = (&apply.object["kind"], &apply.object["metadata"]["name"]);
+            let name = format!("{}/{}", kind.as_str().unwrap_or_default(), name.as_str().unwrap_or_default());
+            say(printer, &format!("  {:<6} makes {name}", apply.template))?;
         }
-        for (name, mut object) in made {
-            object["status"] = played_status(name);
-            children.insert(name.to_string(), object);
+        for hold in &pass.plan.holds {
+            let waits: Vec<_> = hold.waits.iter().map(|wait| format!("`{}`", wait.path)).collect();
+            say(printer, &format!("  {:<6} waits for {}", hold.template, waits.join(", ")))?;
         }
-        if children.len() == TEMPLATES.len() {
-            break;
+        for rule in rules.iter().filter(|rule| pass.changed.contains(&rule.child)) {
+            say(printer, &format!("         ... and the controller of {} reports {}", rule.child, rule.status))?;
         }
     }
-    let over: Vec<(&str, &Value)> = children.iter().map(|(name, child)| (name.as_str(), child)).collect();
-    let status = Run { host: &Machine, ..Run::new(&set) }
-        .execute("status", &Input::with(&instance, &over))
-        .map_err(|error| Failure::new(error.to_string()))?;
-    say(printer, "\n# All children report, and the status of your object becomes:")?;
-    say(printer, String::from_utf8_lossy(&status.text).trim_end())?;
+    let last = simulation.passes.last().and_then(|pass| pass.plan.status.as_ref());
+    let ready = simulation.settled && simulation.passes.last().is_some_and(|pass| pass.plan.is_complete());
+    say(
+        printer,
+        &format!("\nReady. The user's object now says:\n{}", indented(&emitted(last.unwrap_or(&Value::Null))?)),
+    )?;
+    if !ready {
+        return Err(Failure::new("the example did not become ready"));
+    }
     if !args.exit {
         say(
             printer,
-            "\n# Next:\n#   cairn eval --help          evaluate templates of your own\n#   cairn eval -t examples/caching-web-service/.registry/templates/cachingwebservice.example.org/v1/web.yaml -d examples/caching-web-service/cacheme.yaml --reads\n#                              see what a template reads, and where each value goes",
+            "\nNext (`cairn` is target/release/cairn, or `cargo run --release --`):\n  \
+             cairn test examples/caching-web-service          its tests, in milliseconds\n  \
+             cairn render examples/web-application -f examples/web-application/shop.yaml\n  \
+             cairn eval --help                                templates of your own",
         )?;
     }
     Ok(Code::Ok)
 }
 
-enum Rendered {
-    Made(Value, String),
-    Waits(Vec<String>),
+fn listed() -> String {
+    let named = PACKAGE.iter().filter(|(file, _)| file.contains("crd") || file.contains("templates/"));
+    named.map(|(file, text)| format!("  {file} ({} lines)\n", text.lines().count())).collect()
 }
 
-/// Renders one child, unless text of it would come from a sibling's field that is not there yet.
-fn render(set: &Set, name: &str, instance: &Value, children: &Map<String, Value>) -> Result<Rendered, Failure> {
-    let over: Vec<(&str, &Value)> = children.iter().map(|(name, child)| (name.as_str(), child)).collect();
-    let run = Run { host: &Machine, watch: Watch::Closely, ..Run::new(set) };
-    let output = run.execute(name, &Input::with(instance, &over)).map_err(|error| Failure::new(error.to_string()))?;
-    let trace = output.trace.unwrap_or_default();
-    let printed = trace.uses.iter().filter(|end| end.kind == UseKind::Text);
-    let mut waits: Vec<String> = printed
-        .flat_map(|end| trace.reads_of(&end.reads))
-        .filter(|read| read.presence == Presence::Missing)
-        .map(|read| format!("{} ({}.yaml:{}:{})", read.path, read.site.source, read.site.line, read.site.column))
-        .collect();
-    waits.dedup();
-    if !waits.is_empty() {
-        return Ok(Rendered::Waits(waits));
-    }
-    let text = String::from_utf8_lossy(&output.text).into_owned();
-    Ok(Rendered::Made(parse(&text)?, text))
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}\n")).collect()
 }
 
 fn parse(text: &str) -> Result<Value, Failure> {

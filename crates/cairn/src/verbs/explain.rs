@@ -30,7 +30,7 @@ pub(crate) fn run(args: &Explain, printer: &Printer) -> Result<Code, Failure> {
         let failure = Failure::new(format!("{inner} is not a template of {}", kind.gvk.kind));
         return Err(failure.hint(format!("its templates are {}", known.join(", "))));
     };
-    let observed = observed::read(args.observed.as_deref(), kind)?;
+    let observed = observed::read(args.observed.as_deref(), kind, &instance)?;
     let seed = Seed::new(PREVIEW_SEED);
     let context = Context { stack: &project.compiled()?.name, seed: &seed, limits: gotpl::Limits::default() };
     let steps = steps(path)?;

@@ -15,7 +15,7 @@ pub(crate) const PREVIEW_SEED: &[u8] = b"cairn preview, not a secret";
 pub(crate) fn run(args: &Render, printer: &Printer) -> Result<Code, Failure> {
     let project = Project::read(&args.dir)?;
     let (kind, instance) = project.instance(&args.file)?;
-    let observed = observed::read(args.observed.as_deref(), kind)?;
+    let observed = observed::read(args.observed.as_deref(), kind, &instance)?;
     let seed = Seed::new(PREVIEW_SEED);
     let name = &project.compiled()?.name;
     let context = Context { stack: name, seed: &seed, limits: gotpl::Limits::default() };

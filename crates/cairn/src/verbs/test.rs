@@ -1,10 +1,11 @@
 //! `cairn test`: the tests kept with a package.
 
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::args::{Format, Test};
 use crate::cases::{self, Case};
@@ -20,52 +21,103 @@ struct Outcome {
 }
 
 pub(crate) fn run(args: &Test, printer: &Printer) -> Result<Code, Failure> {
-    let project = Project::read(&args.dir)?;
-    project.compiled()?;
-    let cases = cases::read(&args.dir)?;
-    if cases.is_empty() {
-        let failure = Failure::new(format!("{} has no tests", args.dir.display()));
-        return Err(failure.hint("write one into tests/NAME.yaml; docs/testing.md shows how"));
-    }
-    let outcomes = all(&project, &cases, args.update);
-    let failed = outcomes.iter().filter(|outcome| !outcome.differences.is_empty()).count();
-    match args.output {
-        Format::Json => {
-            let results: Vec<_> = outcomes
-                .iter()
-                .map(|outcome| {
-                    let (file, case) = &cases[outcome.index];
-                    let micros = u64::try_from(outcome.took.as_micros()).unwrap_or(u64::MAX);
-                    json!({"file": file, "name": case.name, "passed": outcome.differences.is_empty(),
-                           "differences": outcome.differences, "microseconds": micros})
-                })
-                .collect();
-            printer.json(&results)?;
+    let mut suites = Vec::new();
+    for dir in &args.dirs {
+        let project = Project::read(dir)?;
+        project.compiled()?;
+        let cases = cases::read(dir)?;
+        if cases.is_empty() {
+            let failure = Failure::new(format!("{} has no tests", dir.display()));
+            return Err(failure.hint("write one into tests/NAME.yaml; docs/testing.md shows how"));
         }
+        let outcomes = all(&project, &cases, args.update);
+        suites.push(Suite { name: dir.display().to_string(), cases, outcomes });
+    }
+    let count = |suites: &[Suite]| suites.iter().map(|suite| suite.outcomes.len()).sum::<usize>();
+    let failed: usize = suites.iter().map(Suite::failed).sum();
+    match args.output {
+        Format::Json => printer.json(&suites.iter().flat_map(Suite::json).collect::<Vec<_>>())?,
         Format::Yaml => {
-            let mut text = String::new();
-            for outcome in &outcomes {
-                let (file, case) = &cases[outcome.index];
-                let word = if outcome.differences.is_empty() { "ok  " } else { "FAIL" };
-                let name = file.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
-                text.push_str(&format!("{word} {name}: {}\n", case.name));
-                for difference in &outcome.differences {
-                    text.push_str(&format!("       {difference}\n"));
-                }
-            }
-            text.push_str(&format!("{} passed, {failed} failed\n", outcomes.len() - failed));
+            let mut text: String = suites.iter().map(|suite| suite.story(suites.len() > 1)).collect();
+            text.push_str(&format!("{} passed, {failed} failed\n", count(&suites) - failed));
             printer.result(text.as_bytes())?;
         }
     }
     if let Some(file) = &args.junit {
-        std::fs::write(file, junit(&args.dir.display().to_string(), &cases, &outcomes))
+        let suites: String = suites.iter().map(Suite::junit).collect();
+        let text = format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n{suites}</testsuites>\n");
+        std::fs::write(file, text)
             .map_err(|error| Failure::new(format!("cannot write {}: {error}", file.display())))?;
     }
     Ok(if failed > 0 { Code::Failed } else { Code::Ok })
 }
 
+/// The tests of one package and how they went.
+struct Suite {
+    name: String,
+    cases: Vec<(PathBuf, Case)>,
+    outcomes: Vec<Outcome>,
+}
+
+impl Suite {
+    fn failed(&self) -> usize {
+        self.outcomes.iter().filter(|outcome| !outcome.differences.is_empty()).count()
+    }
+
+    /// Outcomes with the file and name of their tests.
+    fn told(&self) -> impl Iterator<Item = (&Outcome, String, &str)> {
+        self.outcomes.iter().map(|outcome| {
+            let (file, case) = &self.cases[outcome.index];
+            let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+            (outcome, stem, case.name.as_str())
+        })
+    }
+
+    fn story(&self, named: bool) -> String {
+        let mut text = if named { format!("{}\n", self.name) } else { String::new() };
+        for (outcome, file, name) in self.told() {
+            let word = if outcome.differences.is_empty() { "ok  " } else { "FAIL" };
+            text.push_str(&format!("{word} {file}: {name}\n"));
+            for difference in &outcome.differences {
+                text.push_str(&format!("       {}\n", difference.replace('\n', "\n       ")));
+            }
+        }
+        text
+    }
+
+    fn json(&self) -> Vec<Value> {
+        let outcome = |(outcome, file, name): (&Outcome, String, &str)| {
+            let micros = u64::try_from(outcome.took.as_micros()).unwrap_or(u64::MAX);
+            json!({"package": self.name, "file": file, "name": name, "passed": outcome.differences.is_empty(),
+                   "differences": outcome.differences, "microseconds": micros})
+        };
+        self.told().map(outcome).collect()
+    }
+
+    fn junit(&self) -> String {
+        let escape = |text: &str| {
+            let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
+            text.replace(|c: char| c.is_control() && c != '\n', "?")
+        };
+        let (name, tests, failed) = (escape(&self.name), self.outcomes.len(), self.failed());
+        let mut text = format!("<testsuite name=\"{name}\" tests=\"{tests}\" failures=\"{failed}\">\n");
+        for (outcome, file, name) in self.told() {
+            let (file, name, seconds) = (escape(&file), escape(name), outcome.took.as_secs_f64());
+            text.push_str(&format!("  <testcase classname=\"{file}\" name=\"{name}\" time=\"{seconds:.6}\""));
+            match outcome.differences.as_slice() {
+                [] => text.push_str("/>\n"),
+                differences => {
+                    let shown = escape(&differences.join("\n"));
+                    text.push_str(&format!(">\n    <failure>{shown}</failure>\n  </testcase>\n"));
+                }
+            }
+        }
+        text + "</testsuite>\n"
+    }
+}
+
 /// Runs all tests on all cores.
-fn all(project: &Project, cases: &[(std::path::PathBuf, Case)], update: bool) -> Vec<Outcome> {
+fn all(project: &Project, cases: &[(PathBuf, Case)], update: bool) -> Vec<Outcome> {
     let next = AtomicUsize::new(0);
     let outcomes = Mutex::new(Vec::with_capacity(cases.len()));
     let work = || {
@@ -92,40 +144,4 @@ fn all(project: &Project, cases: &[(std::path::PathBuf, Case)], update: bool) ->
     let mut outcomes = outcomes.into_inner().unwrap_or_default();
     outcomes.sort_by_key(|outcome| outcome.index);
     outcomes
-}
-
-fn junit(suite: &str, cases: &[(std::path::PathBuf, Case)], outcomes: &[Outcome]) -> String {
-    let escape = |text: &str| {
-        text.replace('&', "&amp;")
-            .replace('<', "&lt;")
-            .replace('>', "&gt;")
-            .replace('"', "&quot;")
-            .replace(|c: char| c.is_control() && c != '\n', "?")
-    };
-    let failed = outcomes.iter().filter(|outcome| !outcome.differences.is_empty()).count();
-    let mut text = format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"{}\" tests=\"{}\" failures=\"{failed}\">\n",
-        escape(suite),
-        outcomes.len()
-    );
-    for outcome in outcomes {
-        let (file, case) = &cases[outcome.index];
-        let class = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        let seconds = outcome.took.as_secs_f64();
-        text.push_str(&format!(
-            "  <testcase classname=\"{}\" name=\"{}\" time=\"{seconds:.6}\"",
-            escape(&class),
-            escape(&case.name)
-        ));
-        if outcome.differences.is_empty() {
-            text.push_str("/>\n");
-        } else {
-            text.push_str(&format!(
-                ">\n    <failure>{}</failure>\n  </testcase>\n",
-                escape(&outcome.differences.join("\n"))
-            ));
-        }
-    }
-    text.push_str("</testsuite>\n");
-    text
 }

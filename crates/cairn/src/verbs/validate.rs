@@ -10,18 +10,24 @@ use crate::project::Project;
 use crate::snippet;
 
 pub(crate) fn run(args: &Validate, printer: &Printer) -> Result<Code, Failure> {
-    let project = Project::read(&args.dir)?;
-    let errors = project.findings.iter().filter(|finding| finding.severity == Severity::Error).count();
-    match args.output {
-        Format::Json => printer.json(&project.findings)?,
-        Format::Yaml => {
+    let mut failed = false;
+    let mut all = Vec::new();
+    for dir in &args.dirs {
+        let project = Project::read(dir)?;
+        let errors = project.findings.iter().filter(|finding| finding.severity == Severity::Error).count();
+        failed |= errors > 0;
+        if args.output == Format::Yaml {
             for finding in &project.findings {
                 printer.finding(finding, shown(&project, finding).as_deref());
             }
             printer.result(format!("{}\n", summary(&project, errors)).as_bytes())?;
         }
+        all.extend(project.findings);
     }
-    Ok(if errors > 0 { Code::Failed } else { Code::Ok })
+    if args.output == Format::Json {
+        printer.json(&all)?;
+    }
+    Ok(if failed { Code::Failed } else { Code::Ok })
 }
 
 fn shown(project: &Project, finding: &Finding) -> Option<String> {

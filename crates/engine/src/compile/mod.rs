@@ -149,7 +149,7 @@ impl Compiler<'_> {
                 let owned = self.stack.kinds.iter().find(|kind| kind.gvk == found.gvk);
                 twins(&children, &identities, &found, source, problems);
                 children.push(Child {
-                    name: name.to_string(),
+                    name: (*name).clone(),
                     gvk: found.gvk.clone(),
                     shape: found.shape.clone(),
                     reads: BTreeSet::new(),
@@ -202,6 +202,20 @@ impl Compiler<'_> {
     fn depended(&self, found: &identity::Identity, source: &Source, problems: &mut Vec<Problem>) {
         let gvk = &found.gvk;
         let builtin = objects::builtin_kind(gvk);
+        let place = found.place.clone().unwrap_or(Place { file: source.file.clone(), line: 1, column: None });
+        let same_group: Vec<&str> =
+            objects::builtins().iter().filter(|known| known.gvk().group == gvk.group).map(|known| known.kind).collect();
+        if builtin.is_none()
+            && !same_group.is_empty()
+            && !self.stack.kinds.iter().any(|kind| kind.gvk.group == gvk.group)
+        {
+            let problem = Problem::at(place, format!("Kubernetes has no {gvk}"));
+            problems.push(match nearest(&gvk.kind, same_group.iter().copied()) {
+                Some(near) if near != gvk.kind => problem.hint(format!("did you mean `{near}`?")),
+                _ => problem.hint(format!("that group has {}", same_group.join(", "))),
+            });
+            return;
+        }
         let plural = builtin.map_or("", |builtin| builtin.plural);
         let owned = self.stack.kinds.iter().any(|kind| kind.gvk == *gvk);
         if owned || self.stack.depends_on.iter().any(|reference| reference.means(gvk, plural)) {
@@ -303,6 +317,9 @@ fn parse_problem(error: &gotpl::Error, set: &Set) -> Problem {
             Some(near) => problem.hint(format!("did you mean `{near}`?")),
             None => problem.hint("docs/template-reference.md lists all functions"),
         },
+        None if error.message() == "unexpected EOF" => {
+            problem.hint("an `if`, `range`, `with`, `define` or `block` has no `{{ end }}`")
+        }
         None => problem,
     }
 }

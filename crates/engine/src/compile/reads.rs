@@ -121,6 +121,9 @@ fn check_own(scene: &Scene<'_>, read: &Read, problems: &mut Vec<Problem>) {
     let problem = Problem::at(scene.step(read, missing.step), what);
     problems.push(match missing.suggestion.as_deref().or(sibling) {
         Some(near) => problem.hint(format!("did you mean `{near}`?")),
+        None if matches!(read.path.0.first(), Some(Step::Key(root)) if ["Values", "Release", "Chart"].contains(&&**root)) => {
+            problem.hint("this is no chart: what a user sets is under `.spec`, the instance's name is `.metadata.name`")
+        }
         None if missing.step == 0 => problem.hint(format!("there are {}", listed(scene))),
         None => problem.hint("add the field to the CRD's schema"),
     });

@@ -30,7 +30,8 @@ pub(super) fn read(renderer: &Renderer<'_>, child: &Child, text: &[u8]) -> Resul
         match yaml::parse_strict(&document.text) {
             Ok(Value::Null) => {}
             Ok(value) => {
-                let refused = reader.refused(&value, text, document);
+                let mut refused = reader.refused(&value, text, document);
+                refused.extend(reader.unquoted(&value, text, document));
                 match reader.owned(value) {
                     Ok(object) if refused.is_empty() => objects.push(object),
                     Ok(_) => problems.extend(refused),
@@ -120,6 +121,36 @@ impl Reader<'_> {
             self.located(problem, text, offset)
         };
         schema.clone().admit(&mut object.clone()).iter().map(problem).collect()
+    }
+
+    /// Fields that have to be texts, whatever the kind: numbers and booleans printed without quotes are refused.
+    fn unquoted(&self, object: &Value, text: &str, document: &yaml::Document<'_>) -> Vec<Problem> {
+        let mut fields = vec![vec!["metadata", "labels"], vec!["metadata", "annotations"]];
+        match (self.child.gvk.group.as_str(), self.child.gvk.kind.as_str()) {
+            ("", "ConfigMap") => fields.push(vec!["data"]),
+            ("", "Secret") => fields.extend([vec!["stringData"], vec!["data"]]),
+            _ => {}
+        }
+        let spans = yaml::parse_spanned(&document.text).ok().map(|spanned| spanned.spans);
+        let mut problems = Vec::new();
+        for field in fields {
+            let Some(entries) = field.iter().try_fold(object, |value, key| value.get(key)).and_then(Value::as_object)
+            else {
+                continue;
+            };
+            for (key, value) in entries.iter().filter(|(_, value)| value.is_number() || value.is_boolean()) {
+                let path: Vec<&str> = field.iter().copied().chain([key.as_str()]).collect();
+                let steps: Vec<yaml::Step> = path.iter().map(|step| yaml::Step::from(*step)).collect();
+                let found = spans.as_ref().and_then(|spans| spans.find(&steps));
+                let offset = document.start + found.map_or(0, |found| found.value.start);
+                let what = format!("{} has to be a text, but {value} is none", path.join("."));
+                problems.push(
+                    self.located(Problem::at(self.start(), what), text, offset)
+                        .hint("add `| quote` to the action, or quotes around it"),
+                );
+            }
+        }
+        problems
     }
 
     fn trace(&self) -> Option<Trace> {

@@ -115,6 +115,12 @@ impl<'r> Renderer<'r> {
             }
         };
         let findings = self.findings(child, &trace, before);
+        if let Err(error) = &result
+            && error.message().starts_with("error calling required: ")
+            && findings.needed.is_empty()
+        {
+            return Verdict::Fail(vec![Problem::of(error)]);
+        }
         if !findings.lacking.is_empty() {
             return Verdict::Fail(findings.lacking);
         }

@@ -1,6 +1,7 @@
 //! The status of an instance: its template's fields, as far as they are known, and the conditions that say how it goes.
 
 use gotpl::{Presence, Span, Step, Trace, Watch};
+use objects::Schema;
 use serde_json::{Map, Value, json};
 
 use crate::plan::render::Renderer;
@@ -22,6 +23,7 @@ pub(super) fn add(renderer: &Renderer<'_>, plan: &mut Plan) {
     let mut status = Value::Object(status);
     if let Some(schema) = renderer.kind.schema.as_ref().and_then(|schema| schema.properties.get("status")) {
         schema.prune_part(&mut status);
+        drop_nulls(&mut status, schema);
         for invalid in schema.validate(&status) {
             let problem = Problem::general(format!("the API server would refuse this status: {invalid}"));
             let file = renderer.kind.status.clone().unwrap_or_default();
@@ -67,6 +69,28 @@ fn rendered(renderer: &Renderer<'_>, plan: &Plan) -> Result<Option<Map<String, V
             Place { file: source.clone(), line: 1, column: None },
             "the rendered status is not an object",
         )),
+    }
+}
+
+/// A null where none is allowed would be refused; a template that printed nothing there meant nothing.
+fn drop_nulls(value: &mut Value, schema: &Schema) {
+    match value {
+        Value::Object(fields) => {
+            let described = |key: &str| schema.properties.get(key).or_else(|| schema.additional.values());
+            fields.retain(|key, field| !field.is_null() || described(key).is_none_or(|schema| schema.nullable));
+            for (key, field) in fields.iter_mut() {
+                if let Some(schema) = described(key) {
+                    drop_nulls(field, schema);
+                }
+            }
+        }
+        Value::Array(items) => {
+            if let Some(schema) = &schema.items {
+                items.retain(|item| !item.is_null() || schema.nullable);
+                items.iter_mut().for_each(|item| drop_nulls(item, schema));
+            }
+        }
+        _ => {}
     }
 }
 
