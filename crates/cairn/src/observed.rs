@@ -69,9 +69,14 @@ pub(crate) fn put(
     template: &str,
     mut object: Value,
 ) -> Result<(), String> {
+    let is_object =
+        |object: &Value| object.is_object() && (object["metadata"].is_null() || object["metadata"].is_object());
     match &mut object {
-        Value::Array(objects) => objects.iter_mut().for_each(|object| settle(object, instance)),
-        object => settle(object, instance),
+        Value::Array(objects) if objects.iter().all(is_object) => {
+            objects.iter_mut().for_each(|object| settle(object, instance));
+        }
+        object if is_object(object) => settle(object, instance),
+        _ => return Err(format!("what is given for {template} is no object")),
     }
     let collection = kind.child(template).is_some_and(|child| child.shape == Shape::Collection);
     match (collection, object) {
@@ -82,6 +87,7 @@ pub(crate) fn put(
             Value::Array(objects) => objects.push(object),
             _ => return Err(format!("{template} is a collection")),
         },
+        (false, Value::Array(_)) => return Err(format!("{template} makes one object, but a list is given")),
         (false, object) => {
             if observed.insert(template.to_string(), object).is_some() {
                 return Err(format!("{template} makes one object, but two are given"));

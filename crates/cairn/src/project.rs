@@ -86,7 +86,9 @@ impl Project {
             return Err(failure.hint(format!("it owns {}", known.join(", "))));
         };
         complete(&mut instance, kind);
-        let problems = kind.schema.as_ref().map(|schema| schema.admit(&mut instance)).unwrap_or_default();
+        let mut problems: Vec<String> = misnamed(&instance).into_iter().collect();
+        let refused = kind.schema.as_ref().map(|schema| schema.admit(&mut instance)).unwrap_or_default();
+        problems.extend(refused.iter().map(ToString::to_string));
         if !problems.is_empty() {
             let lines: Vec<_> = problems.iter().map(|problem| format!("  {problem}")).collect();
             return Err(Failure::new(format!(
@@ -98,10 +100,81 @@ impl Project {
         Ok((kind, instance))
     }
 
-    /// An instance from a file.
-    pub fn instance(&self, file: &Path) -> Result<(&CompiledKind, Value), Failure> {
-        self.admit(file, input::data(file)?)
+    /// An instance from a file, and the fields of it that the API server would drop.
+    pub fn instance(&self, file: &Path) -> Result<(&CompiledKind, Value, Vec<Finding>), Failure> {
+        let written = input::data(file)?;
+        let (kind, instance) = self.admit(file, written.clone())?;
+        let mut paths = Vec::new();
+        dropped(&written, &instance, &mut Vec::new(), &mut paths);
+        let spans = input::text(file).ok().and_then(|text| yaml::parse_spanned(&text).ok());
+        let finding = |path: &Vec<yaml::Step>| {
+            let found = spans.as_ref().and_then(|spanned| spanned.spans.find(path)).and_then(|found| found.key);
+            let (line, column) = found.map_or((0, 0), |key| (key.line, key.column));
+            let what = format!("`{}` is no field of {}: the API server drops it", shown(path), kind.gvk.kind);
+            let hint = suggestion(kind, path);
+            Finding { file: file.display().to_string(), line, column, severity: Severity::Warning, what, hint }
+        };
+        let findings = paths.iter().map(finding).collect();
+        Ok((kind, instance, findings))
     }
+}
+
+/// The paths of fields that are in `before` but not in `after`.
+fn dropped(before: &Value, after: &Value, path: &mut Vec<yaml::Step>, found: &mut Vec<Vec<yaml::Step>>) {
+    match (before, after) {
+        (Value::Object(fields), Value::Object(_)) => {
+            for (key, value) in fields {
+                path.push(yaml::Step::from(key.as_str()));
+                match after.get(key) {
+                    Some(after) => dropped(value, after, path, found),
+                    None if value.is_null() => {}
+                    None => found.push(path.clone()),
+                }
+                path.pop();
+            }
+        }
+        (Value::Array(items), Value::Array(others)) => {
+            for (index, (item, other)) in items.iter().zip(others).enumerate() {
+                path.push(yaml::Step::from(index));
+                dropped(item, other, path, found);
+                path.pop();
+            }
+        }
+        _ => {}
+    }
+}
+
+fn shown(path: &[yaml::Step]) -> String {
+    let step = |step: &yaml::Step| match step {
+        yaml::Step::Key(key) => format!(".{key}"),
+        yaml::Step::Index(index) => format!("[{index}]"),
+    };
+    path.iter().map(step).collect()
+}
+
+/// The field that was probably meant.
+fn suggestion(kind: &CompiledKind, path: &[yaml::Step]) -> Option<String> {
+    let step = |step: &yaml::Step| match step {
+        yaml::Step::Key(key) => objects::Step::from(&**key),
+        yaml::Step::Index(index) => objects::Step::from(*index),
+    };
+    match kind.schema.as_ref()?.lookup(&path.iter().map(step).collect()) {
+        objects::Lookup::Missing(missing) => missing.suggestion.map(|near| format!("did you mean `{near}`?")),
+        _ => None,
+    }
+}
+
+/// What is wrong with the name of an instance, as the API server would say it.
+fn misnamed(instance: &Value) -> Option<String> {
+    let Some(name) = instance["metadata"]["name"].as_str() else {
+        return Some("metadata.name: Required value: name is required".to_string());
+    };
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let label =
+        |label: &str| label.starts_with(fits) && label.ends_with(fits) && label.chars().all(|c| fits(c) || c == '-');
+    let valid = name.len() <= 253 && name.split('.').all(label);
+    let what = "lower case letters, digits, '-' and '.', beginning and ending with a letter or digit";
+    (!valid).then(|| format!("metadata.name: Invalid value: {name:?}: a name consists of {what}"))
 }
 
 /// What the API server adds to an object that was just created, where the file does not say.

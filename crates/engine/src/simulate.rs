@@ -72,8 +72,11 @@ pub fn simulate(
 
 fn play(child: &mut Value, status: &Value) {
     match child {
-        Value::Array(children) => children.iter_mut().for_each(|child| child["status"] = status.clone()),
-        child => child["status"] = status.clone(),
+        Value::Array(children) => children.iter_mut().for_each(|child| play(child, status)),
+        Value::Object(fields) => {
+            fields.insert("status".to_string(), status.clone());
+        }
+        _ => {}
     }
 }
 

@@ -34,7 +34,7 @@ fn what_was_read_decides_what_becomes_of_a_template() {
             false,
             "fail app: app.yaml:6:14: `.spec.size` is not set (set it in the instance, give it a default in the CRD, or write `.spec.size | default ...`)",
         ),
-        ("own spec with a default", plain("{{ .spec.size | default 1 }}"), None, false, "apply app"),
+        ("own spec with a default", plain("{{ .spec.size | default 1 | quote }}"), None, false, "apply app"),
         ("own spec in a condition", plain("{{ if .spec.on }}a{{ else }}b{{ end }}"), None, false, "apply app"),
         ("own status", plain("\"+ {{ .status.output }}\""), None, false, "apply app"),
         ("itself", plain("\"{{ .app.metadata.annotations }}\""), None, false, "apply app"),

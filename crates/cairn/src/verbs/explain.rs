@@ -23,7 +23,7 @@ pub(crate) fn run(args: &Explain, printer: &Printer) -> Result<Code, Failure> {
         )));
     };
     let project = Project::read(&root)?;
-    let (kind, instance) = project.instance(&args.file)?;
+    let (kind, instance, _) = project.instance(&args.file)?;
     let inner = absolute.strip_prefix(&root).map(|inner| inner.display().to_string()).unwrap_or_default();
     let Some(child) = kind.children.iter().find(|child| child.file == inner) else {
         let known: Vec<_> = kind.children.iter().map(|child| child.file.as_str()).collect();

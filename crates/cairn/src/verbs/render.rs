@@ -14,7 +14,12 @@ pub(crate) const PREVIEW_SEED: &[u8] = b"cairn preview, not a secret";
 
 pub(crate) fn run(args: &Render, printer: &Printer) -> Result<Code, Failure> {
     let project = Project::read(&args.dir)?;
-    let (kind, instance) = project.instance(&args.file)?;
+    let (kind, instance, dropped) = project.instance(&args.file)?;
+    for finding in &dropped {
+        let text = crate::input::text(&args.file).unwrap_or_default();
+        let snippet = crate::snippet::of(&text, finding.line, finding.column.checked_sub(1));
+        printer.finding(finding, snippet.as_deref());
+    }
     let observed = observed::read(args.observed.as_deref(), kind, &instance)?;
     let seed = Seed::new(PREVIEW_SEED);
     let name = &project.compiled()?.name;

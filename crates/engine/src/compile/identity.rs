@@ -132,12 +132,11 @@ impl Sketch<'_> {
             document.start + text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum::<usize>()
         };
         let (from, to) = (start(line.saturating_sub(1)), start(line + 2));
-        let doubtful = self
-            .trace
-            .spans
-            .iter()
-            .filter(|span| span.start < to && from < span.end.max(span.start + 1))
-            .any(|span| span.reads.iter().chain(&span.under).any(|read| self.is_unknown(*read)));
+        let mut near = self.trace.spans.iter().filter(|span| span.start < to && from < span.end.max(span.start + 1));
+        let doubtful = near.any(|span| {
+            let conditional = span.under.iter().any(|read| self.is_unknown(*read));
+            conditional || (span.reads.iter().any(|read| self.is_unknown(*read)) && !self.is_inline(span))
+        });
         if doubtful {
             return Some(());
         }
@@ -149,6 +148,13 @@ impl Sketch<'_> {
                 .hint("check the indentation, the quotes and the colons of this line and the one before"),
         );
         None
+    }
+
+    /// Whether a placeholder stands among other text on its line: then it is one value, or the text is broken anyway.
+    fn is_inline(&self, span: &gotpl::Span) -> bool {
+        let text = &self.text[span.start..span.end];
+        let before = self.text[..span.start].rsplit('\n').next().unwrap_or_default();
+        !text.contains('\n') && !before.trim().is_empty() && !before.trim_end().ends_with('-')
     }
 
     /// The unknown data that a value is made of.

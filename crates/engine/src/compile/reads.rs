@@ -39,13 +39,10 @@ impl Scene<'_> {
             return place;
         };
         let chain: String = names.iter().map(|name| format!(".{name}")).collect();
-        let before = if names.len() > 1 { names[0].len() + 1 } else { 0 };
-        let Some(start) = read
-            .site
-            .column
-            .checked_sub(before)
-            .filter(|start| line.get(*start..).is_some_and(|rest| rest.starts_with(&chain)))
-        else {
+        // The site is that of the second step of the whole chain, of which this read may be the first step only.
+        let starts = [names[0].len() + 1, 0].map(|before| read.site.column.checked_sub(before));
+        let is_chain = |start: &usize| line.get(*start..).is_some_and(|rest| rest.starts_with(&chain));
+        let Some(start) = starts.into_iter().flatten().find(is_chain) else {
             return place;
         };
         let offset: usize = names[..step.min(names.len())].iter().map(|name| name.len() + 1).sum();
