@@ -2,15 +2,13 @@
 
 use std::path::Path;
 
+use api::labels::TEMPLATE;
 use engine::{CompiledKind, Observed, Shape};
 use objects::Gvk;
 use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::input;
-
-/// The label that says which template made an object.
-const TEMPLATE_LABEL: &str = "stacks.crossplane.io/template";
 
 /// Reads observed children: objects one after the other, each known by its template label or by being the only child of
 /// its kind; or one mapping from template to object.
@@ -35,7 +33,7 @@ pub(crate) fn read(file: Option<&Path>, kind: &CompiledKind, instance: &Value) -
             object => {
                 let template = template_of(&object, kind).map_err(|what| {
                     Failure::new(format!("{shown}:{}: {what}", document.line))
-                        .hint(format!("label it `{TEMPLATE_LABEL}: <template>`"))
+                        .hint(format!("label it `{TEMPLATE}: <template>`"))
                 })?;
                 put(&mut observed, kind, instance, &template, object)
                     .map_err(|what| Failure::new(format!("{shown}: {what}")))?;
@@ -46,7 +44,7 @@ pub(crate) fn read(file: Option<&Path>, kind: &CompiledKind, instance: &Value) -
 }
 
 fn template_of(object: &Value, kind: &CompiledKind) -> Result<String, String> {
-    let label = object["metadata"]["labels"][TEMPLATE_LABEL].as_str();
+    let label = object["metadata"]["labels"][TEMPLATE].as_str();
     if let Some(template) = label {
         return Ok(template.to_string());
     }

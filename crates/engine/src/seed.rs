@@ -43,7 +43,10 @@ impl<'s> Fixed<'s> {
         Fixed {
             seed,
             instance: format!("{}/{}/{}", text("/kind"), text("/metadata/namespace"), text("/metadata/name")),
-            rotation: text("/metadata/annotations/stacks.crossplane.io~1rotate"),
+            rotation: object["metadata"]["annotations"][api::annotations::ROTATE]
+                .as_str()
+                .unwrap_or_default()
+                .to_string(),
             created: Time::parse(RFC3339, created.as_bytes()).ok().map(|time| i128::from(time.unix_nano())),
         }
     }

@@ -1,5 +1,6 @@
 //! From the text of a template to the objects it makes: parsed, checked against what was compiled, and owned.
 
+use api::names::label_value;
 use gotpl::{Trace, Watch};
 use serde_json::{Map, Value, json};
 
@@ -193,8 +194,8 @@ impl Reader<'_> {
         let Some(labels) = labels.as_object_mut() else {
             return fail("metadata.labels is not an object".to_string());
         };
-        labels.insert("stacks.crossplane.io/stack".to_string(), json!(self.renderer.context.stack));
-        labels.insert("stacks.crossplane.io/template".to_string(), json!(self.child.name));
+        labels.insert(api::labels::STACK.to_string(), json!(label_value(self.renderer.context.stack)));
+        labels.insert(api::labels::TEMPLATE.to_string(), json!(label_value(&self.child.name)));
         if !cluster_scoped || mine.is_empty() {
             metadata.insert("ownerReferences".to_string(), json!([controller(instance)]));
         }
