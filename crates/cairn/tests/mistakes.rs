@@ -51,7 +51,7 @@ const MISTAKES: &[Mistake] = &[
         from: ".cache.status.endpoint",
         to: ".cahce.status.endpoint",
         args: VALIDATE,
-        says: &["web.yaml:18:", "`.cahce`", "did you mean `cache`?"],
+        says: &["web.yaml:18:21", "`.cahce`", "did you mean `cache`?"],
     },
     Mistake {
         name: "a name from the spec, where a sibling counts on one object",
@@ -100,6 +100,22 @@ const MISTAKES: &[Mistake] = &[
         to: "indent 2",
         args: VALIDATE,
         says: &["web.yaml:8", "not YAML", "indentation"],
+    },
+    Mistake {
+        name: "a line that is indented too far",
+        file: WEB,
+        from: "  replicas:",
+        to: "   replicas:",
+        args: VALIDATE,
+        says: &["web.yaml:7", "not YAML", "indentation"],
+    },
+    Mistake {
+        name: "a colon in a value without quotes",
+        file: WEB,
+        from: "{{ .spec.nginxVersion }}",
+        to: "{{ .spec.nginxVersion }}: x",
+        args: VALIDATE,
+        says: &["web.yaml:15", "not YAML", "quotes"],
     },
     Mistake {
         name: "a function that does not exist",
@@ -180,6 +196,14 @@ const MISTAKES: &[Mistake] = &[
         to: "          spec:",
         args: VALIDATE,
         says: &["redis.v1.crd.yaml:26", "properties.spec", "`type: object`"],
+    },
+    Mistake {
+        name: "a field of the instance that the CRD does not have",
+        file: INSTANCE,
+        from: "replicas: 2",
+        to: "replcas: 2",
+        args: RENDER,
+        says: &["warning", "cacheme.yaml:8:3", "`.spec.replcas`", "did you mean `replicas`?"],
     },
     Mistake {
         name: "a value of the wrong type in the instance",
