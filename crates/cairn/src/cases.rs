@@ -62,7 +62,9 @@ pub(crate) fn read(dir: &Path) -> Result<Vec<(PathBuf, Case)>, Failure> {
     let folder = dir.join("tests");
     let Ok(entries) = std::fs::read_dir(&folder) else { return Ok(Vec::new()) };
     let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "yaml") && !is_golden(file));
+    files.retain(|file| {
+        file.extension().is_some_and(|extension| extension == "yaml" || extension == "yml") && !is_golden(file)
+    });
     files.sort();
     let mut cases = Vec::new();
     for file in files {
@@ -116,6 +118,12 @@ pub(crate) fn check(project: &Project, file: &Path, case: &Case, update: bool) -
     };
     let mut differences = compare(&case.expect, &plan);
     if let Some(golden) = &case.golden {
+        if !is_golden(golden) {
+            return Ok(vec![format!(
+                "golden: {} has to end in .golden.yaml, or it would be read as a test",
+                golden.display()
+            )]);
+        }
         differences.extend(against_golden(&folder.join(golden), &plan, update)?);
     }
     Ok(differences)

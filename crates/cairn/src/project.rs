@@ -169,12 +169,8 @@ fn misnamed(instance: &Value) -> Option<String> {
     let Some(name) = instance["metadata"]["name"].as_str() else {
         return Some("metadata.name: Required value: name is required".to_string());
     };
-    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    let label =
-        |label: &str| label.starts_with(fits) && label.ends_with(fits) && label.chars().all(|c| fits(c) || c == '-');
-    let valid = name.len() <= 253 && name.split('.').all(label);
     let what = "lower case letters, digits, '-' and '.', beginning and ending with a letter or digit";
-    (!valid).then(|| format!("metadata.name: Invalid value: {name:?}: a name consists of {what}"))
+    (!objects::is_subdomain(name)).then(|| format!("metadata.name: Invalid value: {name:?}: a name consists of {what}"))
 }
 
 /// What the API server adds to an object that was just created, where the file does not say.

@@ -12,7 +12,9 @@ mod source;
 mod stack;
 
 pub use compile::{Child, Compiled, CompiledKind, Shape, compile};
-pub use plan::{Apply, Context, Delete, Explanation, Hold, Observed, Plan, TemplateProblem, Wait, explain, plan};
+pub use plan::{
+    Apply, Context, Delete, Event, Explanation, Hold, Maker, Observed, Plan, TemplateProblem, Wait, explain, plan,
+};
 pub use problem::{Place, Problem, Severity};
 pub use seed::Seed;
 pub use simulate::{Pass, Rule, Simulation, simulate};

@@ -171,6 +171,20 @@ fn what_was_read_decides_what_becomes_of_a_template() {
             true,
             "wait app for db.status.ip (app.yaml:1:13)",
         ),
+        (
+            "field missing, through tpl",
+            plain("{{ tpl \"{{ .db.status.net.ip }}\" . }}"),
+            not_there.clone(),
+            false,
+            "wait app for db.status.net (gotpl:1:7)",
+        ),
+        (
+            "field missing, merged into a dict",
+            plain("{{ (merge (dict \"a\" 1) .db.status.net).ip }}"),
+            not_there.clone(),
+            false,
+            "wait app for db.status.net (app.yaml:6:32)",
+        ),
         ("own switch around the document", guarded("if .spec.on"), not_there.clone(), true, "delete app"),
         (
             "all of the data, a sibling missing",

@@ -45,6 +45,7 @@ fn a_plan_holds_owned_objects_waits_deletes_and_a_status() {
       namespace: default
       template: "off"
       uid: uid-off
+    events: []
     holds:
     - for:
       - path: db.status.ip

@@ -17,12 +17,14 @@
 
 mod builtin;
 mod gvk;
+mod name;
 mod path;
 mod schema;
 mod suggest;
 
 pub use builtin::{Builtin, builtin, builtin_kind, builtins};
 pub use gvk::{ApiVersion, Gvk};
+pub use name::is_subdomain;
 pub use path::{Path, Step};
 pub use schema::{Additional, Bounds, Flaw, Invalid, Lookup, Missing, Pattern, Schema, Type, object_meta};
 pub use suggest::nearest;

@@ -25,23 +25,27 @@ pub(crate) fn run(args: &Explain, printer: &Printer) -> Result<Code, Failure> {
     let project = Project::read(&root)?;
     let (kind, instance, _) = project.instance(&args.file)?;
     let inner = absolute.strip_prefix(&root).map(|inner| inner.display().to_string()).unwrap_or_default();
-    let Some(child) = kind.children.iter().find(|child| child.file == inner) else {
-        let known: Vec<_> = kind.children.iter().map(|child| child.file.as_str()).collect();
-        let failure = Failure::new(format!("{inner} is not a template of {}", kind.gvk.kind));
-        return Err(failure.hint(format!("its templates are {}", known.join(", "))));
+    let template = match kind.children.iter().find(|child| child.file == inner) {
+        Some(child) => child.name.as_str(),
+        None if kind.status_file() == Some(&inner) => "status",
+        None => {
+            let known: Vec<_> =
+                kind.children.iter().map(|child| child.file.as_str()).chain(kind.status_file()).collect();
+            let failure = Failure::new(format!("{inner} is not a template of {}", kind.gvk.kind));
+            return Err(failure.hint(format!("its templates are {}", known.join(", "))));
+        }
     };
     let observed = observed::read(args.observed.as_deref(), kind, &instance)?;
     let seed = Seed::new(PREVIEW_SEED);
     let context = Context { stack: &project.compiled()?.name, seed: &seed, limits: gotpl::Limits::default() };
     let steps = steps(path)?;
-    let explanation =
-        engine::explain(kind, &instance, &observed, &context, &child.name, &steps).map_err(Failure::new)?;
+    let explanation = engine::explain(kind, &instance, &observed, &context, template, &steps).map_err(Failure::new)?;
     if let Format::Json = args.output {
         printer.json(&explanation)?;
         return Ok(Code::Ok);
     }
     let mut text = format!("{path}: {}\n", explanation.value);
-    for (place, inputs) in &explanation.made_by {
+    for engine::Maker { place, from: inputs } in &explanation.made_by {
         let from = if inputs.is_empty() { "as written".to_string() } else { format!("from {}", inputs.join(", ")) };
         text.push_str(&format!("  {place} {from}\n"));
         if let Some(line) = project.text(&place.file).and_then(|text| text.lines().nth(place.line - 1)) {
@@ -50,6 +54,9 @@ pub(crate) fn run(args: &Explain, printer: &Printer) -> Result<Code, Failure> {
     }
     if !explanation.because_of.is_empty() {
         text.push_str(&format!("  there because of {}\n", explanation.because_of.join(", ")));
+    }
+    if !explanation.waits_for.is_empty() {
+        text.push_str(&format!("  waits for {}\n", explanation.waits_for.join(", ")));
     }
     printer.result(text.as_bytes())?;
     Ok(Code::Ok)

@@ -61,6 +61,11 @@ impl CompiledKind {
         self.children.iter().find(|child| child.name == name)
     }
 
+    /// The file of the status template, if there is one.
+    pub fn status_file(&self) -> Option<&str> {
+        self.status.as_deref()
+    }
+
     /// Whether the order of deletion matters.
     pub fn is_ordered(&self) -> bool {
         self.children.iter().any(|child| !child.reads.is_empty())
@@ -159,6 +164,18 @@ impl Compiler<'_> {
                     file: source.file.clone(),
                 });
                 self.depended(&found, source, problems);
+                if kind.namespaced && objects::builtin_kind(&found.gvk).is_some_and(|known| !known.namespaced) {
+                    let place =
+                        found.place.clone().unwrap_or(Place { file: source.file.clone(), line: 1, column: None });
+                    let what = format!(
+                        "a namespaced {} cannot make a {}, which belongs to no namespace",
+                        kind.gvk.kind, found.gvk.kind
+                    );
+                    problems.push(
+                        Problem::at(place, what)
+                            .hint("make the CRD cluster-scoped, or leave this object to an administrator"),
+                    );
+                }
                 identities.push(found);
             }
         }
@@ -170,7 +187,12 @@ impl Compiler<'_> {
             let Some(analysis) = self.analysed(&set, source, problems) else {
                 continue;
             };
-            let found = reads::check(&scene, Some(name), &analysis, problems);
+            let mut found = reads::check(&scene, Some(name), &analysis, problems);
+            if found.prints_all {
+                // It shows every sibling, so it comes after all that can be made without it.
+                let others = kind.templates.keys().filter(|other| other != name);
+                others.for_each(|other| drop(found.siblings.entry(other.clone()).or_default()));
+            }
             reads_own_status |= found.own_status;
             edges.push(((*name).clone(), found));
         }

@@ -15,7 +15,7 @@ use crate::compile::{Child, CompiledKind, Shape};
 use crate::problem::{Place, Problem};
 use crate::seed::Seed;
 
-pub use explain::{Explanation, explain};
+pub use explain::{Explanation, Maker, explain};
 pub(crate) use render::Verdict;
 
 /// The children that are there, by template: an object, or for a collection a list of objects.
@@ -47,6 +47,20 @@ pub struct Plan {
     pub status: Option<Value>,
     /// What is wrong, by template.
     pub problems: Vec<TemplateProblem>,
+    /// What people should be told of. Nothing on the happy way: who carries plans out tells each once.
+    pub events: Vec<Event>,
+}
+
+/// Something to tell people about an instance.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Event {
+    /// `Warning` or `Normal`.
+    #[serde(rename = "type")]
+    pub severity: &'static str,
+    /// One word for programs.
+    pub reason: &'static str,
+    /// The sentence for people.
+    pub message: String,
 }
 
 /// An object to apply.
@@ -152,6 +166,12 @@ pub fn plan(kind: &CompiledKind, instance: &Value, observed: &Observed, context:
     // What was made last goes first.
     plan.deletes.reverse();
     status::add(&renderer, &mut plan);
+    let told = |problem: &TemplateProblem| Event {
+        severity: "Warning",
+        reason: "RenderFailed",
+        message: format!("{}: {}", problem.template, problem.problem),
+    };
+    plan.events = plan.problems.iter().map(told).collect();
     plan
 }
 

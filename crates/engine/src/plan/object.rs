@@ -173,6 +173,12 @@ impl Reader<'_> {
         if text_of(&object, "/metadata/name").is_empty() {
             return fail("metadata.name is missing or empty".to_string());
         }
+        let name = text_of(&object, "/metadata/name");
+        // Names of roles and their bindings may hold colons; all others are names in DNS.
+        if !objects::is_subdomain(&name) && gvk.group != "rbac.authorization.k8s.io" {
+            let what = "lower case letters, digits, '-' and '.', beginning and ending with a letter or digit";
+            return fail(format!("{name:?} cannot be the name of an object: it consists of {what}"));
+        }
         let instance = self.renderer.instance;
         let (namespace, mine) = (text_of(&object, "/metadata/namespace"), text_of(instance, "/metadata/namespace"));
         if !mine.is_empty() && !namespace.is_empty() && namespace != mine {

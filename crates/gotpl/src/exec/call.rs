@@ -136,7 +136,14 @@ impl<'a> Frame<'_, 'a> {
                 };
                 match func.flow {
                     Flow::Compute | Flow::Shape if value.mark == 0 => Ok(value.marked(mark)),
-                    Flow::Compute | Flow::Shape | Flow::Carry => Ok(value),
+                    Flow::Compute | Flow::Shape => Ok(value),
+                    Flow::Carry if value.mark == 0 => {
+                        // What was packed keeps its own marks; what was not there to be packed is noted on the whole.
+                        let lost = arguments.iter().filter(|argument| argument.is_nil() || is_nil_map(argument));
+                        let mark = lost.fold(0, |mark, argument| tracer.join(mark, argument.mark));
+                        Ok(value.marked(mark))
+                    }
+                    Flow::Carry => Ok(value),
                     Flow::Guard => {
                         tracer.note(UseKind::Guard, spot, Some(func.name), mark);
                         Ok(value)
@@ -248,6 +255,11 @@ impl<'a> Frame<'_, 'a> {
             }
         }
     }
+}
+
+/// A missing value that was passed as a dict.
+fn is_nil_map(value: &Value<'_>) -> bool {
+    matches!(&value.kind, Kind::Map(map) if map.is_nil())
 }
 
 /// What a function that keeps the shape of a text gets for an argument that is unknown.

@@ -169,7 +169,11 @@ impl<'a> Frame<'_, 'a> {
                 if !arguments.is_empty() || last.is_some() {
                     return self.fail(format!("{name} is not a method but has arguments"));
                 }
-                let value = self.cx.field(map, name);
+                let mut value = self.cx.field(map, name);
+                if value.mark == 0 && matches!(value.kind, Kind::Missing) {
+                    // Not in a dict that templates made: perhaps because something it was made of is missing.
+                    value.mark = receiver.mark;
+                }
                 if !matches!(value.kind, Kind::Missing) {
                     return Ok(value);
                 }
@@ -187,7 +191,12 @@ impl<'a> Frame<'_, 'a> {
                 Ok(self.further(receiver, name))
             }
             Kind::Unknown => Ok(self.further(receiver, name)),
-            Kind::Nil => self.fail(format!("nil pointer evaluating interface {{}}.{name}")),
+            Kind::Nil => {
+                if let Some(mut tracer) = self.cx.tracer() {
+                    tracer.note(UseKind::Failure, self.spot(), None, receiver.mark);
+                }
+                self.fail(format!("nil pointer evaluating interface {{}}.{name}"))
+            }
             Kind::Object(_) => self.method(dot, expr, receiver, name, arguments, last),
             _ => {
                 let shown = if receiver.boxed { "interface {}".into() } else { receiver.type_name() };
