@@ -191,7 +191,9 @@ impl Compiler<'_> {
             if found.prints_all {
                 // It shows every sibling, so it comes after all that can be made without it.
                 let others = kind.templates.keys().filter(|other| other != name);
-                others.for_each(|other| drop(found.siblings.entry(other.clone()).or_default()));
+                for other in others {
+                    found.siblings.entry(other.clone()).or_default();
+                }
             }
             reads_own_status |= found.own_status;
             edges.push(((*name).clone(), found));
