@@ -60,7 +60,7 @@ fn dicts_that_hold_themselves_are_refused_where_they_are_walked() {
         assert_eq!(error.kind(), ErrorKind::Limit, "{template}: {error}");
     }
     // Here Go notices it, and so do we.
-    for template in ["{{ toJson $d }}", "{{ toYaml $d }}"] {
+    for template in ["{{ toJson $d }}", "{{ toJson .map }}", "{{ toYaml $d }}", "{{ toYaml .map }}"] {
         assert_eq!(run(&format!("{knot}{template}")).expect(template), b"", "{template}");
     }
     for template in ["{{ toRawJson $d }}", "{{ mustToJson $d }}", "{{ mustToYaml $d }}"] {

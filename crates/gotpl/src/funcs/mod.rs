@@ -15,6 +15,7 @@ mod gtf;
 mod helm;
 mod join;
 mod json;
+mod knots;
 mod lists;
 mod merge;
 mod numbers;

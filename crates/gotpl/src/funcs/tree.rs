@@ -1,11 +1,11 @@
 //! Values as JSON: written as Go's `encoding/json` writes them, and turned to and from `serde_json` values.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashSet};
-use std::rc::Rc;
+use std::collections::BTreeMap;
 
 use serde_json::{Map as Fields, Number, Value as Json};
 
+use super::knots::Depths;
 use super::lists::charge_elements;
 use super::reflect::too_deep;
 use crate::exec::{Cx, MORE_STACK, RED_ZONE};
@@ -28,7 +28,9 @@ pub(crate) struct Style {
 
 /// A value as Go's `json.Marshal` writes it.
 pub(crate) fn write<'a>(cx: &Cx<'a>, value: &Value<'a>, style: Style) -> Result<Vec<u8>, Fault> {
-    let mut writer = Writer { cx, style, out: Vec::new(), depth: 0, careful: cx.watched() && cx.is_unknown(value) };
+    let depths = Depths::of(cx, value);
+    let careful = cx.watched() && cx.is_unknown(value);
+    let mut writer = Writer { cx, style, out: Vec::new(), depth: 0, depths, careful };
     writer.value(value)?;
     Ok(writer.out)
 }
@@ -38,6 +40,7 @@ struct Writer<'w, 'a> {
     style: Style,
     out: Vec<u8>,
     depth: usize,
+    depths: Depths<'w, 'a>,
     /// Whether parts of the data may be unknown, and so must be read one by one.
     careful: bool,
 }
@@ -54,7 +57,7 @@ impl<'a> Writer<'_, 'a> {
             Kind::List(list) if list.is_nil() => self.out.extend_from_slice(b"null"),
             Kind::Map(map) if map.is_nil() => self.out.extend_from_slice(b"null"),
             Kind::List(_) | Kind::Map(_) if self.depth >= self.cx.run.limits.nesting => {
-                return Err(too_deep_or_knotted(self.cx, value));
+                return self.depths.reached(value);
             }
             Kind::List(List::Json(values)) if !self.careful => self.array(values)?,
             Kind::List(list) => self.nested(b"[]", list.len(), |writer, index| match writer.cx.item(list, index) {
@@ -188,52 +191,10 @@ impl<'a> Writer<'_, 'a> {
     }
 }
 
-/// The error of a value too deep to be written. Go looks for a value inside itself only this far down, so that its error
-/// names the type of what happens to be there.
-fn too_deep_or_knotted<'a>(cx: &Cx<'a>, value: &Value<'a>) -> Fault {
-    match holds_itself(cx, value) {
-        Ok(true) => Fault::new(format!("json: unsupported value: encountered a cycle via {}", value.type_name())),
-        Ok(false) => too_deep(cx),
-        Err(fault) => fault,
-    }
-}
-
-/// Whether a list or dict is somewhere inside itself.
-fn holds_itself<'a>(cx: &Cx<'a>, whole: &Value<'a>) -> Result<bool, Fault> {
-    let address = |value: &Value<'a>| match &value.kind {
-        Kind::List(List::Own(items)) => Some(Rc::as_ptr(items).addr()),
-        Kind::Map(map) => match cx.current(map) {
-            Map::Own(dict) => Some(Rc::as_ptr(&dict).addr()),
-            // Nothing in data that was not changed can lead back to it.
-            Map::Json(_) => None,
-        },
-        _ => None,
-    };
-    let mut seen = HashSet::new();
-    let mut left = vec![whole.clone()];
-    while let Some(value) = left.pop() {
-        let inside = match &value.kind {
-            Kind::List(list) => cx.items(list),
-            Kind::Map(map) => cx.entries(map).into_iter().map(|(_, value)| value).collect(),
-            _ => Vec::new(),
-        };
-        for value in inside {
-            cx.step()?;
-            let known = address(&value);
-            if known.is_some() && known == address(whole) {
-                return Ok(true);
-            }
-            if known.is_none_or(|known| seen.insert(known)) {
-                left.push(value);
-            }
-        }
-    }
-    Ok(false)
-}
-
 /// A value as a tree of its own, by the same rules. Numbers keep their kind.
 pub(crate) fn to_json<'a>(cx: &Cx<'a>, value: &Value<'a>) -> Result<Json, Fault> {
-    Grower { cx, plain: None }.tree(value, cx.run.limits.nesting)
+    let depths = Depths::of(cx, value);
+    Grower { cx, plain: None, depths }.tree(value, cx.run.limits.nesting)
 }
 
 /// Texts that stand in a tree for scalars it cannot hold, and how those are written.
@@ -241,25 +202,22 @@ pub(crate) type StandIns = Vec<(String, String)>;
 
 /// A value as a tree as YAML's own library sees it: what is nil is empty, and objects print themselves.
 pub(crate) fn to_plain<'a>(cx: &Cx<'a>, value: &Value<'a>) -> Result<(Json, StandIns), Fault> {
-    let grower = Grower { cx, plain: Some(RefCell::default()) };
+    let depths = Depths::of(cx, value);
+    let grower = Grower { cx, plain: Some(RefCell::default()), depths };
     let json = grower.tree(value, cx.run.limits.nesting)?;
     Ok((json, grower.plain.map(RefCell::into_inner).unwrap_or_default()))
 }
 
 struct Grower<'g, 'a> {
     cx: &'g Cx<'a>,
+    depths: Depths<'g, 'a>,
     plain: Option<RefCell<StandIns>>,
 }
 
 impl<'a> Grower<'_, 'a> {
     fn tree(&self, value: &Value<'a>, depth: usize) -> Result<Json, Fault> {
         let cx = self.cx;
-        let deeper = || {
-            depth.checked_sub(1).ok_or_else(|| match self.plain {
-                Some(_) => too_deep(cx),
-                None => too_deep_or_knotted(cx, value),
-            })
-        };
+        let deeper = || depth.checked_sub(1).ok_or_else(|| too_deep(cx));
         Ok(match &value.kind {
             Kind::Missing | Kind::Nil => Json::Null,
             Kind::Bool(value) => Json::Bool(*value),
@@ -287,6 +245,10 @@ impl<'a> Grower<'_, 'a> {
             },
             Kind::List(list) if list.is_nil() && self.plain.is_none() => Json::Null,
             Kind::Map(map) if map.is_nil() && self.plain.is_none() => Json::Null,
+            Kind::List(_) | Kind::Map(_) if depth == 0 && self.plain.is_none() => {
+                self.depths.reached(value)?;
+                Json::Null
+            }
             Kind::List(list) => {
                 let depth = deeper()?;
                 charge_elements(cx, list.len())?;
