@@ -2,6 +2,7 @@
 //! The measuring is done by the programs it runs; this one compares, prints, and keeps docs/benchmarks.md.
 
 mod page;
+mod render;
 mod tally;
 
 use std::process::{Command, ExitCode};
@@ -29,12 +30,20 @@ pub struct Args {
 enum What {
     /// Go's text/template with sprig and Helm's functions, and sigs.k8s.io/yaml
     Templates,
+    /// Compiling a stack and planning an instance, beside Go's text/template alone on the same texts
+    Render,
 }
 
 /// Runs the verb.
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let What::Templates = args.what;
     let oracles = Oracles::provide()?;
+    match args.what {
+        What::Templates => templates(args, &oracles),
+        What::Render => render::run(args.turns, &oracles),
+    }
+}
+
+fn templates(args: &Args, oracles: &Oracles) -> Result<ExitCode> {
     for (package, example) in [("gotpl", "bench"), ("yaml", "bench_yaml")] {
         eprintln!("building the benchmark of {package}");
         let status = ours("build", package, example).status().context("cannot run cargo")?;

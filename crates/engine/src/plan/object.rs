@@ -1,5 +1,7 @@
 //! From the text of a template to the objects it makes: parsed, checked against what was compiled, and owned.
 
+use std::cell::LazyCell;
+
 use api::names::label_value;
 use gotpl::{Trace, Watch};
 use serde_json::{Map, Value, json};
@@ -101,7 +103,7 @@ impl Reader<'_> {
         let Some(schema) = &self.child.schema else {
             return Vec::new();
         };
-        let spans = yaml::parse_spanned(&document.text).ok().map(|spanned| spanned.spans);
+        let spans = LazyCell::new(|| yaml::parse_spanned(&document.text).ok().map(|spanned| spanned.spans));
         let problem = |invalid: &objects::Invalid| {
             let steps: Vec<yaml::Step> = invalid
                 .path
@@ -132,7 +134,8 @@ impl Reader<'_> {
             ("", "Secret") => fields.extend([vec!["stringData"], vec!["data"]]),
             _ => {}
         }
-        let spans = yaml::parse_spanned(&document.text).ok().map(|spanned| spanned.spans);
+        // Places are looked for only if something is wrong, which is rare.
+        let spans = LazyCell::new(|| yaml::parse_spanned(&document.text).ok().map(|spanned| spanned.spans));
         let mut problems = Vec::new();
         for field in fields {
             let Some(entries) = field.iter().try_fold(object, |value, key| value.get(key)).and_then(Value::as_object)
