@@ -217,15 +217,16 @@ impl<'a> Frame<'_, 'a> {
         words: &'a [Expr],
         last: Option<Value<'a>>,
     ) -> Done<Value<'a>> {
+        // Go names the type as it was declared, and the elements of lists and dicts are declared to be anything.
+        let shown = || if receiver.boxed { "interface {}".into() } else { receiver.type_name() };
         let Kind::Object(object) = &receiver.kind else {
-            return self.fail(format!("can't evaluate field {name} in type {}", receiver.type_name()));
+            return self.fail(format!("can't evaluate field {name} in type {}", shown()));
         };
         let Some(method) = object.method(name) else {
             if object.hides(name) {
-                let kind = receiver.type_name();
-                return self.fail(format!("{name} is an unexported field of struct type {kind}"));
+                return self.fail(format!("{name} is an unexported field of struct type {}", shown()));
             }
-            return self.fail(format!("can't evaluate field {name} in type {}", receiver.type_name()));
+            return self.fail(format!("can't evaluate field {name} in type {}", shown()));
         };
         let count = words.len() + usize::from(last.is_some());
         if method.is_field {
