@@ -3,6 +3,7 @@
 
 mod bench;
 mod cache;
+mod capture;
 mod cargo;
 mod cluster_test;
 mod k8s;
@@ -27,6 +28,8 @@ enum Verb {
     K8s(k8s::Args),
     /// Run the cluster suites on the real control plane
     ClusterTest(cluster_test::Args),
+    /// Record what the real API server says of its kinds, or check what is recorded
+    Capture(capture::Args),
     /// Measure against Go, in the same run
     Bench(bench::Args),
     /// Record what Go answers to the tests' questions, or check what is recorded
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
     let outcome = match Args::parse().verb {
         Verb::K8s(args) => k8s::run(&args),
         Verb::ClusterTest(args) => cluster_test::run(&args),
+        Verb::Capture(args) => capture::run(&args),
         Verb::Bench(args) => bench::run(&args),
         Verb::Oracle(args) => oracle::run(&args),
     };

@@ -1,0 +1,66 @@
+//! `cargo xtask capture`: records what the real API server says of its own kinds, as data of the embedded one.
+//! It only records; `testkit` runs the control plane, and `apiserver` reads the pack.
+
+mod documents;
+mod pack;
+
+use std::{
+    fs,
+    path::PathBuf,
+    process::{Command, ExitCode},
+};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::{cache, cargo::cargo, k8s};
+
+/// Where the pack is, from the root of the repository.
+const PACK: &str = "crates/apiserver/data/kubernetes.pack";
+
+/// Options of `cargo xtask capture`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Change nothing: fail if the data is not what the pinned Kubernetes says today
+    #[arg(long)]
+    check: bool,
+}
+
+/// Runs the verb.
+pub fn run(args: &Args) -> Result<ExitCode> {
+    let members = documents::members(&ask()?)?;
+    let path = cache::repository().join(PACK);
+    if args.check {
+        let old = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let changed = pack::differences(&pack::read(&old)?, &members);
+        if !changed.is_empty() {
+            bail!(
+                "{PACK} is not what the pinned Kubernetes says:\n{}\nhint: run `cargo xtask capture` and commit it",
+                changed.join("\n")
+            );
+        }
+        println!("{PACK} is what the pinned Kubernetes says");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let bytes = pack::write(&members)?;
+    fs::write(&path, &bytes).with_context(|| format!("cannot write {}", path.display()))?;
+    println!("{PACK}: {} members, {} bytes", members.len(), bytes.len());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The answers of a fresh control plane, by request.
+fn ask() -> Result<Value> {
+    let scratch = tempfile::tempdir().context("no temporary directory")?;
+    let answers: PathBuf = scratch.path().join("answers.json");
+    let mut command: Command = cargo();
+    let status = command
+        .args(["run", "--quiet", "-p", "testkit", "--bin", "cluster-capture", "--"])
+        .arg(&answers)
+        .env(k8s::ASSETS, k8s::provide(k8s::Set::Control)?)
+        .status()
+        .context("cannot run cargo")?;
+    if !status.success() {
+        bail!("the control plane could not be asked ({status})");
+    }
+    serde_json::from_slice(&fs::read(&answers)?).context("the answers are no JSON")
+}
