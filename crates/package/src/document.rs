@@ -2,7 +2,7 @@
 
 use objects::{Path, Step};
 use serde_json::Value;
-use yaml::Spans;
+use yaml::{Spans, misread_keys};
 
 use crate::problem::{Problem, Problems, Severity};
 
@@ -58,6 +58,11 @@ pub(crate) fn documents<'f>(file: &'f str, bytes: &[u8], problems: &mut Problems
         let Ok(read) = yaml::parse_spanned(&document.text) else { continue };
         if !read.value.is_null() {
             let (value, spans) = (read.value, read.spans);
+            for key in misread_keys(&document.text, &spans) {
+                let (line, column) = (document.line + key.span.line - 1, key.span.column);
+                let (severity, file) = (Severity::Warning, file.to_owned());
+                problems.push(Problem { severity, file, line, column, what: key.what(), hint: Some(key.hint()) });
+            }
             found.push(Document { file, line: document.line, value, text: document.text.into_owned(), spans });
         }
     }
@@ -70,15 +75,7 @@ fn complain(file: &str, first: usize, error: &yaml::Error, problems: &mut Proble
         0 => (first, 1),
         line => (first + line - 1, error.column().max(1)),
     };
-    let message = error.message();
-    let message = message.strip_prefix("error converting YAML to JSON: ").unwrap_or(message);
-    let message = message.strip_prefix("yaml: ").unwrap_or(message);
-    let message = message.strip_prefix("unmarshal errors:\n  ").unwrap_or(message);
-    let numbered = message.strip_prefix("line ").and_then(|rest| rest.split_once(": "));
-    let what = match numbered {
-        Some((number, rest)) if number.bytes().all(|byte| byte.is_ascii_digit()) => rest,
-        _ => message,
-    };
+    let what = error.problem();
     let hint = what.contains("cannot start any token").then(|| "indent with spaces, not with tabs".to_owned());
     let (severity, file, what) = (Severity::Error, file.to_owned(), what.to_owned());
     problems.push(Problem { severity, file, line, column, what, hint });

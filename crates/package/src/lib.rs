@@ -11,11 +11,16 @@
 //! assert_eq!(problem.hint.as_deref(), Some("did you mean `title`?"));
 //! ```
 
+mod annotate;
 mod app;
 mod crds;
 mod document;
+mod fields;
+mod icon;
 mod install;
 pub mod layout;
+mod manifests;
+mod notes;
 mod problem;
 mod stack;
 mod templates;
@@ -24,9 +29,11 @@ use std::collections::BTreeMap;
 
 use api::key::Owned;
 use api::{App, Crd, Stack};
+pub use manifests::stream;
 pub use problem::{Problem, Severity};
 
 use crate::layout::Place;
+use crate::notes::Notes;
 use crate::problem::Problems;
 
 /// The files of a package by path, from the root of the package or of its `.registry` directory. Paths have slashes.
@@ -88,6 +95,7 @@ pub fn read(files: &Files) -> (Package, Vec<Problem>) {
     let mut app = None;
     let mut install = None;
     let mut crds = Vec::new();
+    let mut notes = Notes::default();
     let mut tree = templates::Tree::default();
     let root = layout::root(files.keys().map(String::as_str));
     if root.is_none() {
@@ -106,7 +114,11 @@ pub fn read(files: &Files) -> (Package, Vec<Problem>) {
             Place::Template { key, name } => tree.template(key, name, path, bytes, &mut problems),
             Place::Status { key } => tree.status(key, path, bytes, &mut problems),
             Place::Partial { key, name } => tree.partial(key, name, path, bytes, &mut problems),
-            Place::Group | Place::Resource | Place::UiSchema | Place::Icon | Place::Ignored => {}
+            Place::Group => notes.group(path, inner, bytes, &mut problems),
+            Place::Resource => notes.resource(path, inner, bytes, &mut problems),
+            Place::UiSchema => notes.ui_schema(path, inner, bytes, &mut problems),
+            Place::Icon => notes.icon(path, inner, bytes, &mut problems),
+            Place::Ignored => {}
             Place::Misplaced { what, hint } => problems.error(path, what, Some(hint)),
             Place::Unknown { hint } => problems.warning(path, "nothing reads this file", hint),
         }
@@ -118,8 +130,11 @@ pub fn read(files: &Files) -> (Package, Vec<Problem>) {
             Some("it holds at least a title".into()),
         );
     }
-    let app = app.unwrap_or_default();
+    let mut app = app.unwrap_or_default();
     crds::check(&crds, app.permission_scope, &mut problems);
+    annotate::icons(&mut app, &notes);
+    annotate::annotate(&mut crds, &app, &notes, root.unwrap_or_default(), &mut problems);
+    notes.check(&crds, root.unwrap_or_default(), &mut problems);
     if crds.is_empty() && root.is_some() {
         let hint = "put its CRDs into files below `resources` that end in `crd.yaml`";
         problems.warning(root.unwrap_or_default(), "the package has no CRD", Some(hint.into()));

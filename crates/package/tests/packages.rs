@@ -122,6 +122,7 @@ fn a_package_becomes_the_stack_that_installing_would_create() {
                 "overviewShort": "A one line plain text explanation of this stack",
                 "readme": "*Markdown* describing the sample\n",
                 "version": "0.0.1",
+                "icons": [{ "base64Data": "PHN2Zy8+Cg==", "mediatype": "image/svg+xml" }],
                 "maintainers": [{ "name": "Jared Watts", "email": "jared@upbound.io" }],
                 "keywords": ["samples"],
                 "license": "Apache-2.0",
@@ -382,7 +383,7 @@ fn bytes_that_are_no_text_and_stacks_that_are_too_large_are_said() {
     all.insert(".registry/templates/redis.example.org/v1/huge.yaml".into(), vec![b'x'; 5 << 20]);
     assert_snapshot!(said(&all), @r#"
     .registry/templates/redis.example.org/v1/bad.yaml:2:2: error: this is not UTF-8 text
-    .registry/templates/redis.example.org/v1/big.yaml: error: the Stack would have 2098136 bytes, more than the 1048576 that a cluster takes
+    .registry/templates/redis.example.org/v1/big.yaml: error: the Stack would have 2098204 bytes, more than the 1048576 that a cluster takes
       hint: this is the largest of its parts
     .registry/templates/redis.example.org/v1/huge.yaml: error: the file has 5242880 bytes, more than the 4194304 that are read
     "#);
