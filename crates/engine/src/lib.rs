@@ -4,6 +4,7 @@
 
 mod compile;
 mod functions;
+mod origin;
 mod plan;
 mod problem;
 mod seed;

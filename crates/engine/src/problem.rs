@@ -28,6 +28,14 @@ pub struct Place {
     pub column: Option<usize>,
 }
 
+impl Place {
+    /// The same without directories, for a sentence that already says whose file it is.
+    pub fn short(&self) -> Place {
+        let file = self.file.rsplit('/').next().unwrap_or_default().to_string();
+        Place { file, ..self.clone() }
+    }
+}
+
 impl From<&Site> for Place {
     fn from(site: &Site) -> Place {
         Place { file: site.source.to_string(), line: site.line, column: Some(site.column + 1) }

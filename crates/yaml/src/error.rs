@@ -29,6 +29,17 @@ impl Error {
         &self.text
     }
 
+    /// What is wrong without the library's name and the line that Go counts, for whoever tells the place otherwise.
+    pub fn problem(&self) -> &str {
+        let text = self.text.strip_prefix("error converting YAML to JSON: ").unwrap_or(&self.text);
+        let text = text.strip_prefix("yaml: ").unwrap_or(text);
+        let text = text.strip_prefix("unmarshal errors:\n  ").unwrap_or(text);
+        match text.strip_prefix("line ").and_then(|rest| rest.split_once(": ")) {
+            Some((number, rest)) if number.bytes().all(|byte| byte.is_ascii_digit()) => rest,
+            _ => text,
+        }
+    }
+
     /// A problem without a place, its text taken as it is.
     pub(crate) fn bare(text: impl Into<String>) -> Self {
         Self { text: text.into(), line: 0, column: 0 }

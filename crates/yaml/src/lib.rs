@@ -25,6 +25,7 @@ mod gojson;
 mod gosyntax;
 mod letters;
 mod limits;
+mod misread;
 mod natural;
 mod number;
 mod parser;
@@ -42,6 +43,7 @@ pub use documents::{Document, documents};
 pub use emitter::{emit, emit_pretty, emit_pretty_to, emit_to};
 pub use error::Error;
 pub use limits::Limits;
+pub use misread::{MisreadKey, misread_keys};
 use serde_json::Value;
 pub use spans::{Found, Scalar, Span, Spanned, Spans, Step, parse_spanned, parse_spanned_with};
 

@@ -50,7 +50,7 @@ fn circular(circle: &[String], edges: &Edges) -> Problem {
         let found =
             edges.iter().find(|(edge, _)| edge == name).and_then(|(_, found)| found.siblings.get(next)?.strict.clone());
         if let Some((path, place)) = found {
-            steps.push((format!("`{name}` reads `.{path}` ({place})"), path, place));
+            steps.push((format!("`{name}` reads `.{path}` ({})", place.short()), path, place));
         }
     }
     let shown = steps.iter().map(|(shown, ..)| shown.as_str()).collect::<Vec<_>>().join(", ");

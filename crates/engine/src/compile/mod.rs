@@ -1,8 +1,10 @@
 //! Compiling a stack: everything that can be known of its templates before there is an instance.
 
+pub(crate) mod fields;
 mod graph;
 mod identity;
 mod reads;
+mod sketch;
 
 use std::collections::BTreeSet;
 
@@ -10,6 +12,7 @@ use gotpl::{Analysis, Set};
 use objects::{Gvk, Schema, nearest};
 
 use crate::functions::{options, partial};
+use crate::origin::Origins;
 use crate::problem::{Place, Problem, Severity};
 use crate::stack::{Kind, Source, Stack};
 
@@ -53,6 +56,7 @@ pub struct CompiledKind {
     pub reads_own_status: bool,
     pub(crate) status: Option<String>,
     pub(crate) set: Set,
+    pub(crate) origins: Origins,
 }
 
 impl CompiledKind {
@@ -147,12 +151,22 @@ impl Compiler<'_> {
         let status = kind.status.as_ref().filter(|source| parsed(source, &mut set, problems));
 
         // What each child is has to be known of all before the reads of any can be judged.
+        let origins = Origins::of(kind.templates.values().chain(&kind.status).chain(self.stack.partials.values()));
         let mut children: Vec<Child> = Vec::new();
         let mut identities: Vec<identity::Identity> = Vec::new();
         for (name, source) in &usable {
-            if let Some(found) = identity::find(&set, source, problems) {
+            let Some(sketch) = sketch::Sketch::of(&set, source, &origins) else {
+                continue;
+            };
+            if let Some(found) = identity::find(&sketch, problems) {
                 let owned = self.stack.kinds.iter().find(|kind| kind.gvk == found.gvk);
-                twins(&children, &identities, &found, source, problems);
+                for document in sketch.documents() {
+                    fields::keys(&sketch, &document, problems);
+                    if let Some(owned) = owned {
+                        fields::child(&sketch, &document, owned, problems);
+                    }
+                }
+                twins(&children, &identities, &found, problems);
                 children.push(Child {
                     name: (*name).clone(),
                     gvk: found.gvk.clone(),
@@ -163,21 +177,22 @@ impl Compiler<'_> {
                     named_by: found.named_by.clone(),
                     file: source.file.clone(),
                 });
-                self.depended(&found, source, problems);
+                self.depended(&found, problems);
                 if kind.namespaced && objects::builtin_kind(&found.gvk).is_some_and(|known| !known.namespaced) {
-                    let place =
-                        found.place.clone().unwrap_or(Place { file: source.file.clone(), line: 1, column: None });
                     let what = format!(
                         "a namespaced {} cannot make a {}, which belongs to no namespace",
                         kind.gvk.kind, found.gvk.kind
                     );
                     problems.push(
-                        Problem::at(place, what)
+                        Problem::at(found.places.kind.clone(), what)
                             .hint("make the CRD cluster-scoped, or leave this object to an administrator"),
                     );
                 }
                 identities.push(found);
             }
+        }
+        if let Some(sketch) = status.and_then(|source| sketch::Sketch::of(&set, source, &origins)) {
+            fields::status(&sketch, kind, problems);
         }
         let names: BTreeSet<&str> = kind.templates.keys().map(String::as_str).collect();
         let scene = reads::Scene { kind, names: &names, children: &children, stack: self.stack };
@@ -219,25 +234,21 @@ impl Compiler<'_> {
             reads_own_status,
             status: status.map(|source| source.file.clone()),
             set,
+            origins,
         }
     }
 
     /// A kind that is neither owned nor depended on cannot be made: the stack's account has no right to it.
-    fn depended(&self, found: &identity::Identity, source: &Source, problems: &mut Vec<Problem>) {
+    fn depended(&self, found: &identity::Identity, problems: &mut Vec<Problem>) {
         let gvk = &found.gvk;
         let builtin = objects::builtin_kind(gvk);
-        let place = found.place.clone().unwrap_or(Place { file: source.file.clone(), line: 1, column: None });
         let same_group: Vec<&str> =
             objects::builtins().iter().filter(|known| known.gvk().group == gvk.group).map(|known| known.kind).collect();
         if builtin.is_none()
             && !same_group.is_empty()
             && !self.stack.kinds.iter().any(|kind| kind.gvk.group == gvk.group)
         {
-            let problem = Problem::at(place, format!("Kubernetes has no {gvk}"));
-            problems.push(match nearest(&gvk.kind, same_group.iter().copied()) {
-                Some(near) if near != gvk.kind => problem.hint(format!("did you mean `{near}`?")),
-                _ => problem.hint(format!("that group has {}", same_group.join(", "))),
-            });
+            problems.push(no_such_kind(found, &same_group));
             return;
         }
         let plural = builtin.map_or("", |builtin| builtin.plural);
@@ -245,12 +256,29 @@ impl Compiler<'_> {
         if owned || self.stack.depends_on.iter().any(|reference| reference.means(gvk, plural)) {
             return;
         }
+        let (kind, api_version) = (&gvk.kind, gvk.api_version());
+        let twin = self.stack.kinds.iter().map(|own| &own.gvk).find(|own| own.kind == *kind && own.group == gvk.group);
+        if let Some(own) = twin {
+            let problem = Problem::at(found.places.api_version.clone(), format!("the package has no {gvk}"));
+            problems.push(problem.hint(format!("write `apiVersion: {}`", own.api_version())));
+            return;
+        }
         let group = if gvk.group.is_empty() { String::new() } else { format!(".{}", gvk.group) };
-        let key = format!("{}{group}/{}", gvk.kind.to_lowercase(), gvk.version);
-        let place = found.place.clone().unwrap_or(Place { file: source.file.clone(), line: 1, column: None });
-        let problem =
-            Problem::at(place, format!("the stack makes {gvk}, but app.yaml does not say that it depends on it"));
-        let problem = problem.hint(format!("add `- crd: {key}` to dependsOn"));
+        let key = format!("{}{group}/{}", kind.to_lowercase(), gvk.version);
+        let what = format!("the stack makes {gvk}, but app.yaml does not say that it depends on it");
+        let problem = Problem::at(found.places.kind.clone(), what);
+        let near = self.stack.kinds.iter().map(|own| &own.gvk).filter(|own| own.api_version() == api_version);
+        let meant = nearest(kind, near.map(|own| own.kind.as_str()));
+        let common = objects::builtins().iter().find(|known| known.kind == kind && builtin.is_none());
+        let add = format!("add `- crd: {key}` to dependsOn");
+        let problem = match (meant, common) {
+            (Some(near), _) => problem.hint(format!("did you mean `{near}`? If not, {add}")),
+            (None, Some(known)) => {
+                let usual = known.gvk().api_version();
+                problem.hint(format!("Kubernetes' own {kind} is of `apiVersion: {usual}`. If another is meant, {add}"))
+            }
+            (None, None) => problem.hint(add),
+        };
         // The API server has every kind of its own; without the others nothing can be made at all.
         problems.push(if builtin.is_some() { problem.warning() } else { problem });
     }
@@ -302,19 +330,39 @@ impl Compiler<'_> {
     }
 }
 
+/// A kind in one of Kubernetes' own groups that it does not have, or not in this version.
+fn no_such_kind(found: &identity::Identity, same_group: &[&str]) -> Problem {
+    let gvk = &found.gvk;
+    let version = objects::builtins().iter().map(objects::Builtin::gvk).find(|known| {
+        known.kind == gvk.kind && known.group == gvk.group && known.version != gvk.version
+    });
+    if let Some(known) = version {
+        let problem = Problem::at(found.places.api_version.clone(), format!("Kubernetes has no {gvk}"));
+        return problem.hint(format!("write `apiVersion: {}`", known.api_version()));
+    }
+    let problem = Problem::at(found.places.kind.clone(), format!("Kubernetes has no {gvk}"));
+    let elsewhere = objects::builtins().iter().map(objects::Builtin::gvk).find(|known| known.kind == gvk.kind);
+    match (elsewhere, nearest(&gvk.kind, same_group.iter().copied())) {
+        (Some(known), _) => Problem {
+            place: Some(found.places.api_version.clone()),
+            ..problem.hint(format!("a {} is of `apiVersion: {}`", known.kind, known.api_version()))
+        },
+        (None, Some(near)) => problem.hint(format!("did you mean `{near}`?")),
+        (None, None) => problem.hint(format!("that group has {}", same_group.join(", "))),
+    }
+}
+
 /// Two templates must not make the same object: each would undo what the other does.
 fn twins(
     children: &[Child],
     identities: &[identity::Identity],
     found: &identity::Identity,
-    source: &Source,
     problems: &mut Vec<Problem>,
 ) {
     let same = |other: &identity::Identity| other.gvk == found.gvk && other.name == found.name && found.name.is_some();
     if let Some(at) = identities.iter().position(same) {
-        let what = format!("this makes the same {} as {}", found.gvk.kind, children[at].file);
-        let place = found.place.clone().unwrap_or(Place { file: source.file.clone(), line: 1, column: None });
-        problems.push(Problem::at(place, what).hint("give one of them another metadata.name"));
+        let what = format!("this makes the same {} as template {:?}", found.gvk.kind, children[at].name);
+        problems.push(Problem::at(found.places.name.clone(), what).hint("give one of them another metadata.name"));
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gotpl::{Analysis, Read, Step, Use, UseKind};
-use objects::{Lookup, Path, nearest};
+use objects::{Lookup, Path, Schema, Type, nearest};
 
 use crate::compile::{Child, Shape};
 use crate::problem::{Place, Problem};
@@ -122,8 +122,26 @@ fn check_own(scene: &Scene<'_>, read: &Read, problems: &mut Vec<Problem>) {
             problem.hint("this is no chart: what a user sets is under `.spec`, the instance's name is `.metadata.name`")
         }
         None if missing.step == 0 => problem.hint(format!("there are {}", listed(scene))),
-        None => problem.hint("add the field to the CRD's schema"),
+        None => problem.hint(way_out(schema, &read.path.0, missing.step)),
     });
+}
+
+/// What to do about a step that leads nowhere.
+fn way_out(schema: &Schema, steps: &[Step], step: usize) -> String {
+    let before = path(&steps[..step]);
+    let kind = match schema.lookup(&before) {
+        Lookup::Known(schema) if schema.int_or_string => None,
+        Lookup::Known(schema) => schema.kind,
+        _ => Some(Type::Object),
+    };
+    match (kind, &steps[step]) {
+        (Some(Type::Object), _) => "add the field to the CRD's schema".to_string(),
+        (Some(Type::Array), Step::Key(name)) => {
+            format!("`{{{{ range .{before} }}}}{{{{ .{name} }}}}{{{{ end }}}}`, or one item: `(index .{before} 0).{name}`")
+        }
+        (_, Step::Key(_)) => format!("it is a single value: print it as `.{before}`"),
+        _ => format!("it is no list to go through: print it as `.{before}`"),
+    }
 }
 
 fn listed(scene: &Scene<'_>) -> String {
@@ -156,7 +174,7 @@ fn check_sibling(scene: &Scene<'_>, name: &str, read: &Read, problems: &mut Vec<
             let hint = format!(
                 "`{{{{ range .{name} }}}}{{{{ .{field} }}}}{{{{ end }}}}`, or give the object a name made of .metadata only"
             );
-            let because = child.named_by.first().map(|(path, place)| format!("; its name reads `.{path}` ({place})"));
+            let because = child.named_by.first().map(|(path, place)| format!("; its name reads `.{path}` ({})", place.short()));
             problems.push(Problem::at(&read.site, what + &because.unwrap_or_default()).hint(hint));
         }
         return;
@@ -171,7 +189,7 @@ fn check_sibling(scene: &Scene<'_>, name: &str, read: &Read, problems: &mut Vec<
         let problem = Problem::at(place, format!("`.{}` does not exist: {missing}", read.path));
         problems.push(match &missing.suggestion {
             Some(near) => problem.hint(format!("did you mean `{near}`?")),
-            None => problem,
+            None => problem.hint(way_out(schema, inner, missing.step)),
         });
     }
 }

@@ -93,7 +93,7 @@ pub struct Wait {
 
 impl std::fmt::Display for Wait {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} ({})", self.path, self.place)
+        write!(f, "{} ({})", self.path, self.place.short())
     }
 }
 

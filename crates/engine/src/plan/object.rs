@@ -6,6 +6,7 @@ use api::names::label_value;
 use gotpl::{Trace, Watch};
 use serde_json::{Map, Value, json};
 
+use crate::compile::fields::steps;
 use crate::compile::{Child, Shape};
 use crate::plan::render::Renderer;
 use crate::plan::text as text_of;
@@ -38,7 +39,13 @@ pub(super) fn read(renderer: &Renderer<'_>, child: &Child, text: &[u8]) -> Resul
                 match reader.owned(value) {
                     Ok(object) if refused.is_empty() => objects.push(object),
                     Ok(_) => problems.extend(refused),
-                    Err(problem) => problems.push(reader.located(problem, text, document.start)),
+                    Err(Unfit { what, field }) => {
+                        let spans = yaml::parse_spanned(&document.text).ok().map(|spanned| spanned.spans);
+                        let steps: Vec<yaml::Step> = field.iter().map(|step| yaml::Step::from(*step)).collect();
+                        let nearest = (0..=steps.len()).rev().find_map(|end| spans.as_ref()?.find(&steps[..end]));
+                        let offset = document.start + nearest.map_or(0, |found| found.value.start);
+                        problems.push(reader.located(Problem::at(reader.start(), what), text, offset));
+                    }
                 }
             }
             Err(error) => problems.push(reader.bad_yaml(text, document.line - 1, &error)),
@@ -62,6 +69,12 @@ pub(super) fn read(renderer: &Renderer<'_>, child: &Child, text: &[u8]) -> Resul
     if problems.is_empty() { Ok(objects) } else { Err(problems) }
 }
 
+/// Why an object cannot be applied, and which field of it is to blame.
+struct Unfit {
+    what: String,
+    field: &'static [&'static str],
+}
+
 struct Reader<'r> {
     renderer: &'r Renderer<'r>,
     child: &'r Child,
@@ -78,23 +91,15 @@ impl Reader<'_> {
         let offset: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
         let printed = text.lines().nth(line - 1).unwrap_or_default().trim_end();
         let shown = if printed.is_empty() { String::new() } else { format!(", in the rendered line {printed:?}") };
-        let what = format!("the rendered text is not YAML: {}{shown}", error.message());
+        let what = format!("the rendered text is not YAML: {}{shown}", error.problem());
         self.located(Problem::at(self.start(), what), text, offset)
             .hint("check the indentation (`nindent`), the quotes and the colons of this line and the one before")
     }
 
     /// The same problem at the spot of the template that printed the byte at `offset`.
     fn located(&self, mut problem: Problem, text: &str, offset: usize) -> Problem {
-        let said = text[offset..].find(|c: char| !c.is_whitespace()).map_or(offset, |skip| offset + skip);
-        if let Some(trace) = self.trace()
-            && let Some(span) = trace.spans.iter().find(|span| span.start <= said && said < span.end)
-        {
-            let lines = text[span.start..said].matches('\n').count();
-            let place = Place::from(&span.site);
-            // Inside static text the spot is its first line; count on from there.
-            let column = if lines == 0 { place.column } else { None };
-            problem.place = Some(Place { line: place.line + lines, column, ..place });
-        }
+        let found = self.trace().and_then(|trace| self.renderer.kind.origins.line(&trace, text, offset));
+        problem.place = found.or(problem.place);
         problem
     }
 
@@ -105,17 +110,9 @@ impl Reader<'_> {
         };
         let spans = LazyCell::new(|| yaml::parse_spanned(&document.text).ok().map(|spanned| spanned.spans));
         let problem = |invalid: &objects::Invalid| {
-            let steps: Vec<yaml::Step> = invalid
-                .path
-                .steps()
-                .iter()
-                .filter_map(|step| match step {
-                    objects::Step::Field(name) => Some(yaml::Step::from(&**name)),
-                    objects::Step::Index(index) => Some(yaml::Step::from(*index)),
-                    objects::Step::Each => None,
-                })
-                .collect();
-            let found = spans.as_ref().and_then(|spans| spans.find(&steps));
+            // A field that is missing is told at the nearest thing around it.
+            let steps = steps(invalid.path.steps());
+            let found = (0..=steps.len()).rev().find_map(|end| spans.as_ref()?.find(&steps[..end]));
             let offset = document.start + found.map_or(0, |found| found.value.start);
             let problem = Problem::at(
                 self.start(),
@@ -163,35 +160,38 @@ impl Reader<'_> {
     }
 
     /// The object as it is applied: of the compiled kind, in the right namespace, labelled and owned.
-    fn owned(&self, mut object: Value) -> Result<Value, Problem> {
-        let fail = |what: String| Err(Problem::at(self.start(), what));
+    fn owned(&self, mut object: Value) -> Result<Value, Unfit> {
+        let fail = |field: &'static [&'static str], what: String| Err(Unfit { what, field });
         if !object.is_object() {
-            return fail("the rendered text is not an object".to_string());
+            return fail(&[], "the rendered text is not an object".to_string());
         }
         let gvk = &self.child.gvk;
         let (api_version, kind) = (text_of(&object, "/apiVersion"), text_of(&object, "/kind"));
         if api_version != gvk.api_version().to_string() || kind != gvk.kind {
-            return fail(format!("the template was compiled to make {gvk}, but made {kind} of {api_version}"));
+            let field = if kind == gvk.kind { &["apiVersion"] } else { &["kind"] };
+            return fail(field, format!("the template was compiled to make {gvk}, but made {kind} of {api_version}"));
         }
-        if text_of(&object, "/metadata/name").is_empty() {
-            return fail("metadata.name is missing or empty".to_string());
-        }
+        const NAME: &[&str] = &["metadata", "name"];
         let name = text_of(&object, "/metadata/name");
+        if name.is_empty() {
+            return fail(NAME, "metadata.name is missing or empty".to_string());
+        }
         // Names of roles and their bindings may hold colons; all others are names in DNS.
         if !objects::is_subdomain(&name) && gvk.group != "rbac.authorization.k8s.io" {
             let what = "lower case letters, digits, '-' and '.', beginning and ending with a letter or digit";
-            return fail(format!("{name:?} cannot be the name of an object: it consists of {what}"));
+            return fail(NAME, format!("{name:?} cannot be the name of an object: it consists of {what}"));
         }
         let instance = self.renderer.instance;
         let (namespace, mine) = (text_of(&object, "/metadata/namespace"), text_of(instance, "/metadata/namespace"));
         if !mine.is_empty() && !namespace.is_empty() && namespace != mine {
-            return fail(format!(
+            let what = format!(
                 "metadata.namespace is {namespace:?}, but children of an instance stay in its namespace {mine:?}"
-            ));
+            );
+            return fail(&["metadata", "namespace"], what);
         }
         let cluster_scoped = objects::builtin_kind(gvk).is_some_and(|builtin| !builtin.namespaced);
         let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else {
-            return fail("metadata is not an object".to_string());
+            return fail(&["metadata"], "metadata is not an object".to_string());
         };
         if !mine.is_empty() && !cluster_scoped {
             metadata.insert("namespace".to_string(), json!(mine));
@@ -201,7 +201,7 @@ impl Reader<'_> {
             *labels = Value::Object(Map::new());
         }
         let Some(labels) = labels.as_object_mut() else {
-            return fail("metadata.labels is not an object".to_string());
+            return fail(&["metadata", "labels"], "metadata.labels is not an object".to_string());
         };
         labels.insert(api::labels::STACK.to_string(), json!(label_value(self.renderer.context.stack)));
         labels.insert(api::labels::TEMPLATE.to_string(), json!(label_value(&self.child.name)));

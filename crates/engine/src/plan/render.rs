@@ -213,9 +213,26 @@ impl<'r> Renderer<'r> {
 }
 
 fn lacking(read: &Read) -> Problem {
+    let steps = &read.path.0;
     let problem = Problem::at(&read.site, format!("`.{}` is not set", read.path));
-    problem
-        .hint(format!("set it in the instance, give it a default in the CRD, or write `.{} | default ...`", read.path))
+    // In a loop the author writes the last part only, and the schema knows of no numbers.
+    let item = steps.iter().rposition(|step| matches!(step, Step::Index(_)));
+    let written: String = match item {
+        Some(at) if at + 1 < steps.len() => steps[at + 1..].iter().map(|step| format!(".{}", named(step))).collect(),
+        Some(_) => ".".to_string(),
+        None => format!(".{}", read.path),
+    };
+    let described: Vec<String> = steps.iter().map(|step| named(step).to_string()).collect();
+    let described = described.join(".").replace(".[]", "[]");
+    let default = if item.is_some() { format!("`{described}` a default") } else { "it a default".to_string() };
+    problem.hint(format!("set it in the instance, give {default} in the CRD, or write `{written} | default ...`"))
+}
+
+fn named(step: &Step) -> &str {
+    match step {
+        Step::Key(key) => key,
+        Step::Index(_) | Step::Any => "[]",
+    }
 }
 
 fn sorted(mut waits: Vec<Wait>) -> Vec<Wait> {

@@ -1,0 +1,147 @@
+//! What is certain of the fields that a template prints, held against the schema they are for: names that the API server
+//! would drop, and values that it would refuse, before there is an instance.
+
+use std::ops::Range;
+
+use objects::{Lookup, Path, Schema, Type};
+use serde_json::{Value, json};
+use yaml::Spanned;
+
+use crate::compile::sketch::Sketch;
+use crate::problem::Problem;
+use crate::stack::Kind;
+
+/// Keys that YAML takes for something else, whatever the kind.
+pub(super) fn keys(sketch: &Sketch<'_>, document: &Range<usize>, problems: &mut Vec<Problem>) {
+    let text = sketch.blanked(document);
+    let Ok(spanned) = yaml::parse_spanned(&text) else {
+        return;
+    };
+    for key in yaml::misread_keys(&text, &spanned.spans) {
+        let place = sketch.place(document.start + key.span.start);
+        problems.push(Problem::at(place, key.what()).hint(key.hint()).warning());
+    }
+}
+
+/// The fields of a child whose kind the stack owns.
+pub(super) fn child(sketch: &Sketch<'_>, document: &Range<usize>, kind: &Kind, problems: &mut Vec<Problem>) {
+    let (Some(schema), Ok(spanned)) = (&kind.schema, yaml::parse_spanned(&sketch.blanked(document))) else {
+        return;
+    };
+    let check = Check { sketch, document, schema, below: Path::root(), what: &kind.gvk.kind };
+    check.names(&spanned, problems);
+    check.values(&spanned, spanned.value.clone(), problems);
+}
+
+/// The fields of a status.
+pub(super) fn status(sketch: &Sketch<'_>, kind: &Kind, problems: &mut Vec<Problem>) {
+    let document = 0..sketch.text.len();
+    if sketch.is_yaml(&document, problems).is_none() {
+        return;
+    }
+    keys(sketch, &document, problems);
+    let Ok(spanned) = yaml::parse_spanned(&sketch.blanked(&document)) else {
+        return;
+    };
+    let whole = spanned.spans.find(&[]).map_or(0..0, |found| found.value.start..found.value.end);
+    if !spanned.value.is_object() {
+        if !spanned.value.is_null() && sketch.is_certain(&whole, true) {
+            let what = "the status is no mapping, but a status has fields";
+            problems.push(Problem::at(sketch.place(whole.start), what).hint("write `field: value` lines"));
+        }
+        return;
+    }
+    let Some(schema) = &kind.schema else {
+        return;
+    };
+    if let Lookup::Missing(_) = schema.lookup(&Path::fields(&["status"])) {
+        let what = format!("the schema of {} has no status: the API server drops all of this", kind.gvk.kind);
+        let hint = "describe `status` beside `spec` in the CRD";
+        problems.push(Problem::at(sketch.place(whole.start), what).hint(hint).warning());
+        return;
+    }
+    let check = Check { sketch, document: &document, schema, below: Path::fields(&["status"]), what: "status" };
+    check.names(&spanned, problems);
+    check.values(&spanned, json!({"status": spanned.value}), problems);
+}
+
+struct Check<'c> {
+    sketch: &'c Sketch<'c>,
+    document: &'c Range<usize>,
+    schema: &'c Schema,
+    /// Where in the object the text belongs.
+    below: Path,
+    /// What people call it.
+    what: &'c str,
+}
+
+impl Check<'_> {
+    fn names(&self, spanned: &Spanned, problems: &mut Vec<Problem>) {
+        for key in spanned.spans.scalars().into_iter().filter(|scalar| scalar.is_key) {
+            let range = self.document.start + key.span.start..self.document.start + key.span.end;
+            if !self.sketch.is_certain(&range, false) {
+                continue;
+            }
+            let path = self.below.join(&path(&key.path));
+            let parent: Path = path.steps()[..path.steps().len() - 1].iter().cloned().collect();
+            // Fields of what is no object are a wrong type, not a wrong name.
+            if !matches!(self.schema.lookup(&parent), Lookup::Known(schema) if schema.kind == Some(Type::Object)) {
+                continue;
+            }
+            if let Lookup::Missing(missing) = self.schema.lookup(&path) {
+                let problem = Problem::at(self.sketch.place(range.start), format!("{missing}: the API server drops it"));
+                problems.push(
+                    match missing.suggestion {
+                        Some(near) => problem.hint(format!("did you mean `{near}`?")),
+                        None => problem.hint("add the field to the CRD's schema"),
+                    }
+                    .warning(),
+                );
+            }
+        }
+    }
+
+    fn values(&self, spanned: &Spanned, value: Value, problems: &mut Vec<Problem>) {
+        for invalid in self.schema.validate(&value) {
+            let Some(inner) = invalid.path.steps().strip_prefix(self.below.steps()) else {
+                continue;
+            };
+            // What is required may come from a part that is not known yet.
+            let Some(found) = spanned.spans.find(&steps(inner)).filter(|_| !invalid.what.starts_with("Required")) else {
+                continue;
+            };
+            let range = self.document.start + found.value.start..self.document.start + found.value.end;
+            if self.sketch.is_certain(&range, !is_scalar(&value, &invalid.path)) {
+                let what = format!("the API server would refuse this {}: {invalid}", self.what);
+                problems.push(Problem::at(self.sketch.place(range.start), what));
+            }
+        }
+    }
+}
+
+fn is_scalar(value: &Value, path: &Path) -> bool {
+    let found = path.steps().iter().try_fold(value, |value, step| match step {
+        objects::Step::Field(name) => value.get(&**name),
+        objects::Step::Index(index) => value.get(index),
+        objects::Step::Each => None,
+    });
+    found.is_some_and(|value| !value.is_object() && !value.is_array())
+}
+
+fn path(steps: &[yaml::Step]) -> Path {
+    let step = |step: &yaml::Step| match step {
+        yaml::Step::Key(key) => objects::Step::from(&**key),
+        yaml::Step::Index(index) => objects::Step::from(*index),
+    };
+    steps.iter().map(step).collect()
+}
+
+/// A path into an object as a path into the text that it was read from.
+pub(crate) fn steps(path: &[objects::Step]) -> Vec<yaml::Step> {
+    let step = |step: &objects::Step| match step {
+        objects::Step::Field(name) => Some(yaml::Step::from(&**name)),
+        objects::Step::Index(index) => Some(yaml::Step::from(*index)),
+        objects::Step::Each => None,
+    };
+    path.iter().map_while(step).collect()
+}

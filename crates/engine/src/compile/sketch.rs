@@ -1,0 +1,242 @@
+//! A template run with nothing known but the identity its instance will have: what can be read off the output before
+//! there is an instance, and where each part of it comes from.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use gotpl::{Input, Known, Path, Presence, Run, Set, Step, Still, Trace, Watch};
+use serde_json::json;
+
+use crate::compile::reads::path;
+use crate::origin::Origins;
+use crate::problem::{Place, Problem};
+use crate::stack::Source;
+
+/// What stands for the identity of an instance nobody has made yet.
+const NAME: &str = "x";
+
+fn known(path: &Path) -> Known {
+    let key = |index: usize| match path.0.get(index) {
+        Some(Step::Key(key)) => &**key,
+        _ => "",
+    };
+    match path.0.len() {
+        0 => Known::Partly,
+        1 if key(0) == "metadata" => Known::Partly,
+        2 if key(0) == "metadata" && ["name", "namespace", "uid"].contains(&key(1)) => Known::Wholly,
+        _ => Known::Not,
+    }
+}
+
+/// The output of a guessing run: both sides of every branch, one turn of every loop.
+pub(super) struct Sketch<'s> {
+    file: &'s str,
+    pub text: String,
+    trace: Trace,
+    origins: &'s Origins,
+}
+
+/// A value of the sketch and where it stands.
+pub(super) struct Found {
+    pub value: String,
+    pub range: Range<usize>,
+}
+
+impl<'s> Sketch<'s> {
+    /// Runs a template with nothing known but the identity of its instance. One that cannot even be guessed is a problem
+    /// that the analysis reports.
+    pub fn of(set: &Set, source: &'s Source, origins: &'s Origins) -> Option<Sketch<'s>> {
+        let instance = json!({"metadata": {"name": NAME, "namespace": NAME, "uid": NAME}});
+        let run = Run { host: &Still, watch: Watch::Guessing(&known), no_value: "", ..Run::new(set) };
+        let output = run.execute(&source.file, &Input::new(&instance)).ok()?;
+        let text = String::from_utf8_lossy(&output.text).into_owned();
+        Some(Sketch { file: &source.file, text, trace: output.trace.unwrap_or_default(), origins })
+    }
+
+    /// Text that is no YAML whatever the unknown parts turn out to be is a problem at once. Near an unknown part the
+    /// sketch proves nothing: what stands there may be a list, a mapping or many lines.
+    pub fn is_yaml(&self, document: &Range<usize>, problems: &mut Vec<Problem>) -> Option<()> {
+        let text = &self.text[document.clone()];
+        let Err(error) = yaml::parse(&self.blanked(document)) else {
+            return Some(());
+        };
+        let line = error.line().max(1);
+        let start = |line: usize| {
+            document.start + text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum::<usize>()
+        };
+        let (from, to) = (start(line.saturating_sub(1)), start(line + 2));
+        let mut near = self.trace.spans.iter().filter(|span| span.start < to && from < span.end.max(span.start + 1));
+        let doubtful = near.any(|span| {
+            let conditional = span.under.iter().any(|read| self.is_unknown(*read));
+            conditional || (span.reads.iter().any(|read| self.is_unknown(*read)) && !self.is_inline(span))
+        });
+        if doubtful {
+            return Some(());
+        }
+        let printed = text.lines().nth(line - 1).unwrap_or_default().trim_end();
+        let what = format!("the text is not YAML: {}, in the line {printed:?}", error.problem());
+        let place = self.origins.line(&self.trace, &self.text, start(line)).unwrap_or_else(|| self.start());
+        problems.push(
+            Problem::at(place, what)
+                .hint("check the indentation, the quotes and the colons of this line and the one before"),
+        );
+        None
+    }
+
+    /// A document in which lines that are nothing but a placeholder, and so stand for lines of any shape, are comments.
+    pub fn blanked(&self, document: &Range<usize>) -> String {
+        let blank =
+            |line: &str| if line.trim() == "unknown" { line.replace("unknown", "#      ") } else { line.to_string() };
+        self.text[document.clone()].split_inclusive('\n').map(blank).collect()
+    }
+
+    /// Whether a placeholder stands among other text on its line: then it is one value, or the text is broken anyway.
+    fn is_inline(&self, span: &gotpl::Span) -> bool {
+        let text = &self.text[span.start..span.end];
+        let before = self.text[..span.start].rsplit('\n').next().unwrap_or_default();
+        !text.contains('\n') && !before.trim().is_empty() && !before.trim_end().ends_with('-')
+    }
+
+    /// The unknown data that a value is made of.
+    pub fn unknown_reads(&self, found: &Found) -> Vec<(objects::Path, Place)> {
+        let reads = self.touching(&found.range).flat_map(|span| self.trace.reads_of(&span.reads));
+        reads
+            .filter(|read| read.presence == Presence::Unknown)
+            .map(|read| (path(&read.path.0), Place::from(&read.site)))
+            .collect()
+    }
+
+    /// The stretches between separators that hold more than white space and comments.
+    pub fn documents(&self) -> Vec<Range<usize>> {
+        let mut documents = Vec::new();
+        let (mut start, mut at) = (0, 0);
+        for line in self.text.split_inclusive('\n') {
+            if line.starts_with("---") {
+                documents.push(start..at);
+                start = at + line.len();
+            }
+            at += line.len();
+        }
+        documents.push(start..at);
+        let says_something = |range: &Range<usize>| {
+            self.text[range.clone()].lines().any(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'))
+        };
+        documents.retain(says_something);
+        documents
+    }
+
+    /// A field of a document. The sketch is often no YAML (both sides of a branch stand in it), so lines are read where
+    /// the parser gives up.
+    pub fn field(&self, document: &Range<usize>, path: &[&str]) -> Option<Found> {
+        self.parsed_field(document, path).or_else(|| self.scanned_field(document, path))
+    }
+
+    fn parsed_field(&self, document: &Range<usize>, path: &[&str]) -> Option<Found> {
+        let spanned = yaml::parse_spanned(&self.text[document.clone()]).ok()?;
+        let steps: Vec<yaml::Step> = path.iter().map(|step| yaml::Step::from(*step)).collect();
+        let found = spanned.spans.find(&steps)?;
+        let value = path.iter().try_fold(&spanned.value, |value, step| value.get(step))?;
+        let range = document.start + found.value.start..document.start + found.value.end;
+        Some(Found { value: value.as_str().map_or_else(|| value.to_string(), String::from), range })
+    }
+
+    fn scanned_field(&self, document: &Range<usize>, path: &[&str]) -> Option<Found> {
+        let mut depth = 0;
+        let mut indents = vec![0];
+        let mut at = document.start;
+        for line in self.text[document.clone()].split_inclusive('\n') {
+            let start = at;
+            at += line.len();
+            let content = line.trim_start_matches(' ');
+            let indent = line.len() - content.len();
+            if content.trim().is_empty() || content.starts_with('#') {
+                continue;
+            }
+            while depth > 0 && indent <= indents[depth - 1] {
+                indents.truncate(depth);
+                depth -= 1;
+            }
+            let Some((key, rest)) = content.split_once(':') else {
+                continue;
+            };
+            let at_level =
+                if depth == 0 { indent == 0 } else { indents.get(depth).is_none_or(|level| *level == indent) };
+            if key.trim_matches(['"', '\'']) != path[depth] || !at_level {
+                continue;
+            }
+            if depth + 1 < path.len() {
+                indents.truncate(depth);
+                indents.push(indent);
+                depth += 1;
+                continue;
+            }
+            let value = rest.trim();
+            let offset = start + indent + key.len() + 1 + (rest.len() - rest.trim_start().len());
+            return Some(Found {
+                value: value.trim_matches(['"', '\'']).to_string(),
+                range: offset..offset + value.len(),
+            });
+        }
+        None
+    }
+
+    /// Whether a value is the same whatever the unknown data turns out to be, given that its document is there at all.
+    pub fn is_static(&self, document: &Range<usize>, found: &Found) -> bool {
+        let doubt_of_document = self.doubts(document.start);
+        self.touching(&found.range).all(|span| {
+            let known = self.trace.reads_of(&span.reads).all(|read| read.presence != Presence::Unknown);
+            let doubts: BTreeSet<usize> = span.under.iter().copied().filter(|read| self.is_unknown(*read)).collect();
+            known && doubts.is_subset(&doubt_of_document)
+        })
+    }
+
+    fn is_unknown(&self, read: usize) -> bool {
+        self.trace.reads.get(read).is_some_and(|read| read.presence == Presence::Unknown)
+    }
+
+    /// The unknown conditions under which the first line of a document is printed.
+    fn doubts(&self, at: usize) -> BTreeSet<usize> {
+        let said = self.text[at..].find(|c: char| !c.is_whitespace()).map_or(at, |offset| at + offset);
+        let span = self.trace.spans.iter().find(|span| span.start <= said && said < span.end);
+        let under = span.map(|span| span.under.clone()).unwrap_or_default();
+        under.into_iter().filter(|read| self.is_unknown(*read)).collect()
+    }
+
+    /// Whether a document is made in a loop over something unknown: the loop's list is one of its conditions.
+    pub fn in_loop(&self, document: &Range<usize>) -> bool {
+        let doubts = self.doubts(document.start);
+        let looped = |read: usize| {
+            let path = &self.trace.reads[read].path;
+            self.trace.reads.iter().any(|other| {
+                other.path.0.len() == path.0.len() + 1
+                    && other.path.0.starts_with(&path.0)
+                    && other.path.0.last() == Some(&Step::Any)
+            })
+        };
+        doubts.into_iter().any(looped)
+    }
+
+    /// The spot of the template that made a byte of the sketch.
+    pub fn place(&self, offset: usize) -> Place {
+        self.origins.place(&self.trace, &self.text, offset).unwrap_or_else(|| self.start())
+    }
+
+    fn start(&self) -> Place {
+        Place { file: self.file.to_string(), line: 1, column: None }
+    }
+
+    /// Whether what stands in a range is the same whatever the unknown data turns out to be; for what has parts, that
+    /// they are all there, too.
+    pub fn is_certain(&self, range: &Range<usize>, whole: bool) -> bool {
+        let mut touching = self.touching(range);
+        touching.all(|span| {
+            let parts = span.under.iter().filter(|_| whole);
+            !span.reads.iter().chain(parts).any(|read| self.is_unknown(*read))
+        })
+    }
+
+    fn touching(&self, range: &Range<usize>) -> impl Iterator<Item = &gotpl::Span> {
+        let (start, end) = (range.start, range.end.max(range.start + 1));
+        self.trace.spans.iter().filter(move |span| span.start < end && start < span.end.max(span.start + 1))
+    }
+}
