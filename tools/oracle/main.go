@@ -19,6 +19,7 @@ const usage = `usage: oracle COMMAND [flags]
   charts [--dir D] [--check] render the chart-sized template sets
   bench [--dir D] [--rounds N] [--write]
                              measure the benchmark cases
+  unicode [--out F]          write Go's classes of characters as Rust tables
   funcs                      list the functions of each library
 `
 
@@ -48,6 +49,8 @@ func main() {
 		err = runCharts(args)
 	case "bench":
 		err = runBench(args, os.Stdout)
+	case "unicode":
+		err = runUnicode(args)
 	case "funcs":
 		err = runFuncs(os.Stdout)
 	default:

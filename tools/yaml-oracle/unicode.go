@@ -10,8 +10,7 @@ import (
 // unicodeTables writes Go's classes of characters beyond ASCII as a Rust file: sorting keys depends on them.
 func unicodeTables(path string) error {
 	var out strings.Builder
-	out.WriteString("//! Which characters beyond ASCII are letters and digits to Go's `unicode` package. Written by\n" +
-		"//! `tools/yaml-oracle unicode`; not to be edited.\n\n")
+	out.WriteString("//! Which characters beyond ASCII are letters and digits to Go's `unicode` package.\n\n")
 	table(&out, "LETTERS", "Ranges of letters, both ends included.", unicode.IsLetter)
 	out.WriteString("\n")
 	table(&out, "DIGITS", "Ranges of decimal digits, both ends included.", unicode.IsDigit)

@@ -6,6 +6,7 @@ mod cache;
 mod capture;
 mod cargo;
 mod cluster_test;
+mod generated;
 mod k8s;
 mod oracle;
 mod toolchain;

@@ -10,16 +10,20 @@ use std::{
 use anyhow::{Context, Result, anyhow};
 
 use super::{Oracles, complete};
-use crate::cache;
+use crate::{
+    cache,
+    generated::{GENERATED, Generated},
+};
 
 const TEMPLATE_VECTORS: &str = "crates/gotpl/tests/golden";
 const CHARTS: &str = "crates/gotpl/tests/charts";
 const BENCHMARKS: &str = "crates/gotpl/tests/bench";
 const YAML_VECTORS: &str = "crates/yaml/tests/golden";
+const TABLES: &str = "crates/gotpl/src/go/tables.rs";
 const LETTERS: &str = "crates/yaml/src/letters.rs";
 
 /// Everything that is recorded; in the folders of vectors a list made by hand may lie beside them.
-const ALL: [&str; 5] = [TEMPLATE_VECTORS, CHARTS, BENCHMARKS, YAML_VECTORS, LETTERS];
+const ALL: [&str; 6] = [TEMPLATE_VECTORS, CHARTS, BENCHMARKS, YAML_VECTORS, TABLES, LETTERS];
 /// Where a recording starts from what is there: templates and data are made by hand, what Go makes of them is not.
 const WITH_SOURCES: [&str; 2] = [CHARTS, BENCHMARKS];
 
@@ -65,7 +69,7 @@ pub fn record(oracles: &Oracles) -> Result<Vec<Change>> {
     for (path, bytes) in files(cache::repository(), &WITH_SOURCES)? {
         write(&root.join(path), &bytes)?;
     }
-    for place in [TEMPLATE_VECTORS, YAML_VECTORS, LETTERS] {
+    for place in [TEMPLATE_VECTORS, YAML_VECTORS, TABLES, LETTERS] {
         let path = root.join(place);
         let dir = if path.extension().is_some() { path.parent().unwrap_or(root) } else { &path };
         fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
@@ -75,12 +79,30 @@ pub fn record(oracles: &Oracles) -> Result<Vec<Change>> {
             complete(oracles.yaml.command().arg("generate").arg(root.join(YAML_VECTORS)))?;
             complete(oracles.yaml.command().arg("unicode").arg(root.join(LETTERS)))
         });
+        complete(oracles.templates.command().args(["unicode", "--out"]).arg(root.join(TABLES)))?;
         complete(oracles.templates.command().args(["charts", "--dir"]).arg(root.join(CHARTS)))?;
         complete(oracles.templates.command().args(["bench", "--write", "--dir"]).arg(root.join(BENCHMARKS)))?;
         complete(oracles.templates.command().args(["vectors", "--out"]).arg(root.join(TEMPLATE_VECTORS)))?;
         yaml.join().map_err(|_| anyhow!("the recording of YAML ended in a panic"))?
     })?;
+    for generated in GENERATED.iter().filter(|generated| ALL.contains(&generated.path)) {
+        stamp(generated, root)?;
+    }
     Ok(changes(files(cache::repository(), &ALL)?, files(root, &ALL)?))
+}
+
+/// Puts the stamp into a file that was just written below `root`; what it is made from is in this tree.
+fn stamp(generated: &Generated, root: &Path) -> Result<()> {
+    let written = root.join(generated.path);
+    let body = fs::read(&written).with_context(|| format!("cannot read {}", written.display()))?;
+    let stamped = generated
+        .stamped(cache::repository(), body)
+        .with_context(|| format!("cannot read what {} is made from", generated.path))?;
+    for (path, bytes) in stamped {
+        let relative = path.strip_prefix(cache::repository()).unwrap_or(&path);
+        write(&root.join(relative), &bytes)?;
+    }
+    Ok(())
 }
 
 fn changes(mut old: Files, mut new: Files) -> Vec<Change> {

@@ -2,7 +2,10 @@
 //! Each rule is a function from facts to complaints, so that beside the real tree it is shown a tree that breaks it.
 #![allow(clippy::expect_used, reason = "a test may panic")]
 
+mod generated;
 mod graph;
+#[path = "../../../../xtask/src/generated.rs"]
+mod list;
 mod policy;
 mod sources;
 

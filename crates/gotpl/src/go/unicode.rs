@@ -1,7 +1,7 @@
 //! Characters as Go sees them: decoding of bytes that need not be UTF-8, classes and case mapping by Unicode 15.0.
 //! Case maps one character to one character; Rust's own mapping differs (`ß`, `İ`) and is not used.
 
-use super::tables::{self, CaseRange, Range};
+use super::tables;
 
 /// What an invalid byte decodes to.
 pub const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
@@ -103,18 +103,24 @@ pub fn push_rune(out: &mut Vec<u8>, rune: char) {
     out.extend_from_slice(rune.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
-fn in_table(table: &[Range], rune: char) -> bool {
-    let code = u32::from(rune);
-    let after = table.partition_point(|range| range.0 <= code);
-    table[..after]
-        .last()
-        .is_some_and(|&(first, last, step)| code <= last && (code - first).is_multiple_of(u32::from(step)))
+/// The characters at which a class begins and ends, in turn, from the distances between them.
+pub(super) const fn edges<const N: usize>(mut steps: [u32; N]) -> [u32; N] {
+    let mut at = 1;
+    while at < N {
+        steps[at] += steps[at - 1];
+        at += 1;
+    }
+    steps
+}
+
+fn in_class(edges: &[u32], rune: char) -> bool {
+    edges.partition_point(|edge| *edge <= u32::from(rune)) % 2 == 1
 }
 
 /// Letters, marks, numbers, punctuation, symbols and the ASCII space.
 #[must_use]
 pub fn is_print(rune: char) -> bool {
-    if rune.is_ascii() { (' '..='~').contains(&rune) } else { in_table(&tables::PRINT, rune) }
+    if rune.is_ascii() { (' '..='~').contains(&rune) } else { in_class(&tables::PRINT, rune) }
 }
 
 /// White space as `unicode.IsSpace`.
@@ -136,87 +142,102 @@ pub fn is_control(rune: char) -> bool {
 /// Category L.
 #[must_use]
 pub fn is_letter(rune: char) -> bool {
-    if rune.is_ascii() { rune.is_ascii_alphabetic() } else { in_table(&tables::LETTER, rune) }
+    if rune.is_ascii() { rune.is_ascii_alphabetic() } else { in_class(&tables::LETTER, rune) }
 }
 
 /// Category M.
 #[must_use]
 pub fn is_mark(rune: char) -> bool {
-    in_table(&tables::MARK, rune)
+    in_class(&tables::MARK, rune)
 }
 
 /// Category Nd.
 #[must_use]
 pub fn is_digit(rune: char) -> bool {
-    if rune.is_ascii() { rune.is_ascii_digit() } else { in_table(&tables::DIGIT, rune) }
+    if rune.is_ascii() { rune.is_ascii_digit() } else { in_class(&tables::DIGIT, rune) }
 }
 
 /// Category N.
 #[must_use]
 pub fn is_number(rune: char) -> bool {
-    in_table(&tables::NUMBER, rune)
+    in_class(&tables::NUMBER, rune)
 }
 
 /// Category P.
 #[must_use]
 pub fn is_punct(rune: char) -> bool {
-    in_table(&tables::PUNCT, rune)
+    in_class(&tables::PUNCT, rune)
 }
 
 /// Category S.
 #[must_use]
 pub fn is_symbol(rune: char) -> bool {
-    in_table(&tables::SYMBOL, rune)
+    in_class(&tables::SYMBOL, rune)
 }
 
 /// Category Lu.
 #[must_use]
 pub fn is_upper(rune: char) -> bool {
-    if rune.is_ascii() { rune.is_ascii_uppercase() } else { in_table(&tables::UPPER, rune) }
+    if rune.is_ascii() { rune.is_ascii_uppercase() } else { in_class(&tables::UPPER, rune) }
 }
 
 /// Category Ll.
 #[must_use]
 pub fn is_lower(rune: char) -> bool {
-    if rune.is_ascii() { rune.is_ascii_lowercase() } else { in_table(&tables::LOWER, rune) }
+    if rune.is_ascii() { rune.is_ascii_lowercase() } else { in_class(&tables::LOWER, rune) }
 }
 
 /// Category Lt, such as `ǅ`.
 #[must_use]
 pub fn is_title(rune: char) -> bool {
-    in_table(&tables::TITLE, rune)
+    in_class(&tables::TITLE, rune)
 }
 
-fn map_case(rune: char, delta: fn(&CaseRange) -> i32) -> char {
+/// First and last character, and what to add for upper, lower and title case.
+pub(super) type CaseRange = (u32, u32, [i32; 3]);
+
+/// In place of what to add: the characters are pairs, upper case first.
+pub(super) const PAIRS: [i32; 3] = [i32::MAX; 3];
+
+/// The cases, as positions in a [`CaseRange`].
+#[derive(Clone, Copy)]
+enum Case {
+    Upper,
+    Lower,
+    Title,
+}
+
+fn map_case(rune: char, case: Case) -> char {
     let code = u32::from(rune);
     let after = tables::CASES.partition_point(|range| range.0 <= code);
-    tables::CASES[after.saturating_sub(CASE_LOOK_BACK)..after]
-        .iter()
-        .rev()
-        .find(|range| code <= range.1 && (code - range.0).is_multiple_of(u32::from(range.2)))
-        .and_then(|range| char::from_u32(code.wrapping_add_signed(delta(range))))
-        .unwrap_or(rune)
+    let Some((first, _, shifts)) = tables::CASES[..after].last().filter(|range| code <= range.1) else {
+        return rune;
+    };
+    let mapped = if *shifts == PAIRS {
+        let pair = code - (code - first) % 2;
+        pair + u32::from(matches!(case, Case::Lower))
+    } else {
+        code.wrapping_add_signed(shifts[case as usize])
+    };
+    char::from_u32(mapped).unwrap_or(rune)
 }
-
-/// How many ranges of [`tables::CASES`] can begin at or before a character before the one that holds it.
-const CASE_LOOK_BACK: usize = 4;
 
 /// Upper case, one character for one.
 #[must_use]
 pub fn to_upper(rune: char) -> char {
-    if rune.is_ascii() { rune.to_ascii_uppercase() } else { map_case(rune, |range| range.3) }
+    if rune.is_ascii() { rune.to_ascii_uppercase() } else { map_case(rune, Case::Upper) }
 }
 
 /// Lower case, one character for one.
 #[must_use]
 pub fn to_lower(rune: char) -> char {
-    if rune.is_ascii() { rune.to_ascii_lowercase() } else { map_case(rune, |range| range.4) }
+    if rune.is_ascii() { rune.to_ascii_lowercase() } else { map_case(rune, Case::Lower) }
 }
 
 /// Title case, one character for one; differs from upper case for letters such as `ǆ`.
 #[must_use]
 pub fn to_title(rune: char) -> char {
-    if rune.is_ascii() { rune.to_ascii_uppercase() } else { map_case(rune, |range| range.5) }
+    if rune.is_ascii() { rune.to_ascii_uppercase() } else { map_case(rune, Case::Title) }
 }
 
 #[cfg(test)]
