@@ -1,5 +1,6 @@
 //! A stack package: from its files to metadata, CRDs, templates and the Stack that installing it would create, with
-//! everything that is wrong with it at once. It reads no file itself and knows nothing of images and registries.
+//! everything that is wrong with it at once, and the image that it is published as. It reads no file itself and talks to
+//! no registry.
 //!
 //! ```
 //! use package::Files;
@@ -17,6 +18,7 @@ mod crds;
 mod document;
 mod fields;
 mod icon;
+pub mod image;
 mod install;
 pub mod layout;
 mod manifests;
