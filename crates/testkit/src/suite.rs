@@ -5,6 +5,7 @@
 mod options;
 
 use std::{
+    borrow::Cow,
     future::Future,
     pin::Pin,
     process::ExitCode,
@@ -25,23 +26,32 @@ const LIMIT: Duration = Duration::from_secs(180);
 
 /// A named test on a cluster. The macro [`crate::scenarios!`] makes them from functions.
 pub struct Scenario {
-    /// The function's path.
-    pub name: &'static str,
+    /// The function's path, or a sentence.
+    pub name: Cow<'static, str>,
     /// Runs it.
-    pub run: fn(Arc<Cluster>) -> Running<()>,
+    pub run: Box<dyn Fn(Arc<Cluster>) -> Running<()> + Send + Sync>,
     /// The one backend it is about, if it is about one.
     pub only: Option<&'static str>,
+}
+
+impl Scenario {
+    /// A scenario that runs on every backend.
+    pub fn new<F>(
+        name: impl Into<Cow<'static, str>>,
+        run: impl Fn(Arc<Cluster>) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<()>> + Send + 'static,
+    {
+        Self { name: name.into(), run: Box::new(move |cluster| Box::pin(run(cluster))), only: None }
+    }
 }
 
 /// Turns `async fn(Arc<Cluster>) -> anyhow::Result<()>` functions into [`Scenario`]s of the same names.
 #[macro_export]
 macro_rules! scenarios {
     ($($function:path),* $(,)?) => {
-        vec![$($crate::Scenario {
-            name: stringify!($function),
-            run: |cluster| Box::pin($function(cluster)),
-            only: None,
-        }),*]
+        vec![$($crate::Scenario::new(stringify!($function), $function)),*]
     };
 }
 
@@ -144,7 +154,7 @@ impl Target {
             }
         };
         println!("cluster ready in {:.1} s", begin.elapsed().as_secs_f64());
-        let failed: Vec<(&str, String)> = stream::iter(chosen)
+        let failed: Vec<(Cow<'static, str>, String)> = stream::iter(chosen)
             .map(|scenario| one(scenario, cluster.clone()))
             .buffer_unordered(options.threads)
             .filter_map(|failure| async { failure })
@@ -168,7 +178,7 @@ impl Target {
 }
 
 /// Runs one scenario in a task of its own, so that neither a panic nor a hang keeps the others from running.
-async fn one(scenario: &Scenario, cluster: Arc<Cluster>) -> Option<(&'static str, String)> {
+async fn one(scenario: &Scenario, cluster: Arc<Cluster>) -> Option<(Cow<'static, str>, String)> {
     let begin = Instant::now();
     let task = tokio::spawn((scenario.run)(cluster));
     let abort = task.abort_handle();
@@ -183,7 +193,7 @@ async fn one(scenario: &Scenario, cluster: Arc<Cluster>) -> Option<(&'static str
     };
     let word = if failure.is_none() { "ok" } else { "FAILED" };
     println!("test {} ... {word} ({:.1} s)", scenario.name, begin.elapsed().as_secs_f64());
-    failure.map(|why| (scenario.name, why))
+    failure.map(|why| (scenario.name.clone(), why))
 }
 
 fn panic_text(error: tokio::task::JoinError) -> String {
