@@ -1,166 +1,221 @@
 //! Tests kept with a package: what is given, what is expected, and how the two differ.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use engine::{CompiledKind, Context, Observed, Plan, Rule, Seed};
-use serde::Deserialize;
+use engine::{CompiledKind, Context, Observed, Pass, Rule, Seed};
 use serde_json::{Value, json};
 
+use crate::expect::Expect;
 use crate::failure::Failure;
+use crate::finding::Finding;
+use crate::golden;
+use crate::instance::{self, Admitted};
 use crate::project::Project;
-use crate::verbs::render::{PREVIEW_SEED, emitted};
-use crate::{input, observed};
+use crate::verbs::render::PREVIEW_SEED;
+use crate::words;
+use crate::written::Part;
+use crate::{fields, observed, rules};
 
-/// One test.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Case {
+const FIELDS: [&str; 6] = ["name", "instance", "observed", "simulate", "expect", "golden"];
+
+/// A test, or what is wrong with it.
+pub(crate) struct Listed {
+    pub file: PathBuf,
     /// What it shows, as a sentence.
     pub name: String,
+    pub case: Result<Case, Vec<String>>,
+}
+
+/// One test.
+#[derive(Debug)]
+pub(crate) struct Case {
+    /// The folder that files are named from.
+    folder: PathBuf,
+    whole: Part,
     /// The instance, or the file it is in.
-    instance: Value,
+    instance: Part,
     /// The children that are there, by template.
-    #[serde(default)]
-    observed: BTreeMap<String, Value>,
+    observed: Vec<(String, Part)>,
     /// Outside controllers to play, until nothing changes.
-    #[serde(default)]
-    simulate: Vec<Rule>,
+    simulate: Option<Vec<(Rule, Part)>>,
     /// What must be so.
-    #[serde(default)]
-    expect: Expect,
+    expect: Option<Expect>,
     /// A file that holds the whole plan.
-    #[serde(default)]
     golden: Option<PathBuf>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Expect {
-    /// Fields that the objects of a template have; for a collection a list, in order.
-    #[serde(default)]
-    objects: BTreeMap<String, Value>,
-    /// Templates that make nothing.
-    #[serde(default)]
-    absent: Vec<String>,
-    /// What templates wait for.
-    #[serde(default)]
-    waits: Option<BTreeMap<String, Vec<String>>>,
-    /// Templates whose objects are deleted.
-    #[serde(default)]
-    deletes: Option<Vec<String>>,
-    /// Words of the errors of templates.
-    #[serde(default)]
-    errors: BTreeMap<String, String>,
-    /// Fields of the status.
-    #[serde(default)]
-    status: Option<Value>,
-}
-
-/// The tests of a package: a file each, with one test or a list of them.
-pub(crate) fn read(dir: &Path) -> Result<Vec<(PathBuf, Case)>, Failure> {
-    let folder = dir.join("tests");
-    let Ok(entries) = std::fs::read_dir(&folder) else { return Ok(Vec::new()) };
+/// The tests of a package: a file each, with one test or a list of them. A file that is none is listed as a test that
+/// fails, so that the others still run.
+pub(crate) fn read(dir: &Path) -> Vec<Listed> {
+    let Ok(entries) = std::fs::read_dir(dir.join("tests")) else { return Vec::new() };
     let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     files.retain(|file| {
-        file.extension().is_some_and(|extension| extension == "yaml" || extension == "yml") && !is_golden(file)
+        file.extension().is_some_and(|extension| extension == "yaml" || extension == "yml") && !golden::is_golden(file)
     });
     files.sort();
-    let mut cases = Vec::new();
+    let mut listed = Vec::new();
     for file in files {
-        let listed = input::documents(&file)?.into_iter().flat_map(|document| match document {
-            Value::Array(list) => list,
-            Value::Null => Vec::new(),
-            one => vec![one],
-        });
-        let found: Vec<Case> = listed
-            .map(serde_json::from_value)
-            .collect::<Result<_, _>>()
-            .map_err(|error| Failure::new(format!("{}: this is no test: {error}", file.display())))?;
-        cases.extend(found.into_iter().map(|case| (file.clone(), case)));
-    }
-    Ok(cases)
-}
-
-fn is_golden(file: &Path) -> bool {
-    file.file_name().is_some_and(|name| name.to_string_lossy().ends_with(".golden.yaml"))
-}
-
-/// Runs a test; what differs, if anything.
-pub(crate) fn check(project: &Project, file: &Path, case: &Case, update: bool) -> Result<Vec<String>, Failure> {
-    let folder = file.parent().unwrap_or(Path::new("."));
-    let (source, instance) = match &case.instance {
-        Value::String(name) => (folder.join(name), input::data(&folder.join(name))?),
-        object => (file.to_path_buf(), object.clone()),
-    };
-    let (kind, instance) = project.admit(&source, instance)?;
-    let unknown = unknown_names(case, kind);
-    if !unknown.is_empty() {
-        return Ok(unknown);
-    }
-    let mut children = Observed::new();
-    for (template, object) in &case.observed {
-        let object = completed(kind, template, object);
-        observed::put(&mut children, kind, &instance, template, object)
-            .map_err(|what| Failure::new(format!("{}: {what}", file.display())))?;
-    }
-    let seed = Seed::new(PREVIEW_SEED);
-    // A fixed name: what is expected must not depend on where the package was checked out.
-    let context = Context { stack: "test", seed: &seed, limits: gotpl::Limits::default() };
-    let plan = if case.simulate.is_empty() {
-        engine::plan(kind, &instance, &children, &context)
-    } else {
-        let simulation = engine::simulate(kind, &instance, children, &case.simulate, &context);
-        if !simulation.settled {
-            return Ok(vec![format!("it does not settle in {} passes", simulation.passes.len())]);
+        let broken = |what: Vec<String>| Listed {
+            file: file.clone(),
+            name: "the file can be read".to_string(),
+            case: Err(what),
+        };
+        match Part::documents(&file) {
+            Err(failure) => listed.push(broken(vec![failure.told()])),
+            Ok(documents) => {
+                let tests: Vec<Part> = documents.iter().flat_map(tests).collect();
+                if tests.is_empty() {
+                    listed.push(broken(vec![format!("{}: there is no test in this file", file.display())]));
+                }
+                listed.extend(tests.iter().map(|part| one(&file, part)));
+            }
         }
-        simulation.passes.into_iter().next_back().map(|pass| pass.plan).unwrap_or_default()
-    };
-    let mut differences = compare(&case.expect, &plan);
-    if let Some(golden) = &case.golden {
-        if !is_golden(golden) {
-            return Ok(vec![format!(
-                "golden: {} has to end in .golden.yaml, or it would be read as a test",
-                golden.display()
-            )]);
-        }
-        differences.extend(against_golden(&folder.join(golden), &plan, update)?);
     }
-    Ok(differences)
+    listed
 }
 
-/// Names of no template: a test that speaks of them could never fail. Children of templates that left the stack may be
-/// observed and deleted.
-fn unknown_names(case: &Case, kind: &CompiledKind) -> Vec<String> {
-    let Expect { objects, absent, waits, errors, status, deletes } = &case.expect;
-    if objects.is_empty()
-        && absent.is_empty()
-        && waits.is_none()
-        && errors.is_empty()
-        && status.is_none()
-        && deletes.is_none()
-        && case.golden.is_none()
-    {
-        return vec!["the test expects nothing: give it an `expect` or a `golden` file".to_string()];
+fn tests(document: &Part) -> Vec<Part> {
+    if document.value().is_array() { document.items() } else { vec![document.clone()] }
+}
+
+fn one(file: &Path, part: &Part) -> Listed {
+    let mut faults = Vec::new();
+    let case = Case::read(file, part, &mut faults);
+    let name = part.value().get("name").and_then(Value::as_str).unwrap_or("a test without a name").to_string();
+    let case = case.filter(|_| faults.is_empty()).ok_or_else(|| faults.iter().map(told).collect());
+    Listed { file: file.to_path_buf(), name, case }
+}
+
+/// A finding with its advice, in one line.
+fn told(finding: &Finding) -> String {
+    match &finding.hint {
+        Some(hint) => format!("{finding} ({hint})"),
+        None => finding.to_string(),
     }
-    let waiting = waits.iter().flat_map(BTreeMap::keys);
-    let failing = errors.keys().filter(|name| *name != "status");
-    let played = case.simulate.iter().map(|rule| &rule.child);
-    let left = |name: &&String| !deletes.as_ref().is_some_and(|deletes| deletes.contains(name));
-    let names = objects
-        .keys()
-        .chain(absent)
-        .chain(waiting)
-        .chain(failing)
-        .chain(played)
-        .chain(case.observed.keys().filter(left));
-    let unknown = names.filter(|name| kind.child(name).is_none());
-    let told =
-        unknown.map(|name| match objects::nearest(name, kind.children.iter().map(|child| child.name.as_str())) {
-            Some(near) => format!("there is no template {name:?} (did you mean {near:?}?)"),
-            None => format!("there is no template {name:?}"),
+}
+
+impl Case {
+    fn read(file: &Path, whole: &Part, faults: &mut Vec<Finding>) -> Option<Case> {
+        fields::mapping(whole, &FIELDS, faults)?;
+        match whole.field("name") {
+            Some(name) => drop(fields::text(&name, faults)),
+            None => faults.push(whole.error("`name` is missing").hint("say what the test shows, in a sentence")),
+        }
+        let instance = whole.field("instance");
+        if instance.is_none() {
+            faults.push(whole.error("`instance` is missing").hint("an object, or the name of a file that holds one"));
+        }
+        let observed = whole.field("observed");
+        if let Some(part) = observed.as_ref().filter(|part| !part.value().is_object()) {
+            faults.push(part.error("`observed` is a mapping, by template"));
+        }
+        let simulate = whole.field("simulate").map(|part| rules::read(&part, faults));
+        let expect = whole.field("expect").and_then(|part| Expect::read(&part, faults));
+        if simulate.is_none()
+            && let Some(settles) = whole.field("expect").and_then(|part| part.field("settles"))
+        {
+            let fault = settles.key_error("only a simulation settles or does not");
+            faults.push(fault.hint("add `simulate`; `simulate: []` plays no controller"));
+        }
+        let golden = whole.field("golden").and_then(|part| {
+            let name = fields::text(&part, faults)?;
+            if !golden::is_golden(Path::new(&name)) {
+                faults.push(part.error("a golden file has to end in `.golden.yaml`, or it would be read as a test"));
+            }
+            Some(PathBuf::from(name))
         });
-    told.collect()
+        if whole.field("expect").is_none() && golden.is_none() {
+            faults.push(whole.error("the test expects nothing").hint("give it an `expect` or a `golden` file"));
+        }
+        Some(Case {
+            folder: file.parent().unwrap_or(Path::new(".")).to_path_buf(),
+            whole: whole.clone(),
+            instance: instance?,
+            observed: observed.map(|part| part.entries()).unwrap_or_default(),
+            simulate,
+            expect,
+            golden,
+        })
+    }
+
+    /// Runs the test; what differs, if anything.
+    pub fn check(&self, project: &Project, update: bool) -> Result<Vec<String>, Failure> {
+        let written = match self.instance.value() {
+            Value::String(name) => Part::one(&self.folder.join(name))?,
+            _ => self.instance.clone(),
+        };
+        let refused = self.expect.as_ref().and_then(|expect| expect.refused.as_ref());
+        let admitted = match (instance::admit(project.compiled()?, &written), refused) {
+            (Ok(admitted), None) => admitted,
+            (Ok(_), Some((part, _))) => {
+                return Ok(vec![told(&part.key_error("the instance was expected to be refused, and is not"))]);
+            }
+            (Err(found), None) => return Ok(found.iter().map(|refused| told(&refused.finding)).collect()),
+            (Err(found), Some((part, expected))) => {
+                let found: Vec<_> =
+                    found.into_iter().map(|refused| (vec![refused.path], told(&refused.finding))).collect();
+                let mut differences = Vec::new();
+                words::differ(expected, &found, &mut differences, part);
+                return Ok(differences.iter().map(told).collect());
+            }
+        };
+        let mut differences = self.unknown(admitted.kind);
+        if differences.is_empty() {
+            let passes = self.passes(&admitted, &mut differences);
+            if let Some(expect) = &self.expect {
+                expect.compare(&passes, &mut differences);
+            }
+            let mut lines: Vec<String> = differences.iter().map(told).collect();
+            if let (Some(golden), Some(last)) = (&self.golden, passes.last()) {
+                lines.extend(golden::compare(&self.folder.join(golden), &last.plan, update)?);
+            }
+            return Ok(lines);
+        }
+        Ok(differences.iter().map(told).collect())
+    }
+
+    fn passes(&self, admitted: &Admitted<'_>, differences: &mut Vec<Finding>) -> Vec<Pass> {
+        let Admitted { kind, object, .. } = admitted;
+        let mut children = Observed::new();
+        for (template, part) in &self.observed {
+            let child = completed(kind, template, part.value());
+            if let Err(what) = observed::put(&mut children, kind, object, template, child) {
+                differences.push(part.error(what));
+            }
+        }
+        let seed = Seed::new(PREVIEW_SEED);
+        // A fixed name: what is expected must not depend on where the package was checked out.
+        let context = Context { stack: "test", seed: &seed, limits: gotpl::Limits::default() };
+        let Some(simulate) = &self.simulate else {
+            let plan = engine::plan(kind, object, &children, &context);
+            let changed = plan.applies.iter().map(|apply| apply.template.clone()).collect();
+            return vec![Pass { plan, changed, reports: Vec::new() }];
+        };
+        let rules: Vec<Rule> = simulate.iter().map(|(rule, _)| rule.clone()).collect();
+        let simulation = engine::simulate(kind, object, children, &rules, &context);
+        let wanted = self.expect.as_ref().and_then(|expect| expect.settles).unwrap_or(true);
+        if simulation.settled != wanted {
+            let passes = simulation.passes.len();
+            let what = if wanted {
+                format!("it does not settle: after {passes} passes something still changes")
+            } else {
+                format!("it settles, after {passes} passes")
+            };
+            differences.push(self.whole.child("simulate").key_error(what));
+        }
+        simulation.passes
+    }
+
+    /// Names of no template: a test that speaks of them could never fail. Children of templates that left the stack may
+    /// be observed and deleted.
+    fn unknown(&self, kind: &CompiledKind) -> Vec<Finding> {
+        let mut unknown = self.expect.as_ref().map(|expect| expect.unknown(kind)).unwrap_or_default();
+        let played = self.simulate.iter().flatten().map(|(rule, part)| (&rule.child, part));
+        let left = |name: &str| self.expect.as_ref().is_some_and(|expect| expect.is_deleted(name));
+        let seen = self.observed.iter().filter(|(name, _)| !left(name)).map(|(name, part)| (name, part));
+        unknown.extend(played.chain(seen).filter_map(|(name, part)| rules::unknown(name, part, kind)));
+        unknown
+    }
 }
 
 /// A child in few words gets the kind that its template makes.
@@ -180,126 +235,4 @@ fn completed(kind: &CompiledKind, template: &str, object: &Value) -> Value {
         Value::Array(list) => Value::Array(list.iter().map(complete).collect()),
         object => complete(object),
     }
-}
-
-fn compare(expect: &Expect, plan: &Plan) -> Vec<String> {
-    let mut differences = Vec::new();
-    for (template, fields) in &expect.objects {
-        let made: Vec<&Value> =
-            plan.applies.iter().filter(|apply| apply.template == *template).map(|apply| &apply.object).collect();
-        match (fields, made.as_slice()) {
-            (_, []) => differences.push(format!("{template}: nothing is made{}", why_not(plan, template))),
-            (Value::Array(list), made) => {
-                if list.len() != made.len() {
-                    differences.push(format!("{template}: {} objects are made, not {}", made.len(), list.len()));
-                }
-                for (index, (fields, object)) in list.iter().zip(made).enumerate() {
-                    subset(fields, object, &format!("{template}[{index}]"), &mut differences);
-                }
-            }
-            (fields, [object, ..]) => subset(fields, object, template, &mut differences),
-        }
-    }
-    for template in &expect.absent {
-        if plan.applies.iter().any(|apply| apply.template == *template) {
-            differences.push(format!("{template}: something is made, but nothing was expected"));
-        }
-    }
-    if let Some(waits) = &expect.waits {
-        let found: BTreeMap<String, Vec<String>> = plan
-            .holds
-            .iter()
-            .map(|hold| (hold.template.clone(), hold.waits.iter().map(|wait| wait.path.clone()).collect()))
-            .collect();
-        if *waits != found {
-            differences.push(format!("waits: expected {}, found {}", json!(waits), json!(found)));
-        }
-    }
-    if let Some(deletes) = &expect.deletes {
-        let found: Vec<&String> = plan.deletes.iter().map(|delete| &delete.template).collect();
-        if deletes.iter().collect::<Vec<_>>() != found {
-            differences.push(format!("deletes: expected {}, found {}", json!(deletes), json!(found)));
-        }
-    }
-    errors(expect, plan, &mut differences);
-    if let Some(status) = &expect.status {
-        subset(status, plan.status.as_ref().unwrap_or(&json!({})), "status", &mut differences);
-    }
-    differences
-}
-
-fn why_not(plan: &Plan, template: &str) -> String {
-    let hold = plan.holds.iter().find(|hold| hold.template == template);
-    hold.map_or_else(String::new, |hold| {
-        let waits: Vec<_> = hold.waits.iter().map(ToString::to_string).collect();
-        format!(": it waits for {}", waits.join(", "))
-    })
-}
-
-fn errors(expect: &Expect, plan: &Plan, differences: &mut Vec<String>) {
-    for problem in &plan.problems {
-        match expect.errors.get(&problem.template) {
-            Some(words) if problem.problem.to_string().contains(words) => {}
-            Some(words) => differences.push(format!(
-                "{}: the error says {:?}, not {words:?}",
-                problem.template,
-                problem.problem.to_string()
-            )),
-            None => differences.push(format!("{}: {}", problem.template, problem.problem)),
-        }
-    }
-    for template in expect.errors.keys().filter(|name| !plan.problems.iter().any(|problem| problem.template == **name))
-    {
-        differences.push(format!("{template}: an error was expected, and there is none"));
-    }
-}
-
-/// Whether every expected field is there, with its value.
-fn subset(expected: &Value, found: &Value, path: &str, differences: &mut Vec<String>) {
-    match (expected, found) {
-        (Value::Object(fields), Value::Object(_)) => {
-            for (key, expected) in fields {
-                match found.get(key) {
-                    Some(found) => subset(expected, found, &format!("{path}.{key}"), differences),
-                    None if expected.is_null() => {}
-                    None => differences.push(format!("{path}.{key}: expected {expected}, found nothing")),
-                }
-            }
-        }
-        (Value::Array(items), Value::Array(others)) if items.len() == others.len() => {
-            for (index, (item, other)) in items.iter().zip(others).enumerate() {
-                subset(item, other, &format!("{path}[{index}]"), differences);
-            }
-        }
-        _ if expected == found => {}
-        _ => differences.push(format!("{path}: expected {expected}, found {found}")),
-    }
-}
-
-fn against_golden(file: &Path, plan: &Plan, update: bool) -> Result<Vec<String>, Failure> {
-    let shown = file.display();
-    let value = serde_json::to_value(plan).map_err(|error| Failure::new(error.to_string()))?;
-    let found = emitted(&value)?;
-    if update {
-        std::fs::write(file, found).map_err(|error| Failure::new(format!("cannot write {shown}: {error}")))?;
-        return Ok(Vec::new());
-    }
-    let expected = match std::fs::read_to_string(file) {
-        Ok(expected) => expected,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Ok(vec![format!("{shown} does not exist: `cairn test --update` writes it")]);
-        }
-        Err(error) => return Err(Failure::new(format!("cannot read {shown}: {error}"))),
-    };
-    if expected == found {
-        return Ok(Vec::new());
-    }
-    let line = expected.lines().zip(found.lines()).take_while(|(expected, found)| expected == found).count();
-    let at = |text: &str| text.lines().nth(line).unwrap_or("(end)").to_string();
-    Ok(vec![format!(
-        "{shown}:{}: expected {:?}, found {:?} (`--update` takes what is found)",
-        line + 1,
-        at(&expected),
-        at(&found)
-    )])
 }

@@ -2,6 +2,9 @@
 
 use std::process::ExitCode;
 
+use crate::finding::Finding;
+use crate::snippet;
+
 /// Exit codes, as kubectl's users know them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Code {
@@ -27,15 +30,39 @@ pub(crate) struct Failure {
     /// The lines of source it is about, with a pointer.
     pub snippet: Option<String>,
     pub hints: Vec<String>,
+    /// What else went wrong.
+    pub others: Vec<Failure>,
 }
 
 impl Failure {
     pub fn new(message: impl Into<String>) -> Failure {
-        Failure { code: Code::Failed, message: message.into(), snippet: None, hints: Vec::new() }
+        Failure { code: Code::Failed, message: message.into(), snippet: None, hints: Vec::new(), others: Vec::new() }
+    }
+
+    /// A finding that ends a command, with the line of the text it is about.
+    pub fn of(finding: &Finding, text: Option<&str>) -> Failure {
+        let snippet = text.and_then(|text| snippet::of(text, finding.line, finding.column.checked_sub(1)));
+        let hints = finding.hint.iter().cloned().collect();
+        Failure { snippet, hints, ..Failure::new(finding.to_string()) }
+    }
+
+    /// Several at once; none if there are none.
+    pub fn all(failures: impl IntoIterator<Item = Failure>) -> Option<Failure> {
+        let mut failures = failures.into_iter();
+        let first = failures.next()?;
+        Some(Failure { others: failures.collect(), ..first })
     }
 
     pub fn usage(message: impl Into<String>) -> Failure {
         Failure { code: Code::Usage, ..Failure::new(message) }
+    }
+
+    /// Everything but the lines of source, for a list.
+    pub fn told(&self) -> String {
+        match self.hints.as_slice() {
+            [] => self.message.clone(),
+            hints => format!("{} ({})", self.message, hints.join("; ")),
+        }
     }
 
     pub fn hint(mut self, hint: impl Into<String>) -> Failure {

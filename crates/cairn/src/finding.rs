@@ -18,6 +18,20 @@ pub(crate) struct Finding {
     pub hint: Option<String>,
 }
 
+impl Finding {
+    /// An error about a whole line.
+    pub fn new(file: &str, line: usize, what: impl Into<String>) -> Finding {
+        Finding { file: file.to_string(), line, column: 0, severity: Severity::Error, what: what.into(), hint: None }
+    }
+
+    /// The same with advice.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Finding {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
 impl From<&package::Problem> for Finding {
     fn from(problem: &package::Problem) -> Finding {
         let severity = match problem.severity {

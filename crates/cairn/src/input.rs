@@ -42,11 +42,6 @@ pub(crate) fn data(path: &Path) -> Result<Value, Failure> {
     }
 }
 
-/// All documents in a file.
-pub(crate) fn documents(path: &Path) -> Result<Vec<Value>, Failure> {
-    parsed(&text(path)?, &path.display().to_string())
-}
-
 /// What a person wrote is read strictly: a key that stands twice is a mistake.
 fn parsed(text: &str, shown: &str) -> Result<Vec<Value>, Failure> {
     let failed = |error: yaml::Error, before: usize| {

@@ -3,15 +3,22 @@
 mod args;
 mod cases;
 mod env;
+mod expect;
 mod failure;
+mod fields;
 mod finding;
+mod golden;
 mod host;
 mod input;
+mod instance;
 mod observed;
 mod printer;
 mod project;
+mod rules;
 mod snippet;
 mod verbs;
+mod words;
+mod written;
 
 use std::process::ExitCode;
 

@@ -8,7 +8,7 @@ use objects::Gvk;
 use serde_json::Value;
 
 use crate::failure::Failure;
-use crate::input;
+use crate::written::Part;
 
 /// Reads observed children: objects one after the other, each known by its template label or by being the only child of
 /// its kind; or one mapping from template to object.
@@ -16,29 +16,20 @@ pub(crate) fn read(file: Option<&Path>, kind: &CompiledKind, instance: &Value) -
     let Some(file) = file else {
         return Ok(Observed::new());
     };
-    let text = input::text(file)?;
-    let shown = file.display();
-    let documents = yaml::documents(&text).map_err(|error| Failure::new(format!("{shown}: {error}")))?;
     let mut observed = Observed::new();
-    for document in documents {
-        let value = yaml::parse(&document.text).map_err(|error| Failure::new(format!("{shown}: {error}")))?;
-        match value {
-            Value::Null => {}
-            Value::Object(fields) if !fields.contains_key("kind") => {
-                for (template, object) in fields {
-                    put(&mut observed, kind, instance, &template, object)
-                        .map_err(|what| Failure::new(format!("{shown}: {what}")))?;
-                }
+    for document in Part::documents(file)? {
+        let failed = |part: &Part, what: String| part.failure(&part.error(what));
+        if document.value().is_object() && document.value().get("kind").is_none() {
+            for (template, object) in document.entries() {
+                put(&mut observed, kind, instance, &template, object.value().clone())
+                    .map_err(|what| failed(&object, what))?;
             }
-            object => {
-                let template = template_of(&object, kind).map_err(|what| {
-                    Failure::new(format!("{shown}:{}: {what}", document.line))
-                        .hint(format!("label it `{TEMPLATE}: <template>`"))
-                })?;
-                put(&mut observed, kind, instance, &template, object)
-                    .map_err(|what| Failure::new(format!("{shown}: {what}")))?;
-            }
+            continue;
         }
+        let template = template_of(document.value(), kind)
+            .map_err(|what| failed(&document, what).hint(format!("label it `{TEMPLATE}: <template>`")))?;
+        put(&mut observed, kind, instance, &template, document.value().clone())
+            .map_err(|what| failed(&document, what))?;
     }
     Ok(observed)
 }

@@ -80,5 +80,6 @@ impl Printer {
         }
         // There is nobody left to tell if standard error is gone too.
         let _ = std::io::stderr().write_all(text.as_bytes());
+        failure.others.iter().for_each(|other| self.failure(other));
     }
 }

@@ -18,5 +18,5 @@ pub use plan::{
 };
 pub use problem::{Place, Problem, Severity};
 pub use seed::Seed;
-pub use simulate::{Pass, Rule, Simulation, simulate};
+pub use simulate::{Pass, Report, Rule, Simulation, simulate};
 pub use stack::{Kind, Source, Stack};

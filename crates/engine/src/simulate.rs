@@ -1,5 +1,7 @@
 //! Stepping an instance to convergence without a cluster: each pass applies the plan, and played statuses follow.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -22,8 +24,19 @@ pub struct Pass {
     /// What the pass decided.
     #[serde(flatten)]
     pub plan: Plan,
-    /// The templates whose objects are new or changed in this pass.
+    /// The templates whose objects are new, changed or deleted in this pass, in the order in which it happens.
     pub changed: Vec<String>,
+    /// What outside controllers say after it.
+    pub reports: Vec<Report>,
+}
+
+/// A status that an outside controller set.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// The template of the child.
+    pub child: String,
+    /// Its status.
+    pub status: Value,
 }
 
 /// How an instance converged.
@@ -57,12 +70,15 @@ pub fn simulate(
         if let Some(status) = &plan.status {
             instance["status"] = status.clone();
         }
-        passes.push(Pass { plan, changed });
+        let mut reports = Vec::new();
         for rule in rules {
-            if let Some(child) = observed.get_mut(&rule.child) {
-                play(child, &rule.status);
+            if let Some(child) = observed.get_mut(&rule.child)
+                && play(child, &rule.status)
+            {
+                reports.push(Report { child: rule.child.clone(), status: rule.status.clone() });
             }
         }
+        passes.push(Pass { plan, changed, reports });
         if before == (observed.clone(), instance.get("status").cloned()) {
             return Simulation { passes, observed, settled: true };
         }
@@ -70,13 +86,12 @@ pub fn simulate(
     Simulation { passes, observed, settled: false }
 }
 
-fn play(child: &mut Value, status: &Value) {
+/// Gives a child its status; whether that is news.
+fn play(child: &mut Value, status: &Value) -> bool {
     match child {
-        Value::Array(children) => children.iter_mut().for_each(|child| play(child, status)),
-        Value::Object(fields) => {
-            fields.insert("status".to_string(), status.clone());
-        }
-        _ => {}
+        Value::Array(children) => children.iter_mut().fold(false, |news, child| play(child, status) || news),
+        Value::Object(fields) => fields.insert("status".to_string(), status.clone()).as_ref() != Some(status),
+        _ => false,
     }
 }
 
@@ -123,7 +138,7 @@ fn carry_out(kind: &CompiledKind, plan: &Plan, observed: &mut Observed) -> Vec<S
             }
         }
     }
-    changed.sort();
-    changed.dedup();
+    let mut seen = BTreeSet::new();
+    changed.retain(|name| seen.insert(name.clone()));
     changed
 }

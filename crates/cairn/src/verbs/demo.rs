@@ -11,9 +11,11 @@ use serde_json::Value;
 
 use crate::args::Demo;
 use crate::failure::{Code, Failure};
+use crate::instance::{self, Admitted};
 use crate::printer::Printer;
 use crate::project::Project;
 use crate::verbs::render::{PREVIEW_SEED, emitted};
+use crate::written::Part;
 
 macro_rules! example {
     ($($file:literal),* $(,)?) => {
@@ -46,11 +48,16 @@ pub(crate) fn run(args: &Demo, printer: &Printer) -> Result<Code, Failure> {
     )?;
     say(printer, &format!("\nA user asks for this:\n{}", indented(instance)))?;
 
-    let (kind, object) = project.admit(Path::new(file), parse(instance)?)?;
+    let mut written = Part::read(file, instance)?;
+    let (Some(written), compiled) = (written.pop(), project.compiled()?) else {
+        return Err(Failure::new("the demo lacks its instance"));
+    };
+    let Admitted { kind, object, .. } = instance::admit(compiled, &written)
+        .map_err(|refused| Failure::new(refused.iter().map(|one| one.finding.to_string()).collect::<String>()))?;
     let rules: Vec<Rule> =
         serde_json::from_value(parse(controllers)?).map_err(|error| Failure::new(error.to_string()))?;
     let seed = Seed::new(PREVIEW_SEED);
-    let context = Context { stack: &project.compiled()?.name, seed: &seed, limits: gotpl::Limits::default() };
+    let context = Context { stack: &compiled.name, seed: &seed, limits: gotpl::Limits::default() };
     let simulation = engine::simulate(kind, &object, engine::Observed::new(), &rules, &context);
     for (index, pass) in simulation.passes.iter().enumerate().filter(|(_, pass)| !pass.changed.is_empty()) {
         say(printer, &format!("\nPass {}", index + 1))?;

@@ -4,6 +4,7 @@ use engine::{Context, Seed};
 
 use crate::args::{Explain, Format};
 use crate::failure::{Code, Failure};
+use crate::instance::Admitted;
 use crate::observed;
 use crate::printer::Printer;
 use crate::project::Project;
@@ -23,7 +24,7 @@ pub(crate) fn run(args: &Explain, printer: &Printer) -> Result<Code, Failure> {
         )));
     };
     let project = Project::read(&root)?;
-    let (kind, instance, _) = project.instance(&args.file)?;
+    let (Admitted { kind, object: instance, .. }, _) = project.instance(&args.file)?;
     let inner = absolute.strip_prefix(&root).map(|inner| inner.display().to_string()).unwrap_or_default();
     let template = match kind.children.iter().find(|child| child.file == inner) {
         Some(child) => child.name.as_str(),

@@ -1,24 +1,23 @@
 //! `cairn render`: what the controller would do for an instance, pass by pass.
 
-use engine::{Context, Pass, Plan, Rule, Seed, Simulation};
+use engine::{Context, Pass, Plan, Seed, Simulation};
 use serde_json::{Value, json};
 
 use crate::args::{Format, Render};
 use crate::failure::{Code, Failure};
-use crate::observed;
+use crate::instance::Admitted;
 use crate::printer::Printer;
 use crate::project::Project;
+use crate::{observed, rules};
 
 /// Drawn values of a preview: the same every time, and none that a cluster would use.
 pub(crate) const PREVIEW_SEED: &[u8] = b"cairn preview, not a secret";
 
 pub(crate) fn run(args: &Render, printer: &Printer) -> Result<Code, Failure> {
     let project = Project::read(&args.dir)?;
-    let (kind, instance, dropped) = project.instance(&args.file)?;
+    let (Admitted { kind, object: instance, dropped }, written) = project.instance(&args.file)?;
     for finding in &dropped {
-        let text = crate::input::text(&args.file).unwrap_or_default();
-        let snippet = crate::snippet::of(&text, finding.line, finding.column.checked_sub(1));
-        printer.finding(finding, snippet.as_deref());
+        printer.finding(finding, written.snippet(finding).as_deref());
     }
     let observed = observed::read(args.observed.as_deref(), kind, &instance)?;
     let seed = Seed::new(PREVIEW_SEED);
@@ -27,10 +26,14 @@ pub(crate) fn run(args: &Render, printer: &Printer) -> Result<Code, Failure> {
     let simulation = match &args.simulate {
         None => {
             let plan = engine::plan(kind, &instance, &observed, &context);
-            Simulation { passes: vec![Pass { plan, changed: Vec::new() }], observed, settled: true }
+            Simulation {
+                passes: vec![Pass { plan, changed: Vec::new(), reports: Vec::new() }],
+                observed,
+                settled: true,
+            }
         }
         Some(file) => {
-            let rules = rules(file, kind)?;
+            let rules = rules::of_file(file, kind)?;
             engine::simulate(kind, &instance, observed, &rules, &context)
         }
     };
@@ -57,33 +60,21 @@ pub(crate) fn run(args: &Render, printer: &Printer) -> Result<Code, Failure> {
     Ok(if failed { Code::Failed } else { Code::Ok })
 }
 
-fn rules(file: &std::path::Path, kind: &engine::CompiledKind) -> Result<Vec<Rule>, Failure> {
-    let shown = file.display();
-    let rules: Vec<Rule> = serde_json::from_value(crate::input::data(file)?).map_err(|error| {
-        Failure::new(format!("{shown}: {error}")).hint("write a list: `- {child: db, status: {endpoint: ...}}`")
-    })?;
-    for rule in &rules {
-        if kind.child(&rule.child).is_none() {
-            let known: Vec<_> = kind.children.iter().map(|child| child.name.as_str()).collect();
-            let failure = Failure::new(format!("{shown}: {} has no template {:?}", kind.gvk.kind, rule.child));
-            return Err(failure.hint(format!("there are {}", known.join(", "))));
-        }
-    }
-    Ok(rules)
-}
-
 /// The passes as a YAML stream with comments: what is made, in order, and what is not, and why.
 fn story(simulation: &Simulation, numbered: bool) -> Result<String, Failure> {
     let mut text = String::new();
     let last = simulation.passes.len();
+    if numbered {
+        text.push_str(&summary(simulation));
+    }
     for (index, pass) in simulation.passes.iter().enumerate() {
         // The last pass of a simulation changes nothing; it is there to show the final state.
         let quiet = numbered && pass.changed.is_empty();
         if numbered {
             let note = match (quiet, index + 1 == last) {
-                (true, true) => ": nothing changes any more",
-                (true, false) => ": only statuses change",
-                (false, _) => "",
+                (true, true) => " changes nothing any more".to_string(),
+                (true, false) => " changes only statuses".to_string(),
+                (false, _) => format!(" changes {}", pass.changed.join(", ")),
             };
             text.push_str(&format!("# pass {}{note}\n", index + 1));
         }
@@ -101,14 +92,31 @@ fn story(simulation: &Simulation, numbered: bool) -> Result<String, Failure> {
         for problem in &pass.plan.problems {
             text.push_str(&format!("# {} fails: {}\n", problem.template, problem.problem.what));
         }
+        for report in &pass.reports {
+            text.push_str(&commented(&format!("# then {}.status becomes", report.child), &report.status)?);
+        }
         if let Some(status) = pass.plan.status.as_ref().filter(|_| !numbered || index + 1 == last) {
-            text.push_str("# status\n");
-            for line in emitted(status)?.lines() {
-                text.push_str(&format!("#   {line}\n"));
-            }
+            text.push_str(&commented("# status", status)?);
         }
     }
     Ok(text)
+}
+
+/// In which order it settles, in a line.
+fn summary(simulation: &Simulation) -> String {
+    let steps: Vec<String> =
+        simulation.passes.iter().filter(|pass| !pass.changed.is_empty()).map(|pass| pass.changed.join(", ")).collect();
+    match (steps.is_empty(), simulation.settled) {
+        (true, true) => "# settled from the start\n".to_string(),
+        (false, true) => format!("# settles in {} passes: {}\n", simulation.passes.len(), steps.join(", then ")),
+        (_, false) => "# does not settle\n".to_string(),
+    }
+}
+
+/// A value below a heading, in comments.
+fn commented(heading: &str, value: &Value) -> Result<String, Failure> {
+    let lines = emitted(value)?;
+    Ok(lines.lines().fold(format!("{heading}\n"), |text, line| format!("{text}#   {line}\n")))
 }
 
 fn objects(plan: &Plan, changed: Option<&Vec<String>>, text: &mut String) -> Result<(), Failure> {

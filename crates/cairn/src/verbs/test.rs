@@ -1,6 +1,5 @@
 //! `cairn test`: the tests kept with a package.
 
-use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -8,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::args::{Format, Test};
-use crate::cases::{self, Case};
+use crate::cases::{self, Listed};
 use crate::failure::{Code, Failure};
 use crate::printer::Printer;
 use crate::project::Project;
@@ -25,7 +24,7 @@ pub(crate) fn run(args: &Test, printer: &Printer) -> Result<Code, Failure> {
     for dir in &args.dirs {
         let project = Project::read(dir)?;
         project.compiled()?;
-        let cases = cases::read(dir)?;
+        let cases = cases::read(dir);
         if cases.is_empty() {
             let failure = Failure::new(format!("{} has no tests", dir.display()));
             return Err(failure.hint("write one into tests/NAME.yaml; docs/testing.md shows how"));
@@ -55,7 +54,7 @@ pub(crate) fn run(args: &Test, printer: &Printer) -> Result<Code, Failure> {
 /// The tests of one package and how they went.
 struct Suite {
     name: String,
-    cases: Vec<(PathBuf, Case)>,
+    cases: Vec<Listed>,
     outcomes: Vec<Outcome>,
 }
 
@@ -67,9 +66,9 @@ impl Suite {
     /// Outcomes with the file and name of their tests.
     fn told(&self) -> impl Iterator<Item = (&Outcome, String, &str)> {
         self.outcomes.iter().map(|outcome| {
-            let (file, case) = &self.cases[outcome.index];
-            let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-            (outcome, stem, case.name.as_str())
+            let listed = &self.cases[outcome.index];
+            let stem = listed.file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+            (outcome, stem, listed.name.as_str())
         })
     }
 
@@ -117,17 +116,20 @@ impl Suite {
 }
 
 /// Runs all tests on all cores.
-fn all(project: &Project, cases: &[(PathBuf, Case)], update: bool) -> Vec<Outcome> {
+fn all(project: &Project, cases: &[Listed], update: bool) -> Vec<Outcome> {
     let next = AtomicUsize::new(0);
     let outcomes = Mutex::new(Vec::with_capacity(cases.len()));
     let work = || {
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some((file, case)) = cases.get(index) else {
+            let Some(Listed { case, .. }) = cases.get(index) else {
                 return;
             };
             let start = Instant::now();
-            let differences = cases::check(project, file, case, update).unwrap_or_else(|failure| vec![failure.message]);
+            let differences = match case {
+                Ok(case) => case.check(project, update).unwrap_or_else(|failure| vec![failure.told()]),
+                Err(faults) => faults.clone(),
+            };
             let outcome = Outcome { index, took: start.elapsed(), differences };
             if let Ok(mut outcomes) = outcomes.lock() {
                 outcomes.push(outcome);

@@ -89,7 +89,8 @@ impl Check<'_> {
                 continue;
             }
             if let Lookup::Missing(missing) = self.schema.lookup(&path) {
-                let problem = Problem::at(self.sketch.place(range.start), format!("{missing}: the API server drops it"));
+                let problem =
+                    Problem::at(self.sketch.place(range.start), format!("{missing}: the API server drops it"));
                 problems.push(
                     match missing.suggestion {
                         Some(near) => problem.hint(format!("did you mean `{near}`?")),
@@ -107,7 +108,8 @@ impl Check<'_> {
                 continue;
             };
             // What is required may come from a part that is not known yet.
-            let Some(found) = spanned.spans.find(&steps(inner)).filter(|_| !invalid.what.starts_with("Required")) else {
+            let Some(found) = spanned.spans.find(&steps(inner)).filter(|_| !invalid.what.starts_with("Required"))
+            else {
                 continue;
             };
             let range = self.document.start + found.value.start..self.document.start + found.value.end;

@@ -333,9 +333,10 @@ impl Compiler<'_> {
 /// A kind in one of Kubernetes' own groups that it does not have, or not in this version.
 fn no_such_kind(found: &identity::Identity, same_group: &[&str]) -> Problem {
     let gvk = &found.gvk;
-    let version = objects::builtins().iter().map(objects::Builtin::gvk).find(|known| {
-        known.kind == gvk.kind && known.group == gvk.group && known.version != gvk.version
-    });
+    let version = objects::builtins()
+        .iter()
+        .map(objects::Builtin::gvk)
+        .find(|known| known.kind == gvk.kind && known.group == gvk.group && known.version != gvk.version);
     if let Some(known) = version {
         let problem = Problem::at(found.places.api_version.clone(), format!("Kubernetes has no {gvk}"));
         return problem.hint(format!("write `apiVersion: {}`", known.api_version()));

@@ -137,7 +137,9 @@ fn way_out(schema: &Schema, steps: &[Step], step: usize) -> String {
     match (kind, &steps[step]) {
         (Some(Type::Object), _) => "add the field to the CRD's schema".to_string(),
         (Some(Type::Array), Step::Key(name)) => {
-            format!("`{{{{ range .{before} }}}}{{{{ .{name} }}}}{{{{ end }}}}`, or one item: `(index .{before} 0).{name}`")
+            format!(
+                "`{{{{ range .{before} }}}}{{{{ .{name} }}}}{{{{ end }}}}`, or one item: `(index .{before} 0).{name}`"
+            )
         }
         (_, Step::Key(_)) => format!("it is a single value: print it as `.{before}`"),
         _ => format!("it is no list to go through: print it as `.{before}`"),
@@ -174,7 +176,8 @@ fn check_sibling(scene: &Scene<'_>, name: &str, read: &Read, problems: &mut Vec<
             let hint = format!(
                 "`{{{{ range .{name} }}}}{{{{ .{field} }}}}{{{{ end }}}}`, or give the object a name made of .metadata only"
             );
-            let because = child.named_by.first().map(|(path, place)| format!("; its name reads `.{path}` ({})", place.short()));
+            let because =
+                child.named_by.first().map(|(path, place)| format!("; its name reads `.{path}` ({})", place.short()));
             problems.push(Problem::at(&read.site, what + &because.unwrap_or_default()).hint(hint));
         }
         return;

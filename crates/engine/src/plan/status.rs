@@ -4,41 +4,41 @@ use gotpl::{Presence, Span, Step, Trace, Watch};
 use objects::Schema;
 use serde_json::{Map, Value, json};
 
+use crate::compile::fields::steps;
 use crate::plan::render::Renderer;
 use crate::plan::{Plan, TemplateProblem, text};
 use crate::problem::{Place, Problem};
 
 /// Adds to a plan what the status should be.
 pub(super) fn add(renderer: &Renderer<'_>, plan: &mut Plan) {
-    let mut status = Map::new();
-    match rendered(renderer, plan) {
-        Ok(Some(fields)) => status = fields,
-        Ok(None) => {}
-        Err(problem) => plan.problems.push(TemplateProblem { template: "status".to_string(), problem }),
-    }
-    conditions(renderer, plan, &mut status);
-    if status.is_empty() {
-        return;
-    }
-    let mut status = Value::Object(status);
-    if let Some(schema) = renderer.kind.schema.as_ref().and_then(|schema| schema.properties.get("status")) {
-        schema.prune_part(&mut status);
-        drop_nulls(&mut status, schema);
-        for invalid in schema.validate(&status) {
-            let problem = Problem::general(format!("the API server would refuse this status: {invalid}"));
-            let file = renderer.kind.status.clone().unwrap_or_default();
-            let place = (!file.is_empty()).then_some(Place { file, line: 1, column: None });
-            plan.problems
-                .push(TemplateProblem { template: "status".to_string(), problem: Problem { place, ..problem } });
+    let mut status = match rendered(renderer, plan) {
+        Ok(fields) => fields,
+        Err(problems) => {
+            let named = |problem| TemplateProblem { template: "status".to_string(), problem };
+            plan.problems.extend(problems.into_iter().map(named));
+            // As with children, what cannot be made leaves everything as it is.
+            let mut kept = renderer.instance.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
+            kept.remove("conditions");
+            kept
         }
+    };
+    conditions(renderer, plan, &mut status);
+    let mut status = Value::Object(status);
+    if let Some(schema) = described(renderer) {
+        schema.prune_part(&mut status);
     }
-    plan.status = Some(status);
+    plan.status = Some(status).filter(|status| status.as_object().is_some_and(|fields| !fields.is_empty()));
 }
 
-/// The fields of the status template. A field whose text comes from something missing is left out.
-fn rendered(renderer: &Renderer<'_>, plan: &Plan) -> Result<Option<Map<String, Value>>, Problem> {
+fn described<'r>(renderer: &Renderer<'r>) -> Option<&'r Schema> {
+    renderer.kind.schema.as_ref()?.properties.get("status")
+}
+
+/// The fields of the status template. A field whose text comes from something missing is left out; if the API server
+/// would refuse one, it would refuse all.
+fn rendered(renderer: &Renderer<'_>, plan: &Plan) -> Result<Map<String, Value>, Vec<Problem>> {
     let Some(source) = &renderer.kind.status else {
-        return Ok(None);
+        return Ok(Map::new());
     };
     let mut errors = Map::new();
     for TemplateProblem { template, problem } in &plan.problems {
@@ -47,14 +47,21 @@ fn rendered(renderer: &Renderer<'_>, plan: &Plan) -> Result<Option<Map<String, V
     let errors = Value::Object(errors);
     let mut over = renderer.siblings();
     over.push(("errors", &errors));
-    let output = renderer.run(source, &over, Watch::Closely, true).map_err(|(error, _)| Problem::of(&error))?;
+    let output = renderer.run(source, &over, Watch::Closely, true).map_err(|(error, _)| vec![Problem::of(&error)])?;
     let trace = output.trace.unwrap_or_default();
-    let text = String::from_utf8(output.text).map_err(|_| {
-        Problem::at(Place { file: source.clone(), line: 1, column: None }, "the rendered status is not UTF-8")
-    })?;
+    let fail = |what: String, place: Option<Place>| {
+        let start = Place { file: source.clone(), line: 1, column: None };
+        Problem::at(place.unwrap_or(start), what)
+    };
+    let text =
+        String::from_utf8(output.text).map_err(|_| vec![fail("the rendered status is not UTF-8".into(), None)])?;
+    let at = |offset: usize| renderer.kind.origins.line(&trace, &text, offset);
     let spanned = yaml::parse_spanned(&text).map_err(|error| {
-        let place = Place { file: source.clone(), line: error.line().max(1), column: None };
-        Problem::at(place, format!("the rendered status is not YAML: {}", error.message()))
+        let start = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
+        let printed = text.lines().nth(error.line().saturating_sub(1)).unwrap_or_default().trim_end();
+        let what = format!("the rendered status is not YAML: {}, in the line {printed:?}", error.problem());
+        let hint = "check the indentation, the quotes and the colons of this line and the one before";
+        vec![fail(what, at(start)).hint(hint)]
     })?;
     let mut value = spanned.value;
     for span in trace.spans.iter().filter(|span| is_missing(&trace, span)) {
@@ -63,13 +70,37 @@ fn rendered(renderer: &Renderer<'_>, plan: &Plan) -> Result<Option<Map<String, V
         }
     }
     match value {
-        Value::Object(fields) => Ok(Some(fields)),
-        Value::Null => Ok(None),
-        _ => Err(Problem::at(
-            Place { file: source.clone(), line: 1, column: None },
-            "the rendered status is not an object",
-        )),
+        Value::Object(_) => {}
+        Value::Null => return Ok(Map::new()),
+        _ => return Err(vec![fail("the rendered status is no mapping, but a status has fields".into(), at(0))]),
     }
+    let mut refused = Vec::new();
+    if let (Some(schema), Some(whole)) = (described(renderer), &renderer.kind.schema) {
+        schema.prune_part(&mut value);
+        drop_nulls(&mut value, schema);
+        for invalid in whole.validate(&json!({"status": value})) {
+            let path = steps(invalid.path.steps());
+            let Some((root, inner)) = path.split_first().filter(|_| !is_added_later(&invalid)) else {
+                continue;
+            };
+            if *root == yaml::Step::from("status") {
+                let nearest = (0..=inner.len()).rev().find_map(|end| spanned.spans.find(&inner[..end]));
+                let what = format!("the API server would refuse this status: {invalid}");
+                refused.push(fail(what, nearest.and_then(|found| at(found.value.start))));
+            }
+        }
+    }
+    match value {
+        Value::Object(fields) if refused.is_empty() => Ok(fields),
+        _ => Err(refused),
+    }
+}
+
+/// Who carries plans out knows when a condition changed; the plan does not.
+fn is_added_later(invalid: &objects::Invalid) -> bool {
+    let steps = invalid.path.steps();
+    let field = |index: usize, name: &str| steps.get(index) == Some(&objects::Step::from(name));
+    field(1, "conditions") && field(3, "lastTransitionTime") && invalid.what.starts_with("Required")
 }
 
 /// A null where none is allowed would be refused; a template that printed nothing there meant nothing.
@@ -132,13 +163,7 @@ fn remove(value: &mut Value, path: &[yaml::Step]) {
 
 /// `Synced` and `Ready`, where the schema has a place for them and the author's template says nothing of its own.
 fn conditions(renderer: &Renderer<'_>, plan: &Plan, status: &mut Map<String, Value>) {
-    let described = renderer
-        .kind
-        .schema
-        .as_ref()
-        .and_then(|schema| schema.properties.get("status"))
-        .is_some_and(|status| status.properties.contains_key("conditions"));
-    if !described {
+    if !described(renderer).is_some_and(|status| status.properties.contains_key("conditions")) {
         return;
     }
     let mut found = match status.remove("conditions") {

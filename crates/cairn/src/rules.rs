@@ -1,0 +1,63 @@
+//! What outside controllers do once a child is there, as a file or a test says.
+
+use std::path::Path;
+
+use engine::{CompiledKind, Rule};
+use serde_json::Value;
+
+use crate::failure::Failure;
+use crate::fields;
+use crate::finding::Finding;
+use crate::written::Part;
+
+/// A list of children and the statuses they get, with where each child is named.
+pub(crate) fn read(part: &Part, faults: &mut Vec<Finding>) -> Vec<(Rule, Part)> {
+    let mut rules = Vec::new();
+    for item in fields::list(part, faults) {
+        if fields::mapping(&item, &["child", "status"], faults).is_none() {
+            continue;
+        }
+        let Some(child) = item.field("child") else {
+            faults.push(item.error("`child` is missing").hint("name the template whose object gets the status"));
+            continue;
+        };
+        let status = item.field("status").map_or(Value::Null, |status| status.value().clone());
+        if !status.is_object() {
+            let place = item.field("status").unwrap_or_else(|| item.clone());
+            faults
+                .push(place.error("`status` has to be a mapping").hint("such as `status: {endpoint: db.example.org}`"));
+            continue;
+        }
+        if let Some(name) = fields::text(&child, faults) {
+            rules.push((Rule { child: name, status }, child));
+        }
+    }
+    rules
+}
+
+/// The rules in a file, for a kind that has such children.
+pub(crate) fn of_file(file: &Path, kind: &CompiledKind) -> Result<Vec<Rule>, Failure> {
+    let part = Part::one(file)?;
+    let mut faults = Vec::new();
+    let rules = read(&part, &mut faults);
+    for (rule, child) in &rules {
+        faults.extend(unknown(&rule.child, child, kind));
+    }
+    match Failure::all(faults.iter().map(|fault| part.failure(fault))) {
+        Some(failure) => Err(failure),
+        None => Ok(rules.into_iter().map(|(rule, _)| rule).collect()),
+    }
+}
+
+/// A template that the kind does not have.
+pub(crate) fn unknown(name: &str, named: &Part, kind: &CompiledKind) -> Option<Finding> {
+    if kind.child(name).is_some() {
+        return None;
+    }
+    let known: Vec<&str> = kind.children.iter().map(|child| child.name.as_str()).collect();
+    let fault = named.key_error(format!("{} has no template {name:?}", kind.gvk.kind));
+    Some(match objects::nearest(name, known.iter().copied()) {
+        Some(near) => fault.hint(format!("did you mean {near:?}?")),
+        None => fault.hint(format!("it has {}", known.join(", "))),
+    })
+}

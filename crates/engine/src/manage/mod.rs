@@ -1,0 +1,12 @@
+//! What the Stack Manager decides: which image an install means, what a stack may touch, which objects make it run,
+//! and whether a CRD may take the place of another. Values in, values out; the controllers carry them out.
+
+mod compatible;
+mod policy;
+mod reference;
+mod roles;
+
+pub use compatible::{Breakage, breakages};
+pub use policy::{Policy, Pattern, Refusal};
+pub use reference::{BadReference, Reference};
+pub use roles::{Grant, Grants, Identity, bindings, personas, rules};

@@ -1,0 +1,322 @@
+//! The identity of a stack and what it may do, and the roles by which people use its kinds.
+
+use api::labels::{self, AGGREGATE_PREFIX};
+use api::names::{self, Role, label_value};
+use api::{PermissionScope, Stack};
+use serde_json::{Map, Value, json};
+
+/// Whose identity it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// The namespace of the Stack.
+    pub namespace: String,
+    /// The name of the Stack.
+    pub name: String,
+    /// The uid of the Stack.
+    pub uid: String,
+    /// How far its permissions reach.
+    pub scope: PermissionScope,
+}
+
+/// A kind that a stack may use.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Grant {
+    /// The group; empty for the core group.
+    pub group: String,
+    /// The resource; `*` for all of the group.
+    pub resource: String,
+    /// Whether its status is written on its own.
+    pub status: bool,
+    /// Whether its objects are scaled.
+    pub scale: bool,
+}
+
+/// The kinds that a stack may use.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Grants {
+    /// Those that it owns.
+    pub owned: Vec<Grant>,
+    /// Those that it depends on.
+    pub depends_on: Vec<Grant>,
+}
+
+const RBAC: &str = "rbac.authorization.k8s.io";
+const WRITE: [&str; 8] = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
+const READ: [&str; 3] = ["get", "list", "watch"];
+const PERSONAS: [(&str, Role, &[&str]); 3] =
+    [("admin", Role::Admin, &WRITE), ("edit", Role::Edit, &WRITE), ("view", Role::View, &READ)];
+
+impl Identity {
+    /// The ServiceAccount. Nobody chooses its name, or an install could be named like an account that may do more.
+    pub fn account(&self) -> String {
+        format!("stack-{}", self.name)
+    }
+
+    /// The labels of everything that is made for a Stack.
+    pub fn labels(&self) -> Map<String, Value> {
+        let parent = [
+            (labels::MANAGED_BY, labels::MANAGED_BY_STACK_MANAGER.to_owned()),
+            (labels::PARENT_GROUP, api::GROUP.to_owned()),
+            (labels::PARENT_VERSION, api::VERSION.to_owned()),
+            (labels::PARENT_KIND, Stack::KIND.to_owned()),
+            (labels::PARENT_NAME, label_value(&self.name)),
+            (labels::PARENT_NAMESPACE, label_value(&self.namespace)),
+        ];
+        parent.into_iter().map(|(key, value)| (key.to_owned(), json!(value))).collect()
+    }
+
+    /// Metadata of something in the Stack's namespace, which goes when the Stack does.
+    pub fn inside(&self, name: &str) -> Value {
+        json!({
+            "name": name,
+            "namespace": self.namespace,
+            "labels": self.labels(),
+            "ownerReferences": [{
+                "apiVersion": api::API_VERSION,
+                "kind": Stack::KIND,
+                "name": self.name,
+                "uid": self.uid,
+                "blockOwnerDeletion": false,
+            }],
+        })
+    }
+
+    /// Metadata of something of the whole cluster, which a Stack in a namespace cannot own.
+    fn outside(&self, name: &str) -> Value {
+        json!({ "name": name, "labels": self.labels() })
+    }
+}
+
+/// The rules of the stack's own controller, as its status shows them.
+pub fn rules(grants: &Grants) -> Vec<Value> {
+    let owned = grants.owned.iter().map(|grant| rule(grant, true, &["*"]));
+    let used = grants.depends_on.iter().map(|grant| rule(grant, false, &["*"]));
+    owned.chain(used).collect()
+}
+
+fn rule(grant: &Grant, finalizers: bool, verbs: &[&str]) -> Value {
+    let name = &grant.resource;
+    let mut resources = vec![name.clone()];
+    if name != "*" {
+        let parts = [("status", grant.status), ("scale", grant.scale), ("finalizers", finalizers)];
+        resources.extend(parts.iter().filter(|(_, has)| *has).map(|(part, _)| format!("{name}/{part}")));
+    }
+    json!({ "apiGroups": [grant.group], "resources": resources, "verbs": verbs })
+}
+
+/// Account, roles and bindings of a stack, in the order in which they are made.
+pub fn bindings(identity: &Identity, grants: &Grants, annotations: &Map<String, Value>) -> Vec<Value> {
+    let Identity { namespace, name, .. } = identity;
+    let mut account = identity.inside(&identity.account());
+    if !annotations.is_empty() {
+        account["annotations"] = Value::Object(annotations.clone());
+    }
+    let mut made = vec![json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": account })];
+
+    let cluster_role = |role: Role, more: &[(String, &str)], rules: Vec<Value>| {
+        let mut metadata = identity.outside(&names::role(namespace, name, role));
+        for (key, value) in more {
+            metadata["labels"][key] = json!(value);
+        }
+        json!({ "apiVersion": format!("{RBAC}/v1"), "kind": "ClusterRole", "metadata": metadata, "rules": rules })
+    };
+    made.push(cluster_role(Role::System, &[], rules(grants)));
+    let types = grants.owned.iter().map(|grant| rule(grant, true, &["*"])).collect();
+    made.push(cluster_role(Role::Types, &[], types));
+    for (persona, role, verbs) in PERSONAS {
+        let to = match identity.scope {
+            PermissionScope::Namespaced => format!("{AGGREGATE_PREFIX}namespace-{persona}"),
+            PermissionScope::Cluster => format!("{AGGREGATE_PREFIX}environment-{persona}"),
+        };
+        let mut more = vec![(to, "true")];
+        if identity.scope == PermissionScope::Namespaced {
+            more.push((names::namespace_label(namespace), "true"));
+        }
+        let rules = grants.owned.iter().map(|grant| rule(grant, false, verbs)).collect();
+        made.push(cluster_role(role, &more, rules));
+    }
+
+    let own = names::role(namespace, name, Role::Own);
+    made.push(json!({
+        "apiVersion": format!("{RBAC}/v1"),
+        "kind": "Role",
+        "metadata": identity.inside(&own),
+        "rules": [
+            { "apiGroups": [""], "resources": ["configmaps", "events", "secrets"], "verbs": WRITE },
+            { "apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": WRITE },
+            { "apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": WRITE },
+            {
+                "apiGroups": [api::GROUP], "resources": [Stack::PLURAL],
+                "resourceNames": [name], "verbs": READ,
+            },
+            {
+                "apiGroups": [api::GROUP], "resources": [format!("{}/status", Stack::PLURAL)],
+                "resourceNames": [name], "verbs": ["get", "patch", "update"],
+            },
+        ],
+    }));
+    let subject = json!([{ "kind": "ServiceAccount", "namespace": namespace, "name": identity.account() }]);
+    let binding = |kind: &str, metadata: Value, role_kind: &str, role: &str| {
+        json!({
+            "apiVersion": format!("{RBAC}/v1"),
+            "kind": kind,
+            "metadata": metadata,
+            "roleRef": { "apiGroup": RBAC, "kind": role_kind, "name": role },
+            "subjects": subject,
+        })
+    };
+    made.push(binding("RoleBinding", identity.inside(&own), "Role", &own));
+    let system = names::role(namespace, name, Role::System);
+    made.push(match identity.scope {
+        PermissionScope::Namespaced => binding("RoleBinding", identity.inside(&system), "ClusterRole", &system),
+        PermissionScope::Cluster => binding("ClusterRoleBinding", identity.outside(&system), "ClusterRole", &system),
+    });
+    made
+}
+
+/// The roles by which people use what is installed in a namespace; they gather the roles of its stacks.
+pub fn personas(namespace: &str, uid: &str) -> Vec<Value> {
+    let here = names::namespace_label(namespace);
+    let role = |(persona, _, _): (&str, Role, &[&str])| {
+        let mut own = Map::from_iter([
+            (labels::MANAGED_BY.to_owned(), json!(labels::MANAGED_BY_STACK_MANAGER)),
+            (labels::SCOPE.to_owned(), json!(labels::SCOPE_NAMESPACE)),
+            (here.clone(), json!("true")),
+            (labels::PARENT_GROUP.to_owned(), json!("")),
+            (labels::PARENT_VERSION.to_owned(), json!("v1")),
+            (labels::PARENT_KIND.to_owned(), json!("Namespace")),
+            (labels::PARENT_NAME.to_owned(), json!(label_value(namespace))),
+        ]);
+        if persona == "admin" {
+            own.insert(format!("{AGGREGATE_PREFIX}crossplane-admin"), json!("true"));
+        }
+        json!({
+            "apiVersion": format!("{RBAC}/v1"),
+            "kind": "ClusterRole",
+            "metadata": {
+                "name": names::persona(namespace, persona),
+                "labels": own,
+                "ownerReferences": [{
+                    "apiVersion": "v1", "kind": "Namespace", "name": namespace, "uid": uid,
+                    "blockOwnerDeletion": false,
+                }],
+            },
+            "aggregationRule": { "clusterRoleSelectors": [
+                { "matchLabels": { format!("{AGGREGATE_PREFIX}namespace-{persona}"): "true", here.as_str(): "true" } },
+                { "matchLabels": { format!("{AGGREGATE_PREFIX}namespace-default-{persona}"): "true" } },
+            ] },
+        })
+    };
+    PERSONAS.into_iter().map(role).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use api::PermissionScope;
+    use serde_json::{Map, Value, json};
+
+    use super::{Grant, Grants, Identity, bindings, personas, rules};
+
+    fn identity(scope: PermissionScope) -> Identity {
+        Identity { namespace: "team".into(), name: "redis".into(), uid: "u-1".into(), scope }
+    }
+
+    fn grants() -> Grants {
+        let grant = |group: &str, resource: &str, status, scale| Grant {
+            group: group.into(),
+            resource: resource.into(),
+            status,
+            scale,
+        };
+        Grants {
+            owned: vec![grant("example.org", "redises", true, true)],
+            depends_on: vec![grant("apps", "deployments", true, false), grant("other.org", "*", true, false)],
+        }
+    }
+
+    fn find<'v>(made: &'v [Value], kind: &str, name: &str) -> &'v Value {
+        let found = made.iter().find(|object| object["kind"] == kind && object["metadata"]["name"] == name);
+        found.unwrap_or(&Value::Null)
+    }
+
+    #[test]
+    fn the_rules_are_the_owned_kinds_with_their_parts_and_the_dependencies_with_status() {
+        assert_eq!(
+            rules(&grants()),
+            [
+                json!({
+                    "apiGroups": ["example.org"],
+                    "resources": ["redises", "redises/status", "redises/scale", "redises/finalizers"],
+                    "verbs": ["*"],
+                }),
+                json!({ "apiGroups": ["apps"], "resources": ["deployments", "deployments/status"], "verbs": ["*"] }),
+                json!({ "apiGroups": ["other.org"], "resources": ["*"], "verbs": ["*"] }),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_namespaced_stack_is_bound_in_its_namespace_and_a_cluster_stack_everywhere() {
+        for (scope, kind, namespace) in [
+            (PermissionScope::Namespaced, "RoleBinding", json!("team")),
+            (PermissionScope::Cluster, "ClusterRoleBinding", Value::Null),
+        ] {
+            let made = bindings(&identity(scope), &grants(), &Map::new());
+            let binding = find(&made, kind, "stack:team:redis:system");
+            assert_eq!(binding["metadata"]["namespace"], namespace);
+            assert_eq!(binding["roleRef"]["name"], "stack:team:redis:system");
+            assert_eq!(binding["subjects"][0]["name"], "stack-redis");
+            let everywhere = made.iter().filter(|object| object["kind"] == "ClusterRoleBinding").count();
+            assert_eq!(everywhere, usize::from(scope == PermissionScope::Cluster));
+        }
+    }
+
+    #[test]
+    fn secrets_are_granted_only_in_the_stacks_own_namespace() {
+        let made = bindings(&identity(PermissionScope::Cluster), &grants(), &Map::new());
+        for object in &made {
+            let text = object["rules"].to_string();
+            assert_eq!(text.contains("secrets"), object["kind"] == "Role", "{object}");
+        }
+        let own = find(&made, "Role", "stack:team:redis:own");
+        assert_eq!(own["metadata"]["namespace"], "team");
+        assert_eq!(own["rules"][3]["resourceNames"], json!(["redis"]));
+    }
+
+    #[test]
+    fn nothing_of_the_cluster_is_owned_by_something_in_a_namespace() {
+        for scope in [PermissionScope::Namespaced, PermissionScope::Cluster] {
+            for object in bindings(&identity(scope), &grants(), &Map::new()) {
+                let owners = &object["metadata"]["ownerReferences"];
+                assert_eq!(owners.is_null(), object["metadata"]["namespace"].is_null(), "{object}");
+                if !owners.is_null() {
+                    assert_eq!(owners[0]["blockOwnerDeletion"], false);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_persona_of_a_namespace_gathers_the_roles_of_its_stacks() {
+        let made = bindings(&identity(PermissionScope::Namespaced), &grants(), &Map::new());
+        for (role, verbs) in [("admin", 8), ("edit", 8), ("view", 3)] {
+            let stack = find(&made, "ClusterRole", &format!("stack:team:redis:{role}"));
+            assert_eq!(stack["rules"][0]["verbs"].as_array().map(Vec::len), Some(verbs));
+            let resources = json!(["redises", "redises/status", "redises/scale"]);
+            assert_eq!(stack["rules"][0]["resources"], resources);
+            let roles = personas("team", "u-2");
+            let persona = find(&roles, "ClusterRole", &format!("crossplane:ns:team:{role}"));
+            let wanted = persona["aggregationRule"]["clusterRoleSelectors"][0]["matchLabels"].as_object().unwrap().clone();
+            for (key, value) in wanted {
+                assert_eq!(stack["metadata"]["labels"][&key], value, "{key}");
+            }
+        }
+    }
+
+    #[test]
+    fn annotations_of_the_account_are_the_installs() {
+        let annotations = Map::from_iter([("cloud/role".to_owned(), json!("r"))]);
+        let made = bindings(&identity(PermissionScope::Namespaced), &grants(), &annotations);
+        assert_eq!(made[0]["metadata"]["annotations"], json!({ "cloud/role": "r" }));
+    }
+}
