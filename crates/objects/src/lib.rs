@@ -15,12 +15,17 @@
 //! assert_eq!(breakfast, json!({ "kind": "Breakfast", "spec": { "creamer": "none" } }));
 //! ```
 
+pub mod apply;
 mod builtin;
+pub mod fields;
+mod go;
 mod gvk;
 mod name;
 mod path;
 mod schema;
+pub mod shape;
 mod suggest;
+pub mod typed;
 
 pub use builtin::{Builtin, builtin, builtin_kind, builtins};
 pub use gvk::{ApiVersion, Gvk};

@@ -1,5 +1,8 @@
 //! Names of objects.
 
+/// The most bytes that the annotations of an object may take together.
+pub const ANNOTATIONS_LIMIT: usize = 256 * 1024;
+
 /// Whether a name is a DNS-1123 subdomain, as the API server wants it of most objects.
 pub fn is_subdomain(name: &str) -> bool {
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
