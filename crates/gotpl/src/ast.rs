@@ -14,6 +14,8 @@ pub(crate) struct Tree {
     pub source_name: std::sync::Arc<str>,
     /// The whole source; positions count bytes of it.
     pub source: std::sync::Arc<str>,
+    /// Whether the source is one of the set's, and not a text that was given to `tpl`.
+    pub in_file: bool,
     pub root: List,
 }
 

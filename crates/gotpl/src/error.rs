@@ -20,8 +20,25 @@ pub struct Place {
     pub source: String,
     /// Line, from 1.
     pub line: usize,
-    /// Byte column, from 0; absent in parse errors, as in Go.
+    /// Byte column, from 0, if it is known. Go's text of a parse error has none.
     pub column: Option<usize>,
+}
+
+/// Something that a source opens and does not close: often the cause of an error that Go notices much later.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unclosed {
+    /// What opens it: `if`, `range`, `with`, `define`, `block`, `(`, `/*`, or what opens an action.
+    pub opener: String,
+    /// What would close it.
+    pub closer: String,
+    /// Where it is opened.
+    pub place: Place,
+}
+
+impl fmt::Display for Unclosed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the `{}` that begins here has no `{}`", self.opener, self.closer)
+    }
 }
 
 /// A failed parse or run. `Display` gives the text that Go gives.
@@ -32,22 +49,21 @@ pub struct Error {
     /// Outermost first: an error inside an `include` names each template on the way.
     places: Vec<Place>,
     message: String,
+    unclosed: Option<Unclosed>,
 }
 
 impl Error {
-    pub(crate) fn parse(source: &str, line: usize, message: String) -> Box<Error> {
-        let place = Place { source: source.to_string(), line, column: None };
-        Box::new(Error {
-            kind: ErrorKind::Parse,
-            text: format!("template: {source}:{line}: {message}"),
-            places: vec![place],
-            message,
-        })
+    /// Go's text names a line only, and not always that of the cause, which is `place`.
+    pub(crate) fn parse(line: usize, message: String, place: Place, unclosed: Option<Unclosed>) -> Box<Error> {
+        let text = format!("template: {}:{line}: {message}", place.source);
+        Box::new(Error { kind: ErrorKind::Parse, text, places: vec![place], message, unclosed })
     }
 
+    /// A place in a text that was given to `tpl` is in Go's words only: nobody has a file of that name.
     pub(crate) fn execute(
         kind: ErrorKind,
         place: Place,
+        in_file: bool,
         template: &str,
         context: &str,
         fault: crate::Fault,
@@ -57,17 +73,29 @@ impl Error {
         let template_quoted = String::from_utf8_lossy(&crate::go::strconv::quote(template.as_bytes())).into_owned();
         let text =
             format!("template: {source}:{line}:{column}: executing {template_quoted} at <{context}>: {}", fault.text);
-        let mut places = vec![place];
+        let mut places = Vec::new();
+        if in_file {
+            places.push(place);
+        }
         let mut message = fault.text;
+        let mut unclosed = None;
         if let Some(inner) = fault.inner {
             places.extend(inner.places);
             message = inner.message;
+            unclosed = inner.unclosed;
         }
-        Box::new(Error { kind: fault.kind.unwrap_or(kind), text, places, message })
+        Box::new(Error { kind: fault.kind.unwrap_or(kind), text, places, message, unclosed })
+    }
+
+    /// The same error without places, for a source that is no file.
+    pub(crate) fn placeless(mut self: Box<Error>) -> Box<Error> {
+        self.places.clear();
+        self.unclosed = None;
+        self
     }
 
     pub(crate) fn plain(kind: ErrorKind, text: String) -> Box<Error> {
-        Box::new(Error { kind, message: text.clone(), text, places: Vec::new() })
+        Box::new(Error { kind, message: text.clone(), text, places: Vec::new(), unclosed: None })
     }
 
     /// Which stage failed.
@@ -75,9 +103,15 @@ impl Error {
         self.kind
     }
 
-    /// Where, outermost template first; the last is where the cause lies.
+    /// Where, outermost template first; the last is where the cause lies. What happens in a text given to `tpl` lies
+    /// where `tpl` is called.
     pub fn places(&self) -> &[Place] {
         &self.places
+    }
+
+    /// What was opened and not closed, if that is the cause of a parse error.
+    pub fn unclosed(&self) -> Option<&Unclosed> {
+        self.unclosed.as_ref()
     }
 
     /// What went wrong, without the places.

@@ -116,8 +116,11 @@ pub(crate) struct Lexer<'t> {
     right: &'t str,
     at: usize,
     start: usize,
-    parens: i32,
+    /// The open parentheses of the action.
+    parens: Vec<usize>,
     in_action: bool,
+    /// Where the last action began.
+    action: Option<usize>,
     /// Why there is nothing more to come.
     pub error: Option<String>,
 }
@@ -130,6 +133,21 @@ fn is_space(c: char) -> bool {
 
 fn is_alphanumeric(c: char) -> bool {
     if c.is_ascii() { c == '_' || c.is_ascii_alphanumeric() } else { is_letter(c) || is_digit(c) }
+}
+
+/// The length of the quoted string that a text begins with, if it ends on its line.
+fn quoted_length(text: &str) -> Option<usize> {
+    let mut escaped = false;
+    for (at, byte) in text.bytes().enumerate().skip(1) {
+        match byte {
+            b'\n' => return None,
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => return Some(at + 1),
+            _ => {}
+        }
+    }
+    None
 }
 
 fn left_trim_marker(rest: &str) -> bool {
@@ -146,7 +164,7 @@ impl<'t> Lexer<'t> {
     pub fn new(source: &'t str, left: &'t str, right: &'t str) -> Self {
         let left = if left.is_empty() { "{{" } else { left };
         let right = if right.is_empty() { "}}" } else { right };
-        Lexer { source, left, right, at: 0, start: 0, parens: 0, in_action: false, error: None }
+        Lexer { source, left, right, at: 0, start: 0, parens: Vec::new(), in_action: false, action: None, error: None }
     }
 
     /// The next token; [`Kind::Eof`] for ever after the last.
@@ -160,6 +178,41 @@ impl<'t> Lexer<'t> {
                 return token;
             }
         }
+    }
+
+    /// Where the action that holds the last token began.
+    pub fn action(&self) -> Option<usize> {
+        self.action
+    }
+
+    /// The innermost parenthesis that is open in it.
+    pub fn open_paren(&self) -> Option<usize> {
+        self.parens.last().copied()
+    }
+
+    /// What opens and closes actions.
+    pub fn delimiters(&self) -> (&'t str, &'t str) {
+        (self.left, self.right)
+    }
+
+    /// Whether an action that begins at `start` runs into the next one, or to the end, without being closed.
+    pub fn runs_on(&self, start: usize) -> bool {
+        let mut at = start + self.left.len();
+        while let Some(rest) = self.source.get(at..).filter(|rest| !rest.is_empty()) {
+            if rest.starts_with(self.right) {
+                return false;
+            }
+            if rest.starts_with(self.left) {
+                return true;
+            }
+            let string = match rest.as_bytes()[0] {
+                b'"' => quoted_length(rest),
+                b'`' => rest[1..].find('`').map(|end| end + 2),
+                _ => None,
+            };
+            at += string.unwrap_or_else(|| rest.chars().next().map_or(1, char::len_utf8));
+        }
+        true
     }
 
     fn rest(&self) -> &'t str {
@@ -221,11 +274,12 @@ impl<'t> Lexer<'t> {
             self.start = self.at;
             return self.comment();
         }
+        self.action = Some(self.start);
         let token = self.emit(Kind::LeftDelim);
         self.in_action = true;
         self.at += marker;
         self.start = self.at;
-        self.parens = 0;
+        self.parens.clear();
         token
     }
 
@@ -276,7 +330,7 @@ impl<'t> Lexer<'t> {
 
     fn inside_action(&mut self) -> Option<Token> {
         if self.at_right_delimiter().is_some() {
-            if self.parens == 0 {
+            if self.parens.is_empty() {
                 return self.right_delimiter();
             }
             return self.fail("unclosed left paren".to_string());
@@ -310,12 +364,11 @@ impl<'t> Lexer<'t> {
             }
             c if is_alphanumeric(c) => self.identifier(),
             '(' => {
-                self.parens += 1;
+                self.parens.push(self.start);
                 self.emit(Kind::LeftParen)
             }
             ')' => {
-                self.parens -= 1;
-                if self.parens < 0 {
+                if self.parens.pop().is_none() {
                     return self.fail("unexpected right paren".to_string());
                 }
                 self.emit(Kind::RightParen)

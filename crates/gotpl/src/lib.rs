@@ -24,7 +24,7 @@ mod trace;
 mod value;
 
 pub use analysis::{Analysis, CallSite, TemplateUse};
-pub use error::{Error, ErrorKind, Place};
+pub use error::{Error, ErrorKind, Place, Unclosed};
 pub use func::{Call, Fault, Flow, Func, Library, Param};
 pub use host::{Draw, Host, NoHost, Still};
 pub use limits::Limits;

@@ -1,5 +1,7 @@
 //! Builds trees from tokens. Messages, and the line each is blamed on, are those of Go's parser.
 
+mod fault;
+
 use std::sync::Arc;
 
 use crate::ast::{
@@ -24,6 +26,8 @@ type Parsed<T> = Result<T, Box<Error>>;
 pub(crate) struct Grammar<'g> {
     pub left: &'g str,
     pub right: &'g str,
+    /// Whether the source has a name by which its author knows it.
+    pub in_file: bool,
     pub function: &'g dyn Fn(&str) -> Option<&'static Func>,
 }
 
@@ -36,6 +40,7 @@ pub(crate) fn parse(name: &str, source: &str, grammar: &Grammar<'_>) -> Parsed<V
         source_name: name.into(),
         trees: Vec::new(),
         nesting: 0,
+        open: Vec::new(),
     };
     let mut parser = Parser::new(&mut shared, name);
     let root = parser.body()?;
@@ -51,6 +56,8 @@ struct Shared<'s> {
     source_name: Arc<str>,
     trees: Vec<Tree>,
     nesting: usize,
+    /// What waits for its `end`: the word, and where its action begins.
+    open: Vec<(&'static str, usize)>,
 }
 
 /// The parser of one tree. A definition inside gets its own, with its own look-ahead, as in Go: error lines depend on it.
@@ -63,6 +70,8 @@ struct Parser<'p, 's> {
     range_depth: usize,
     /// Where the action being parsed begins.
     action: Option<Token>,
+    /// Where the token read last begins.
+    at: usize,
 }
 
 /// What ends a list of nodes.
@@ -96,6 +105,7 @@ impl<'p, 's> Parser<'p, 's> {
             variables: vec!["$".into()],
             range_depth: 0,
             action: None,
+            at: 0,
         }
     }
 
@@ -107,7 +117,9 @@ impl<'p, 's> Parser<'p, 's> {
         } else {
             self.ahead[0] = self.shared.lexer.next();
         }
-        self.ahead[self.peeked]
+        let token = self.ahead[self.peeked];
+        self.at = token.start;
+        token
     }
 
     fn backup(&mut self) {
@@ -152,33 +164,6 @@ impl<'p, 's> Parser<'p, 's> {
         token.text(&self.shared.source)
     }
 
-    fn line_of(&self, token: &Token) -> usize {
-        // An empty token buffer means nothing was read for this tree yet: Go then says line 0.
-        if token.start == NOWHERE {
-            return 0;
-        }
-        1 + self.shared.source.as_bytes()[..token.start].iter().filter(|byte| **byte == b'\n').count()
-    }
-
-    // Errors.
-
-    fn fail<T>(&self, message: impl Into<String>) -> Parsed<T> {
-        Err(Error::parse(&self.shared.source_name, self.line_of(&self.ahead[0]), message.into()))
-    }
-
-    fn unexpected<T>(&self, token: &Token, context: &str) -> Parsed<T> {
-        let Some(shown) = self.shared.lexer.error.as_ref().filter(|_| token.kind == Kind::Error) else {
-            return self.fail(format!("unexpected {} in {context}", token.describe(&self.shared.source)));
-        };
-        let mut extra = String::new();
-        let action_line = self.action.map_or(0, |action| self.line_of(&action));
-        if action_line != 0 && action_line != self.line_of(token) {
-            let word = if shown.ends_with(" action") { "" } else { " in action" };
-            extra = format!("{word} started at {}:{action_line}", self.shared.source_name);
-        }
-        self.fail(format!("{shown}{extra}"))
-    }
-
     fn expect(&mut self, kind: Kind, context: &str) -> Parsed<Token> {
         let token = self.next_non_space();
         if token.kind == kind { Ok(token) } else { self.unexpected(&token, context) }
@@ -202,6 +187,7 @@ impl<'p, 's> Parser<'p, 's> {
             name: std::mem::take(&mut self.name),
             source_name: self.shared.source_name.clone(),
             source: self.shared.source.clone(),
+            in_file: self.shared.grammar.in_file,
             root,
         };
         let Some(index) = self.shared.trees.iter().position(|other| other.name == tree.name) else {
@@ -216,7 +202,8 @@ impl<'p, 's> Parser<'p, 's> {
             return Ok(());
         }
         let quoted = String::from_utf8_lossy(&quote(tree.name.as_bytes())).into_owned();
-        self.fail(format!("template: multiple definition of template {quoted}"))
+        let offset = self.shared.open.last().map_or(self.at, |(_, offset)| *offset);
+        self.fail_at(offset, format!("template: multiple definition of template {quoted}"))
     }
 
     fn body(&mut self) -> Parsed<List> {
@@ -225,14 +212,16 @@ impl<'p, 's> Parser<'p, 's> {
             if self.peek() == Kind::LeftDelim {
                 let delimiter = self.next();
                 if self.next_non_space().kind == Kind::Define {
+                    self.shared.open.push(("define", delimiter.start));
                     Parser::new(self.shared, "definition").definition()?;
+                    self.shared.open.pop();
                     continue;
                 }
                 self.backup_two(delimiter);
             }
             match self.text_or_action()? {
                 Item::Node(node) => root.push(node),
-                Item::Ending(ending) => return self.fail(format!("unexpected {}", ending.text())),
+                Item::Ending(ending) => return self.misplaced(&format!("unexpected {}", ending.text())),
             }
         }
         Ok(root)
@@ -250,7 +239,7 @@ impl<'p, 's> Parser<'p, 's> {
     fn list_to_end(&mut self, context: &str) -> Parsed<List> {
         match self.list()? {
             (list, Ending::End) => Ok(list),
-            (_, ending) => self.fail(format!("unexpected {} in {context}", ending.text())),
+            (_, ending) => self.misplaced(&format!("unexpected {} in {context}", ending.text())),
         }
     }
 
@@ -263,7 +252,7 @@ impl<'p, 's> Parser<'p, 's> {
                     Item::Ending(ending) => return Ok((list, ending)),
                 }
             }
-            parser.fail("unexpected EOF")
+            parser.fail_over(parser.unended(), parser.at, "unexpected EOF")
         })
     }
 
@@ -287,7 +276,7 @@ impl<'p, 's> Parser<'p, 's> {
     fn action(&mut self) -> Parsed<Item> {
         let token = self.next_non_space();
         let node = match token.kind {
-            Kind::Block => self.block()?,
+            Kind::Block => self.opened("block", Self::block)?,
             Kind::Break => self.loop_control(token.start, "{{break}}", Node::Break)?,
             Kind::Continue => self.loop_control(token.start, "{{continue}}", Node::Continue)?,
             Kind::Else => {
@@ -300,9 +289,9 @@ impl<'p, 's> Parser<'p, 's> {
                 self.expect(Kind::RightDelim, "end")?;
                 return Ok(Item::Ending(Ending::End));
             }
-            Kind::If => self.control(BranchKind::If)?,
-            Kind::Range => self.control(BranchKind::Range)?,
-            Kind::With => self.control(BranchKind::With)?,
+            Kind::If => self.opened("if", |parser| parser.control(BranchKind::If))?,
+            Kind::Range => self.opened("range", |parser| parser.control(BranchKind::Range))?,
+            Kind::With => self.opened("with", |parser| parser.control(BranchKind::With))?,
             Kind::Template => self.template()?,
             _ => {
                 self.backup();
@@ -314,13 +303,21 @@ impl<'p, 's> Parser<'p, 's> {
         Ok(Item::Node(node))
     }
 
+    /// Parses what goes on until an `end`.
+    fn opened(&mut self, word: &'static str, inside: impl FnOnce(&mut Self) -> Parsed<Node>) -> Parsed<Node> {
+        self.shared.open.push((word, self.action.map_or(self.at, |action| action.start)));
+        let node = inside(self)?;
+        self.shared.open.pop();
+        Ok(node)
+    }
+
     fn loop_control(&mut self, at: usize, shown: &str, node: impl Fn(usize) -> Node) -> Parsed<Node> {
         let token = self.next_non_space();
         if token.kind != Kind::RightDelim {
             return self.unexpected(&token, shown);
         }
         if self.range_depth == 0 {
-            return self.fail(format!("{shown} outside {{{{range}}}}"));
+            return self.fail_at(at, format!("{shown} outside {{{{range}}}}"));
         }
         Ok(node(at))
     }
@@ -347,7 +344,7 @@ impl<'p, 's> Parser<'p, 's> {
             } else {
                 let (list, ending) = self.list()?;
                 if !matches!(ending, Ending::End) {
-                    return self.fail(format!("expected end; found {}", ending.text()));
+                    return self.misplaced(&format!("expected end; found {}", ending.text()));
                 }
                 otherwise = Some(list);
             }
@@ -364,7 +361,7 @@ impl<'p, 's> Parser<'p, 's> {
         let mut inner = Parser::new(self.shared, &name);
         let (root, ending) = inner.list()?;
         if let Ending::Else = ending {
-            return self.fail(format!("unexpected {} in {CONTEXT}", ending.text()));
+            return self.misplaced(&format!("unexpected {} in {CONTEXT}", ending.text()));
         }
         inner.add(root)?;
         Ok(Node::Template(Box::new(Template { at: token.start, name, pipe: Some(pipe) })))
@@ -393,7 +390,7 @@ impl<'p, 's> Parser<'p, 's> {
     fn unquoted(&self, token: &Token) -> Parsed<Vec<u8>> {
         match unquote(self.text_of(token).as_bytes()) {
             Some(bytes) => Ok(bytes),
-            None => self.fail("invalid syntax"),
+            None => self.fail_at(token.start, "invalid syntax"),
         }
     }
 
@@ -456,9 +453,9 @@ impl<'p, 's> Parser<'p, 's> {
                         if matches!(self.peek_non_space().kind, Kind::Variable | Kind::RightDelim | Kind::RightParen) {
                             continue;
                         }
-                        return self.fail("range can only initialize variables");
+                        return self.fail_at(next.start, "range can only initialize variables");
                     }
-                    return self.fail(format!("too many declarations in {context}"));
+                    return self.fail_at(next.start, format!("too many declarations in {context}"));
                 }
                 _ => {
                     if adjacent.kind == Kind::Space {
@@ -480,13 +477,13 @@ impl<'p, 's> Parser<'p, 's> {
 
     fn check_pipeline(&self, pipe: &Pipe, context: &str) -> Parsed<()> {
         if pipe.commands.is_empty() {
-            return self.fail(format!("missing value for {context}"));
+            return self.fail_at(pipe.at, format!("missing value for {context}"));
         }
         for (index, command) in pipe.commands.iter().enumerate().skip(1) {
             if let Some(Expr::Bool(..) | Expr::Dot(_) | Expr::Nil(_) | Expr::Number(..) | Expr::Text(_)) =
                 command.words.first()
             {
-                return self.fail(format!("non executable command in pipeline stage {}", index + 1));
+                return self.fail_at(command.at, format!("non executable command in pipeline stage {}", index + 1));
             }
         }
         Ok(())
@@ -509,7 +506,7 @@ impl<'p, 's> Parser<'p, 's> {
             break;
         }
         if command.words.is_empty() {
-            return self.fail("empty command");
+            return self.fail_at(command.at, "empty command");
         }
         Ok(command)
     }
@@ -534,7 +531,7 @@ impl<'p, 's> Parser<'p, 's> {
             }
             Expr::Bool(..) | Expr::Text(_) | Expr::Number(..) | Expr::Nil(_) | Expr::Dot(_) => {
                 let quoted = String::from_utf8_lossy(&quote(term.to_string().as_bytes())).into_owned();
-                return self.fail(format!("unexpected . after term {quoted}"));
+                return self.fail_at(at, format!("unexpected . after term {quoted}"));
             }
             inner => Expr::Chain(Box::new(Chain { at, inner, fields: fields.into() })),
         }))
@@ -550,7 +547,7 @@ impl<'p, 's> Parser<'p, 's> {
                     Some(function) => Expr::Function(at, function),
                     None => {
                         let quoted = String::from_utf8_lossy(&quote(name.as_bytes())).into_owned();
-                        return self.fail(format!("function {quoted} not defined"));
+                        return self.fail_at(at, format!("function {quoted} not defined"));
                     }
                 }
             }
@@ -560,7 +557,7 @@ impl<'p, 's> Parser<'p, 's> {
                 let name = self.text_of(&token);
                 if !self.variables.iter().any(|known| &**known == name) {
                     let quoted = String::from_utf8_lossy(&quote(name.as_bytes())).into_owned();
-                    return self.fail(format!("undefined variable {quoted}"));
+                    return self.fail_at(at, format!("undefined variable {quoted}"));
                 }
                 Expr::Variable(Box::new(Variable { at, name: name.into(), fields: Box::default() }))
             }
@@ -575,7 +572,7 @@ impl<'p, 's> Parser<'p, 's> {
                 };
                 match number {
                     Ok(number) => Expr::Number(at, Box::new(number)),
-                    Err(message) => return self.fail(message),
+                    Err(message) => return self.fail_at(at, message),
                 }
             }
             Kind::LeftParen => {

@@ -67,7 +67,7 @@ impl Set {
 
     /// Adds a source: its body under `name`, its definitions under theirs. On error nothing is added.
     pub fn parse(&mut self, name: &str, source: &str) -> Result<(), Box<Error>> {
-        for tree in parse_source(&self.options, name, source)? {
+        for tree in parse_source(&self.options, name, source, true)? {
             // An empty body never replaces a template that has one: a source of nothing but definitions must not
             // hide a template of the source's own name.
             let keep = is_empty(&tree) && self.trees.get(&tree.name).is_some_and(|old| !is_empty(old));
@@ -116,10 +116,15 @@ impl Set {
 }
 
 /// Parses one source with a set's options.
-pub(crate) fn parse_source(options: &Options, name: &str, source: &str) -> Result<Vec<Tree>, Box<Error>> {
+pub(crate) fn parse_source(
+    options: &Options,
+    name: &str,
+    source: &str,
+    in_file: bool,
+) -> Result<Vec<Tree>, Box<Error>> {
     let function =
         |name: &str| options.extra.iter().find(|func| func.name == name).or_else(|| func::find(options.funcs, name));
-    parse(name, source, &Grammar { left: &options.left, right: &options.right, function: &function })
+    parse(name, source, &Grammar { left: &options.left, right: &options.right, in_file, function: &function })
 }
 
 /// The root of the data: an object, and more fields laid over it.

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use crate::ast::Expr;
 use crate::exec::frame::{At, Done, Frame};
 use crate::func::{Call, Fault, Flow, Func, Param};
-use crate::trace::{Spot, UseKind};
+use crate::trace::UseKind;
 use crate::value::{Kind, Value};
 
 type Arguments<'a> = SmallVec<[Value<'a>; 4]>;
@@ -94,7 +94,7 @@ impl<'a> Frame<'_, 'a> {
         arguments: &[Value<'a>],
     ) -> Done<Value<'a>> {
         // Only the watcher moves to the call: which node a failure is blamed on must not depend on being watched.
-        let spot = Spot { tree: self.tree, offset: node.offset() };
+        let spot = self.spot_of(node);
         self.cx.set_spot(spot);
         let mut mark = 0;
         for argument in arguments {

@@ -422,8 +422,8 @@ impl<'a> Cx<'a> {
             return Ok(scope);
         }
         self.charge(source.len())?;
-        let trees =
-            parse_source(&self.run.set.options, name, &String::from_utf8_lossy(source)).map_err(Fault::nested)?;
+        let trees = parse_source(&self.run.set.options, name, &String::from_utf8_lossy(source), false)
+            .map_err(|error| Fault::nested(error.placeless()))?;
         let mut own = BTreeMap::new();
         for tree in trees {
             if tree.name != name && crate::ast::is_empty(&tree) && outer.find(&tree.name).is_some() {

@@ -59,13 +59,15 @@ pub(crate) struct Frame<'r, 'a> {
     pub variables: Vec<(&'a str, Value<'a>)>,
     pub depth: usize,
     pub at: Option<At<'a>>,
+    /// In a watched run: the `tpl` call whose text is being run. It stands for every spot of a text that is no file.
+    pub origin: Option<Spot<'a>>,
     /// Variables assigned since an unknown branch began, by position; see `walk`.
     pub assigned: Vec<usize>,
 }
 
 impl<'r, 'a> Frame<'r, 'a> {
     pub fn new(cx: &'r Cx<'a>, scope: &'a Scope<'a>, tree: &'a Tree, dot: Value<'a>, depth: usize) -> Self {
-        Frame { cx, scope, tree, variables: vec![("$", dot)], depth, at: None, assigned: Vec::new() }
+        Frame { cx, scope, tree, variables: vec![("$", dot)], depth, at: None, origin: None, assigned: Vec::new() }
     }
 
     pub fn run(&mut self, dot: &Value<'a>, sink: &mut Sink<'a>) -> Done<()> {
@@ -76,12 +78,19 @@ impl<'r, 'a> Frame<'r, 'a> {
     pub fn set_at(&mut self, at: At<'a>) {
         self.at = Some(at);
         if self.cx.watched() {
-            self.cx.set_spot(Spot { tree: self.tree, offset: at.offset() });
+            self.cx.set_spot(self.spot_of(at));
         }
     }
 
     pub fn spot(&self) -> Spot<'a> {
-        Spot { tree: self.tree, offset: self.at.map_or(0, |at| at.offset()) }
+        let start = Spot { tree: self.tree, offset: 0 };
+        self.at.map_or(start, |at| self.spot_of(at))
+    }
+
+    /// Where a node stands, for those who look at files.
+    pub fn spot_of(&self, at: At<'a>) -> Spot<'a> {
+        let own = Spot { tree: self.tree, offset: at.offset() };
+        if self.tree.in_file { own } else { self.origin.unwrap_or(own) }
     }
 
     pub fn fail<T>(&self, fault: impl Into<Fault>) -> Done<T> {
@@ -93,7 +102,7 @@ impl<'r, 'a> Frame<'r, 'a> {
         let shown = self.at.map(|at| at.shown()).unwrap_or_default();
         let (line, column) = line_column(&self.tree.source, offset);
         let place = Place { source: self.tree.source_name.to_string(), line, column: Some(column) };
-        Error::execute(ErrorKind::Execute, place, &self.tree.name, &shown, fault)
+        Error::execute(ErrorKind::Execute, place, self.tree.in_file, &self.tree.name, &shown, fault)
     }
 
     pub fn step(&self) -> Done<()> {

@@ -335,11 +335,12 @@ impl<'a> Frame<'_, 'a> {
 
     /// Runs a template that this one calls.
     fn enter(&mut self, scope: &'a Scope<'a>, tree: &'a Tree, dot: &Value<'a>, sink: &mut Sink<'a>) -> Done<()> {
+        let origin = if self.tree.in_file && !tree.in_file { self.cx.spot().or(self.origin) } else { self.origin };
         if self.cx.watched() && self.guessed_enough(tree) {
             return Ok(());
         }
         self.cx.active.borrow_mut().push(tree);
-        let mut frame = Frame::new(self.cx, scope, tree, dot.clone(), self.depth + 1);
+        let mut frame = Frame { origin, ..Frame::new(self.cx, scope, tree, dot.clone(), self.depth + 1) };
         let result = stacker::maybe_grow(RED_ZONE, MORE_STACK, || frame.run(dot, sink));
         self.cx.active.borrow_mut().pop();
         if self.cx.watched() {
