@@ -27,6 +27,8 @@ pub enum Role {
     View,
     /// The owned kinds alone, for others to bind.
     Types,
+    /// What the stack's own controller needs in the stack's own namespace; a Role.
+    Own,
 }
 
 impl Role {
@@ -38,6 +40,7 @@ impl Role {
             Self::Edit => "edit",
             Self::View => "view",
             Self::Types => "types",
+            Self::Own => "own",
         }
     }
 }
@@ -50,6 +53,11 @@ pub fn role(namespace: &str, stack: &str, role: Role) -> String {
 /// The ClusterRole of a persona (`admin`, `edit` or `view`) in a namespace.
 pub fn persona(namespace: &str, persona: &str) -> String {
     format!("crossplane:ns:{namespace}:{persona}")
+}
+
+/// The label key of what is in use in a namespace.
+pub fn namespace_label(namespace: &str) -> String {
+    format!("{}{namespace}", crate::labels::NAMESPACE_PREFIX)
 }
 
 /// The Deployment that runs a stack's controller.

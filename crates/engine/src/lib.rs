@@ -4,6 +4,7 @@
 
 mod compile;
 mod functions;
+pub mod manage;
 mod origin;
 mod plan;
 mod problem;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use api::Crd;
-use objects::{Path, Schema};
+use objects::{Additional, Bounds, Path, Schema, Step, Type};
 use serde_json::Value;
 
 /// Something that would no longer work.
@@ -89,18 +89,18 @@ impl Found {
 
     /// What the old schema takes and the new one does not.
     fn schema(&mut self, version: &str, path: &Path, old: &Schema, new: &Schema) {
-        if new.is_anything() {
+        if new.kind.is_none() && new.preserve_unknown {
             return;
         }
         if old.kind != new.kind || (old.int_or_string && !new.int_or_string) {
             let word = |schema: &Schema| match schema.kind {
                 _ if schema.int_or_string => "an integer or string".to_owned(),
-                Some(kind) => format!("{kind:?}").to_lowercase(),
+                Some(kind) => kind.as_str().to_owned(),
                 None => "anything".to_owned(),
             };
             // Whole numbers are numbers, and an integer is one of integer or string.
-            let wider = new.int_or_string && matches!(old.kind, Some(objects::Type::Integer | objects::Type::String));
-            let number = (old.kind, new.kind) == (Some(objects::Type::Integer), Some(objects::Type::Number));
+            let wider = new.int_or_string && matches!(old.kind, Some(Type::Integer | Type::String));
+            let number = (old.kind, new.kind) == (Some(Type::Integer), Some(Type::Number));
             if !wider && !number {
                 self.add(version, path, format!("would change from {} to {}", word(old), word(new)));
                 return;
@@ -124,17 +124,17 @@ impl Found {
             let here = path.child(name.as_str());
             match (new.properties.get(name), &new.additional) {
                 (Some(is), _) => self.schema(version, &here, was, is),
-                (None, objects::Additional::Schema(is)) => self.schema(version, &here, was, is),
-                (None, objects::Additional::Any) => {}
+                (None, Additional::Values(is)) => self.schema(version, &here, was, is),
+                (None, Additional::Anything) => {}
                 (None, _) if new.preserve_unknown => {}
                 (None, _) => self.add(version, &here, "would be gone"),
             }
         }
         match (&old.additional, &new.additional) {
-            (objects::Additional::Schema(was), objects::Additional::Schema(is)) => {
-                self.schema(version, &path.child(objects::Step::Each), was, is);
+            (Additional::Values(was), Additional::Values(is)) => {
+                self.schema(version, &path.child(Step::Each), was, is);
             }
-            (objects::Additional::Schema(_) | objects::Additional::Any, objects::Additional::No)
+            (Additional::Values(_) | Additional::Anything, Additional::Unsaid | Additional::Nothing)
                 if !new.preserve_unknown =>
             {
                 self.add(version, path, "could no longer have any key");
@@ -142,7 +142,7 @@ impl Found {
             _ => {}
         }
         if let (Some(was), Some(is)) = (&old.items, &new.items) {
-            self.schema(version, &path.child(objects::Step::Each), was, is);
+            self.schema(version, &path.child(Step::Each), was, is);
         }
     }
 
@@ -160,31 +160,223 @@ impl Found {
     }
 
     fn bounds(&mut self, version: &str, path: &Path, old: &Schema, new: &Schema) {
-        let pattern = |schema: &Schema| schema.pattern.as_ref().map(ToString::to_string);
+        let pattern = |schema: &Schema| schema.pattern.as_ref().map(|pattern| pattern.text.clone());
         if let Some(is) = pattern(new).filter(|is| pattern(old).as_ref() != Some(is)) {
             self.add(version, path, format!("would have to match `{is}`"));
         }
-        for (what, was, is, upper) in old.bounds.compare(&new.bounds) {
-            let tighter = match (was, is) {
-                (_, None) => false,
-                (None, Some(_)) => true,
-                (Some(was), Some(is)) => {
-                    if upper {
-                        is < was
-                    } else {
-                        is > was
-                    }
-                }
-            };
-            if let (true, Some(is)) = (tighter, is) {
-                let word = if upper { "at most" } else { "at least" };
-                self.add(version, path, format!("would have to have {word} {is} {what}").replace("  ", " "));
+        if let Some(is) = new.format.as_ref().filter(|is| old.format.as_ref() != Some(is)) {
+            self.add(version, path, format!("would have to have the format `{is}`"));
+        }
+        for ((what, was), (_, is)) in uppers(&old.bounds).into_iter().zip(uppers(&new.bounds)) {
+            if let Some(is) = is.filter(|is| was.is_none_or(|was| *is < was)) {
+                self.add(version, path, format!("would have to {what} at most {is}"));
             }
         }
+        for ((what, was), (_, is)) in lowers(&old.bounds).into_iter().zip(lowers(&new.bounds)) {
+            // Nothing is shorter than nothing: a length of zero takes all.
+            if let Some(is) = is.filter(|is| was.is_none_or(|was| *is > was) && (what == "be" || *is > 0.0)) {
+                self.add(version, path, format!("would have to {what} at least {is}"));
+            }
+        }
+        let (was, is) = (&old.bounds, &new.bounds);
+        let exclusive = [
+            (was.exclusive_maximum, is.exclusive_maximum, was.maximum == is.maximum, is.maximum, "less"),
+            (was.exclusive_minimum, is.exclusive_minimum, was.minimum == is.minimum, is.minimum, "more"),
+        ];
+        for (was, is, same, bound, word) in exclusive {
+            if let Some(bound) = bound.filter(|_| is && !was && same) {
+                self.add(version, path, format!("would have to be {word} than {bound}"));
+            }
+        }
+        if let Some(multiple) = is.multiple_of.filter(|_| is.multiple_of != was.multiple_of) {
+            self.add(version, path, format!("would have to be a multiple of {multiple}"));
+        }
+        for rule in new.rules.iter().filter(|rule| !old.rules.iter().any(|was| was["rule"] == rule["rule"])) {
+            self.add(version, path, format!("would have to satisfy the rule {}", rule["rule"]));
+        }
+        let shape = |schema: &Schema| {
+            let text = |schemas: &[Schema]| format!("{schemas:?}");
+            [text(&schema.all_of), text(&schema.any_of), text(&schema.one_of), format!("{:?}", schema.not)]
+        };
+        // Whether one set of alternatives allows all that another does cannot be told in general.
+        if shape(new) != shape(&Schema::default()) && shape(old) != shape(new) {
+            self.add(version, path, "would have other `allOf`, `anyOf`, `oneOf` or `not`");
+        }
     }
+}
+
+fn uppers(bounds: &Bounds) -> [(&'static str, Option<f64>); 4] {
+    [
+        ("be", bounds.maximum),
+        ("have a length of", count(bounds.max_length)),
+        ("have a number of items of", count(bounds.max_items)),
+        ("have a number of fields of", count(bounds.max_properties)),
+    ]
+}
+
+fn lowers(bounds: &Bounds) -> [(&'static str, Option<f64>); 4] {
+    [
+        ("be", bounds.minimum),
+        ("have a length of", count(bounds.min_length)),
+        ("have a number of items of", count(bounds.min_items)),
+        ("have a number of fields of", count(bounds.min_properties)),
+    ]
+}
+
+fn count(bound: Option<u64>) -> Option<f64> {
+    bound.map(|bound| bound as f64)
 }
 
 fn list(values: &[Value]) -> String {
     let words: Vec<String> = values.iter().map(ToString::to_string).collect();
     words.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use api::Crd;
+    use serde_json::{Value, json};
+
+    use super::breakages;
+
+    fn crd(schema: &Value) -> Crd {
+        with(&json!([{
+            "name": "v1", "served": true, "storage": true,
+            "schema": { "openAPIV3Schema": { "type": "object", "properties": { "spec": schema } } },
+        }]))
+    }
+
+    fn with(versions: &Value) -> Crd {
+        let object = json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": { "name": "as.b.c" },
+            "spec": {
+                "group": "b.c", "scope": "Namespaced", "names": { "kind": "A", "plural": "as" }, "versions": versions,
+            },
+        });
+        let (crd, problems) = Crd::read(&object);
+        assert!(problems.iter().all(|problem| problem.severity != api::Severity::Error), "{problems:?}");
+        crd.unwrap()
+    }
+
+    fn said(old: &Crd, new: &Crd, stored: &[&str]) -> String {
+        let stored: Vec<String> = stored.iter().map(|&name| name.to_owned()).collect();
+        let all: Vec<String> = breakages(old, new, &stored).iter().map(ToString::to_string).collect();
+        all.join("; ")
+    }
+
+    #[test]
+    fn what_old_objects_could_trip_over_is_told_and_what_they_cannot_is_not() {
+        let object = |properties: Value| json!({ "type": "object", "properties": properties });
+        let a = |schema: Value| object(json!({ "a": schema }));
+        let table = [
+            (a(json!({"type": "string"})), a(json!({"type": "string", "description": "new"})), ""),
+            (a(json!({"type": "string"})), object(json!({"a": {"type": "string"}, "b": {"type": "string"}})), ""),
+            (a(json!({"type": "string"})), object(json!({})), "v1: `spec.a` would be gone"),
+            (
+                a(json!({"type": "string"})),
+                a(json!({"type": "integer"})),
+                "v1: `spec.a` would change from string to integer",
+            ),
+            (a(json!({"type": "integer"})), a(json!({"type": "number"})), ""),
+            (a(json!({"type": "integer"})), a(json!({"x-kubernetes-int-or-string": true})), ""),
+            (
+                a(json!({"x-kubernetes-int-or-string": true})),
+                a(json!({"type": "string"})),
+                "v1: `spec.a` would change from an integer or string to string",
+            ),
+            (
+                a(json!({"type": "string", "nullable": true})),
+                a(json!({"type": "string"})),
+                "v1: `spec.a` could no longer be null",
+            ),
+            (
+                a(json!({"type": "string"})),
+                json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}),
+                "v1: `spec.a` would be required",
+            ),
+            (
+                a(json!({"type": "string"})),
+                json!({"type": "object", "properties": {"a": {"type": "string", "default": "x"}}, "required": ["a"]}),
+                "",
+            ),
+            (
+                a(json!({"type": "string", "enum": ["x", "y"]})),
+                a(json!({"type": "string", "enum": ["x", "z"]})),
+                "v1: `spec.a` would no longer take \"y\"",
+            ),
+            (a(json!({"type": "string", "enum": ["x"]})), a(json!({"type": "string", "enum": ["x", "z"]})), ""),
+            (
+                a(json!({"type": "string"})),
+                a(json!({"type": "string", "enum": ["x"]})),
+                "v1: `spec.a` would take only \"x\"",
+            ),
+            (
+                a(json!({"type": "integer", "maximum": 10})),
+                a(json!({"type": "integer", "maximum": 9, "minimum": 1})),
+                "v1: `spec.a` would have to be at most 9; v1: `spec.a` would have to be at least 1",
+            ),
+            (a(json!({"type": "integer", "maximum": 10})), a(json!({"type": "integer", "maximum": 11})), ""),
+            (
+                a(json!({"type": "string"})),
+                a(json!({"type": "string", "maxLength": 3, "pattern": "^a"})),
+                "v1: `spec.a` would have to match `^a`; v1: `spec.a` would have to have a length of at most 3",
+            ),
+            (
+                a(json!({"type": "array", "items": {"type": "string"}})),
+                a(json!({"type": "array", "items": {"type": "integer"}})),
+                "v1: `spec.a[*]` would change from string to integer",
+            ),
+            (
+                a(json!({"type": "object", "additionalProperties": {"type": "string"}})),
+                a(json!({"type": "object"})),
+                "v1: `spec.a` could no longer have any key",
+            ),
+            (
+                a(json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true})),
+                a(json!({"type": "object"})),
+                "v1: `spec.a` would lose the fields that its schema does not name",
+            ),
+            (
+                a(json!({"type": "string"})),
+                a(json!({"type": "string", "x-kubernetes-validations": [{"rule": "self != ''"}]})),
+                "v1: `spec.a` would have to satisfy the rule \"self != ''\"",
+            ),
+        ];
+        for (old, new, expected) in table {
+            assert_eq!(said(&crd(&old), &crd(&new), &["v1"]), expected, "{old} to {new}");
+            assert_eq!(said(&crd(&old), &crd(&old), &["v1"]), "", "{old} to itself");
+        }
+    }
+
+    #[test]
+    fn a_version_in_use_stays() {
+        let version = |name: &str, served: bool, storage: bool| {
+            json!({
+                "name": name, "served": served, "storage": storage,
+                "schema": { "openAPIV3Schema": { "type": "object" } },
+            })
+        };
+        let old = with(&json!([version("v1alpha1", true, false), version("v1", true, true)]));
+        let only = with(&json!([version("v1", true, true)]));
+        assert_eq!(said(&old, &only, &["v1"]), "the version `v1alpha1` would no longer be served");
+        assert_eq!(
+            said(&old, &only, &["v1", "v1alpha1"]),
+            "objects are stored in the version `v1alpha1`, which would be gone"
+        );
+        let hidden = with(&json!([version("v1alpha1", false, false), version("v1", true, true)]));
+        assert_eq!(said(&old, &hidden, &["v1"]), "the version `v1alpha1` would no longer be served");
+        let more =
+            with(&json!([version("v1alpha1", true, false), version("v1", true, false), version("v2", true, true)]));
+        assert_eq!(said(&old, &more, &["v1"]), "");
+    }
+
+    #[test]
+    fn another_scope_or_name_is_another_kind() {
+        let old = crd(&json!({"type": "object"}));
+        let mut new = old.clone();
+        new.scope = api::Scope::Cluster;
+        new.names.kind = "B".into();
+        assert_eq!(said(&old, &new, &[]), "is Namespaced, and would become Cluster; the kind `A` would become `B`");
+    }
 }

@@ -7,6 +7,6 @@ mod reference;
 mod roles;
 
 pub use compatible::{Breakage, breakages};
-pub use policy::{Policy, Pattern, Refusal};
+pub use policy::{Pattern, Policy, Refusal};
 pub use reference::{BadReference, Reference};
 pub use roles::{Grant, Grants, Identity, bindings, personas, rules};

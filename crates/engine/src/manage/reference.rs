@@ -63,7 +63,10 @@ impl Reference {
         if let Some(digest) = digest
             && !is_digest(digest)
         {
-            return bad(format!("`{digest}` in `{text}` is no digest"), "a digest is `sha256:` and 64 hexadecimal digits");
+            return bad(
+                format!("`{digest}` in `{text}` is no digest"),
+                "a digest is `sha256:` and 64 hexadecimal digits",
+            );
         }
         // A colon after the last slash begins a tag; before it, a port.
         let slash = rest.rfind('/').map_or(0, |at| at + 1);
@@ -169,7 +172,11 @@ mod tests {
     #[test]
     fn a_package_keeps_its_registry_and_others_get_the_source() {
         for (package, source, expected) in [
-            ("crossplane/stack-gcp:v0.1.0", "registry.crossplane.io", "registry.crossplane.io/crossplane/stack-gcp:v0.1.0"),
+            (
+                "crossplane/stack-gcp:v0.1.0",
+                "registry.crossplane.io",
+                "registry.crossplane.io/crossplane/stack-gcp:v0.1.0",
+            ),
             ("gitlab", "registry.crossplane.io", "registry.crossplane.io/gitlab:latest"),
             ("gitlab", "", "docker.io/library/gitlab:latest"),
             ("team/gitlab", "", "docker.io/team/gitlab:latest"),

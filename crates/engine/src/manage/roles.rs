@@ -306,7 +306,8 @@ mod tests {
             assert_eq!(stack["rules"][0]["resources"], resources);
             let roles = personas("team", "u-2");
             let persona = find(&roles, "ClusterRole", &format!("crossplane:ns:team:{role}"));
-            let wanted = persona["aggregationRule"]["clusterRoleSelectors"][0]["matchLabels"].as_object().unwrap().clone();
+            let wanted =
+                persona["aggregationRule"]["clusterRoleSelectors"][0]["matchLabels"].as_object().unwrap().clone();
             for (key, value) in wanted {
                 assert_eq!(stack["metadata"]["labels"][&key], value, "{key}");
             }
