@@ -47,7 +47,8 @@ pub(crate) struct Case {
 /// The tests of a package: a file each, with one test or a list of them. A file that is none is listed as a test that
 /// fails, so that the others still run.
 pub(crate) fn read(dir: &Path) -> Vec<Listed> {
-    let Ok(entries) = std::fs::read_dir(dir.join("tests")) else { return Vec::new() };
+    let folder = if dir == Path::new(".") { PathBuf::from("tests") } else { dir.join("tests") };
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     files.retain(|file| {
         file.extension().is_some_and(|extension| extension == "yaml" || extension == "yml") && !golden::is_golden(file)

@@ -2,30 +2,15 @@
 //! settle. What the examples show is said in their own tests.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test may panic")]
 
+mod support;
+
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
 };
 
 use serde_json::Value;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
-}
-
-/// Runs the program from a directory.
-fn cairn(dir: &Path, args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_cairn"));
-    command.args(args).current_dir(dir).env_remove("NO_COLOR").stdin(Stdio::null());
-    command.output().expect("cairn starts")
-}
-
-/// All that a run printed, with what was run.
-fn told(args: &[&str], output: &Output) -> String {
-    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-    format!("cairn {}\n{}{}", args.join(" "), text(&output.stdout), text(&output.stderr))
-}
+use support::{cairn, copy, root, told};
 
 fn examples() -> Vec<String> {
     let entries = fs::read_dir(root().join("examples")).expect("there are examples");
@@ -136,19 +121,6 @@ fn commands(page: &str) -> Vec<String> {
         }
     }
     commands
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("a directory");
-    for entry in fs::read_dir(from).expect("a directory") {
-        let path = entry.expect("an entry").path();
-        let target = to.join(path.file_name().expect("a name"));
-        if path.is_dir() {
-            copy(&path, &target);
-        } else {
-            fs::copy(&path, &target).expect("a copy");
-        }
-    }
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn story(simulation: &Simulation, numbered: bool) -> Result<String, Failure> {
             let note = match (quiet, index + 1 == last) {
                 (true, true) => " changes nothing any more".to_string(),
                 (true, false) => " changes only statuses".to_string(),
-                (false, _) => format!(" changes {}", pass.changed.join(", ")),
+                (false, _) => format!(" applies {}", applied(pass).join(", ")),
             };
             text.push_str(&format!("# pass {}{note}\n", index + 1));
         }
@@ -100,6 +100,13 @@ fn story(simulation: &Simulation, numbered: bool) -> Result<String, Failure> {
         }
     }
     Ok(text)
+}
+
+/// The templates whose objects are new or changed in a pass.
+fn applied(pass: &Pass) -> Vec<&str> {
+    let applied = |name: &&String| pass.plan.applies.iter().any(|apply| apply.template == **name);
+    let names: Vec<&str> = pass.changed.iter().filter(applied).map(String::as_str).collect();
+    if names.is_empty() { vec!["nothing"] } else { names }
 }
 
 /// In which order it settles, in a line.

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use objects::{Lookup, Path, Schema, Type};
+use objects::{Invalid, Lookup, Path, Schema, Type};
 use serde_json::{Value, json};
 use yaml::Spanned;
 
@@ -115,10 +115,17 @@ impl Check<'_> {
             let range = self.document.start + found.value.start..self.document.start + found.value.end;
             if self.sketch.is_certain(&range, !is_scalar(&value, &invalid.path)) {
                 let what = format!("the API server would refuse this {}: {invalid}", self.what);
-                problems.push(Problem::at(self.sketch.place(range.start), what));
+                let problem = Problem::at(self.sketch.place(range.start), what);
+                problems.push(if is_unquoted(&invalid) { problem.hint("write it in quotes") } else { problem });
             }
         }
     }
+}
+
+/// Whether a number or a truth stands where a text is wanted.
+pub(crate) fn is_unquoted(invalid: &Invalid) -> bool {
+    let unquoted = ["\"integer\"", "\"number\"", "\"boolean\""];
+    invalid.what.contains("must be of type string") && unquoted.iter().any(|word| invalid.what.ends_with(word))
 }
 
 fn is_scalar(value: &Value, path: &Path) -> bool {

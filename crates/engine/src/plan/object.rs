@@ -6,11 +6,14 @@ use api::names::label_value;
 use gotpl::{Trace, Watch};
 use serde_json::{Map, Value, json};
 
-use crate::compile::fields::steps;
+use crate::compile::fields::{is_unquoted, steps};
 use crate::compile::{Child, Shape};
 use crate::plan::render::Renderer;
 use crate::plan::text as text_of;
 use crate::problem::{Place, Problem};
+
+/// What to do about a number or a truth where a text is wanted.
+const QUOTE: &str = "add `| quote` to the action, or quotes around it";
 
 /// Whether a text holds no object: white space, comments and separators only.
 pub(super) fn is_nothing(text: &[u8]) -> bool {
@@ -118,7 +121,8 @@ impl Reader<'_> {
                 self.start(),
                 format!("the API server would refuse this {}: {invalid}", self.child.gvk.kind),
             );
-            self.located(problem, text, offset)
+            let problem = self.located(problem, text, offset);
+            if is_unquoted(invalid) { problem.hint(QUOTE) } else { problem }
         };
         schema.clone().admit(&mut object.clone()).iter().map(problem).collect()
     }
@@ -145,10 +149,7 @@ impl Reader<'_> {
                 let found = spans.as_ref().and_then(|spans| spans.find(&steps));
                 let offset = document.start + found.map_or(0, |found| found.value.start);
                 let what = format!("{} has to be a text, but {value} is none", path.join("."));
-                problems.push(
-                    self.located(Problem::at(self.start(), what), text, offset)
-                        .hint("add `| quote` to the action, or quotes around it"),
-                );
+                problems.push(self.located(Problem::at(self.start(), what), text, offset).hint(QUOTE));
             }
         }
         problems
