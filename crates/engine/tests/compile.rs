@@ -17,7 +17,7 @@ fn every_mistake_has_a_place_and_a_hint() {
         ("an unknown root", vec![("a", cm("{{ .sepc.image }}"))], "(did you mean `spec`?)"),
         ("a sibling's name", vec![("a", cm("{{ .databse.status.x }}")), ("database", config_map("d", "x"))], "(did you mean `database`?)"),
         ("open fields are not judged", vec![("a", cm("{{ .spec.extra.anything.goes }}"))], ""),
-        ("an unknown function", vec![("a", cm("{{ uper \"x\" }}"))], "a.yaml:6: function \"uper\" not defined (did you mean `upper`?)"),
+        ("an unknown function", vec![("a", cm("{{ uper \"x\" }}"))], "a.yaml:6:9: function \"uper\" not defined (did you mean `upper`?)"),
         ("a function left out", vec![("a", cm("{{ env \"HOME\" }}"))], "left out on purpose"),
         ("lookup", vec![("a", cm("{{ lookup \"v1\" \"Pod\" \"\" \"\" }}"))], "`lookup` is not available"),
         ("too many arguments", vec![("a", cm("{{ upper \"a\" \"b\" }}"))], "a.yaml:6:9: `upper` takes 1 arguments, not 2"),
@@ -34,7 +34,9 @@ fn every_mistake_has_a_place_and_a_hint() {
         ("a list read as one object", vec![("hosts", "{{ range .spec.hosts }}---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"{{ .name }}\"}\n{{ end }}".to_string()), ("a", cm("{{ .hosts.status }}"))], "`.hosts` is a list"),
         ("an error that always happens", vec![("a", cm("{{ fail \"no\" }}"))], "a.yaml:6:9: no"),
         ("an error that may happen", vec![("a", cm("{{ if .spec.on }}{{ fail \"no\" }}{{ end }}"))], ""),
-        ("an unclosed action", vec![("a", "apiVersion: {{ .spec\n".to_string())], "a.yaml:2: unclosed action started at a.yaml:1"),
+        ("an unclosed action", vec![("a", "apiVersion: {{ .spec\n".to_string())], "a.yaml:1:13: the `{{` that begins here has no `}}`"),
+        ("an action that runs into the next", vec![("a", cm("{{ .spec.image\n  w: {{ .spec.size }}"))], "a.yaml:6:6: the `{{` that begins here has no `}}`"),
+        ("a block without an end", vec![("a", cm("x\n{{ if .spec.on }}{{ range .spec.hosts }}{{ end }}"))], "a.yaml:7:1: the `if` that begins here has no `{{ end }}`"),
         ("errors of no template", vec![("a", cm("x")), ("status", "error: {{ .errors.b }}\n".to_string())], "(did you mean `.errors.a`?)"),
     ] {
         let templates: Vec<(&str, &str)> = templates.iter().map(|(name, text)| (*name, text.as_str())).collect();

@@ -176,7 +176,7 @@ fn what_was_read_decides_what_becomes_of_a_template() {
             plain("{{ tpl \"{{ .db.status.net.ip }}\" . }}"),
             not_there.clone(),
             false,
-            "wait app for db.status.net (gotpl:1:7)",
+            "wait app for db.status.net (app.yaml:6:9)",
         ),
         (
             "field missing, merged into a dict",

@@ -380,6 +380,10 @@ fn reserved(kind: &Kind, name: &str, source: &Source, problems: &mut Vec<Problem
 
 /// A source that does not parse; for an unknown function, the one that was probably meant.
 fn parse_problem(error: &gotpl::Error, set: &Set) -> Problem {
+    // What is left open makes Go stumble over something else, later: only the opening helps.
+    if let Some(unclosed) = error.unclosed() {
+        return Problem::at(&unclosed.place, unclosed.to_string());
+    }
     let problem = Problem::of(error);
     let name = error.message().strip_prefix("function \"").and_then(|rest| rest.strip_suffix("\" not defined"));
     match name {
@@ -390,9 +394,6 @@ fn parse_problem(error: &gotpl::Error, set: &Set) -> Problem {
             Some(near) => problem.hint(format!("did you mean `{near}`?")),
             None => problem.hint("docs/template-reference.md lists all functions"),
         },
-        None if error.message() == "unexpected EOF" => {
-            problem.hint("an `if`, `range`, `with`, `define` or `block` has no `{{ end }}`")
-        }
         None => problem,
     }
 }
