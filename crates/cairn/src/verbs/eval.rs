@@ -84,6 +84,9 @@ fn explain(error: &Error, sources: &[(String, String)], set: &Set) -> Failure {
 }
 
 fn hint(error: &Error, set: &Set) -> Option<String> {
+    if let Some(unclosed) = error.unclosed() {
+        return Some(unclosed.to_string());
+    }
     let message = error.message();
     if let Some(name) = message.strip_prefix("function \"").and_then(|rest| rest.strip_suffix("\" not defined")) {
         return Some(match name {

@@ -36,18 +36,24 @@ fn a_failure_says_what_where_and_what_to_do_and_ends_with_1() {
             "error: template: expression:2:12: executing \"expression\" at <fail>: error calling fail: no way\n  \
              2 | {{ .a.b.c | fail }}\n    |             ^\n",
         ),
-        (&["-e", "{{ if }}"], "", "error: template: expression:1: missing value for if\n  1 | {{ if }}\n"),
+        (&["-e", "{{ if }}"], "", "error: template: expression:1: missing value for if\n  1 | {{ if }}\n    |       ^\n"),
         (
             &["-e", "{{ uper 1 }}"],
             "",
-            "error: template: expression:1: function \"uper\" not defined\n  1 | {{ uper 1 }}\nhint: did you mean \
-             `upper`?\n",
+            "error: template: expression:1: function \"uper\" not defined\n  1 | {{ uper 1 }}\n    |    ^\nhint: did you \
+             mean `upper`?\n",
+        ),
+        (
+            &["-e", "{{ if .a }}\nb: {{ .b\nc: {{ .c }}{{ end }}"],
+            "",
+            "error: template: expression:3: function \"c\" not defined\n  2 | b: {{ .b\n    |    ^\nhint: the `{{` that \
+             begins here has no `}}`\n",
         ),
         (
             &["-e", "{{ env \"HOME\" }}"],
             "",
-            "error: template: expression:1: function \"env\" not defined\n  1 | {{ env \"HOME\" }}\nhint: `env` is left \
-             out on purpose: a template must not read this machine\n",
+            "error: template: expression:1: function \"env\" not defined\n  1 | {{ env \"HOME\" }}\n    |    ^\nhint: `env` \
+             is left out on purpose: a template must not read this machine\n",
         ),
         (
             &["-e", "{{ .a.b.c }}", "--missing-key", "error", "-d", "-"],
