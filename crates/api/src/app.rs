@@ -1,9 +1,10 @@
 //! What `app.yaml` says of a package, which the Stack repeats.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The metadata of a package.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct App {
     /// The human readable title.
@@ -56,7 +57,7 @@ pub struct App {
 }
 
 /// A picture.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Icon {
     /// Its bytes in base 64.
@@ -67,7 +68,7 @@ pub struct Icon {
 }
 
 /// Somebody.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Person {
     /// The name.
@@ -79,7 +80,7 @@ pub struct Person {
 }
 
 /// How far the permissions of a stack reach.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum PermissionScope {
     /// The namespace it is installed in.
     #[default]
@@ -94,9 +95,9 @@ impl PermissionScope {
 }
 
 /// A kind that another stack or Kubernetes itself has to bring.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Dependency {
-    /// The kind, in a spelling of [`crate::key`].
+    /// The kind, such as `redis.example.org/v1`, `*.example.org/v1` or `deployment.apps/v1`.
     pub crd: String,
 }

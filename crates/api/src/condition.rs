@@ -1,5 +1,6 @@
 //! Conditions: what holds of an object, in the shape that all of Kubernetes uses.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The types of conditions.
@@ -21,7 +22,7 @@ pub mod conditions {
 }
 
 /// Whether a condition holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Status {
     /// It holds.
     True,
@@ -32,10 +33,10 @@ pub enum Status {
 }
 
 /// Something that holds of an object, or does not.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Condition {
-    /// What holds, one of [`conditions`].
+    /// What holds, such as `Ready`.
     pub r#type: String,
     /// Whether it does.
     pub status: Status,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::condition::Condition;
@@ -18,7 +19,7 @@ resource! {
 }
 
 /// What to install, and how.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct InstallSpec {
     /// The registry, with an optional prefix, for packages that do not name their own.
@@ -27,7 +28,7 @@ pub struct InstallSpec {
     /// The image of the package, with `:tag`, `@sha256:...` or both. Either this or `crd`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub package: String,
-    /// A kind whose package is to be found, in a spelling of [`crate::key`]. Either this or `package`.
+    /// A kind whose package is to be found, such as `redis.example.org/v1`. Either this or `package`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub crd: String,
     /// Secrets beside the install with credentials for the registry.
@@ -45,14 +46,14 @@ pub struct InstallSpec {
 }
 
 /// A Secret in the same namespace.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SecretRef {
     /// Its name.
     pub name: String,
 }
 
 /// What the ServiceAccount of a stack carries.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ServiceAccountSpec {
     /// Its annotations, such as those by which clouds give it an identity.
@@ -61,7 +62,7 @@ pub struct ServiceAccountSpec {
 }
 
 /// How an install is getting on.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct InstallStatus {
     /// The steps that were taken: `PackageResolved`, `Unpacked`, `DependenciesSatisfied`, `CRDsEstablished`,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -33,7 +34,7 @@ pub struct Metadata {
 }
 
 /// A reference to an object.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ObjectRef {
     /// Its group and version.
@@ -54,12 +55,12 @@ pub struct ObjectRef {
 }
 
 /// A kind of objects.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct KindRef {
     /// The kind, as objects write it.
     pub kind: String,
-    /// The group and version. In what a stack owns also any of the spellings of [`crate::key`].
+    /// The group and version. Among what a stack owns also `redis.example.org/v1` and the like.
     pub api_version: String,
 }
 

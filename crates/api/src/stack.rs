@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -16,7 +17,7 @@ resource! {
 }
 
 /// What a stack is made of.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct StackSpec {
     /// What `app.yaml` says.
@@ -40,7 +41,7 @@ pub struct StackSpec {
 }
 
 /// The controller that a package brings.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Controller {
     /// `name` and `spec` of the Deployment in `install.yaml`.
@@ -62,7 +63,7 @@ impl Controller {
 }
 
 /// What a stack may do.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Permissions {
     /// Rules as in a ClusterRole.
@@ -78,7 +79,7 @@ impl Permissions {
 }
 
 /// How a stack is getting on.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct StackStatus {
     /// `Ready` and what it rests on.
@@ -111,7 +112,7 @@ pub struct StackStatus {
 }
 
 /// How many instances of a kind there are.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Counts {
     /// All of them.
@@ -125,7 +126,7 @@ pub struct Counts {
 }
 
 /// What is wrong with a template.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Diagnostic {
     /// The key that the template is under.
