@@ -235,6 +235,12 @@ impl Backend for ControlPlane {
         Ok(Client::try_from(self.config(who)?)?)
     }
 
+    fn plain_client(&self, who: &Identity) -> Result<Client> {
+        let mut config = self.config(who)?;
+        config.default_retry = false;
+        Ok(Client::try_from(config)?)
+    }
+
     fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
     }

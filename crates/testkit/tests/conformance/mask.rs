@@ -41,6 +41,9 @@ impl Mask {
                 (pattern(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")?, "<time>"),
                 (pattern(r"current: \d+")?, "current: <rv>"),
                 (pattern(r"too old resource version: \d+ \(\d+\)")?, "too old resource version: <rv> (<rv>)"),
+                (pattern(r#"(?s)Invalid value: "\{\\"apiVersion.*?\}": "#)?, "Invalid value: \"<object>\": "),
+                (pattern(r"(precondition|record) \(\d+\)")?, "$1 (<rv>)"),
+                (pattern("Gen_[bcdfghjklmnpqrstvwxz2456789]{5}")?, "Gen_<5 random>"),
                 (pattern(r"10\.96\.\d+\.\d+")?, "<ip>"),
             ],
         })
@@ -79,6 +82,9 @@ impl Mask {
         match value {
             Value::String(text) => *text = self.scalar(key, text),
             Value::Array(items) => {
+                if key == "causes" {
+                    once_each(items);
+                }
                 if key == "cells" {
                     items.iter_mut().for_each(mask_age);
                 }
@@ -123,6 +129,18 @@ impl Mask {
             _ => self.text(text),
         }
     }
+}
+
+/// The real server checks an update more than once, and tells the same cause each time.
+fn once_each(causes: &mut Vec<Value>) {
+    let mut seen: Vec<Value> = Vec::new();
+    causes.retain(|cause| {
+        let new = !seen.contains(cause);
+        if new {
+            seen.push(cause.clone());
+        }
+        new
+    });
 }
 
 /// How old something is, is a matter of the moment.
