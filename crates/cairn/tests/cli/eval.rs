@@ -36,7 +36,11 @@ fn a_failure_says_what_where_and_what_to_do_and_ends_with_1() {
             "error: template: expression:2:12: executing \"expression\" at <fail>: error calling fail: no way\n  \
              2 | {{ .a.b.c | fail }}\n    |             ^\n",
         ),
-        (&["-e", "{{ if }}"], "", "error: template: expression:1: missing value for if\n  1 | {{ if }}\n    |       ^\n"),
+        (
+            &["-e", "{{ if }}"],
+            "",
+            "error: template: expression:1: missing value for if\n  1 | {{ if }}\n    |       ^\n",
+        ),
         (
             &["-e", "{{ uper 1 }}"],
             "",
