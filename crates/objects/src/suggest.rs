@@ -24,19 +24,24 @@ pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// How many characters have to be added, taken away or replaced.
+/// How many characters have to be added, taken away or replaced, or changed places with their neighbours.
 fn edits(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (index, left) in one.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=other.len()).collect();
+    for (index, left) in one.iter().enumerate() {
+        let mut row = vec![index + 1];
         for (column, right) in other.iter().enumerate() {
-            let cost = diagonal + usize::from(left != *right);
-            diagonal = row[column + 1];
-            row[column + 1] = cost.min(diagonal + 1).min(row[column] + 1);
+            let replaced = last[column] + usize::from(left != right);
+            let mut fewest = replaced.min(last[column + 1] + 1).min(row[column] + 1);
+            if index > 0 && column > 0 && *left == other[column - 1] && one[index - 1] == *right {
+                fewest = fewest.min(before[column - 1] + 1);
+            }
+            row.push(fewest);
         }
+        before = std::mem::replace(&mut last, row);
     }
-    row.last().copied().unwrap_or(0)
+    last.last().copied().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -55,6 +60,7 @@ mod tests {
         ] {
             assert_eq!(nearest(name, names), expected, "{name}");
         }
+        assert_eq!(nearest("ulr", ["url", "count"]), Some("url"));
         assert_eq!(nearest(&"x".repeat(1_000_000), names), None);
         assert_eq!(nearest("größe", ["grösse", "breite"]), Some("grösse"));
     }

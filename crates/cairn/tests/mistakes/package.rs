@@ -67,7 +67,7 @@ pub const MISTAKES: &[Mistake] = &[
         from: "kind: Redis",
         to: "kind Redis",
         args: VALIDATE,
-        says: &["cache.yaml:3", "not YAML", "':'"],
+        says: &["cache.yaml:2:1", "not YAML", "':'"],
     },
     Mistake {
         name: "a tab",

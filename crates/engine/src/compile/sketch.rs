@@ -7,6 +7,7 @@ use std::ops::Range;
 use gotpl::{Input, Known, Path, Presence, Run, Set, Step, Still, Trace, Watch};
 use serde_json::json;
 
+use crate::blame;
 use crate::compile::reads::path;
 use crate::origin::Origins;
 use crate::problem::{Place, Problem};
@@ -60,10 +61,8 @@ impl<'s> Sketch<'s> {
         let Err(error) = yaml::parse(&self.blanked(document)) else {
             return Some(());
         };
-        let line = error.line().max(1);
-        let start = |line: usize| {
-            document.start + text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum::<usize>()
-        };
+        let line = blame::line(text, &error);
+        let start = |line: usize| document.start + blame::start(text, line);
         let (from, to) = (start(line.saturating_sub(1)), start(line + 2));
         let mut near = self.trace.spans.iter().filter(|span| span.start < to && from < span.end.max(span.start + 1));
         let doubtful = near.any(|span| {
@@ -73,13 +72,9 @@ impl<'s> Sketch<'s> {
         if doubtful {
             return Some(());
         }
-        let printed = text.lines().nth(line - 1).unwrap_or_default().trim_end();
-        let what = format!("the text is not YAML: {}, in the line {printed:?}", error.problem());
+        let what = blame::told("the text is not YAML", text, line, &error);
         let place = self.origins.line(&self.trace, &self.text, start(line)).unwrap_or_else(|| self.start());
-        problems.push(
-            Problem::at(place, what)
-                .hint("check the indentation, the quotes and the colons of this line and the one before"),
-        );
+        problems.push(Problem::at(place, what).hint(blame::HINT));
         None
     }
 

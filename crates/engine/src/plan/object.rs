@@ -6,6 +6,7 @@ use api::names::label_value;
 use gotpl::{Trace, Watch};
 use serde_json::{Map, Value, json};
 
+use crate::blame;
 use crate::compile::fields::{is_unquoted, steps};
 use crate::compile::{Child, Shape};
 use crate::plan::render::Renderer;
@@ -29,7 +30,7 @@ pub(super) fn read(renderer: &Renderer<'_>, child: &Child, text: &[u8]) -> Resul
     };
     let documents = match yaml::documents(text) {
         Ok(documents) => documents,
-        Err(error) => return Err(vec![reader.bad_yaml(text, 0, &error)]),
+        Err(error) => return Err(vec![reader.bad_yaml(text, 0, text, &error)]),
     };
     let mut objects = Vec::new();
     let mut problems = Vec::new();
@@ -51,7 +52,7 @@ pub(super) fn read(renderer: &Renderer<'_>, child: &Child, text: &[u8]) -> Resul
                     }
                 }
             }
-            Err(error) => problems.push(reader.bad_yaml(text, document.line - 1, &error)),
+            Err(error) => problems.push(reader.bad_yaml(text, document.start, &document.text, &error)),
         }
     }
     if child.shape == Shape::One && objects.len() > 1 {
@@ -88,15 +89,12 @@ impl Reader<'_> {
         Place { file: self.child.file.clone(), line: 1, column: None }
     }
 
-    /// YAML that does not parse: blamed on the line of the template that printed the bad line.
-    fn bad_yaml(&self, text: &str, lines_before: usize, error: &yaml::Error) -> Problem {
-        let line = lines_before + error.line().max(1);
-        let offset: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
-        let printed = text.lines().nth(line - 1).unwrap_or_default().trim_end();
-        let shown = if printed.is_empty() { String::new() } else { format!(", in the rendered line {printed:?}") };
-        let what = format!("the rendered text is not YAML: {}{shown}", error.problem());
-        self.located(Problem::at(self.start(), what), text, offset)
-            .hint("check the indentation (`nindent`), the quotes and the colons of this line and the one before")
+    /// YAML that does not parse: blamed on the line of the template that printed the bad line. `start` is where the
+    /// document begins.
+    fn bad_yaml(&self, text: &str, start: usize, document: &str, error: &yaml::Error) -> Problem {
+        let line = blame::line(document, error);
+        let what = blame::told("the rendered text is not YAML", document, line, error);
+        self.located(Problem::at(self.start(), what), text, start + blame::start(document, line)).hint(blame::HINT)
     }
 
     /// The same problem at the spot of the template that printed the byte at `offset`.

@@ -4,6 +4,7 @@ use gotpl::{Presence, Span, Step, Trace, Watch};
 use objects::Schema;
 use serde_json::{Map, Value, json};
 
+use crate::blame;
 use crate::compile::fields::steps;
 use crate::plan::render::Renderer;
 use crate::plan::{Plan, TemplateProblem, text};
@@ -57,11 +58,9 @@ fn rendered(renderer: &Renderer<'_>, plan: &Plan) -> Result<Map<String, Value>, 
         String::from_utf8(output.text).map_err(|_| vec![fail("the rendered status is not UTF-8".into(), None)])?;
     let at = |offset: usize| renderer.kind.origins.line(&trace, &text, offset);
     let spanned = yaml::parse_spanned(&text).map_err(|error| {
-        let start = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
-        let printed = text.lines().nth(error.line().saturating_sub(1)).unwrap_or_default().trim_end();
-        let what = format!("the rendered status is not YAML: {}, in the line {printed:?}", error.problem());
-        let hint = "check the indentation, the quotes and the colons of this line and the one before";
-        vec![fail(what, at(start)).hint(hint)]
+        let line = blame::line(&text, &error);
+        let what = blame::told("the rendered status is not YAML", &text, line, &error);
+        vec![fail(what, at(blame::start(&text, line))).hint(blame::HINT)]
     })?;
     let mut value = spanned.value;
     for span in trace.spans.iter().filter(|span| is_missing(&trace, span)) {
