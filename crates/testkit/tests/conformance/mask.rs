@@ -147,9 +147,9 @@ fn once_each(causes: &mut Vec<Value>) {
 fn mask_age(cell: &mut Value) {
     let is_age = cell.as_str().is_some_and(|text| {
         !text.is_empty()
-            && text.ends_with(['s', 'm', 'h', 'd'])
+            && text.ends_with(['s', 'm', 'h', 'd', 'y'])
             && text.starts_with(|c: char| c.is_ascii_digit())
-            && text.chars().all(|c| c.is_ascii_digit() || "smhd".contains(c))
+            && text.chars().all(|c| c.is_ascii_digit() || "smhdy".contains(c))
     });
     if is_age {
         *cell = "<age>".into();
