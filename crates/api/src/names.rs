@@ -60,10 +60,18 @@ pub fn namespace_label(namespace: &str) -> String {
     format!("{}{namespace}", crate::labels::NAMESPACE_PREFIX)
 }
 
-/// The Deployment that runs a stack's controller.
+/// The Deployment that runs the controller which a stack's package brings.
 pub fn controller(stack: &str) -> String {
-    const SUFFIX: &str = "-controller";
-    format!("{}{SUFFIX}", cut(stack, LABEL_VALUE - SUFFIX.len()))
+    workload(stack, "-controller")
+}
+
+/// The Deployment that renders a stack's templates.
+pub fn templates(stack: &str) -> String {
+    workload(stack, "-templates")
+}
+
+fn workload(stack: &str, suffix: &str) -> String {
+    format!("{}{suffix}", cut(stack, LABEL_VALUE - suffix.len()))
 }
 
 /// The field manager of a stack in server-side apply, which takes 128 characters.

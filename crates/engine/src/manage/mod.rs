@@ -2,11 +2,14 @@
 //! and whether a CRD may take the place of another. Values in, values out; the controllers carry them out.
 
 mod compatible;
+mod kinds;
 mod policy;
 mod reference;
 mod roles;
+mod workload;
 
 pub use compatible::{Breakage, breakages};
 pub use policy::{Pattern, Policy, Refusal};
 pub use reference::{BadReference, Reference};
 pub use roles::{Grant, Grants, Identity, bindings, personas, rules};
+pub use workload::{Surroundings, brought, templates};
