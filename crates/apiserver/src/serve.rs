@@ -1,0 +1,230 @@
+//! The way of a request: understood, recorded, authenticated, authorized, served, counted. This is the only place
+//! where all of them meet.
+
+use std::{sync::Arc, sync::Mutex, sync::PoisonError};
+
+use bytes::Bytes;
+use http::{
+    HeaderValue, Method, Request, Response, StatusCode,
+    header::{CONTENT_TYPE, RETRY_AFTER, USER_AGENT, WARNING},
+    request::Parts,
+};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+
+use crate::{
+    auth::Decision,
+    body::Body,
+    discovery,
+    door::Lost,
+    faults::Trouble,
+    kinds::Served,
+    record::Open,
+    request::{Asked, Attributes, Verb},
+    server::Inner,
+    status::ApiError,
+    user::User,
+    verbs,
+};
+
+/// The largest body that is read.
+const LARGEST: usize = 3 << 20;
+
+/// A request on a resource with all that is known about it.
+pub(crate) struct Cx<'a> {
+    pub(crate) inner: &'a Arc<Inner>,
+    pub(crate) asked: &'a Asked,
+    pub(crate) user: &'a User,
+    pub(crate) parts: &'a Parts,
+    pub(crate) served: Arc<Served>,
+    pub(crate) body: Bytes,
+    /// The revision that reads show, where a test wants the past.
+    pub(crate) stale: Option<u64>,
+    warnings: Mutex<Vec<String>>,
+}
+
+impl Cx<'_> {
+    pub(crate) fn attributes(&self) -> &Attributes {
+        &self.asked.attributes
+    }
+
+    /// Tells the client something beside the answer.
+    pub(crate) fn warn(&self, text: impl Into<String>) {
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(text.into());
+    }
+
+    pub(crate) fn not_found(&self, name: &str) -> ApiError {
+        ApiError::not_found(&self.served.group, &self.served.plural, name)
+    }
+}
+
+/// Serves one request. `who` is given where the door knows; else the headers have to say.
+pub(crate) async fn serve<B>(
+    inner: &Arc<Inner>,
+    who: Option<&User>,
+    request: Request<B>,
+) -> Result<Response<Body>, Lost>
+where
+    B: http_body::Body<Data = Bytes> + Send,
+    B::Error: std::error::Error + Send + Sync + 'static,
+{
+    let (parts, body) = request.into_parts();
+    let asked = match Asked::read(&parts) {
+        Ok(asked) => asked,
+        Err(error) => return Ok(failure(&error)),
+    };
+    let agent = parts.headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
+    let user = match who {
+        Some(user) => Ok(user.clone()),
+        None => inner.auth.authenticate(&parts),
+    };
+    let user = user.and_then(|user| inner.auth.impersonated(user, &parts));
+    let name = user.as_ref().map_or("", |user| &user.name);
+    let mut open = inner.records.open(name, &parts.uri, agent, &asked.attributes);
+    let user = match user {
+        Ok(user) => user,
+        Err(error) => return Ok(counted(inner, &asked, "", open, failure(&error))),
+    };
+    let (mut lost, mut stale) = (false, None);
+    for trouble in inner.faults.next(&asked.attributes, &user) {
+        match trouble {
+            Trouble::Fail(error) => return Ok(counted(inner, &asked, &user.name, open, failure(&error))),
+            Trouble::LoseAnswer => lost = true,
+            Trouble::Wait(gate) => gate.pass().await,
+            Trouble::Stale(revision) => stale = Some(revision),
+        }
+    }
+    let outcome = dispatch(inner, &asked, &user, &parts, body, stale, &mut open).await;
+    let response = outcome.unwrap_or_else(|error| failure(&error));
+    let response = counted(inner, &asked, &user.name, open, response);
+    if lost { Err(Lost) } else { Ok(response) }
+}
+
+/// Counts an answer, and records its code unless it is a watch that goes on.
+fn counted(inner: &Inner, asked: &Asked, user: &str, open: Option<Open>, response: Response<Body>) -> Response<Body> {
+    let code = response.status().as_u16();
+    inner.metrics.count(&asked.attributes, user, code);
+    if let Some(mut open) = open {
+        open.answered(code);
+    }
+    response
+}
+
+async fn dispatch<B>(
+    inner: &Arc<Inner>,
+    asked: &Asked,
+    user: &User,
+    parts: &Parts,
+    body: B,
+    stale: Option<u64>,
+    open: &mut Option<Open>,
+) -> Result<Response<Body>, ApiError>
+where
+    B: http_body::Body<Data = Bytes> + Send,
+    B::Error: std::error::Error + Send + Sync + 'static,
+{
+    let attributes = &asked.attributes;
+    if let Decision::Deny(why) = inner.auth.authorize(user, attributes) {
+        return Err(denied(user, attributes, &why));
+    }
+    if !attributes.is_resource {
+        return discovery::answer(inner, asked, parts);
+    }
+    let kinds = inner.registry.now();
+    let found = kinds.find(&attributes.group, &attributes.version, &attributes.resource);
+    let served = found.ok_or_else(ApiError::no_page)?.clone();
+    if !attributes.subresource.is_empty() && served.subresource(&attributes.subresource).is_none() {
+        return Err(ApiError::no_page());
+    }
+    // A namespaced resource without a namespace in the path can only be looked at as a whole.
+    let misplaced = match (served.namespaced, attributes.namespace.is_empty()) {
+        (true, true) => asked.named,
+        (false, false) => attributes.resource != "namespaces",
+        _ => false,
+    };
+    if misplaced {
+        return Err(ApiError::no_page());
+    }
+    let body = read(parts, body).await?;
+    let cx = Cx { inner, asked, user, parts, served, body, stale, warnings: Mutex::default() };
+    if let Some(warning) = cx.served.custom.as_ref().and_then(|custom| custom.deprecation.clone()) {
+        cx.warn(warning);
+    }
+    let verb = attributes.verb;
+    let collection = matches!(verb, Verb::List | Verb::DeleteCollection) || verb == Verb::Watch && !asked.named;
+    let create_on_all = verb == Verb::Create && cx.served.namespaced && attributes.namespace.is_empty();
+    let allowed = cx.served.allows(&attributes.subresource, verb.as_str()) && !create_on_all;
+    if !allowed || (collection && asked.named && verb != Verb::Watch) {
+        return Err(ApiError::method_not_allowed());
+    }
+    let mut response = match verb {
+        Verb::Get => verbs::get::get(&cx).await,
+        Verb::List => verbs::list::list(&cx).await,
+        Verb::Watch => crate::watching::watch(&cx, open).await,
+        Verb::Create => verbs::create::create(&cx).await,
+        Verb::Update => verbs::update::update(&cx).await,
+        Verb::Patch => verbs::patch::patch(&cx).await,
+        Verb::Delete => verbs::delete::delete(&cx).await,
+        Verb::DeleteCollection => verbs::delete::delete_collection(&cx).await,
+        Verb::Other(_) => Err(ApiError::method_not_allowed()),
+    }
+    .unwrap_or_else(|error| failure(&error));
+    for warning in cx.warnings.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        if let Ok(value) = HeaderValue::from_str(&format!("299 - {warning:?}")) {
+            response.headers_mut().append(WARNING, value);
+        }
+    }
+    Ok(response)
+}
+
+/// The whole body, unless it is too large.
+async fn read<B>(parts: &Parts, body: B) -> Result<Bytes, ApiError>
+where
+    B: http_body::Body<Data = Bytes> + Send,
+    B::Error: std::error::Error + Send + Sync + 'static,
+{
+    if matches!(parts.method, Method::GET | Method::HEAD) {
+        return Ok(Bytes::new());
+    }
+    match Box::pin(Limited::new(body, LARGEST).collect()).await {
+        Ok(body) => Ok(body.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(ApiError::too_large(LARGEST)),
+        Err(error) => Err(ApiError::bad_request(format!("cannot read the body: {error}"))),
+    }
+}
+
+/// A refusal in the words of the real server.
+fn denied(user: &User, attributes: &Attributes, why: &str) -> ApiError {
+    let Attributes { verb, group, resource, subresource, namespace, name, path, .. } = attributes;
+    let verb = verb.as_str();
+    let user = &user.name;
+    let reason = if why.is_empty() { String::new() } else { format!(": {why}") };
+    if !attributes.is_resource {
+        return ApiError::forbidden("", "", "", &format!("User {user:?} cannot {verb} path {path:?}{reason}"));
+    }
+    let full = if subresource.is_empty() { resource.clone() } else { format!("{resource}/{subresource}") };
+    let place = if namespace.is_empty()
+        || resource == "namespaces" && group.is_empty() && !subresource.is_empty() && namespace.is_empty()
+    {
+        "at the cluster scope".to_owned()
+    } else {
+        format!("in the namespace {namespace:?}")
+    };
+    let why = format!("User {user:?} cannot {verb} resource {full:?} in API group {group:?} {place}{reason}");
+    ApiError::forbidden(group, resource, name, &why)
+}
+
+/// A failure as an answer.
+pub(crate) fn failure(error: &ApiError) -> Response<Body> {
+    let (kind, text) = if error.plain {
+        ("text/plain; charset=utf-8", error.message.clone().into_bytes())
+    } else {
+        ("application/json", serde_json::to_vec(&error.to_value()).unwrap_or_default())
+    };
+    let mut response = Response::new(Body::full(text));
+    *response.status_mut() = StatusCode::from_u16(error.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    if let Some(seconds) = error.details.as_ref().map(|details| details.retry_after).filter(|&seconds| seconds > 0) {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
+}

@@ -1,0 +1,189 @@
+//! The server: what it is started with, what it consists of, and how it ends.
+
+use std::{
+    net::SocketAddr,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use tokio::{sync::watch, task::AbortHandle};
+
+use crate::{
+    auth::Auth,
+    door::Door,
+    faults::FaultPlan,
+    inside,
+    kinds::{self, Registry},
+    listener::{Authority, Listener},
+    metrics::Metrics,
+    record::{Records, RequestRecord},
+    store::{FileJournal, Store, Window},
+    user::User,
+};
+
+/// What a server is started with. The default keeps everything in memory.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// A directory to keep everything in; none for memory alone.
+    pub data: Option<PathBuf>,
+    /// How much of the past is remembered for watches and lists.
+    pub history: Window,
+    /// Faults for tests.
+    pub faults: FaultPlan,
+    /// How many of the latest requests [`Server::requests`] keeps.
+    pub records: usize,
+}
+
+/// Why a server did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The directory could not be used.
+    #[error("cannot use the directory {0}: {1}")]
+    Directory(PathBuf, std::io::Error),
+    /// What was kept could not be read.
+    #[error(transparent)]
+    Journal(#[from] crate::store::JournalError),
+    /// Keys or certificates could not be made or read.
+    #[error("cannot set up keys and certificates: {0}")]
+    Keys(String),
+    /// No port could be listened on.
+    #[error("cannot listen on {0}: {1}")]
+    Listen(SocketAddr, std::io::Error),
+    /// Something that has to be there from the start could not be written.
+    #[error("cannot write the first objects: {0}")]
+    Bootstrap(String),
+}
+
+/// A running server; clones are the same one. It ends with [`Self::shutdown`], or with the last clone.
+#[derive(Clone)]
+pub struct Server {
+    inner: Arc<Inner>,
+    _end: Arc<End>,
+}
+
+/// Everything the server consists of.
+pub(crate) struct Inner {
+    pub(crate) store: Arc<Store>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) auth: Auth,
+    pub(crate) faults: FaultPlan,
+    pub(crate) records: Arc<Records>,
+    pub(crate) metrics: Metrics,
+    pub(crate) authority: Authority,
+    /// True once the server is ending: watches end, and nothing new is accepted.
+    pub(crate) ending: watch::Sender<bool>,
+    tasks: Mutex<Vec<AbortHandle>>,
+}
+
+/// Ends the server when the last clone goes.
+struct End(Arc<Inner>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+impl Server {
+    /// Starts a server; it is ready when this returns.
+    ///
+    /// # Errors
+    ///
+    /// If the directory cannot be used.
+    pub async fn start(options: Options) -> Result<Self, StartError> {
+        let store = match &options.data {
+            None => Store::in_memory(options.history),
+            Some(directory) => {
+                std::fs::create_dir_all(directory).map_err(|error| StartError::Directory(directory.clone(), error))?;
+                let journal = FileJournal::open(&directory.join("objects.redb"))?;
+                Store::with_journal(Box::new(journal), options.history)?
+            }
+        };
+        let registry = Arc::new(Registry::new());
+        let authority = Authority::open(options.data.as_deref())?;
+        let auth = Auth::open(&store, &registry, options.data.as_deref())?;
+        let inner = Arc::new(Inner {
+            store,
+            registry,
+            auth,
+            faults: options.faults,
+            records: Records::new(options.records),
+            metrics: Metrics::default(),
+            authority,
+            ending: watch::Sender::new(false),
+            tasks: Mutex::default(),
+        });
+        let definitions = kinds::follow(&inner.store, &inner.registry);
+        inner.spawn(definitions);
+        inside::start(&inner).await?;
+        Ok(Self { _end: Arc::new(End(inner.clone())), inner })
+    }
+
+    /// A door into the server in this process, without a socket. `who` is whoever comes through it; with none, the
+    /// headers of each request have to say.
+    pub fn door(&self, who: Option<User>) -> Door {
+        Door::new(self.inner.clone(), who)
+    }
+
+    /// Serves HTTPS on an address until the listener is dropped.
+    ///
+    /// # Errors
+    ///
+    /// If the address cannot be listened on.
+    pub async fn listen(&self, address: SocketAddr) -> Result<Listener, StartError> {
+        Listener::bind(&self.inner, address).await
+    }
+
+    /// A kubeconfig with which a program reaches the listener as `who`.
+    pub fn kubeconfig(&self, listener: &Listener, who: &User) -> String {
+        let token = self.inner.auth.token_for(who);
+        listener.kubeconfig(&who.name, &token)
+    }
+
+    /// A bearer token of a user; it is good as long as the server, or as its directory.
+    pub fn token(&self, who: &User) -> String {
+        self.inner.auth.token_for(who)
+    }
+
+    /// All requests so far but the first `from`, as far as they are kept.
+    pub fn requests(&self, from: usize) -> Vec<RequestRecord> {
+        self.inner.records.from(from)
+    }
+
+    /// The faults, to add to them.
+    pub fn faults(&self) -> &FaultPlan {
+        &self.inner.faults
+    }
+
+    /// The newest revision.
+    pub fn revision(&self) -> u64 {
+        self.inner.store.revision()
+    }
+
+    /// Why nothing can be trusted any more, if so.
+    pub fn trouble(&self) -> Option<String> {
+        self.inner.store.is_broken().then(|| "the journal could not be written".to_owned())
+    }
+
+    /// Ends watches, listeners and everything inside. What was acknowledged is kept.
+    pub async fn shutdown(self) {
+        self.inner.end();
+        // Whatever is on its way to the journal arrives before this returns.
+        _ = self.inner.store.settled(self.inner.store.revision()).await;
+    }
+}
+
+impl Inner {
+    /// Runs a task for as long as the server.
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let handle = tokio::spawn(task).abort_handle();
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).push(handle);
+    }
+
+    fn end(&self) {
+        self.ending.send_replace(true);
+        for task in self.tasks.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            task.abort();
+        }
+    }
+}

@@ -1,0 +1,379 @@
+//! Objects in memory, with one revision for everything, a bounded past, and a journal where they have to survive.
+//! It knows nothing of HTTP, nor of kinds beyond the name of a resource.
+
+mod file;
+mod history;
+mod journal;
+mod listing;
+mod watcher;
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt,
+    sync::{
+        Arc, PoisonError, RwLock, RwLockReadGuard,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use bytes::Bytes;
+use serde_json::Value;
+use tokio::sync::{mpsc, watch};
+
+pub use file::FileJournal;
+pub use history::{Event, Window};
+use history::{History, Past};
+pub use journal::{Journal, JournalError, Record};
+pub use listing::{Listing, Query};
+pub use watcher::{Batch, Watcher};
+
+/// Where an object is: its resource, as `deployments.apps` or `pods`, its namespace and its name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key {
+    /// The resource and its group.
+    pub resource: Arc<str>,
+    /// `namespace/name`, or the name alone where there is no namespace.
+    path: Arc<str>,
+}
+
+impl Key {
+    /// Puts the parts together; an empty namespace is none.
+    pub fn new(resource: &Arc<str>, namespace: &str, name: &str) -> Self {
+        let path = if namespace.is_empty() { Arc::from(name) } else { Arc::from(format!("{namespace}/{name}")) };
+        Self { resource: resource.clone(), path }
+    }
+
+    /// The namespace; empty for objects of the whole cluster.
+    pub fn namespace(&self) -> &str {
+        self.path.split_once('/').map_or("", |(namespace, _)| namespace)
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        self.path.split_once('/').map_or(&*self.path, |(_, name)| name)
+    }
+
+    /// Namespace and name as objects are sorted by.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+/// An object as it was at a revision: as a value, and as the JSON that answers are put together from.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The revision that made it so; also in its metadata.
+    pub revision: u64,
+    /// The object.
+    pub value: Arc<Value>,
+    /// The same as compact JSON: its kind and version first.
+    pub bytes: Bytes,
+    /// Where in the JSON kind and version end, so that lists can leave them out.
+    pub typed: usize,
+}
+
+/// What has to be true of an object for a change to be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expect {
+    /// It is not there.
+    Absent,
+    /// It is as this revision made it.
+    Revision(u64),
+    /// Nothing in particular.
+    Any,
+}
+
+/// One object that is to be written or deleted.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// Which object.
+    pub key: Key,
+    /// What has to be true of it.
+    pub expect: Expect,
+    /// What it shall be; none to delete it. The store writes `metadata.resourceVersion` itself.
+    pub to: Option<Value>,
+}
+
+/// Why nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum CommitError {
+    /// Somebody was quicker: the object is not as expected.
+    #[error("{} is not as expected", .0.path())]
+    Conflict(Key),
+    /// The journal could not be written; from now on nothing can be trusted to be kept.
+    #[error("the journal failed: {0}")]
+    Broken(String),
+}
+
+/// What was asked for is older than what is remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("revision {asked} is gone; the oldest that is remembered is {oldest}")]
+pub struct Gone {
+    /// The revision that was asked for.
+    pub asked: u64,
+    /// The oldest one that can be asked for.
+    pub oldest: u64,
+}
+
+/// The store. Share it with [`Arc`].
+pub struct Store {
+    state: RwLock<State>,
+    /// The newest revision that may be shown: with a journal, one that is on the disk.
+    settled: AtomicU64,
+    settling: watch::Sender<u64>,
+    broken: AtomicBool,
+    journal: Option<mpsc::UnboundedSender<Written>>,
+}
+
+struct State {
+    revision: u64,
+    tables: HashMap<Arc<str>, Table>,
+    past: Past,
+}
+
+struct Table {
+    objects: BTreeMap<Arc<str>, Entry>,
+    history: History,
+    signal: watch::Sender<u64>,
+}
+
+/// What the journal's thread takes from a commit.
+struct Written {
+    revision: u64,
+    records: Vec<Record>,
+    signals: Vec<watch::Sender<u64>>,
+}
+
+impl Default for Table {
+    fn default() -> Self {
+        Self { objects: BTreeMap::new(), history: History::default(), signal: watch::Sender::new(0) }
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Store").field("revision", &self.revision()).finish_non_exhaustive()
+    }
+}
+
+impl Store {
+    /// A store that lives as long as the process.
+    pub fn in_memory(window: Window) -> Arc<Self> {
+        let state = State { revision: 1, tables: HashMap::new(), past: Past::new(window, 1) };
+        Arc::new(Self {
+            state: RwLock::new(state),
+            settled: AtomicU64::new(1),
+            settling: watch::Sender::new(1),
+            broken: AtomicBool::new(false),
+            journal: None,
+        })
+    }
+
+    /// A store with everything a journal holds, which from now on keeps everything that is written.
+    ///
+    /// # Errors
+    ///
+    /// If the journal cannot be read, or its thread cannot be started.
+    pub fn with_journal(mut journal: Box<dyn Journal>, window: Window) -> Result<Arc<Self>, JournalError> {
+        let mut tables: HashMap<Arc<str>, Table> = HashMap::new();
+        let mut load = |key: Key, revision: u64, bytes: Bytes| {
+            let value = serde_json::from_slice(&bytes).map_err(|error| JournalError::new("parse", &error))?;
+            let table = tables.entry(key.resource).or_default();
+            table.objects.insert(key.path, Entry::new(value, revision));
+            Ok(())
+        };
+        let revision = journal.load(&mut load)?.max(1);
+        let state = State { revision, tables, past: Past::new(window, revision) };
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let store = Arc::new(Self {
+            state: RwLock::new(state),
+            settled: AtomicU64::new(revision),
+            settling: watch::Sender::new(revision),
+            broken: AtomicBool::new(false),
+            journal: Some(sender),
+        });
+        journal::spawn(journal, receiver, Arc::downgrade(&store))?;
+        Ok(store)
+    }
+
+    /// The newest revision that may be shown.
+    pub fn revision(&self) -> u64 {
+        self.settled.load(Ordering::Acquire)
+    }
+
+    /// The oldest revision a watch can start from.
+    pub fn oldest(&self) -> u64 {
+        self.read().past.oldest()
+    }
+
+    /// An object as it is. Whoever shows it to others waits with [`Self::settled`] until it is kept.
+    pub fn get(&self, key: &Key) -> Option<Entry> {
+        self.read().tables.get(&key.resource)?.objects.get(&key.path).cloned()
+    }
+
+    /// Waits until everything up to a revision is kept.
+    ///
+    /// # Errors
+    ///
+    /// If the journal has failed.
+    pub async fn settled(&self, revision: u64) -> Result<(), CommitError> {
+        if self.settled.load(Ordering::Acquire) < revision {
+            let mut settling = self.settling.subscribe();
+            // The sender is in self, so it is there as long as this waits.
+            _ = settling.wait_for(|&settled| settled >= revision || self.is_broken()).await;
+        }
+        if self.is_broken() {
+            return Err(CommitError::Broken("what was written may not be kept".to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Whether the journal has failed.
+    pub fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::Acquire)
+    }
+
+    /// Makes all changes, or none, and returns the objects as they are then, in the same order: the last state with
+    /// the revision of its end for one that was deleted. When it returns, the journal has them.
+    ///
+    /// # Errors
+    ///
+    /// If an object is not as expected, or the journal has failed.
+    pub async fn commit(&self, changes: Vec<Change>) -> Result<Vec<Entry>, CommitError> {
+        let (revision, entries) = self.apply(changes)?;
+        self.settled(revision).await?;
+        Ok(entries)
+    }
+
+    fn apply(&self, changes: Vec<Change>) -> Result<(u64, Vec<Entry>), CommitError> {
+        let mut guard = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let state = &mut *guard;
+        for change in &changes {
+            let current = state.tables.get(&change.key.resource).and_then(|table| table.objects.get(&change.key.path));
+            let fits = match (change.expect, current) {
+                (Expect::Absent, None) => change.to.is_some(),
+                (Expect::Revision(revision), Some(entry)) => entry.revision == revision,
+                (Expect::Any, current) => change.to.is_some() || current.is_some(),
+                (Expect::Absent, Some(_)) | (Expect::Revision(_), None) => false,
+            };
+            if !fits {
+                return Err(CommitError::Conflict(change.key.clone()));
+            }
+        }
+        let mut entries = Vec::with_capacity(changes.len());
+        let mut written = Written { revision: 0, records: Vec::new(), signals: Vec::new() };
+        for change in changes {
+            state.revision += 1;
+            let revision = state.revision;
+            let table = state.tables.entry(change.key.resource.clone()).or_default();
+            let deleted = change.to.is_none();
+            let (entry, before) = match change.to {
+                Some(value) => {
+                    let entry = Entry::stamped(value, revision);
+                    let before = table.objects.insert(change.key.path.clone(), entry.clone());
+                    (entry, before)
+                }
+                None => {
+                    let before = table.objects.remove(&change.key.path);
+                    let last = before.as_ref().map_or(Value::Null, |entry| (*entry.value).clone());
+                    (Entry::stamped(last, revision), before)
+                }
+            };
+            let event = Arc::new(Event { revision, key: change.key, deleted, entry: entry.clone(), before });
+            if self.journal.is_some() {
+                let bytes = (!deleted).then(|| entry.bytes.clone());
+                written.records.push(Record { revision, key: event.key.clone(), bytes });
+            }
+            if !written.signals.iter().any(|signal| signal.same_channel(&table.signal)) {
+                written.signals.push(table.signal.clone());
+            }
+            table.history.push(event.clone());
+            state.past.push(event);
+            entries.push(entry);
+        }
+        while let Some(event) = state.past.surplus() {
+            if let Some(table) = state.tables.get_mut(&event.key.resource) {
+                table.history.forget(event.revision);
+            }
+        }
+        let revision = state.revision;
+        written.revision = revision;
+        match &self.journal {
+            // Sent with the lock held, so that the journal has everything in order.
+            Some(journal) => {
+                if journal.send(written).is_err() {
+                    self.broken.store(true, Ordering::Release);
+                }
+            }
+            None => self.settle(&written),
+        }
+        Ok((revision, entries))
+    }
+
+    /// Everything up to there is kept: whoever waits for it may go on.
+    fn settle(&self, written: &Written) {
+        self.settled.store(written.revision, Ordering::Release);
+        self.settling.send_replace(written.revision);
+        for signal in &written.signals {
+            signal.send_replace(written.revision);
+        }
+    }
+
+    fn fail(&self) {
+        self.broken.store(true, Ordering::Release);
+        self.settling.send_modify(|_| {});
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Entry {
+    /// An object with its revision written into it.
+    fn stamped(mut value: Value, revision: u64) -> Self {
+        if let Some(Value::Object(metadata)) = value.get_mut("metadata") {
+            metadata.insert("resourceVersion".to_owned(), Value::String(revision.to_string()));
+        }
+        Self::new(value, revision)
+    }
+
+    /// An object as it is.
+    pub fn new(value: Value, revision: u64) -> Self {
+        let (bytes, typed) = json(&value);
+        Self { revision, value: Arc::new(value), bytes: bytes.into(), typed }
+    }
+}
+
+/// Compact JSON as the API server orders it: kind and version, the metadata, then the rest by name; and where kind and
+/// version end.
+fn json(value: &Value) -> (Vec<u8>, usize) {
+    let Value::Object(fields) = value else { return (serde_json::to_vec(value).unwrap_or_default(), 0) };
+    let mut bytes = Vec::with_capacity(512);
+    bytes.push(b'{');
+    let mut typed = 1;
+    let first = ["kind", "apiVersion", "metadata"];
+    let rest = fields.iter().filter(|(name, _)| !first.contains(&name.as_str()));
+    for (name, value) in first.into_iter().filter_map(|name| fields.get_key_value(name)).chain(rest) {
+        if bytes.len() > 1 {
+            bytes.push(b',');
+        }
+        if name == "kind" || name == "apiVersion" {
+            typed = 0;
+        } else if typed == 0 {
+            typed = bytes.len();
+        }
+        // Writing into memory does not fail, and neither keys nor values can be refused.
+        _ = serde_json::to_writer(&mut bytes, name);
+        bytes.push(b':');
+        _ = serde_json::to_writer(&mut bytes, value);
+    }
+    bytes.push(b'}');
+    if typed == 0 {
+        typed = bytes.len() - 1;
+    }
+    (bytes, typed)
+}
+
+#[cfg(test)]
+mod tests;

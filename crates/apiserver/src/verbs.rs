@@ -1,0 +1,15 @@
+//! The verbs, one file each, and what they have in common.
+
+pub(crate) mod create;
+pub(crate) mod delete;
+pub(crate) mod get;
+pub(crate) mod list;
+mod managed;
+mod metadata;
+mod modify;
+pub(crate) mod object;
+pub(crate) mod patch;
+mod prepare;
+pub(crate) mod scale;
+pub(crate) mod selection;
+pub(crate) mod update;

@@ -1,0 +1,135 @@
+//! The part of an object that the server itself looks after.
+
+use objects::is_subdomain;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    clock, random,
+    serve::Cx,
+    status::{ApiError, Cause},
+    strategy,
+};
+
+/// The metadata of an object, as a map.
+pub(crate) fn of(object: &mut Value) -> Result<&mut Map<String, Value>, ApiError> {
+    let Some(fields) = object.as_object_mut() else { return Err(ApiError::bad_request("not an object")) };
+    let metadata = fields.entry("metadata").or_insert_with(|| json!({}));
+    if metadata.is_null() {
+        *metadata = json!({});
+    }
+    metadata.as_object_mut().ok_or_else(|| ApiError::bad_request("metadata is not an object"))
+}
+
+/// A text of the metadata; empty if it is not there.
+pub(crate) fn text<'a>(object: &'a Value, name: &str) -> &'a str {
+    object["metadata"][name].as_str().unwrap_or_default()
+}
+
+/// Fills in what a new object gets from the server, and checks what the client may not say.
+pub(crate) fn begin(cx: &Cx<'_>, object: &mut Value) -> Result<String, ApiError> {
+    let (served, namespace) = (&cx.served, &cx.attributes().namespace);
+    let metadata = of(object)?;
+    place(served.namespaced, namespace, metadata)?;
+    let generate = metadata.get("generateName").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let mut name = metadata.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    if name.is_empty() && !generate.is_empty() {
+        // A name has room for the random end.
+        let cut = generate.char_indices().map(|(at, _)| at).find(|at| *at >= 58).unwrap_or(generate.len());
+        name = format!("{}{}", generate.get(..cut).unwrap_or(&generate), random::suffix());
+        metadata.insert("name".to_owned(), name.as_str().into());
+    }
+    if metadata.get("resourceVersion").and_then(Value::as_str).is_some_and(|version| !version.is_empty()) {
+        return Err(ApiError::bad_request("resourceVersion should not be set on objects to be created"));
+    }
+    for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion", "generation"] {
+        metadata.remove(field);
+    }
+    metadata.insert("uid".to_owned(), random::uuid().into());
+    metadata.insert("creationTimestamp".to_owned(), clock::now().into());
+    if strategy::counts_generations(served) {
+        metadata.insert("generation".to_owned(), 1.into());
+    }
+    if name.is_empty() {
+        let cause = Cause::required("metadata.name", "name or generateName is required");
+        return Err(ApiError::invalid(&served.group, &served.kind, "", vec![cause]));
+    }
+    Ok(name)
+}
+
+/// Checks that the namespace of an object is that of the path, or fills it in.
+fn place(namespaced: bool, namespace: &str, metadata: &mut Map<String, Value>) -> Result<(), ApiError> {
+    if !namespaced {
+        metadata.remove("namespace");
+        return Ok(());
+    }
+    let own = metadata.get("namespace").and_then(Value::as_str).unwrap_or_default();
+    if own.is_empty() {
+        metadata.insert("namespace".to_owned(), namespace.into());
+    } else if own != namespace {
+        let message = "the namespace of the provided object does not match the namespace sent on the request";
+        return Err(ApiError::bad_request(message));
+    }
+    Ok(())
+}
+
+/// Gives a changed object what the server looks after, and checks what has to stay.
+pub(crate) fn carry_over(cx: &Cx<'_>, old: &Value, new: &mut Value) -> Result<(), ApiError> {
+    let served = &cx.served;
+    let name = text(old, "name").to_owned();
+    let metadata = of(new)?;
+    place(served.namespaced, &cx.attributes().namespace, metadata)?;
+    match metadata.get("name").and_then(Value::as_str).unwrap_or_default() {
+        "" => drop(metadata.insert("name".to_owned(), name.as_str().into())),
+        own if own != name => {
+            let message = format!("the name of the object ({own}) does not match the name on the URL ({name})");
+            return Err(ApiError::bad_request(message));
+        }
+        _ => {}
+    }
+    let uid = metadata.get("uid").and_then(Value::as_str).unwrap_or_default();
+    if !uid.is_empty() && uid != text(old, "uid") {
+        let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {}", text(old, "uid"));
+        return Err(ApiError::conflict(&served.group, &served.plural, &name, &why));
+    }
+    metadata.remove("selfLink");
+    for field in ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"] {
+        match old["metadata"].get(field) {
+            Some(value) => drop(metadata.insert(field.to_owned(), value.clone())),
+            None => drop(metadata.remove(field)),
+        }
+    }
+    Ok(())
+}
+
+/// Everything that is wrong with the metadata of an object.
+pub(crate) fn faults(cx: &Cx<'_>, old: Option<&Value>, object: &Value) -> Vec<Cause> {
+    let mut faults = Vec::new();
+    let name = text(object, "name");
+    if old.is_none() && !may_be_called(&cx.served.table, name) {
+        let why = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+        faults.push(Cause::invalid("metadata.name", &name.into(), why));
+    }
+    if let Some(old) = old.filter(|old| old["metadata"]["deletionTimestamp"].is_string()) {
+        let has =
+            |finalizer: &Value| old["metadata"]["finalizers"].as_array().is_some_and(|all| all.contains(finalizer));
+        let new: Vec<&Value> =
+            object["metadata"]["finalizers"].as_array().into_iter().flatten().filter(|it| !has(it)).collect();
+        if !new.is_empty() {
+            let list: Vec<String> = new.iter().map(ToString::to_string).collect();
+            let why = format!(
+                "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
+                list.join(", ")
+            );
+            faults.push(Cause::forbidden("metadata.finalizers", &why));
+        }
+    }
+    faults
+}
+
+/// Roles and their bindings may be called nearly anything.
+fn may_be_called(table: &str, name: &str) -> bool {
+    if table.ends_with(".rbac.authorization.k8s.io") {
+        return !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '%']);
+    }
+    is_subdomain(name)
+}

@@ -1,0 +1,118 @@
+//! From what a client wants an object to be to what is stored: status apart, defaults, checks, admission, generation.
+
+use serde_json::Value;
+
+use super::{managed, metadata};
+use crate::{
+    auth, inside, kinds,
+    serve::Cx,
+    status::{ApiError, Cause},
+    strategy,
+};
+
+/// A new object. It comes in the served version, and goes in the stored one.
+pub(crate) fn create(cx: &Cx<'_>, mut object: Value) -> Result<Value, ApiError> {
+    let name = metadata::begin(cx, &mut object)?;
+    if cx.served.has_status() {
+        reset_status(&mut object);
+    }
+    inside::admit(cx.inner, cx.attributes(), None, Some(&mut object))?;
+    check(cx, &name, None, &mut object)?;
+    auth::admit(cx.inner, cx.user, cx.attributes(), None, Some(&mut object))?;
+    managed::note(cx, None, &mut object)?;
+    if !cx.served.is_stored {
+        kinds::to_stored(&mut object, &cx.served);
+    }
+    Ok(object)
+}
+
+/// A changed object: `old` and `new` in the served version; the result in the stored one.
+pub(crate) fn update(cx: &Cx<'_>, old: &Value, mut new: Value) -> Result<Value, ApiError> {
+    metadata::carry_over(cx, old, &mut new)?;
+    let name = metadata::text(old, "name").to_owned();
+    match &*cx.attributes().subresource {
+        "status" => keep_all_but_status(cx, old, &mut new),
+        _ if cx.served.has_status() => keep_field("status", old, &mut new),
+        _ => {}
+    }
+    inside::admit(cx.inner, cx.attributes(), Some(old), Some(&mut new))?;
+    check(cx, &name, Some(old), &mut new)?;
+    auth::admit(cx.inner, cx.user, cx.attributes(), Some(old), Some(&mut new))?;
+    if strategy::counts_generations(&cx.served) && cx.attributes().subresource != "status" && differs(cx, old, &new) {
+        let generation = old["metadata"]["generation"].as_i64().unwrap_or(0).saturating_add(1);
+        new["metadata"]["generation"] = generation.into();
+    }
+    managed::note(cx, Some(old), &mut new)?;
+    if !cx.served.is_stored {
+        kinds::to_stored(&mut new, &cx.served);
+    }
+    Ok(new)
+}
+
+/// A new object has no status yet, whatever it says.
+fn reset_status(object: &mut Value) {
+    if let Some(fields) = object.as_object_mut() {
+        fields.remove("status");
+    }
+}
+
+fn keep_field(name: &str, old: &Value, new: &mut Value) {
+    let Some(fields) = new.as_object_mut() else { return };
+    match old.get(name) {
+        Some(value) => drop(fields.insert(name.to_owned(), value.clone())),
+        None => drop(fields.remove(name)),
+    }
+}
+
+/// Through the status, nothing else changes; of the metadata only what built-in kinds let pass.
+fn keep_all_but_status(cx: &Cx<'_>, old: &Value, new: &mut Value) {
+    let status = new.get("status").cloned();
+    let mut kept = old.clone();
+    if cx.served.custom.is_none() {
+        kept["metadata"] = new["metadata"].clone();
+        keep_field("labels", &old["metadata"], &mut kept["metadata"]);
+        keep_field("ownerReferences", &old["metadata"], &mut kept["metadata"]);
+    }
+    if let Some(fields) = kept.as_object_mut() {
+        match status {
+            Some(status) => drop(fields.insert("status".to_owned(), status)),
+            None => drop(fields.remove("status")),
+        }
+    }
+    *new = kept;
+}
+
+/// Defaults and checks, by the definition's schema or by what is known of the built-in kind.
+fn check(cx: &Cx<'_>, name: &str, old: Option<&Value>, object: &mut Value) -> Result<(), ApiError> {
+    let served = &cx.served;
+    let mut faults = metadata::faults(cx, old, object);
+    if let Some(custom) = &served.custom {
+        faults.extend(custom.schema.admit(object).into_iter().map(|fault| cause(&fault)));
+    }
+    if faults.is_empty() { Ok(()) } else { Err(ApiError::invalid(&served.group, &served.kind, name, faults)) }
+}
+
+/// A fault of a schema as a cause, with the reason that its words begin with.
+fn cause(fault: &objects::Invalid) -> Cause {
+    let reason = match fault.what.split(':').next().unwrap_or_default() {
+        "Required value" => "FieldValueRequired",
+        "Unsupported value" => "FieldValueNotSupported",
+        "Duplicate value" => "FieldValueDuplicate",
+        "Too long" => "FieldValueTooLong",
+        "Too many" => "FieldValueTooMany",
+        "Forbidden" => "FieldValueForbidden",
+        _ => "FieldValueInvalid",
+    };
+    let field = if fault.path.is_root() { "<nil>".to_owned() } else { fault.path.to_string() };
+    Cause::new(reason, &field, fault.what.clone())
+}
+
+/// Whether more than metadata and status changed.
+fn differs(cx: &Cx<'_>, old: &Value, new: &Value) -> bool {
+    let apart = cx.served.has_status();
+    let counted = |name: &str| name != "metadata" && !(apart && name == "status");
+    let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else { return true };
+    let old = old.iter().filter(|(name, _)| counted(name));
+    let new = new.iter().filter(|(name, _)| counted(name));
+    !old.eq(new)
+}
