@@ -29,5 +29,5 @@ pub use func::{Call, Fault, Flow, Func, Library, Param};
 pub use host::{Draw, Host, NoHost, Still};
 pub use limits::Limits;
 pub use set::{Input, MissingKey, Options, Output, Run, Set, Watch};
-pub use trace::{Failure, Known, Path, Presence, Read, Site, Span, Step, Trace, Use, UseKind};
+pub use trace::{Failure, Known, NilText, Path, Presence, Read, Site, Span, Step, Trace, Use, UseKind};
 pub use value::Value;

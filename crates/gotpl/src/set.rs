@@ -184,6 +184,8 @@ pub struct Output {
     pub text: Vec<u8>,
     /// Whether any key was looked for that is not there.
     pub missing: bool,
+    /// Whether a function printed Go's word for nothing, `<nil>`, be it into the text or not.
+    pub nil_text: bool,
     /// What was seen, if the run was watched closely.
     pub trace: Option<Trace>,
 }

@@ -131,6 +131,17 @@ pub struct Use {
     pub reads: Vec<usize>,
 }
 
+/// Go's word for nothing, `<nil>`, printed where a value was meant.
+#[derive(Clone, Debug)]
+pub struct NilText {
+    /// What was nil: an index into [`Trace::reads`].
+    pub read: usize,
+    /// Where it was printed.
+    pub site: Site,
+    /// The function that printed it, if it was one.
+    pub function: Option<&'static str>,
+}
+
 /// A run of output bytes made by one spot of a template.
 #[derive(Clone, Debug)]
 pub struct Span {
@@ -144,6 +155,8 @@ pub struct Span {
     pub reads: Vec<usize>,
     /// The reads that decided whether it is printed at all.
     pub under: Vec<usize>,
+    /// Indexes into [`Trace::nils`]: what the text, or what it was computed from, says in place of a value.
+    pub nils: Vec<usize>,
 }
 
 /// What a watched run saw.
@@ -155,6 +168,8 @@ pub struct Trace {
     pub uses: Vec<Use>,
     /// The output, piece by piece, without gaps.
     pub spans: Vec<Span>,
+    /// Where Go's word for nothing was printed.
+    pub nils: Vec<NilText>,
     /// In a guessing run, which goes on after a failure: what failed.
     pub failures: Vec<Failure>,
 }
@@ -205,6 +220,11 @@ enum Mark<'a> {
     Woven(Rc<[Piece<'a>]>, u32),
 }
 
+/// In the reads of a mark: not a read but an index into the nils that were printed.
+const NIL: u32 = 1 << 31;
+/// In the reads of a mark: a missing read that the template has an answer for. It counts only if that answer fails.
+const ANSWERED: u32 = 1 << 30;
+
 type ReadKey = (u32, Presence, usize, usize);
 
 /// The tables of a watched run.
@@ -214,6 +234,8 @@ pub(crate) struct Tracer<'a> {
     children: HashMap<(u32, Step), u32>,
     containers: HashMap<usize, u32>,
     reads: Vec<(u32, Presence, Spot<'a>)>,
+    nils: Vec<(u32, Spot<'a>, Option<&'static str>)>,
+    nil_ids: HashMap<(u32, usize, usize), u32>,
     read_ids: HashMap<ReadKey, u32>,
     marks: Vec<Mark<'a>>,
     mark_ids: HashMap<Rc<[u32]>, u32>,
@@ -236,6 +258,8 @@ impl<'a> Tracer<'a> {
             children: HashMap::new(),
             containers: HashMap::new(),
             reads: Vec::new(),
+            nils: Vec::new(),
+            nil_ids: HashMap::new(),
             read_ids: HashMap::new(),
             marks: vec![Mark::Reads(empty.clone())],
             mark_ids: HashMap::from([(empty, 0)]),
@@ -347,6 +371,53 @@ impl<'a> Tracer<'a> {
         }
     }
 
+    /// The same mark for what stands in for something missing: it matters only to a failure over it.
+    pub fn answered(&mut self, mark: u32) -> u32 {
+        let missing = |read: &u32| self.reads.get(*read as usize).is_some_and(|read| read.1 == Presence::Missing);
+        let reads: Vec<u32> =
+            self.reads_of(mark).iter().filter(|read| missing(read)).map(|read| read | ANSWERED).collect();
+        self.intern(reads.into())
+    }
+
+    /// The same mark with what was answered for as if it were not.
+    fn unanswered(&mut self, mark: u32) -> u32 {
+        let reads = self.reads_of(mark);
+        if !reads.iter().any(|read| read & (NIL | ANSWERED) == ANSWERED) {
+            return mark;
+        }
+        let plain = |read: &u32| if read & NIL == 0 { read & !ANSWERED } else { *read };
+        let mut reads: Vec<u32> = reads.iter().map(plain).collect();
+        reads.sort_unstable();
+        reads.dedup();
+        self.intern(reads.into())
+    }
+
+    /// Notes that `<nil>` was printed for what has this mark, and answers the mark of the text.
+    pub fn nil(&mut self, mark: u32, spot: Spot<'a>, function: Option<&'static str>) -> u32 {
+        let Some(read) = self.reads_of(mark).iter().copied().filter(|read| read & (NIL | ANSWERED) == 0).next_back()
+        else {
+            return 0;
+        };
+        let nils = &mut self.nils;
+        let key = (read, std::ptr::from_ref(spot.tree).addr(), spot.offset);
+        let index = *self.nil_ids.entry(key).or_insert_with(|| {
+            nils.push((read, spot, function));
+            u32::try_from(nils.len() - 1).unwrap_or(!NIL)
+        });
+        self.intern(Rc::new([NIL | index]))
+    }
+
+    /// Whether a mark is of a text in which `<nil>` was printed.
+    pub fn holds_nil(&self, mark: u32) -> bool {
+        self.reads_of(mark).iter().any(|read| read & NIL != 0)
+    }
+
+    /// The same mark for a text from which `<nil>` was taken out.
+    pub fn without_nil(&mut self, mark: u32) -> u32 {
+        let reads: Vec<u32> = self.reads_of(mark).iter().copied().filter(|read| read & NIL == 0).collect();
+        self.intern(reads.into())
+    }
+
     /// Both marks in one, forgetting pieces.
     pub fn join(&mut self, one: u32, other: u32) -> u32 {
         let (one, other) = (self.flat(one), self.flat(other));
@@ -410,7 +481,10 @@ impl<'a> Tracer<'a> {
     // Ends.
 
     pub fn note(&mut self, kind: UseKind, spot: Spot<'a>, function: Option<&'static str>, mark: u32) {
-        let mark = self.flat(mark);
+        let mut mark = self.flat(mark);
+        if kind == UseKind::Failure {
+            mark = self.unanswered(mark);
+        }
         if mark != 0 && self.uses.last() != Some(&(kind, spot, function, mark)) {
             self.uses.push((kind, spot, function, mark));
         }
@@ -438,7 +512,14 @@ impl<'a> Tracer<'a> {
     /// Turns the tables into what the caller reads.
     pub fn finish(self, pieces: &[Piece<'a>]) -> Trace {
         let mut sites = Sites::default();
-        let indexes = |mark: u32| self.reads_of(mark).iter().map(|read| *read as usize).collect::<Vec<_>>();
+        let indexes = |mark: u32| {
+            let reads = self.reads_of(mark);
+            reads.iter().filter(|read| **read & (NIL | ANSWERED) == 0).map(|read| *read as usize).collect::<Vec<_>>()
+        };
+        let nils_of = |mark: u32| {
+            let reads = self.reads_of(mark);
+            reads.iter().filter(|read| **read & NIL != 0).map(|read| (*read & !NIL) as usize).collect::<Vec<_>>()
+        };
         let reads = self
             .reads
             .iter()
@@ -453,16 +534,22 @@ impl<'a> Tracer<'a> {
                 function: *function,
                 reads: indexes(*mark),
             })
+            .filter(|end| !end.reads.is_empty())
+            .collect();
+        let nils = self
+            .nils
+            .iter()
+            .map(|(read, spot, function)| NilText { read: *read as usize, site: sites.of(*spot), function: *function })
             .collect();
         let mut start = 0;
         let mut spans = Vec::with_capacity(pieces.len());
         for piece in pieces {
             let end = start + piece.len;
-            let (reads, under) = (indexes(piece.mark), indexes(piece.under));
-            spans.push(Span { start, end, site: sites.of(piece.spot), reads, under });
+            let (reads, under, nils) = (indexes(piece.mark), indexes(piece.under), nils_of(piece.mark));
+            spans.push(Span { start, end, site: sites.of(piece.spot), reads, under, nils });
             start = end;
         }
-        Trace { reads, uses, spans, failures: self.failures }
+        Trace { reads, uses, spans, nils, failures: self.failures }
     }
 }
 

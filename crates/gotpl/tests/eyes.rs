@@ -117,6 +117,81 @@ fn a_function_that_fails_over_a_missing_value_says_which() {
     assert_eq!((read.path.to_string().as_str(), read.presence), ("spec.list", Presence::Missing));
 }
 
+#[test]
+fn the_word_for_nothing_is_followed_into_the_text() {
+    let data = json!({"spec": {"name": "web", "null": null, "list": [1, null]}});
+    for (template, expected) in [
+        // Printed by whom, for what, in which bytes of the output.
+        ("{{ printf \"%s\" .spec.gone }}", "printf of spec.gone in %!s(<nil>)"),
+        ("{{ printf \"%v-%v\" .spec.name .spec.null }}", "printf of spec.null in web-<nil>"),
+        ("{{ printf \"%s\" .spec.gone | b64enc }}", "printf of spec.gone in JSFzKDxuaWw+KQ=="),
+        ("{{ $x := print .spec.gone }}a{{ $x | upper | quote }}", "print of spec.gone in \"<NIL>\""),
+        ("{{ toString .spec.gone.deep }}", "toString of spec.gone.deep in <nil>"),
+        ("{{ html .spec.gone }}", "html of spec.gone in &lt;no value&gt;"),
+        ("{{ printf \"a\" .spec.gone }}", "printf of spec.gone in a%!(EXTRA <nil>)"),
+        ("{{ .spec.list }}", "spec.list[1] in [1 <nil>]"),
+        (
+            "{{ define \"d\" }}x{{ print .spec.gone }}{{ end }}{{ include \"d\" . | indent 1 }}",
+            "print of spec.gone in <nil>",
+        ),
+        // Nothing of it gets that far.
+        ("{{ .spec.gone }}{{ quote .spec.gone }}{{ toJson .spec.gone }}", ""),
+        ("{{ printf \"%s\" (.spec.gone | default \"x\") }}", ""),
+        ("{{ if eq (print .spec.gone) \"<nil>\" }}y{{ end }}", ""),
+        ("{{ print .spec.gone | replace \"<nil>\" \"\" }}", ""),
+        ("{{ $x := print .spec.gone }}{{ .spec.name }}", ""),
+        ("<nil>{{ print nil }}", ""),
+    ] {
+        let (output, trace) = watch(&[("main", template)], &data);
+        let output = output.unwrap();
+        let mut told: Vec<String> = Vec::new();
+        for span in &trace.spans {
+            for nil in span.nils.iter().map(|index| &trace.nils[*index]) {
+                let by = nil.function.map(|name| format!("{name} of ")).unwrap_or_default();
+                told.push(format!("{by}{} in {}", trace.reads[nil.read].path, &output[span.start..span.end]));
+            }
+        }
+        assert_eq!(told.join("; "), expected, "{template}");
+        let mut set = Set::new();
+        set.parse("main", template).unwrap();
+        let plain = Run::new(&set).execute("main", &Input::new(&data)).unwrap();
+        assert!(plain.nil_text || expected.is_empty(), "a plain run notices it too: {template}");
+    }
+}
+
+#[test]
+fn an_answer_in_place_of_what_is_missing_is_remembered_only_by_a_failure_over_it() {
+    let data = json!({"db": {}, "text": "x"});
+    for (template, expected) in [
+        ("{{ get .db \"status\" }}", ""),
+        ("{{ if get .db \"status\" }}a{{ else }}b{{ end }}", ""),
+        ("{{ upper (get .db \"status\") }}", ""),
+        ("{{ get (get .db \"status\") \"x\" }}", "db.status"),
+        ("{{ hasKey (get .db \"status\") \"x\" }}", "db.status"),
+        ("{{ index (get .db \"status\") \"x\" }}", "db.status"),
+        ("{{ (get .db \"status\").x }}", "db.status"),
+        ("{{ range get .db \"status\" }}{{ end }}", "db.status"),
+        ("{{ get (get .gone \"status\") \"x\" }}", "gone"),
+        ("{{ index .db \"status\" \"x\" }}", "db.status"),
+        ("{{ index .db \"status\" \"x\" \"y\" }}", "db.status"),
+        ("{{ dig \"x\" \"\" (get .db \"status\") }}", "db.status"),
+        ("{{ index (dig \"a\" \"b\" \"\" .db) \"x\" }}", "db.a"),
+        ("{{ dig \"a\" \"b\" \"none\" .db }}", ""),
+        ("{{ get .text \"x\" }}", ""),
+    ] {
+        let (_, trace) = watch(&[("main", template)], &data);
+        let told: Vec<String> = trace
+            .uses
+            .iter()
+            .filter(|end| end.kind != UseKind::Guard)
+            .flat_map(|end| trace.reads_of(&end.reads))
+            .filter(|read| read.presence == Presence::Missing)
+            .map(|read| read.path.to_string())
+            .collect();
+        assert_eq!(told.join(" "), expected, "{template}");
+    }
+}
+
 /// The output with each span as `[text|paths|conditions]`; static text stays bare.
 fn painted(output: &str, trace: &Trace) -> String {
     let mut painted = String::new();

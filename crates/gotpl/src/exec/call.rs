@@ -105,6 +105,13 @@ impl<'a> Frame<'_, 'a> {
                 mark = tracer.join(mark, deep);
             }
         }
+        if let Some(mut tracer) = self.cx.tracer()
+            && tracer.holds_nil(mark)
+            && arguments.iter().any(names_nil)
+        {
+            // `replace "<nil>" ""` and its like: the template looks for the word, and has an answer for it.
+            mark = tracer.without_nil(mark);
+        }
         let unknown = arguments.iter().any(|argument| self.cx.is_unknown(argument));
         let held: Arguments<'a>;
         let mut arguments = arguments;
@@ -127,8 +134,17 @@ impl<'a> Frame<'_, 'a> {
                 Flow::Carry | Flow::Guard => {}
             }
         }
+        let outer = self.cx.swap_nils(0);
+        self.cx.take_blamed();
         let result = (func.body)(&mut Call { frame: self, dot, args: arguments, func });
         self.cx.set_spot(spot);
+        let printed = self.cx.swap_nils(outer);
+        if printed != 0
+            && let Some(mut tracer) = self.cx.tracer()
+        {
+            let nil = tracer.nil(printed, spot, Some(func.name));
+            mark = tracer.join(mark, nil);
+        }
         match result.and_then(|value| self.paid(value)) {
             Ok(value) => {
                 let Some(mut tracer) = self.cx.tracer() else {
@@ -155,7 +171,9 @@ impl<'a> Frame<'_, 'a> {
                 }
             }
             Err(fault) => {
+                let blamed = self.cx.take_blamed();
                 if let Some(mut tracer) = self.cx.tracer() {
+                    let mark = tracer.join(mark, blamed);
                     tracer.note(UseKind::Failure, spot, Some(func.name), mark);
                 }
                 Err(self.call_error(func, node, fault))
@@ -261,6 +279,14 @@ impl<'a> Frame<'_, 'a> {
 /// A missing value that was passed as a dict.
 fn is_nil_map(value: &Value<'_>) -> bool {
     matches!(&value.kind, Kind::Map(map) if map.is_nil())
+}
+
+/// Whether an argument is a text that speaks of Go's words for nothing, and is not itself one that printed them.
+fn names_nil(argument: &Value<'_>) -> bool {
+    let Kind::Text(text) = &argument.kind else {
+        return false;
+    };
+    argument.mark == 0 && ["nil>", "no value>"].iter().any(|word| memchr::memmem::find(text, word.as_bytes()).is_some())
 }
 
 /// What a function that keeps the shape of a text gets for an argument that is unknown.

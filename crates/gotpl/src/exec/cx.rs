@@ -54,6 +54,11 @@ pub(crate) struct Cx<'a> {
     steps: Cell<u64>,
     bytes: Cell<u64>,
     missing: Cell<bool>,
+    nil_text: Cell<bool>,
+    /// In a watched run: what was printed as `<nil>` since someone asked.
+    nil_mark: Cell<u32>,
+    /// In a watched run: what the function that is about to fail found missing by itself.
+    blamed: Cell<u32>,
     /// Objects of the data that were changed in place, by address of the original.
     changed: RefCell<HashMap<usize, Rc<Dict<'a>>>>,
     any_changed: Cell<bool>,
@@ -79,6 +84,9 @@ impl<'a> Cx<'a> {
             steps: Cell::new(0),
             bytes: Cell::new(0),
             missing: Cell::new(false),
+            nil_text: Cell::new(false),
+            nil_mark: Cell::new(0),
+            blamed: Cell::new(0),
             changed: RefCell::default(),
             any_changed: Cell::new(false),
             dicts: RefCell::default(),
@@ -94,6 +102,11 @@ impl<'a> Cx<'a> {
 
     pub fn missing(&self) -> bool {
         self.missing.get()
+    }
+
+    /// Whether `<nil>` was printed anywhere.
+    pub fn nil_text(&self) -> bool {
+        self.nil_text.get()
     }
 
     pub fn finish(mut self, pieces: &[Piece<'a>]) -> Option<Trace> {
@@ -141,6 +154,29 @@ impl<'a> Cx<'a> {
 
     pub fn spot(&self) -> Option<Spot<'a>> {
         self.spot.get()
+    }
+
+    /// Notes that `<nil>` is printed for a value.
+    pub fn prints_nil(&self, value: &Value<'a>) {
+        self.nil_text.set(true);
+        if let Some(mut tracer) = self.tracer() {
+            self.nil_mark.set(tracer.join(self.nil_mark.get(), value.mark));
+        }
+    }
+
+    /// What was printed as `<nil>` since the last call; from now on, what is given counts as such.
+    pub fn swap_nils(&self, mark: u32) -> u32 {
+        self.nil_mark.replace(mark)
+    }
+
+    /// For a function that fails over what it has looked up itself.
+    pub fn blame(&self, value: &Value<'a>) {
+        self.blamed.set(value.mark);
+    }
+
+    /// What was blamed since the last call.
+    pub fn take_blamed(&self) -> u32 {
+        self.blamed.take()
     }
 
     // Data.

@@ -8,7 +8,7 @@ use crate::go::strconv::quote;
 use crate::number::Number;
 use crate::object::Object;
 use crate::set::MissingKey;
-use crate::trace::{Step, UseKind};
+use crate::trace::Step;
 use crate::value::{Element, Kind, Value};
 
 impl<'a> Frame<'_, 'a> {
@@ -192,13 +192,12 @@ impl<'a> Frame<'_, 'a> {
             }
             Kind::Unknown => Ok(self.further(receiver, name)),
             Kind::Nil => {
-                if let Some(mut tracer) = self.cx.tracer() {
-                    tracer.note(UseKind::Failure, self.spot(), None, receiver.mark);
-                }
+                self.fails_over(receiver);
                 self.fail(format!("nil pointer evaluating interface {{}}.{name}"))
             }
             Kind::Object(_) => self.method(dot, expr, receiver, name, arguments, last),
             _ => {
+                self.fails_over(receiver);
                 let shown = if receiver.boxed { "interface {}".into() } else { receiver.type_name() };
                 self.fail(format!("can't evaluate field {name} in type {shown}"))
             }
@@ -278,12 +277,13 @@ impl<'a> Frame<'_, 'a> {
 
     /// The value, if it can be passed as that type.
     pub fn checked(&self, value: Value<'a>, param: Param) -> Done<Value<'a>> {
-        let mark = value.mark;
+        if !self.cx.watched() {
+            return self.fitted(value, param);
+        }
+        let passed = value.clone();
         let result = self.fitted(value, param);
-        if result.is_err()
-            && let Some(mut tracer) = self.cx.tracer()
-        {
-            tracer.note(UseKind::Failure, self.spot(), None, mark);
+        if result.is_err() {
+            self.fails_over(&passed);
         }
         result
     }

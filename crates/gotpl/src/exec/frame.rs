@@ -4,7 +4,7 @@ use crate::ast::{Branch, Command, Expr, Node, Pipe, Template, Tree};
 use crate::error::{Error, ErrorKind, Place};
 use crate::exec::{Cx, Scope};
 use crate::func::Fault;
-use crate::trace::{Piece, Spot, line_column};
+use crate::trace::{Piece, Spot, UseKind, line_column};
 use crate::value::Value;
 
 /// The output of a template.
@@ -103,6 +103,13 @@ impl<'r, 'a> Frame<'r, 'a> {
         let (line, column) = line_column(&self.tree.source, offset);
         let place = Place { source: self.tree.source_name.to_string(), line, column: Some(column) };
         Error::execute(ErrorKind::Execute, place, self.tree.in_file, &self.tree.name, &shown, fault)
+    }
+
+    /// In a watched run: notes what a failure is about.
+    pub fn fails_over(&self, value: &Value<'a>) {
+        if let Some(mut tracer) = self.cx.tracer() {
+            tracer.note(UseKind::Failure, self.spot(), None, value.mark);
+        }
     }
 
     pub fn step(&self) -> Done<()> {

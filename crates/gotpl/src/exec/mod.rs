@@ -39,11 +39,11 @@ pub(crate) fn execute(run: &Run<'_>, name: &str, input: &Input<'_>) -> Result<Ou
     let root = cx.root(input);
     let mut sink = Sink::default();
     let result = Frame::new(&cx, scope, tree, root.clone(), 0).run(&root, &mut sink);
-    let missing = cx.missing();
+    let (missing, nil_text) = (cx.missing(), cx.nil_text());
     drop(root);
     let trace = cx.finish(&sink.pieces);
     match result {
-        Ok(()) => Ok(Output { text: sink.bytes, missing, trace }),
+        Ok(()) => Ok(Output { text: sink.bytes, missing, nil_text, trace }),
         Err(error) => Err((error, Box::new(trace))),
     }
 }

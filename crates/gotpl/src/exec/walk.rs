@@ -82,6 +82,7 @@ impl<'a> Frame<'_, 'a> {
 
     fn print(&mut self, value: &Value<'a>, sink: &mut Sink<'a>) -> Done<()> {
         let before = sink.bytes.len();
+        self.cx.swap_nils(0);
         match &value.kind {
             Kind::Text(text) => sink.bytes.extend_from_slice(text),
             Kind::Missing => sink.bytes.extend_from_slice(self.cx.run.no_value.as_bytes()),
@@ -91,7 +92,14 @@ impl<'a> Frame<'_, 'a> {
         let len = sink.bytes.len() - before;
         self.cx.charge(len).map_err(|fault| self.error(fault))?;
         if self.cx.watched() {
-            let mark = if matches!(value.kind, Kind::Text(_)) { value.mark } else { self.cx.deep_mark(value) };
+            let mut mark = if matches!(value.kind, Kind::Text(_)) { value.mark } else { self.cx.deep_mark(value) };
+            let printed = self.cx.swap_nils(0);
+            if printed != 0
+                && let Some(mut tracer) = self.cx.tracer()
+            {
+                let nil = tracer.nil(printed, self.spot(), None);
+                mark = tracer.join(mark, nil);
+            }
             self.piece(sink, len, mark);
             if let Some(mut tracer) = self.cx.tracer() {
                 tracer.note(UseKind::Text, self.spot(), None, mark);
@@ -270,6 +278,7 @@ impl<'a> Frame<'_, 'a> {
             Kind::Missing | Kind::Nil => false,
             _ => {
                 let shown = crate::fmt::display(self.cx, &value).map_err(|fault| self.error(fault))?;
+                self.fails_over(&value);
                 return self.fail(format!("range can't iterate over {shown}"));
             }
         };

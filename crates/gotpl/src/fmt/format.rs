@@ -33,6 +33,7 @@ pub(crate) fn sprintf<'a>(cx: &Cx<'a>, format: &[u8], values: &[Value<'a>], out:
                 printer.out.extend_from_slice(b", ");
             }
             if value.is_nil() {
+                cx.prints_nil(value);
                 printer.out.extend_from_slice(b"<nil>");
             } else {
                 printer.out.extend_from_slice(value.type_name().as_bytes());

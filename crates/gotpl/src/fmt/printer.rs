@@ -55,6 +55,7 @@ impl<'p, 'o, 'a> Printer<'p, 'o, 'a> {
     /// A value handed to a printing function.
     pub fn argument(&mut self, value: &Value<'a>, verb: char) -> Result<(), Fault> {
         if value.is_nil() {
+            self.cx.prints_nil(value);
             match verb {
                 'T' | 'v' => self.pad(b"<nil>")?,
                 _ => self.bad_verb(value, verb)?,
@@ -74,6 +75,7 @@ impl<'p, 'o, 'a> Printer<'p, 'o, 'a> {
         }
         match &value.kind {
             Kind::Missing | Kind::Nil => {
+                self.cx.prints_nil(value);
                 self.out.extend_from_slice(if self.go_syntax { b"interface {}(nil)" } else { b"<nil>" });
                 Ok(())
             }

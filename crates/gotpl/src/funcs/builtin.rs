@@ -80,7 +80,10 @@ fn index<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
             continue;
         }
         item = match &item.kind {
-            Kind::Nil | Kind::Missing => return Err("index of nil pointer".into()),
+            Kind::Nil | Kind::Missing => {
+                call.cx().blame(&item);
+                return Err("index of nil pointer".into());
+            }
             Kind::Text(text) => {
                 let at = position(index, text.len())?;
                 match text.get(at) {

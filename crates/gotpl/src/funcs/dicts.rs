@@ -82,7 +82,25 @@ fn get<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
         return Ok(call.cx().beyond(&call.args[0], Step::Key(call.utf8(1).into())));
     }
     let found = looked_up(call, &call.map(0), call.text(1));
-    Ok(if let Kind::Missing = found.kind { Value::borrowed(b"") } else { found })
+    Ok(if let Kind::Missing = found.kind {
+        answer(call, Value::borrowed(b""), &[&call.args[0], &found])
+    } else {
+        found
+    })
+}
+
+/// An answer in place of what is missing from these. Who asks takes it as it is; who fails over it fails over them.
+fn answer<'a>(call: &Call<'_, '_, 'a>, answer: Value<'a>, missing: &[&Value<'a>]) -> Value<'a> {
+    let Some(mut tracer) = call.cx().tracer() else {
+        return answer;
+    };
+    let mut mark = answer.mark;
+    for value in missing {
+        let answered = tracer.answered(value.mark);
+        mark = tracer.join(mark, answered);
+    }
+    drop(tracer);
+    answer.marked(mark)
 }
 
 fn has_key<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
@@ -219,7 +237,7 @@ fn dig<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
         }
         let found = looked_up(call, as_map(&at)?, key);
         if let Kind::Missing = found.kind {
-            return Ok(fallback.clone());
+            return Ok(answer(call, fallback.clone(), &[&found]));
         }
         at = found;
     }

@@ -27,6 +27,7 @@ fn escaped<'a>(call: &mut Call<'_, '_, 'a>, escape: fn(&[u8]) -> Vec<u8>) -> Ans
         .iter()
         .map(|value| if value.is_nil() { Value::borrowed(b"<no value>") } else { value.clone() })
         .collect();
+    call.args.iter().filter(|value| value.is_nil()).for_each(|value| call.cx().prints_nil(value));
     fmt::sprint(call.cx(), &shown, &mut text)?;
     Ok(Value::text(escape(&text)))
 }
