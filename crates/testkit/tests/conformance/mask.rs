@@ -82,9 +82,6 @@ impl Mask {
         match value {
             Value::String(text) => *text = self.scalar(key, text),
             Value::Array(items) => {
-                if key == "causes" {
-                    once_each(items);
-                }
                 if key == "cells" {
                     items.iter_mut().for_each(mask_age);
                 }
@@ -96,6 +93,7 @@ impl Mask {
     }
 
     fn object(&mut self, fields: &mut Map<String, Value>, managed_fields: bool) {
+        order_causes(fields);
         let is_list = fields.contains_key("items") || fields.contains_key("rows");
         let is_bookmark = fields.get("type").is_some_and(|kind| kind == "BOOKMARK");
         if let Some(meta) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -131,16 +129,23 @@ impl Mask {
     }
 }
 
-/// The real server checks an update more than once, and tells the same cause each time.
-fn once_each(causes: &mut Vec<Value>) {
-    let mut seen: Vec<Value> = Vec::new();
-    causes.retain(|cause| {
-        let new = !seen.contains(cause);
-        if new {
-            seen.push(cause.clone());
-        }
-        new
-    });
+/// The real server finds causes in the order of its maps, which is none, and the same one as often as it checks. Both
+/// the causes and the message that lists them are brought into order.
+fn order_causes(status: &mut Map<String, Value>) {
+    let Some(causes) = status.get_mut("details").and_then(|details| details.get_mut("causes")?.as_array_mut()) else { return };
+    let text = |cause: &Value| {
+        let part = |name: &str| cause[name].as_str().unwrap_or_default().to_owned();
+        format!("{}: {}", part("field"), part("message"))
+    };
+    causes.sort_by_cached_key(text);
+    causes.dedup();
+    let listed = causes.iter().map(text).collect::<Vec<_>>().join(", ");
+    let message = status.get("message").and_then(Value::as_str).unwrap_or_default();
+    let list = message.split_once(" is invalid: [").filter(|(_, list)| list.len() == listed.len() + 1);
+    if let Some((head, _)) = list {
+        let message = format!("{head} is invalid: [{listed}]");
+        status.insert("message".to_owned(), message.into());
+    }
 }
 
 /// How old something is, is a matter of the moment.
