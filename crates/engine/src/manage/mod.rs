@@ -6,10 +6,12 @@ mod kinds;
 mod policy;
 mod reference;
 mod roles;
+pub mod stack;
 mod workload;
 
 pub use compatible::{Breakage, breakages};
+pub use kinds::{Kinds, Served};
 pub use policy::{Pattern, Policy, Refusal};
 pub use reference::{BadReference, Reference};
 pub use roles::{Grant, Grants, Identity, bindings, personas, rules};
-pub use workload::{Surroundings, brought, templates};
+pub use workload::{Images, brought, fill_images, templates};

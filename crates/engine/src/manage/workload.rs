@@ -6,27 +6,58 @@ use serde_json::{Map, Value, json};
 
 use super::{Identity, Reference};
 
-/// What the Deployments of a stack depend on, beside the stack.
+/// Where the images of a package's controller come from.
 #[derive(Debug, Clone, Default)]
-pub struct Surroundings<'s> {
-    /// The image that this program runs from, for stacks with templates.
-    pub own_image: &'s str,
-    /// The image of the package, for controllers that name none.
-    pub package_image: &'s str,
+pub struct Images<'s> {
+    /// The image of the package, for containers that name none.
+    pub package: &'s str,
     /// The registry for images that name none.
     pub source: &'s str,
-    /// When to pull images; empty leaves it to the package.
+    /// When to pull them; empty leaves it to the package.
     pub pull_policy: &'s str,
     /// The names of Secrets with credentials.
     pub pull_secrets: Vec<&'s str>,
 }
 
-/// The Deployment that renders a stack's templates.
-pub fn templates(identity: &Identity, around: &Surroundings<'_>) -> Value {
-    let name = names::templates(&identity.name);
+/// Fills in the images of a Deployment's spec as an install says, or tells which cannot be.
+pub fn fill_images(spec: &mut Value, images: &Images<'_>) -> Result<(), Vec<String>> {
+    let Some(pod) = spec.pointer_mut("/template/spec").and_then(Value::as_object_mut) else { return Ok(()) };
+    let mut wrong = Vec::new();
+    for container in containers(pod) {
+        let name = container.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let image = match container.get("image").and_then(Value::as_str).unwrap_or_default() {
+            "" => images.package.to_owned(),
+            image => match Reference::resolve(image, images.source) {
+                // The author's own spelling, unless a registry was put before it.
+                Ok(reference) if !images.source.is_empty() => reference.to_string(),
+                Ok(_) => image.to_owned(),
+                Err(bad) => {
+                    wrong.push(format!("the container `{name}` has no image: {bad}"));
+                    continue;
+                }
+            },
+        };
+        container.insert("image".to_owned(), json!(image));
+        if !images.pull_policy.is_empty() {
+            container.insert("imagePullPolicy".to_owned(), json!(images.pull_policy));
+        }
+    }
+    if !images.pull_secrets.is_empty() {
+        let slot = pod.entry("imagePullSecrets").or_insert_with(|| json!([]));
+        for secret in images.pull_secrets.iter().map(|name| json!({ "name": name })) {
+            if let Some(all) = slot.as_array_mut().filter(|all| !all.contains(&secret)) {
+                all.push(secret);
+            }
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+}
+
+/// The Deployment that renders a stack's templates with the image that this program runs from.
+pub fn templates(identity: &Identity, own_image: &str) -> Value {
     let container = json!({
         "name": "template-stack-manager",
-        "image": around.own_image,
+        "image": own_image,
         "args": ["template-stack-manager", "--stack", identity.name, "--namespace", identity.namespace],
         "ports": [{ "name": "metrics", "containerPort": 8080 }],
         "livenessProbe": { "httpGet": { "path": "/healthz", "port": 8080 } },
@@ -35,15 +66,15 @@ pub fn templates(identity: &Identity, around: &Surroundings<'_>) -> Value {
     });
     let spec = json!({ "replicas": 1, "template": { "spec": { "containers": [container] } } });
     // What we wrote ourselves asks for nothing that is not granted.
-    deployment(identity, &name, &spec, around).unwrap_or_default()
+    deployment(identity, &names::templates(&identity.name), &spec).unwrap_or_default()
 }
 
 /// The Deployment that the package brings, or why it cannot run here.
-pub fn brought(identity: &Identity, spec: &Value, around: &Surroundings<'_>) -> Result<Value, Vec<String>> {
-    deployment(identity, &names::controller(&identity.name), spec, around)
+pub fn brought(identity: &Identity, spec: &Value) -> Result<Value, Vec<String>> {
+    deployment(identity, &names::controller(&identity.name), spec)
 }
 
-fn deployment(identity: &Identity, name: &str, spec: &Value, around: &Surroundings<'_>) -> Result<Value, Vec<String>> {
+fn deployment(identity: &Identity, name: &str, spec: &Value) -> Result<Value, Vec<String>> {
     let mut spec = spec.as_object().cloned().unwrap_or_default();
     let mut template = take(&mut spec, "template");
     let mut metadata = take(&mut template, "metadata");
@@ -53,7 +84,7 @@ fn deployment(identity: &Identity, name: &str, spec: &Value, around: &Surroundin
     metadata.insert("labels".to_owned(), Value::Object(labels));
     metadata.remove("name");
     let mut pod = take(&mut template, "spec");
-    let refused = confine(&mut pod, identity, around);
+    let refused = confine(&mut pod, identity);
     if !refused.is_empty() {
         return Err(refused);
     }
@@ -67,7 +98,7 @@ fn deployment(identity: &Identity, name: &str, spec: &Value, around: &Surroundin
 }
 
 /// Binds a pod to the stack's account, without a way to more. Answers what it asks for and cannot have.
-fn confine(pod: &mut Map<String, Value>, identity: &Identity, around: &Surroundings<'_>) -> Vec<String> {
+fn confine(pod: &mut Map<String, Value>, identity: &Identity) -> Vec<String> {
     let mut refused = Vec::new();
     for flag in ["hostNetwork", "hostPID", "hostIPC"] {
         if pod.remove(flag) == Some(Value::Bool(true)) {
@@ -87,51 +118,30 @@ fn confine(pod: &mut Map<String, Value>, identity: &Identity, around: &Surroundi
         context["fsGroup"] = group;
     }
     pod.insert("securityContext".to_owned(), context);
-    if !around.pull_secrets.is_empty() {
-        let own = pod.get("imagePullSecrets").and_then(Value::as_array).cloned().unwrap_or_default();
-        let more = around.pull_secrets.iter().map(|name| json!({ "name": name }));
-        let mut all: Vec<Value> = own;
-        for secret in more {
-            if !all.contains(&secret) {
-                all.push(secret);
-            }
+    let mut count = 0;
+    for container in containers(pod) {
+        count += 1;
+        let context = json!({
+            "allowPrivilegeEscalation": false,
+            "privileged": false,
+            "runAsNonRoot": true,
+            "capabilities": { "drop": ["ALL"] },
+        });
+        container.insert("securityContext".to_owned(), context);
+        if container.get("image").and_then(Value::as_str).unwrap_or_default().is_empty() {
+            let name = container.get("name").and_then(Value::as_str).unwrap_or_default();
+            refused.push(format!("the container `{name}` has no image"));
         }
-        pod.insert("imagePullSecrets".to_owned(), Value::Array(all));
     }
-    for list in ["initContainers", "containers", "ephemeralContainers"] {
-        for container in pod.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
-            let Value::Object(container) = container else { continue };
-            refused.extend(confine_container(container, around));
-        }
+    if count == 0 {
+        refused.push("its Deployment has no container".to_owned());
     }
     refused
 }
 
-fn confine_container(container: &mut Map<String, Value>, around: &Surroundings<'_>) -> Vec<String> {
-    let name = container.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let image = container.get("image").and_then(Value::as_str).unwrap_or_default();
-    let image = match image {
-        "" => around.package_image.to_owned(),
-        image if image == around.own_image => image.to_owned(),
-        image => match Reference::resolve(image, around.source) {
-            // The author's own spelling, unless a registry was put before it.
-            Ok(reference) if !around.source.is_empty() => reference.to_string(),
-            Ok(_) => image.to_owned(),
-            Err(bad) => return vec![format!("the container `{name}` has no image: {bad}")],
-        },
-    };
-    container.insert("image".to_owned(), json!(image));
-    if !around.pull_policy.is_empty() {
-        container.insert("imagePullPolicy".to_owned(), json!(around.pull_policy));
-    }
-    let context = json!({
-        "allowPrivilegeEscalation": false,
-        "privileged": false,
-        "runAsNonRoot": true,
-        "capabilities": { "drop": ["ALL"] },
-    });
-    container.insert("securityContext".to_owned(), context);
-    Vec::new()
+fn containers(pod: &mut Map<String, Value>) -> impl Iterator<Item = &mut Map<String, Value>> {
+    let lists = pod.iter_mut().filter(|(key, _)| ["initContainers", "containers"].contains(&key.as_str()));
+    lists.filter_map(|(_, list)| list.as_array_mut()).flatten().filter_map(Value::as_object_mut)
 }
 
 fn take(map: &mut Map<String, Value>, key: &str) -> Map<String, Value> {
@@ -146,7 +156,7 @@ mod tests {
     use api::PermissionScope;
     use serde_json::{Value, json};
 
-    use super::{Surroundings, brought, templates};
+    use super::{Images, brought, fill_images, templates};
     use crate::manage::Identity;
 
     fn identity() -> Identity {
@@ -156,7 +166,7 @@ mod tests {
 
     #[test]
     fn the_seeds_deployment_runs_as_the_stack_and_not_as_root() {
-        let spec = json!({
+        let mut spec = json!({
             "selector": { "matchLabels": { "core.crossplane.io/name": "redis" } },
             "replicas": 1,
             "template": {
@@ -172,13 +182,17 @@ mod tests {
                 },
             },
         });
-        let around = Surroundings {
-            package_image: "registry.example.org/team/redis:1",
+        let images = Images {
+            package: "registry.example.org/team/redis:1",
             source: "registry.example.org",
             pull_secrets: vec!["key"],
-            ..Surroundings::default()
+            ..Images::default()
         };
-        let made = brought(&identity(), &spec, &around).unwrap();
+        fill_images(&mut spec, &images).unwrap();
+        let once = spec.clone();
+        fill_images(&mut spec, &images).unwrap();
+        assert_eq!(spec, once);
+        let made = brought(&identity(), &spec).unwrap();
         assert_eq!(made["metadata"]["name"], "redis-controller");
         assert_eq!(made["spec"]["strategy"], json!({ "type": "Recreate" }));
         let template = &made["spec"]["template"];
@@ -200,27 +214,27 @@ mod tests {
     #[test]
     fn a_way_out_of_the_pod_is_refused() {
         let spec = |pod: Value| json!({ "template": { "spec": pod } });
+        let sound = json!([{ "name": "c", "image": "a" }]);
         for (pod, expected) in [
-            (json!({ "hostNetwork": true, "hostPID": false }), "the pod asks for `hostNetwork`"),
+            (json!({ "hostNetwork": true, "hostPID": false, "containers": sound }), "the pod asks for `hostNetwork`"),
             (
-                json!({ "volumes": [{ "name": "v", "hostPath": { "path": "/" } }] }),
+                json!({ "volumes": [{ "name": "v", "hostPath": { "path": "/" } }], "containers": sound }),
                 "the volume \"v\" is a directory of the node",
             ),
-            (
-                json!({ "containers": [{ "name": "c", "image": "No Image" }] }),
-                "the container `c` has no image: `No Image` is no name of an image",
-            ),
+            (json!({ "containers": [{ "name": "c" }] }), "the container `c` has no image"),
+            (json!({}), "its Deployment has no container"),
         ] {
-            let refused = brought(&identity(), &spec(pod), &Surroundings::default()).unwrap_err();
+            let refused = brought(&identity(), &spec(pod)).unwrap_err();
             assert_eq!(refused, [expected]);
         }
+        let mut bad = spec(json!({ "containers": [{ "name": "c", "image": "No Image" }] }));
+        let wrong = fill_images(&mut bad, &Images::default()).unwrap_err();
+        assert_eq!(wrong, ["the container `c` has no image: `No Image` is no name of an image"]);
     }
 
     #[test]
     fn a_stack_of_templates_runs_this_program_with_its_name() {
-        let around =
-            Surroundings { own_image: "example.org/cairn:1", source: "mirror.example.org", ..Surroundings::default() };
-        let made = templates(&identity(), &around);
+        let made = templates(&identity(), "example.org/cairn:1");
         assert_eq!(made["metadata"]["name"], "redis-templates");
         let container = &made["spec"]["template"]["spec"]["containers"][0];
         assert_eq!(container["image"], "example.org/cairn:1");

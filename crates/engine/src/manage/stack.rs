@@ -1,0 +1,382 @@
+//! What makes a Stack run: its account, its roles and its controllers, or why it may not, or what it waits for.
+
+use api::key::{self, Reference};
+use api::{Crd, PermissionScope, Scope, Stack};
+use serde_json::{Map, Value, json};
+
+use super::roles::{Grant, Grants, Identity, bindings};
+use super::{Kinds, Policy, workload};
+
+/// A Stack and what is around it.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts<'f> {
+    /// The Stack.
+    pub stack: &'f Stack,
+    /// Whether the stack manager itself made it for a ClusterStackInstall. What a Stack says of itself does not count:
+    /// whoever may create one in a namespace may write anything into it.
+    pub cluster_wide: bool,
+    /// All CRDs of the cluster, or at least those that the Stack names.
+    pub crds: &'f [Crd],
+    /// The kinds that the cluster serves.
+    pub kinds: &'f Kinds,
+    /// What any stack may have.
+    pub policy: &'f Policy,
+    /// The image that this program runs from.
+    pub own_image: &'f str,
+}
+
+/// What is to be done about a Stack.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// It may not run, for all of these reasons.
+    Refused(Vec<String>),
+    /// It may run once these kinds are there.
+    Waiting(Vec<String>),
+    /// It runs by these objects.
+    Run(Box<Run>),
+}
+
+/// What makes a Stack run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// Whose objects they are.
+    pub identity: Identity,
+    /// What it is granted, in the words of a ClusterRole.
+    pub rules: Vec<Value>,
+    /// Account, roles and bindings, in the order in which they are made.
+    pub access: Vec<Value>,
+    /// The Deployments of its controllers.
+    pub controllers: Vec<Value>,
+    /// The names of the CRDs that it owns.
+    pub crds: Vec<String>,
+    /// What should be known though it stops nothing.
+    pub notes: Vec<String>,
+}
+
+/// Decides about a Stack.
+pub fn decide(facts: &Facts<'_>) -> Decision {
+    let spec = &facts.stack.spec;
+    let mut refused = Vec::new();
+    let mut waiting = Vec::new();
+    let mut notes = Vec::new();
+    let scope = if facts.cluster_wide { PermissionScope::Cluster } else { PermissionScope::Namespaced };
+    if spec.app.permission_scope == PermissionScope::Cluster && !facts.cluster_wide {
+        notes.push(
+            "`permissionScope: Cluster` counts only for stacks that a ClusterStackInstall made: this one may act only in \
+             its namespace"
+                .to_owned(),
+        );
+    }
+    let mut grants = Grants::default();
+    let crds = owned(facts, scope, &mut grants, &mut refused, &mut waiting);
+    depended(facts, scope, &mut grants, &mut refused, &mut waiting);
+    let metadata = &facts.stack.metadata;
+    let identity = Identity {
+        namespace: metadata.namespace.clone(),
+        name: metadata.name.clone(),
+        uid: metadata.uid.clone(),
+        scope,
+    };
+    let mut controllers = Vec::new();
+    if let Some(deployment) = &spec.controller.deployment {
+        match workload::brought(&identity, &deployment["spec"]) {
+            Ok(deployment) => controllers.push(deployment),
+            Err(reasons) => refused.extend(reasons),
+        }
+    }
+    if !spec.templates.is_empty() || !spec.template_status.is_empty() {
+        controllers.push(workload::templates(&identity, facts.own_image));
+    }
+    if !refused.is_empty() {
+        return Decision::Refused(refused);
+    }
+    if !waiting.is_empty() {
+        return Decision::Waiting(waiting);
+    }
+    let account = spec.controller.service_account.as_ref();
+    let annotations: Map<String, Value> = account
+        .map(|account| account.annotations.iter().map(|(key, value)| (key.clone(), json!(value))).collect())
+        .unwrap_or_default();
+    Decision::Run(Box::new(Run {
+        rules: super::rules(&grants),
+        access: bindings(&identity, &grants, &annotations),
+        identity,
+        controllers,
+        crds,
+        notes,
+    }))
+}
+
+/// The kinds that the Stack owns; answers the names of their CRDs.
+fn owned(
+    facts: &Facts<'_>,
+    scope: PermissionScope,
+    grants: &mut Grants,
+    refused: &mut Vec<String>,
+    waiting: &mut Vec<String>,
+) -> Vec<String> {
+    let entries = &facts.stack.spec.customresourcedefinitions;
+    let (owned, lost) = key::owned(entries, facts.crds);
+    for entry in lost.iter().filter_map(|index| entries.get(*index)) {
+        waiting.push(format!("the CRD of {} in {}", entry.kind, entry.api_version));
+    }
+    let mut names = Vec::new();
+    for own in &owned {
+        let found = facts.crds.iter().find(|crd| crd.group == own.group && crd.names.kind == own.kind);
+        let Some(crd) = found else { continue };
+        names.push(crd.name.clone());
+        if crd.scope == Scope::Cluster && scope == PermissionScope::Namespaced {
+            refused.push(format!(
+                "it owns {}, which is cluster-scoped, but may act only in its namespace: install it with a \
+                 ClusterStackInstall",
+                crd.name
+            ));
+            continue;
+        }
+        if let Err(refusal) = facts.policy.check(&crd.group, &crd.names.plural, facts.cluster_wide) {
+            refused.push(format!("it owns {}: {}", refusal.kind, refusal.why));
+            continue;
+        }
+        grants.owned.push(Grant {
+            group: crd.group.clone(),
+            resource: crd.names.plural.clone(),
+            status: crd.versions.iter().any(|version| version.status),
+            scale: crd.versions.iter().any(|version| version.scale.is_some()),
+        });
+    }
+    names
+}
+
+/// The kinds that the Stack depends on.
+fn depended(
+    facts: &Facts<'_>,
+    scope: PermissionScope,
+    grants: &mut Grants,
+    refused: &mut Vec<String>,
+    waiting: &mut Vec<String>,
+) {
+    for dependency in &facts.stack.spec.app.depends_on {
+        let text = &dependency.crd;
+        let Some(reference) = Reference::parse(text) else {
+            refused.push(format!("`{text}` in `dependsOn` names no kind: write `<kind>.<group>/<version>`"));
+            continue;
+        };
+        // What no cluster would grant is refused before anybody waits for it.
+        if reference.name.is_none()
+            && let Err(refusal) = facts.policy.check(&reference.group, "*", facts.cluster_wide)
+        {
+            refused.push(format!("it depends on {}: {}", refusal.kind, refusal.why));
+            continue;
+        }
+        let kinds: Vec<_> = facts.kinds.meant(&reference).collect();
+        if kinds.is_empty() {
+            waiting.push(text.clone());
+            continue;
+        }
+        let reachable = |namespaced: bool| namespaced || scope == PermissionScope::Cluster;
+        if !kinds.iter().any(|kind| reachable(kind.namespaced)) {
+            refused.push(format!(
+                "it depends on {text}, which is cluster-scoped, but may act only in its namespace: install it with a \
+                 ClusterStackInstall"
+            ));
+            continue;
+        }
+        if reference.name.is_none() {
+            grants.depends_on.push(Grant {
+                group: reference.group.clone(),
+                resource: "*".to_owned(),
+                status: false,
+                scale: false,
+            });
+            continue;
+        }
+        for kind in kinds {
+            match facts.policy.check(&kind.gvk.group, &kind.plural, facts.cluster_wide) {
+                Ok(()) => grants.depends_on.push(Grant {
+                    group: kind.gvk.group.clone(),
+                    resource: kind.plural.clone(),
+                    status: kind.status,
+                    scale: kind.scale,
+                }),
+                Err(refusal) => refused.push(format!("it depends on {}: {}", refusal.kind, refusal.why)),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use api::{Crd, Stack};
+    use objects::Gvk;
+    use serde_json::{Value, json};
+
+    use super::{Decision, Facts, decide};
+    use crate::manage::{Kinds, Pattern, Policy, Served};
+
+    fn crd(kind: &str, scope: &str) -> Crd {
+        let plural = format!("{}s", kind.to_lowercase());
+        let object = json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": { "name": format!("{plural}.example.org") },
+            "spec": {
+                "group": "example.org", "scope": scope, "names": { "kind": kind, "plural": plural },
+                "versions": [{
+                    "name": "v1", "served": true, "storage": true, "subresources": { "status": {} },
+                    "schema": { "openAPIV3Schema": { "type": "object" } },
+                }],
+            },
+        });
+        Crd::read(&object).0.unwrap()
+    }
+
+    fn kinds() -> Kinds {
+        let served = |group: &str, version: &str, kind: &str, plural: &str, namespaced| Served {
+            gvk: Gvk::new(group, version, kind),
+            plural: plural.into(),
+            namespaced,
+            status: group == "apps",
+            scale: false,
+        };
+        let mut kinds = Kinds::new(vec![
+            served("apps", "v1", "Deployment", "deployments", true),
+            served("", "v1", "ConfigMap", "configmaps", true),
+            served("", "v1", "Secret", "secrets", true),
+            served("", "v1", "Node", "nodes", false),
+            served("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", false),
+            served("other.org", "v1", "Global", "globals", false),
+        ]);
+        kinds.add(&crd("Redis", "Namespaced"));
+        kinds
+    }
+
+    fn stack(spec: &Value) -> Stack {
+        let mut all = json!({ "customresourcedefinitions": [{ "kind": "Redis", "apiVersion": "example.org/v1" }] });
+        for (key, value) in spec.as_object().unwrap() {
+            all[key] = value.clone();
+        }
+        serde_json::from_value(json!({
+            "apiVersion": api::API_VERSION, "kind": "Stack", "spec": all,
+            "metadata": { "name": "redis", "namespace": "team", "uid": "u" },
+        }))
+        .unwrap()
+    }
+
+    fn decided(spec: &Value, cluster_wide: bool, allow: &[&str]) -> Decision {
+        let stack = stack(spec);
+        let crds = [crd("Redis", "Namespaced"), crd("Wide", "Cluster")];
+        let policy = Policy { allow: allow.iter().map(|text| Pattern::parse(text).unwrap()).collect() };
+        let kinds = kinds();
+        let own_image = "example.org/cairn:1";
+        decide(&Facts { stack: &stack, cluster_wide, crds: &crds, kinds: &kinds, policy: &policy, own_image })
+    }
+
+    #[test]
+    fn a_stack_runs_with_what_it_owns_and_depends_on() {
+        let spec = json!({ "dependsOn": [{ "crd": "deployment.apps/v1" }], "templates": { "a": { "b": "c" } } });
+        let Decision::Run(run) = decided(&spec, false, &[]) else { panic!("not run") };
+        assert_eq!(
+            run.rules,
+            [
+                json!({
+                    "apiGroups": ["example.org"],
+                    "resources": ["rediss", "rediss/status", "rediss/finalizers"],
+                    "verbs": ["*"],
+                }),
+                json!({ "apiGroups": ["apps"], "resources": ["deployments", "deployments/status"], "verbs": ["*"] }),
+            ]
+        );
+        assert_eq!(run.controllers.len(), 1);
+        assert_eq!(run.crds, ["rediss.example.org"]);
+        let kinds: Vec<&str> = run.access.iter().map(|object| object["kind"].as_str().unwrap()).collect();
+        assert_eq!(kinds.iter().filter(|kind| **kind == "RoleBinding").count(), 2);
+    }
+
+    #[test]
+    fn a_stack_waits_for_what_is_not_there_yet() {
+        for (spec, expected) in [
+            (json!({ "dependsOn": [{ "crd": "mysql.later.org/v1" }] }), vec!["mysql.later.org/v1"]),
+            (json!({ "dependsOn": [{ "crd": "*.later.org/v1" }] }), vec!["*.later.org/v1"]),
+            (
+                json!({ "customresourcedefinitions": [{ "kind": "Later", "apiVersion": "example.org/v1" }] }),
+                vec!["the CRD of Later in example.org/v1"],
+            ),
+        ] {
+            let expected = expected.into_iter().map(str::to_owned).collect();
+            assert_eq!(decided(&spec, false, &[]), Decision::Waiting(expected), "{spec}");
+        }
+    }
+
+    #[test]
+    fn a_stack_that_asks_for_too_much_is_refused_with_all_reasons() {
+        let rise = "no stack may have it, since it could give itself more rights with it";
+        for (spec, cluster_wide, expected) in [
+            (
+                json!({ "dependsOn": [{ "crd": "clusterrole.rbac.authorization.k8s.io/v1" }, { "crd": "node/v1" }] }),
+                true,
+                vec![
+                    format!("it depends on clusterroles.rbac.authorization.k8s.io: {rise}"),
+                    format!("it depends on nodes: {rise}"),
+                ],
+            ),
+            (
+                json!({ "dependsOn": [{ "crd": "*.rbac.authorization.k8s.io/v1" }] }),
+                true,
+                vec![format!("it depends on *.rbac.authorization.k8s.io: {rise}")],
+            ),
+            (
+                json!({ "dependsOn": [{ "crd": "global.other.org/v1" }] }),
+                false,
+                vec![
+                    "it depends on global.other.org/v1, which is cluster-scoped, but may act only in its namespace: \
+                     install it with a ClusterStackInstall"
+                        .to_owned(),
+                ],
+            ),
+            (
+                json!({ "customresourcedefinitions": [{ "kind": "Wide", "apiVersion": "example.org/v1" }] }),
+                false,
+                vec![
+                    "it owns wides.example.org, which is cluster-scoped, but may act only in its namespace: install it \
+                     with a ClusterStackInstall"
+                        .to_owned(),
+                ],
+            ),
+            (
+                json!({ "dependsOn": [{ "crd": "secret/v1" }, { "crd": "nonsense" }] }),
+                true,
+                vec![
+                    "it depends on secrets: a stack of the whole cluster may not have the Secrets of all namespaces"
+                        .to_owned(),
+                    "`nonsense` in `dependsOn` names no kind: write `<kind>.<group>/<version>`".to_owned(),
+                ],
+            ),
+            (
+                json!({ "controller": { "deployment": { "name": "", "spec": { "template": { "spec": {
+                    "hostNetwork": true, "containers": [{ "name": "c", "image": "a" }],
+                } } } } } }),
+                false,
+                vec!["the pod asks for `hostNetwork`".to_owned()],
+            ),
+        ] {
+            assert_eq!(decided(&spec, cluster_wide, &[]), Decision::Refused(expected), "{spec}");
+        }
+    }
+
+    #[test]
+    fn a_stack_cannot_make_itself_cluster_wide() {
+        let spec = json!({ "permissionScope": "Cluster" });
+        let Decision::Run(run) = decided(&spec, false, &[]) else { panic!("not run") };
+        assert!(run.access.iter().all(|object| object["kind"] != "ClusterRoleBinding"));
+        assert_eq!(run.notes.len(), 1);
+        let Decision::Run(run) = decided(&spec, true, &[]) else { panic!("not run") };
+        assert!(run.access.iter().any(|object| object["kind"] == "ClusterRoleBinding"));
+        assert_eq!(run.notes, [""; 0]);
+    }
+
+    #[test]
+    fn an_administrators_list_bounds_owned_kinds_too() {
+        let refused =
+            vec!["it owns rediss.example.org: it is not among the kinds that stacks may have here".to_owned()];
+        assert_eq!(decided(&json!({}), false, &["*.elsewhere.org"]), Decision::Refused(refused));
+    }
+}
