@@ -88,7 +88,10 @@ func randomPatches(seed uint64, count int) ([]any, error) {
 		one.Patch = integers(one.Patch).(map[string]any)
 		one.Original = integers(one.Original).(map[string]any)
 		one.answer(m.types)
-		cases = append(cases, one)
+		// Of several errors Go finds any first.
+		if one.Error == "" {
+			cases = append(cases, one)
+		}
 	}
 	return cases, nil
 }

@@ -21,6 +21,7 @@ pub mod fields;
 mod go;
 mod gvk;
 mod name;
+pub mod patch;
 mod path;
 mod schema;
 pub mod shape;
