@@ -179,6 +179,62 @@ fn what_was_read_decides_what_becomes_of_a_template() {
             "wait app for db.status.net (app.yaml:6:9)",
         ),
         (
+            "field missing, got from what is got",
+            plain("{{ get (get .db.status \"net\") \"ip\" }}"),
+            not_there.clone(),
+            false,
+            "wait app for db.status.net (app.yaml:6:14)",
+        ),
+        (
+            "field missing, indexed twice",
+            plain("{{ index .db \"status\" \"net\" \"ip\" }}"),
+            not_there.clone(),
+            false,
+            "wait app for db.status.net (app.yaml:6:9)",
+        ),
+        (
+            "field missing, a field of what is dug for",
+            plain("{{ (dig \"status\" \"net\" \"\" .db).ip }}"),
+            not_there.clone(),
+            false,
+            "wait app for db.status.net (app.yaml:6:10)",
+        ),
+        (
+            "sibling not there, got from what is got",
+            plain("{{ get (get .db \"status\") \"ip\" }}"),
+            None,
+            false,
+            "wait app for db (app.yaml:6:18)",
+        ),
+        (
+            "field null, under printf",
+            plain("{{ printf \"%s\" .db.status.ip }}"),
+            Some(json!({"ip": null})),
+            false,
+            "wait app for db.status.ip (app.yaml:6:24)",
+        ),
+        (
+            "itself, under printf",
+            plain("{{ printf \"%v\" .app.status.ip }}"),
+            None,
+            false,
+            "fail app: app.yaml:6:25: `.app.status.ip` is nil, and `printf` would print `<nil>` for it (write `.app.status.ip | default ...`, or put it under an `if`)",
+        ),
+        (
+            "own status, printed and hidden",
+            plain("{{ toString .status.output | b64enc }}"),
+            None,
+            false,
+            "fail app: app.yaml:6:25: `.status.output` is nil, and `toString` would print `<nil>` for it (write `.status.output | default ...`, or put it under an `if`)",
+        ),
+        (
+            "own status, printed and compared",
+            plain("{{ eq (print .status.output) \"<nil>\" | quote }}"),
+            None,
+            false,
+            "apply app",
+        ),
+        (
             "field missing, merged into a dict",
             plain("{{ (merge (dict \"a\" 1) .db.status.net).ip }}"),
             not_there.clone(),
@@ -209,6 +265,28 @@ fn a_sibling_that_its_own_inputs_switch_off_is_a_fact() {
     assert_eq!(plan.applies[0].object["data"]["v"], "none");
     let plan = planned(&compiled, &instance(&json!({"on": true})), &Observed::new());
     assert_eq!(words(&plan), ["apply db", "apply app"]);
+}
+
+#[test]
+fn a_fact_that_is_nil_is_never_printed_as_such() {
+    let db = format!("{{{{ if .spec.on }}}}{}{{{{ end }}}}", config_map("db", "x"));
+    for (data, expected) in [
+        ("\"{{ .db.status.ip }}\"", "apply app"),
+        ("{{ .db.status.ip | default \"none\" | printf \"%s\" }}", "apply app"),
+        ("{{ if .db }}{{ printf \"%s\" .db.status.ip }}{{ end }}", "apply app"),
+        (
+            "{{ printf \"%s:80\" .db.status.ip }}",
+            "fail app: app.yaml:6:27: `.db.status.ip` is nil, and `printf` would print `<nil>` for it (write `.db.status.ip | default ...`, or put it under an `if`)",
+        ),
+        (
+            "{{ upper .db.status.ip }}",
+            "fail app: app.yaml:6:18: invalid value; expected string (`.db.status.ip` is nil here: write `.db.status.ip | default ...`, or put it under an `if`)",
+        ),
+    ] {
+        let compiled = compiled(&[("app", &config_map("app", data)), ("db", &db)]);
+        let plan = planned(&compiled, &instance(&json!({"on": false})), &Observed::new());
+        assert_eq!(words(&plan), [expected], "{data}");
+    }
 }
 
 #[test]

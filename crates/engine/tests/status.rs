@@ -46,6 +46,13 @@ fn a_field_whose_text_is_not_known_is_left_out() {
             json!({"count": 1}),
         ),
         (
+            "Go's word for nothing",
+            "output: {{ printf \"%s+\" .status.output }}\nurl: {{ .status.url }}\ncount: 1\n",
+            None,
+            json!({}),
+            json!({"count": 1}),
+        ),
+        (
             "a branch on missing is false",
             "{{ if .db.status.ip }}url: yes{{ else }}count: 2{{ end }}\n",
             None,

@@ -2,7 +2,7 @@
 //!
 //! Pending is not absent: a live object goes only because its inputs say so, never because an input is not there yet.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gotpl::{Error, Input, Output, Presence, Read, Run, Site, Step, Trace, UseKind, Watch};
 use serde_json::Value;
@@ -103,6 +103,7 @@ impl<'r> Renderer<'r> {
         if !child.prints_all
             && let Ok(output) = self.run(&child.file, &over, Watch::Lightly, false)
             && !output.missing
+            && !output.nil_text
         {
             return self.made(child, &output.text);
         }
@@ -114,7 +115,8 @@ impl<'r> Renderer<'r> {
                 (Err(error), further.unwrap_or(trace))
             }
         };
-        let findings = self.findings(child, &trace, before);
+        let mut findings = self.findings(child, &trace, before);
+        let nils = self.nils(child, &trace, &mut findings);
         if let Err(error) = &result
             && error.message().starts_with("error calling required: ")
             && findings.needed.is_empty()
@@ -129,8 +131,11 @@ impl<'r> Renderer<'r> {
         }
         let text = match result {
             Ok(text) => text,
-            Err(error) => return Verdict::Fail(vec![Problem::of(&error)]),
+            Err(error) => return Verdict::Fail(vec![failed(&error, &trace)]),
         };
+        if !nils.is_empty() {
+            return Verdict::Fail(nils);
+        }
         let exists =
             self.observed.get(&child.name).is_some_and(|value| value.as_array().is_none_or(|list| !list.is_empty()));
         if !findings.pending.is_empty() && (exists || object::is_nothing(&text)) {
@@ -193,6 +198,29 @@ impl<'r> Renderer<'r> {
         findings
     }
 
+    /// Go's word for nothing in the text, which must not reach the API. A sibling that is there may still say more.
+    fn nils(&self, child: &Child, trace: &Trace, findings: &mut Findings) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        let printed: BTreeSet<usize> = trace
+            .spans
+            .iter()
+            .filter(|span| span.start < span.end)
+            .flat_map(|span| span.nils.iter().copied())
+            .collect();
+        for nil in printed.iter().filter_map(|index| trace.nils.get(*index)) {
+            let Some(read) = trace.reads.get(nil.read) else {
+                continue;
+            };
+            match self.owner(child, read) {
+                Owner::Sibling(name) if self.observed.contains_key(name) => {
+                    findings.needed.push(Wait { path: read.path.to_string(), place: Place::from(&read.site) });
+                }
+                _ => problems.push(nil_problem(read, nil.function)),
+            }
+        }
+        problems
+    }
+
     /// The whole of the data in the text: that is every sibling, the missing ones too.
     fn whole(&self, child: &Child, site: &Site, before: &BTreeMap<String, Verdict>, findings: &mut Findings) {
         for other in self.kind.children.iter().filter(|other| other.name != child.name && other.shape == Shape::One) {
@@ -209,6 +237,28 @@ impl<'r> Renderer<'r> {
             Some(Step::Key(root)) if &**root == "status" => Owner::OwnStatus,
             _ => Owner::Own,
         }
+    }
+}
+
+fn nil_problem(read: &Read, function: Option<&str>) -> Problem {
+    let printer = function.map_or_else(String::new, |name| format!("`{name}` "));
+    let what = format!("`.{}` is nil, and {printer}would print `<nil>` for it", read.path);
+    Problem::at(&read.site, what).hint(guard(read))
+}
+
+fn guard(read: &Read) -> String {
+    format!("write `.{} | default ...`, or put it under an `if`", read.path)
+}
+
+/// A failure; if it is over something that is not there, and will not be, with what that is.
+fn failed(error: &Error, trace: &Trace) -> Problem {
+    let problem = Problem::of(error);
+    let over = trace.uses.iter().rev().find(|end| end.kind == UseKind::Failure);
+    let missing =
+        over.and_then(|end| trace.reads_of(&end.reads).filter(|read| read.presence == Presence::Missing).last());
+    match missing {
+        Some(read) => problem.hint(format!("`.{}` is nil here: {}", read.path, guard(read))),
+        None => problem,
     }
 }
 

@@ -124,10 +124,14 @@ fn drop_nulls(value: &mut Value, schema: &Schema) {
     }
 }
 
-/// Whether text comes from something missing. The instance's own status is no such thing: it fills as it goes.
+/// Whether text comes from something missing. The instance's own status is no such thing: it fills as it goes; but Go's
+/// word for nothing is never meant.
 fn is_missing(trace: &Trace, span: &Span) -> bool {
     let own_status = |step: Option<&Step>| matches!(step, Some(Step::Key(key)) if &**key == "status");
-    trace.reads_of(&span.reads).any(|read| read.presence == Presence::Missing && !own_status(read.path.0.first()))
+    !span.nils.is_empty()
+        || trace
+            .reads_of(&span.reads)
+            .any(|read| read.presence == Presence::Missing && !own_status(read.path.0.first()))
 }
 
 /// The path of the field that a span of text belongs to: the last key or item that begins before it, on its line.
