@@ -43,3 +43,9 @@ pub const ROTATE: &str = "stacks.crossplane.io/rotate";
 pub const KEEP_CRDS: &str = "stacks.crossplane.io/keep-crds";
 /// On an install: `"true"` lets a new package change its CRDs incompatibly.
 pub const ALLOW_BREAKING_CHANGES: &str = "stacks.crossplane.io/allow-breaking-changes";
+/// On a CRD: the version of the package whose definition of it is in place.
+pub const SPEC_VERSION: &str = "stacks.crossplane.io/spec-version";
+/// On a CRD: which install's definition of it is in place, as its label key says it.
+pub const SPEC_OWNER: &str = "stacks.crossplane.io/spec-owner";
+/// On a Stack: the image that it was unpacked from, by digest.
+pub const PACKAGE_IMAGE: &str = "stacks.crossplane.io/package-image";

@@ -79,9 +79,11 @@ pub fn field_manager(namespace: &str, stack: &str) -> String {
     cut(&format!("stack:{namespace}:{stack}"), 128)
 }
 
-/// The label key by which an install marks CRDs that it needs, under [`crate::labels::PARENT_PREFIX`].
+/// The label key by which an install marks CRDs that it needs, under [`crate::labels::PARENT_PREFIX`]. An install of
+/// the whole cluster has no namespace.
 pub fn parent_label(namespace: &str, install: &str) -> String {
-    // A dot cannot be in the name of a namespace, so that no two installs share a key.
+    // Neither a dot nor an underscore can be in the name of a namespace, so that no two installs share a key.
+    let namespace = if namespace.is_empty() { "cluster_" } else { namespace };
     format!("{}{}", crate::labels::PARENT_PREFIX, cut(&format!("{namespace}.{install}"), LABEL_VALUE))
 }
 
@@ -175,6 +177,7 @@ mod tests {
         assert_eq!(controller("redis"), "redis-controller");
         assert_eq!(field_manager("team-a", "redis"), "stack:team-a:redis");
         assert_eq!(parent_label("team-a", "redis"), "parent.stacks.crossplane.io/team-a.redis");
+        assert_eq!(parent_label("", "redis"), "parent.stacks.crossplane.io/cluster_.redis");
         assert_ne!(parent_label("a-b", "c"), parent_label("a", "b-c"));
         let long = "s".repeat(253);
         assert_eq!(controller(&long).len(), LABEL_VALUE);

@@ -4,6 +4,7 @@ use objects::{Path, Schema};
 use serde_json::Value;
 
 use super::convert::convert;
+use super::names;
 use super::{Column, Crd, CrdProblem, CrdVersion, Names, Scale, Scope, Severity};
 
 const V1: &str = "apiextensions.k8s.io/v1";
@@ -42,6 +43,7 @@ impl Reader {
                 return None;
             }
         };
+        names::check(document, beta, &mut self.problems);
         let converted = convert(document, beta);
         let spec = &converted.object["spec"];
         let group = self.required(spec, &["group"])?;

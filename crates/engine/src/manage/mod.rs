@@ -2,6 +2,7 @@
 //! and whether a CRD may take the place of another. Values in, values out; the controllers carry them out.
 
 mod compatible;
+mod definition;
 mod kinds;
 mod policy;
 mod reference;
@@ -10,6 +11,7 @@ pub mod stack;
 mod workload;
 
 pub use compatible::{Breakage, breakages};
+pub use definition::{Leaving, LiveCrd, Parent, Placement, place};
 pub use kinds::{Kinds, Served};
 pub use policy::{Pattern, Policy, Refusal};
 pub use reference::{BadReference, Reference};
