@@ -54,8 +54,13 @@ fn rendered(renderer: &Renderer<'_>, plan: &Plan) -> Result<Map<String, Value>, 
         let start = Place { file: source.clone(), line: 1, column: None };
         Problem::at(place.unwrap_or(start), what)
     };
-    let text =
-        String::from_utf8(output.text).map_err(|_| vec![fail("the rendered status is not UTF-8".into(), None)])?;
+    let mut text = output.text;
+    for span in trace.spans.iter().filter(|span| !span.nils.is_empty()) {
+        // `%!s(<nil>)` is left out below, but is no YAML as it stands.
+        let printed = text.get_mut(span.start..span.end).unwrap_or_default();
+        printed.iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b'x');
+    }
+    let text = String::from_utf8(text).map_err(|_| vec![fail("the rendered status is not UTF-8".into(), None)])?;
     let at = |offset: usize| renderer.kind.origins.line(&trace, &text, offset);
     let spanned = yaml::parse_spanned(&text).map_err(|error| {
         let line = blame::line(&text, &error);
