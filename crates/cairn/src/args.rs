@@ -51,7 +51,15 @@ pub(crate) enum Format {
 #[command(after_help = "\
 Examples:
   cairn validate examples/web-application
-  cairn validate . -o json")]
+  cairn validate . -o json
+
+A package is a directory with these files:
+  .registry/app.yaml                                        title, and dependsOn: the kinds it makes
+  .registry/resources/NAME.crd.yaml                         CRDs, several in a file if you like
+  .registry/templates/KIND.GROUP/VERSION/NAME.yaml          a template: one object of each instance
+  .registry/templates/KIND.GROUP/VERSION/status.yaml        the template of the instance's status
+  .registry/templates/ANY/DIR/NAME.tpl                      included by {{ include \"ANY/DIR\" \"NAME\" . }}
+  tests/NAME.yaml                                           tests, for `cairn test`")]
 pub(crate) struct Validate {
     /// Directories of packages, those that hold .registry
     #[arg(value_name = "DIR", default_value = ".")]
@@ -67,6 +75,7 @@ pub(crate) struct Validate {
 Examples:
   cairn render examples/web-application -f examples/web-application/shop.yaml
   cairn render . -f app.yaml --observed live.yaml
+  cairn render . -f app.yaml --simulate
   cairn render . -f app.yaml --simulate controllers.yaml
 
 A file for --simulate says what outside controllers do once a child is there:
@@ -84,9 +93,9 @@ pub(crate) struct Render {
     #[arg(long, value_name = "FILE")]
     pub observed: Option<PathBuf>,
 
-    /// Step to convergence, playing the outside controllers that this file describes
-    #[arg(long, value_name = "FILE")]
-    pub simulate: Option<PathBuf>,
+    /// Step to convergence, playing the outside controllers that this file describes, or none
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    pub simulate: Option<Option<PathBuf>>,
 
     /// How to write the plan
     #[arg(short, long, value_name = "FORMAT", default_value = "yaml")]

@@ -13,6 +13,7 @@ mod seed;
 mod simulate;
 mod source;
 mod stack;
+mod surface;
 
 pub use compile::{Child, Compiled, CompiledKind, Shape, compile};
 pub use plan::{

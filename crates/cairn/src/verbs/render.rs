@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Render, printer: &Printer) -> Result<Code, Failure> {
             }
         }
         Some(file) => {
-            let rules = rules::of_file(file, kind)?;
+            let rules = file.as_ref().map_or(Ok(Vec::new()), |file| rules::of_file(file, kind))?;
             engine::simulate(kind, &instance, observed, &rules, &context)
         }
     };
@@ -98,6 +98,9 @@ fn story(simulation: &Simulation, numbered: bool) -> Result<String, Failure> {
         if let Some(status) = pass.plan.status.as_ref().filter(|_| !numbered || index + 1 == last) {
             text.push_str(&commented("# status", status)?);
         }
+    }
+    if !numbered && simulation.passes.iter().any(|pass| !pass.plan.holds.is_empty()) {
+        text.push_str("# this is the first pass; --simulate shows those that follow\n");
     }
     Ok(text)
 }

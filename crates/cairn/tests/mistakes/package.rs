@@ -12,6 +12,9 @@ const SERVICE: &str = ".registry/resources/example.org/cachingwebservice/v1/cach
 const VALIDATE: &[&str] = &["validate", "."];
 const RENDER: &[&str] = &["render", ".", "-f", "cacheme.yaml"];
 
+/// With the cache there, so that the web server is made.
+const SEEN: &[&str] = &["render", ".", "-f", "cacheme.yaml", "--simulate", "controllers.yaml"];
+
 pub const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "a typo in a field of the instance",
@@ -259,7 +262,7 @@ pub const MISTAKES: &[Mistake] = &[
         from: "redisVersion",
         to: "redisVersoin",
         args: VALIDATE,
-        says: &["warning", "cache.yaml:6:3", "`redisVersoin`", "did you mean `redisVersion`?"],
+        says: &["cache.yaml:6:3", "`redisVersoin`", "did you mean `redisVersion`?"],
     },
     Mistake {
         name: "a kind with a typo in a group of Kubernetes",
@@ -283,7 +286,7 @@ pub const MISTAKES: &[Mistake] = &[
         from: "apps/v1",
         to: "app/v1",
         args: VALIDATE,
-        says: &["web.yaml:2:7", "`apiVersion: apps/v1`"],
+        says: &["web.yaml:1:13", "`apiVersion: apps/v1`"],
     },
     Mistake {
         name: "a kind of Kubernetes without its group",
@@ -356,5 +359,51 @@ pub const MISTAKES: &[Mistake] = &[
         to: "apiVersion: example.org/v1\nkind: Redis\nmetadata:\n  name: {{ .metadata.name }}-cache",
         args: VALIDATE,
         says: &["web.yaml:4", "template \"cache\""],
+    },
+    Mistake {
+        name: "a field of a version of a CRD with a typo",
+        file: REDIS,
+        from: "served: true",
+        to: "srved: true",
+        args: VALIDATE,
+        says: &[
+            "redis.v1.crd.yaml:14:5",
+            "`srved`",
+            "did you mean `served`?",
+            "redis.v1.crd.yaml:13:5",
+            "`served: true`",
+        ],
+    },
+    Mistake {
+        name: "a field at the top that belongs further in",
+        file: WEB,
+        from: "{{ .cache.status.endpoint | quote }}",
+        to: "{{ .cache.status.endpoint | quote }}\npaused: true",
+        args: VALIDATE,
+        says: &["web.yaml:19:1", "`paused`", "indent it further"],
+    },
+    Mistake {
+        name: "a field of an owned kind that belongs further in",
+        file: CACHE,
+        from: "  redisVersion",
+        to: "redisVersion",
+        args: VALIDATE,
+        says: &["cache.yaml:6:1", "a field of `spec`", "indent it further"],
+    },
+    Mistake {
+        name: "a field of metadata with a typo",
+        file: WEB,
+        from: "metadata:\n  name",
+        to: "metadata:\n  lables: {a: b}\n  name",
+        args: VALIDATE,
+        says: &["web.yaml:4:3", "`lables`", "did you mean `labels`?"],
+    },
+    Mistake {
+        name: "fields of an instance that are printed at the top",
+        file: WEB,
+        from: "spec:\n",
+        to: "{{ range $key, $value := .spec }}{{ $key }}: {{ $value }}\n{{ end }}spec:\n",
+        args: SEEN,
+        says: &["web.yaml:5", "`nginxVersion`", "indent it further"],
     },
 ];

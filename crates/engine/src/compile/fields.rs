@@ -3,13 +3,14 @@
 
 use std::ops::Range;
 
-use objects::{Invalid, Lookup, Path, Schema, Type};
+use objects::{Gvk, Invalid, Lookup, Path, Schema, Type};
 use serde_json::{Value, json};
 use yaml::Spanned;
 
 use crate::compile::sketch::Sketch;
 use crate::problem::Problem;
 use crate::stack::Kind;
+use crate::surface;
 
 /// Keys that YAML takes for something else, whatever the kind.
 pub(super) fn keys(sketch: &Sketch<'_>, document: &Range<usize>, problems: &mut Vec<Problem>) {
@@ -23,12 +24,18 @@ pub(super) fn keys(sketch: &Sketch<'_>, document: &Range<usize>, problems: &mut 
     }
 }
 
-/// The fields of a child whose kind the stack owns.
-pub(super) fn child(sketch: &Sketch<'_>, document: &Range<usize>, kind: &Kind, problems: &mut Vec<Problem>) {
-    let (Some(schema), Ok(spanned)) = (&kind.schema, yaml::parse_spanned(&sketch.blanked(document))) else {
+/// The fields of a child: all of them if the stack owns its kind, those at the top if not.
+pub(super) fn child(
+    sketch: &Sketch<'_>,
+    document: &Range<usize>,
+    gvk: &Gvk,
+    schema: &Schema,
+    problems: &mut Vec<Problem>,
+) {
+    let Ok(spanned) = yaml::parse_spanned(&sketch.blanked(document)) else {
         return;
     };
-    let check = Check { sketch, document, schema, below: Path::root(), what: &kind.gvk.kind };
+    let check = Check { sketch, document, schema, below: Path::root(), what: &gvk.kind };
     check.names(&spanned, problems);
     check.values(&spanned, spanned.value.clone(), problems);
 }
@@ -89,17 +96,32 @@ impl Check<'_> {
                 continue;
             }
             if let Lookup::Missing(missing) = self.schema.lookup(&path) {
+                // A status is cut down to its schema before it is sent; anything else is sent as it is.
+                let whole = self.below.is_root();
+                let does = if whole { "would refuse" } else { "drops" };
                 let problem =
-                    Problem::at(self.sketch.place(range.start), format!("{missing}: the API server drops it"));
-                problems.push(
-                    match missing.suggestion {
-                        Some(near) => problem.hint(format!("did you mean `{near}`?")),
-                        None => problem.hint("add the field to the CRD's schema"),
+                    Problem::at(self.sketch.place(range.start), format!("{missing}: the API server {does} it"));
+                let inside = key.path.last().filter(|_| key.path.len() == 1).and_then(|name| self.holder(name));
+                let problem = match missing.suggestion {
+                    _ if inside.is_some() => {
+                        problem.hint(format!("it is a field of `{}`: indent it further", inside.unwrap_or_default()))
                     }
-                    .warning(),
-                );
+                    Some(near) => problem.hint(format!("did you mean `{near}`?")),
+                    None if whole && path.steps().len() < 3 => problem.hint(surface::HINT),
+                    None => problem.hint("add the field to the CRD's schema"),
+                };
+                problems.push(if whole { problem } else { problem.warning() });
             }
         }
+    }
+
+    /// The field at the top that has a field of this name.
+    fn holder(&self, name: &yaml::Step) -> Option<&str> {
+        let yaml::Step::Key(name) = name else {
+            return None;
+        };
+        let mut fields = self.schema.properties.iter().filter(|_| self.below.is_root());
+        fields.find(|(_, schema)| schema.properties.contains_key(&**name)).map(|(holder, _)| holder.as_str())
     }
 
     fn values(&self, spanned: &Spanned, value: Value, problems: &mut Vec<Problem>) {
@@ -112,8 +134,9 @@ impl Check<'_> {
             else {
                 continue;
             };
+            // Where nothing seems to stand there may be lines of any shape.
             let range = self.document.start + found.value.start..self.document.start + found.value.end;
-            if self.sketch.is_certain(&range, !is_scalar(&value, &invalid.path)) {
+            if !range.is_empty() && self.sketch.is_certain(&range, !is_scalar(&value, &invalid.path)) {
                 let what = format!("the API server would refuse this {}: {invalid}", self.what);
                 let problem = Problem::at(self.sketch.place(range.start), what);
                 problems.push(if is_unquoted(&invalid) { problem.hint("write it in quotes") } else { problem });

@@ -15,6 +15,7 @@ use crate::functions::{options, partial};
 use crate::origin::Origins;
 use crate::problem::{Place, Problem, Severity};
 use crate::stack::{Kind, Source, Stack};
+use crate::surface;
 
 /// A compiled stack.
 #[derive(Debug)]
@@ -160,10 +161,11 @@ impl Compiler<'_> {
             };
             if let Some(found) = identity::find(&sketch, problems) {
                 let owned = self.stack.kinds.iter().find(|kind| kind.gvk == found.gvk);
+                let schema = owned.map_or_else(|| Some(surface::schema(&found.gvk)), |kind| kind.schema.clone());
                 for document in sketch.documents() {
                     fields::keys(&sketch, &document, problems);
-                    if let Some(owned) = owned {
-                        fields::child(&sketch, &document, owned, problems);
+                    if let Some(schema) = &schema {
+                        fields::child(&sketch, &document, &found.gvk, schema, problems);
                     }
                 }
                 twins(&children, &identities, &found, problems);
@@ -265,12 +267,13 @@ impl Compiler<'_> {
         }
         let group = if gvk.group.is_empty() { String::new() } else { format!(".{}", gvk.group) };
         let key = format!("{}{group}/{}", kind.to_lowercase(), gvk.version);
+        let common = objects::builtins().iter().find(|known| known.kind == kind && builtin.is_none());
         let what = format!("the stack makes {gvk}, but app.yaml does not say that it depends on it");
-        let problem = Problem::at(found.places.kind.clone(), what);
+        let place = if common.is_some() { &found.places.api_version } else { &found.places.kind };
+        let problem = Problem::at(place.clone(), what);
         let near = self.stack.kinds.iter().map(|own| &own.gvk).filter(|own| own.api_version() == api_version);
         let meant = nearest(kind, near.map(|own| own.kind.as_str()));
-        let common = objects::builtins().iter().find(|known| known.kind == kind && builtin.is_none());
-        let add = format!("add `- crd: {key}` to dependsOn");
+        let add = format!("add `- crd: {key}` to `dependsOn` in app.yaml");
         let problem = match (meant, common) {
             (Some(near), _) => problem.hint(format!("did you mean `{near}`? If not, {add}")),
             (None, Some(known)) => {

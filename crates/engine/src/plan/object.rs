@@ -12,6 +12,7 @@ use crate::compile::{Child, Shape};
 use crate::plan::render::Renderer;
 use crate::plan::text as text_of;
 use crate::problem::{Place, Problem};
+use crate::surface;
 
 /// What to do about a number or a truth where a text is wanted.
 const QUOTE: &str = "add `| quote` to the action, or quotes around it";
@@ -104,25 +105,36 @@ impl Reader<'_> {
         problem
     }
 
-    /// What the API server would refuse, for a kind whose schema this very stack has.
+    /// What the API server would refuse: all of it for a kind whose schema this very stack has, fields at the top for
+    /// others.
     fn refused(&self, object: &Value, text: &str, document: &yaml::Document<'_>) -> Vec<Problem> {
-        let Some(schema) = &self.child.schema else {
-            return Vec::new();
-        };
+        // Places are looked for only if something is wrong, which is rare.
         let spans = LazyCell::new(|| yaml::parse_spanned(&document.text).ok().map(|spanned| spanned.spans));
-        let problem = |invalid: &objects::Invalid| {
+        let refused = |path: &[yaml::Step], key: bool, what: String| {
             // A field that is missing is told at the nearest thing around it.
-            let steps = steps(invalid.path.steps());
-            let found = (0..=steps.len()).rev().find_map(|end| spans.as_ref()?.find(&steps[..end]));
-            let offset = document.start + found.map_or(0, |found| found.value.start);
-            let problem = Problem::at(
-                self.start(),
-                format!("the API server would refuse this {}: {invalid}", self.child.gvk.kind),
-            );
-            let problem = self.located(problem, text, offset);
+            let found = (0..=path.len()).rev().find_map(|end| spans.as_ref()?.find(&path[..end]));
+            let span = found.map(|found| found.key.filter(|_| key).unwrap_or(found.value));
+            let what = format!("the API server would refuse this {}: {what}", self.child.gvk.kind);
+            self.located(Problem::at(self.start(), what), text, document.start + span.map_or(0, |span| span.start))
+        };
+        let unknown = |path: Vec<&str>| {
+            let steps: Vec<yaml::Step> = path.iter().map(|name| yaml::Step::from(*name)).collect();
+            let problem = refused(&steps, true, format!("it has no field `{}`", path.join(".")));
+            if path.len() < 3 { problem.hint(surface::HINT) } else { problem }
+        };
+        let Some(schema) = &self.child.schema else {
+            return surface::strange(&self.child.gvk, object).into_iter().map(unknown).collect();
+        };
+        let mut stored = object.clone();
+        let problem = |invalid: &objects::Invalid| {
+            let problem = refused(&steps(invalid.path.steps()), false, invalid.to_string());
             if is_unquoted(invalid) { problem.hint(QUOTE) } else { problem }
         };
-        schema.clone().admit(&mut object.clone()).iter().map(problem).collect()
+        let mut problems: Vec<Problem> = schema.admit(&mut stored).iter().map(problem).collect();
+        let mut lost = Vec::new();
+        missing(object, &stored, &mut Vec::new(), &mut lost);
+        problems.extend(lost.into_iter().map(unknown));
+        problems
     }
 
     /// Fields that have to be texts, whatever the kind: numbers and booleans printed without quotes are refused.
@@ -210,6 +222,22 @@ impl Reader<'_> {
         let set = &self.renderer.kind.set;
         drop_server_keys(metadata, self.renderer.observed.get(&self.child.name), |key| set.mentions(key));
         Ok(object)
+    }
+}
+
+/// The paths of fields that are in `sent` but not in `stored`. Lists keep their items.
+fn missing<'o>(sent: &'o Value, stored: &Value, path: &mut Vec<&'o str>, found: &mut Vec<Vec<&'o str>>) {
+    let Value::Object(fields) = sent else {
+        return;
+    };
+    for (name, value) in fields {
+        path.push(name);
+        match stored.get(name) {
+            Some(stored) => missing(value, stored, path, found),
+            None if value.is_null() => {}
+            None => found.push(path.clone()),
+        }
+        path.pop();
     }
 }
 
