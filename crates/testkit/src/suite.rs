@@ -36,10 +36,7 @@ pub struct Scenario {
 
 impl Scenario {
     /// A scenario that runs on every backend.
-    pub fn new<F>(
-        name: impl Into<Cow<'static, str>>,
-        run: impl Fn(Arc<Cluster>) -> F + Send + Sync + 'static,
-    ) -> Self
+    pub fn new<F>(name: impl Into<Cow<'static, str>>, run: impl Fn(Arc<Cluster>) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<()>> + Send + 'static,
     {

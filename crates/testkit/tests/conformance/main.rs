@@ -4,6 +4,7 @@
 
 mod diff;
 mod generate;
+mod kube_rs;
 mod mask;
 mod pick;
 mod play;
@@ -19,7 +20,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use script::{Case, Script};
-use testkit::{Cluster, Scenario, Suite};
+use testkit::{Cluster, Scenario, Suite, scenarios};
 
 /// What was answered to the steps of a case, by its file and its place there.
 type Recorded = Arc<Mutex<BTreeMap<(PathBuf, usize), Vec<String>>>>;
@@ -51,6 +52,19 @@ fn run() -> Result<ExitCode> {
             let group = if case.not_embedded.is_some() { &mut kubernetes } else { &mut both };
             group.push(scenario);
         }
+    }
+    if !recording {
+        both.extend(scenarios![
+            kube_rs::a_watcher_lists_and_watches,
+            kube_rs::a_watcher_lists_in_pages,
+            kube_rs::a_watcher_streams_its_list,
+            kube_rs::a_reflector_mirrors_what_there_is,
+            kube_rs::a_metadata_watcher_sees_metadata,
+            kube_rs::a_controller_keeps_what_it_owns,
+            kube_rs::a_finalizer_lets_go_only_after_cleaning_up,
+            kube_rs::predicates_filter_status_changes,
+            kube_rs::of_many_candidates_one_holds_the_lease,
+        ]);
     }
     let suite = Suite::on_kubernetes(both).with_only("kubernetes", kubernetes);
     if !recording {

@@ -132,7 +132,9 @@ impl Mask {
 /// The real server finds causes in the order of its maps, which is none, and the same one as often as it checks. Both
 /// the causes and the message that lists them are brought into order.
 fn order_causes(status: &mut Map<String, Value>) {
-    let Some(causes) = status.get_mut("details").and_then(|details| details.get_mut("causes")?.as_array_mut()) else { return };
+    let Some(causes) = status.get_mut("details").and_then(|details| details.get_mut("causes")?.as_array_mut()) else {
+        return;
+    };
     let text = |cause: &Value| {
         let part = |name: &str| cause[name].as_str().unwrap_or_default().to_owned();
         format!("{}: {}", part("field"), part("message"))

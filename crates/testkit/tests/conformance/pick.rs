@@ -27,8 +27,7 @@ pub fn find(value: &Value, path: &str) -> Option<Value> {
 
 /// Only what is at these paths.
 pub fn show(value: &Value, paths: &str) -> Value {
-    let fields: Map<String, Value> =
-        paths.split_whitespace().map(|path| (path.to_owned(), at(value, path))).collect();
+    let fields: Map<String, Value> = paths.split_whitespace().map(|path| (path.to_owned(), at(value, path))).collect();
     Value::Object(fields)
 }
 

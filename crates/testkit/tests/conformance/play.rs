@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 use testkit::{Cluster, Identity, Scene};
 
 use crate::{
-    generate, pick,
+    generate,
     mask::Mask,
+    pick,
     script::{Case, Step},
 };
 
@@ -46,13 +47,7 @@ struct Answer {
 
 /// The answers to all steps of a case, in its words.
 pub async fn answers(cluster: &Cluster, case: &Case) -> Result<Vec<String>> {
-    let mut play = Play {
-        cluster,
-        scene: None,
-        words: HashMap::new(),
-        mask: Mask::new()?,
-        watches: HashMap::new(),
-    };
+    let mut play = Play { cluster, scene: None, words: HashMap::new(), mask: Mask::new()?, watches: HashMap::new() };
     let mut answers = Vec::new();
     for (index, step) in case.steps.iter().enumerate() {
         let what = || format!("step {}: {} {}", index + 1, step.verb, step.target);
@@ -118,7 +113,8 @@ impl Play<'_> {
         let answer = answer.context("nothing was asked")?;
         if let Some(saved) = step.directive("save") {
             let (name, path) = saved.split_once(' ').context("what to save, and from where")?;
-            let value = pick::find(&answer.value(), path).with_context(|| format!("{path} is not in {}", answer.show()))?;
+            let value =
+                pick::find(&answer.value(), path).with_context(|| format!("{path} is not in {}", answer.show()))?;
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             self.words.insert(name.to_owned(), text);
         }
@@ -337,7 +333,8 @@ impl Answer {
             return json!({});
         }
         let text = String::from_utf8_lossy(&self.bytes);
-        let parsed = if self.kind.contains("yaml") { yaml::parse(&text).ok() } else { serde_json::from_str(&text).ok() };
+        let parsed =
+            if self.kind.contains("yaml") { yaml::parse(&text).ok() } else { serde_json::from_str(&text).ok() };
         parsed.filter(Value::is_object).unwrap_or_else(|| json!({"text": text.chars().take(300).collect::<String>()}))
     }
 

@@ -168,4 +168,3 @@ fn begins_step(rest: &str) -> bool {
 fn trim_end(text: &mut String) {
     text.truncate(text.trim_end().len());
 }
-
