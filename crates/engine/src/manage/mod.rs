@@ -3,8 +3,10 @@
 
 mod compatible;
 mod definition;
+pub mod install;
 mod kinds;
 mod policy;
+mod progress;
 mod reference;
 mod roles;
 pub mod stack;
@@ -14,6 +16,7 @@ pub use compatible::{Breakage, breakages};
 pub use definition::{Leaving, LiveCrd, Parent, Placement, place};
 pub use kinds::{Kinds, Served};
 pub use policy::{Pattern, Policy, Refusal};
+pub use progress::{Notice, Step, Trouble};
 pub use reference::{BadReference, Reference};
 pub use roles::{Grant, Grants, Identity, bindings, personas, rules};
 pub use workload::{Images, brought, fill_images, templates};

@@ -1,0 +1,490 @@
+//! From the wish for a package to its Stack: each step is a condition, the next is taken when the one before is done, and
+//! what was installed last stays in place until the new is.
+
+use api::conditions::{
+    CONTROLLER_AVAILABLE, CRDS_ESTABLISHED, DEPENDENCIES_SATISFIED, PACKAGE_RESOLVED, READY, UNPACKED,
+};
+use api::{
+    ClusterStackInstall, Condition, Crd, InstallSpec, InstallStatus, Metadata, ObjectRef, PermissionScope, Stack,
+    StackInstall, Status, annotations, labels, names,
+};
+use package::Package;
+use serde_json::{Map, Value, json};
+
+use super::definition::{LiveCrd, Parent, Placement, place};
+use super::progress::{Conditions, Notice, Step, Trouble};
+use super::stack::{self, Decision};
+use super::workload::{Images, fill_images};
+use super::{Kinds, Leaving, Policy, Reference};
+use crate::{Severity, compile};
+
+/// An install of either kind.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Install {
+    /// Which kind it is.
+    pub scope: PermissionScope,
+    /// Its metadata.
+    pub metadata: Metadata,
+    /// What it wants.
+    pub spec: InstallSpec,
+    /// How it was getting on.
+    pub status: InstallStatus,
+}
+
+impl From<StackInstall> for Install {
+    fn from(install: StackInstall) -> Self {
+        let StackInstall { metadata, spec, status, .. } = install;
+        Self { scope: PermissionScope::Namespaced, metadata, spec, status: status.unwrap_or_default() }
+    }
+}
+
+impl From<ClusterStackInstall> for Install {
+    fn from(install: ClusterStackInstall) -> Self {
+        let ClusterStackInstall { metadata, spec, status, .. } = install;
+        Self { scope: PermissionScope::Cluster, metadata, spec, status: status.unwrap_or_default() }
+    }
+}
+
+impl Install {
+    /// Its kind.
+    pub fn kind(&self) -> &'static str {
+        match self.scope {
+            PermissionScope::Namespaced => StackInstall::KIND,
+            PermissionScope::Cluster => ClusterStackInstall::KIND,
+        }
+    }
+
+    /// As CRDs know it.
+    pub fn parent(&self) -> Parent {
+        Parent { namespace: self.metadata.namespace.clone(), name: self.metadata.name.clone() }
+    }
+
+    /// Whether it is going.
+    pub fn is_deleting(&self) -> bool {
+        self.metadata.rest.get("deletionTimestamp").is_some_and(|time| !time.is_null())
+    }
+
+    fn annotated(&self, key: &str) -> bool {
+        self.metadata.annotations.get(key).is_some_and(|value| value == labels::TRUE)
+    }
+}
+
+/// How the stack manager was started.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// The namespace that it runs in.
+    pub own_namespace: String,
+    /// The namespace of the stacks of the whole cluster.
+    pub cluster_namespace: String,
+    /// The registry for packages and installs that name none.
+    pub source: String,
+    /// What any stack may have.
+    pub policy: Policy,
+    /// The image that it runs from.
+    pub own_image: String,
+}
+
+impl Settings {
+    /// The image that an install means.
+    pub fn reference(&self, spec: &InstallSpec) -> Result<Reference, super::BadReference> {
+        let source = if spec.source.is_empty() { &self.source } else { &spec.source };
+        Reference::resolve(&spec.package, source)
+    }
+}
+
+/// An install and what is around it.
+#[derive(Debug)]
+pub struct Facts<'f> {
+    /// The install.
+    pub install: &'f Install,
+    /// How the manager was started.
+    pub settings: &'f Settings,
+    /// The image that is meant, by digest.
+    pub resolved: Step<Reference>,
+    /// What is in it; errors that it has make this step fail.
+    pub package: Step<&'f Package>,
+    /// The CRDs that the package brings or the install is a parent of, as far as they are there.
+    pub crds: &'f [LiveCrd],
+    /// The names of those CRDs that have objects.
+    pub in_use: &'f [String],
+    /// The kinds that the cluster serves.
+    pub kinds: &'f Kinds,
+    /// The Stack with the name that the install's Stack has.
+    pub stack: Option<&'f Stack>,
+    /// The time, as conditions write it.
+    pub now: &'f str,
+}
+
+/// What is to be done for an install.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InstallPlan {
+    /// Whether the install is held until what it made is gone.
+    pub finalizer: bool,
+    /// What to apply, in this order.
+    pub applies: Vec<Value>,
+    /// What to delete, in this order.
+    pub deletes: Vec<ObjectRef>,
+    /// How it is getting on.
+    pub status: InstallStatus,
+    /// What is new.
+    pub notices: Vec<Notice>,
+    /// Whether nothing is left to do until something changes; otherwise it is tried again.
+    pub settled: bool,
+}
+
+/// Plans an install.
+pub fn plan(facts: &Facts<'_>) -> InstallPlan {
+    let before = &facts.install.status;
+    let mut work = Work {
+        conditions: Conditions::new(&before.conditions, facts.install.metadata.generation, facts.now),
+        status: before.clone(),
+        applies: Vec::new(),
+        deletes: Vec::new(),
+        finalizer: true,
+    };
+    let outcome = if facts.install.is_deleting() { work.remove(facts) } else { work.install(facts) };
+    let settled = match outcome {
+        Ok(()) => true,
+        Err(Stop { condition, trouble }) => {
+            if let Some(condition) = condition {
+                work.conditions.trouble(condition, &trouble);
+            }
+            // What runs goes on running: only its own state tells whether the install can be used.
+            let running = stack_ready(facts);
+            match running.filter(|ready| ready.status == Status::True && !facts.install.is_deleting()) {
+                Some(_) => {
+                    let message = format!("version {} runs; {}", before.version, trouble.message);
+                    work.conditions.done(READY, trouble.reason, message);
+                }
+                None => work.conditions.trouble(READY, &trouble),
+            }
+            false
+        }
+    };
+    let (conditions, notices) = work.conditions.finish(&before.conditions);
+    work.status.conditions = conditions;
+    InstallPlan {
+        finalizer: work.finalizer,
+        applies: work.applies,
+        deletes: work.deletes,
+        status: work.status,
+        notices,
+        settled,
+    }
+}
+
+/// Why no further step is taken, and the condition that it is about.
+struct Stop {
+    condition: Option<&'static str>,
+    trouble: Trouble,
+}
+
+impl Stop {
+    fn at(condition: &'static str, reason: &'static str, message: impl Into<String>) -> Self {
+        Self { condition: Some(condition), trouble: Trouble::new(reason, message) }
+    }
+}
+
+struct Work<'c> {
+    conditions: Conditions<'c>,
+    status: InstallStatus,
+    applies: Vec<Value>,
+    deletes: Vec<ObjectRef>,
+    finalizer: bool,
+}
+
+impl Work<'_> {
+    fn install(&mut self, facts: &Facts<'_>) -> Result<(), Stop> {
+        let install = facts.install;
+        let reserved = [&facts.settings.own_namespace, &facts.settings.cluster_namespace];
+        if install.scope == PermissionScope::Namespaced && reserved.contains(&&install.metadata.namespace) {
+            let what = format!(
+                "nothing is installed into the namespace {}, which is the manager's",
+                install.metadata.namespace
+            );
+            return Err(Stop::at(PACKAGE_RESOLVED, "NamespaceReserved", what));
+        }
+        if install.spec.paused {
+            let trouble = Trouble::new("Paused", "the install is paused: everything stays as it is");
+            return Err(Stop { condition: None, trouble });
+        }
+        let reference = take(PACKAGE_RESOLVED, &facts.resolved)?;
+        self.conditions.done(PACKAGE_RESOLVED, "Resolved", reference.to_string());
+        let package = *take(UNPACKED, &facts.package)?;
+        let unpacked = accept(facts, package)?;
+        self.conditions.done(UNPACKED, "Unpacked", unpacked);
+        depend(facts, package)?;
+        self.conditions.done(DEPENDENCIES_SATISFIED, "Satisfied", "all that it depends on is there");
+        self.define(facts, package)?;
+        self.conditions.done(CRDS_ESTABLISHED, "Established", format!("{} CRDs are served", package.crds.len()));
+        self.record(facts, package, reference)
+    }
+
+    /// The CRDs of the package, and those that it no longer brings.
+    fn define(&mut self, facts: &Facts<'_>, package: &Package) -> Result<(), Stop> {
+        let parent = facts.install.parent();
+        let breaking = facts.install.annotated(annotations::ALLOW_BREAKING_CHANGES);
+        let version = &package.app.version;
+        let live = |name: &str| facts.crds.iter().find(|live| live.crd.name == name);
+        let mut applies = Vec::new();
+        let (mut waits, mut refusals) = (Vec::new(), Vec::new());
+        for file in &package.crds {
+            match place(&file.crd, version, live(&file.crd.name), &parent, breaking) {
+                Placement::Apply(object) => applies.push(object),
+                Placement::Keep => {}
+                Placement::Wait(why) => waits.push(why),
+                Placement::Refuse(why) => refusals.push(why),
+            }
+        }
+        // Nothing is written unless all of it can be.
+        if !refusals.is_empty() {
+            return Err(Stop::at(CRDS_ESTABLISHED, "CRDConflict", refusals.join("; ")));
+        }
+        if !waits.is_empty() {
+            return Err(Stop::at(CRDS_ESTABLISHED, "Waiting", waits.join("; ")));
+        }
+        self.applies.extend(applies);
+        let late: Vec<&str> = package
+            .crds
+            .iter()
+            .map(|file| file.crd.name.as_str())
+            .filter(|name| !live(name).is_some_and(|live| live.established))
+            .collect();
+        if !late.is_empty() {
+            let what = format!("waiting until the API server serves {}", late.join(", "));
+            return Err(Stop::at(CRDS_ESTABLISHED, "Waiting", what));
+        }
+        let brought = |name: &str| package.crds.iter().any(|file| file.crd.name == name);
+        let dropped = facts.crds.iter().filter(|live| live.is_needed_by(&parent) && !brought(&live.crd.name));
+        self.leave(facts, dropped);
+        Ok(())
+    }
+
+    /// The Stack, and whether it runs.
+    fn record(&mut self, facts: &Facts<'_>, package: &Package, reference: &Reference) -> Result<(), Stop> {
+        let desired = record(facts, package, reference)
+            .map_err(|wrong| Stop::at(CONTROLLER_AVAILABLE, "ControllerInvalid", wrong.join("; ")))?;
+        if let Some(stack) = facts.stack.filter(|stack| !is_ours(stack, facts.install)) {
+            let what = format!(
+                "a Stack {}/{} is there that this install did not make",
+                stack.metadata.namespace, stack.metadata.name
+            );
+            return Err(Stop::at(CONTROLLER_AVAILABLE, "StackExists", what));
+        }
+        self.applies.push(desired.clone());
+        self.status.version.clone_from(&package.app.version);
+        self.status.digest = reference.digest.clone().unwrap_or_default();
+        let Some(stack) = facts.stack else {
+            return Err(Stop::at(CONTROLLER_AVAILABLE, "Starting", "its Stack is being made"));
+        };
+        self.status.stack_record = Some(ObjectRef {
+            api_version: api::API_VERSION.to_owned(),
+            kind: Stack::KIND.to_owned(),
+            namespace: stack.metadata.namespace.clone(),
+            name: stack.metadata.name.clone(),
+            uid: stack.metadata.uid.clone(),
+        });
+        let conditions = stack.status.as_ref().map_or(&[][..], |status| &status.conditions);
+        let current = |condition: &&Condition| condition.observed_generation >= stack.metadata.generation;
+        let of = |kind: &str| conditions.iter().filter(current).find(|condition| condition.r#type == kind);
+        match of(CONTROLLER_AVAILABLE) {
+            Some(available) => {
+                self.conditions.set(CONTROLLER_AVAILABLE, available.status, &available.reason, &available.message);
+            }
+            None => {
+                self.conditions.set(CONTROLLER_AVAILABLE, Status::False, "Starting", "its Stack was not looked at yet")
+            }
+        }
+        match of(READY) {
+            Some(ready) => self.conditions.set(READY, ready.status, &ready.reason, &ready.message),
+            None => self.conditions.set(READY, Status::False, "Starting", "its Stack was not looked at yet"),
+        }
+        Ok(())
+    }
+
+    /// Takes away what was installed: the Stack first, which takes its instances and its controller along.
+    fn remove(&mut self, facts: &Facts<'_>) -> Result<(), Stop> {
+        if let Some(stack) = facts.stack.filter(|stack| is_ours(stack, facts.install)) {
+            self.deletes.push(ObjectRef {
+                api_version: api::API_VERSION.to_owned(),
+                kind: Stack::KIND.to_owned(),
+                namespace: stack.metadata.namespace.clone(),
+                name: stack.metadata.name.clone(),
+                uid: stack.metadata.uid.clone(),
+            });
+            let why = stack_ready(facts).map(|ready| ready.message.clone()).unwrap_or_default();
+            let what = format!("waiting until the Stack is gone{}{why}", if why.is_empty() { "" } else { ": " });
+            return Err(Stop { condition: None, trouble: Trouble::new("Deleting", what) });
+        }
+        let parent = facts.install.parent();
+        let mine: Vec<&LiveCrd> = facts.crds.iter().filter(|live| live.is_needed_by(&parent)).collect();
+        if !mine.is_empty() {
+            self.leave(facts, mine.into_iter());
+            let what = "waiting until its CRDs are gone or left to others";
+            return Err(Stop { condition: None, trouble: Trouble::new("Deleting", what) });
+        }
+        self.finalizer = false;
+        Ok(())
+    }
+
+    /// Gives up CRDs; those that nobody needs and that have no objects go.
+    fn leave<'l>(&mut self, facts: &Facts<'_>, crds: impl Iterator<Item = &'l LiveCrd>) {
+        let parent = facts.install.parent();
+        let keep = facts.install.annotated(annotations::KEEP_CRDS);
+        for live in crds.filter(|live| !live.deleting) {
+            let has_objects = keep || facts.in_use.contains(&live.crd.name);
+            match live.without(&parent, has_objects) {
+                Leaving::Alone => {}
+                Leaving::Apply(object) => self.applies.push(object),
+                Leaving::Delete => self.deletes.push(ObjectRef {
+                    api_version: "apiextensions.k8s.io/v1".to_owned(),
+                    kind: "CustomResourceDefinition".to_owned(),
+                    namespace: String::new(),
+                    name: live.crd.name.clone(),
+                    uid: live.uid.clone(),
+                }),
+            }
+        }
+    }
+}
+
+fn take<'s, T>(condition: &'static str, step: &'s Step<T>) -> Result<&'s T, Stop> {
+    match step {
+        Step::Done(value) => Ok(value),
+        Step::Pending(what) => Err(Stop::at(condition, "Pending", what.as_str())),
+        Step::Failed(trouble) => Err(Stop { condition: Some(condition), trouble: trouble.clone() }),
+    }
+}
+
+/// Whether the package may be installed by such an install, and would work.
+fn accept(facts: &Facts<'_>, package: &Package) -> Result<String, Stop> {
+    let install = facts.install;
+    if package.app.permission_scope != install.scope {
+        let (wants, kind) = match package.app.permission_scope {
+            PermissionScope::Namespaced => ("a namespace", StackInstall::KIND),
+            PermissionScope::Cluster => ("the whole cluster", ClusterStackInstall::KIND),
+        };
+        let what =
+            format!("the package is for {wants}, so that it is installed by a {kind}, not by a {}", install.kind());
+        return Err(Stop::at(UNPACKED, "ScopeMismatch", what));
+    }
+    let stack = crate::Stack::of(package, &install.metadata.name, &install.metadata.namespace);
+    let (_, problems) = compile(&stack);
+    let errors: Vec<String> =
+        problems.iter().filter(|problem| problem.severity == Severity::Error).map(ToString::to_string).collect();
+    if !errors.is_empty() {
+        return Err(Stop::at(UNPACKED, "TemplatesInvalid", first(&errors)));
+    }
+    Ok(format!("version {} with {} kinds", package.app.version, package.crds.len()))
+}
+
+/// Whether everything is there that the package depends on, and may be had.
+fn depend(facts: &Facts<'_>, package: &Package) -> Result<(), Stop> {
+    let mut kinds = facts.kinds.clone();
+    let crds: Vec<Crd> = package.crds.iter().map(|file| file.crd.clone()).collect();
+    crds.iter().for_each(|crd| kinds.add(crd));
+    let mut stack = package.stack.clone();
+    stack.metadata.name.clone_from(&facts.install.metadata.name);
+    stack.metadata.namespace = namespace(facts).to_owned();
+    // What its Deployment lacks is filled in later.
+    stack.spec.controller.deployment = None;
+    let decision = stack::decide(&stack::Facts {
+        stack: &stack,
+        cluster_wide: facts.install.scope == PermissionScope::Cluster,
+        crds: &crds,
+        kinds: &kinds,
+        policy: &facts.settings.policy,
+        own_image: &facts.settings.own_image,
+    });
+    match decision {
+        Decision::Refused(reasons) => Err(Stop::at(DEPENDENCIES_SATISFIED, "NotAllowed", reasons.join("; "))),
+        Decision::Waiting(kinds) => {
+            let what = format!("waiting for {}: install what brings them", kinds.join(", "));
+            Err(Stop::at(DEPENDENCIES_SATISFIED, "Waiting", what))
+        }
+        Decision::Run(_) => Ok(()),
+    }
+}
+
+/// The Stack that the install makes.
+fn record(facts: &Facts<'_>, package: &Package, reference: &Reference) -> Result<Value, Vec<String>> {
+    let install = facts.install;
+    let mut stack = package.stack.clone();
+    if let Some(deployment) = &mut stack.spec.controller.deployment {
+        let source = if install.spec.source.is_empty() { &facts.settings.source } else { &install.spec.source };
+        let image = reference.to_string();
+        let images = Images {
+            package: &image,
+            source,
+            pull_policy: &install.spec.image_pull_policy,
+            pull_secrets: install.spec.image_pull_secrets.iter().map(|secret| secret.name.as_str()).collect(),
+        };
+        fill_images(&mut deployment["spec"], &images)?;
+    }
+    if let Some(account) = &install.spec.service_account {
+        let own = stack.spec.controller.service_account.get_or_insert_default();
+        own.annotations.extend(account.annotations.clone());
+    }
+    let parent = [
+        (labels::MANAGED_BY, labels::MANAGED_BY_STACK_MANAGER.to_owned()),
+        (labels::PARENT_GROUP, api::GROUP.to_owned()),
+        (labels::PARENT_VERSION, api::VERSION.to_owned()),
+        (labels::PARENT_KIND, install.kind().to_owned()),
+        (labels::PARENT_NAME, names::label_value(&install.metadata.name)),
+        (labels::PARENT_NAMESPACE, names::label_value(&install.metadata.namespace)),
+    ];
+    let marks: Map<String, Value> = parent.into_iter().map(|(key, value)| (key.to_owned(), json!(value))).collect();
+    let spec = serde_json::to_value(&stack.spec).map_err(|error| vec![error.to_string()])?;
+    Ok(json!({
+        "apiVersion": api::API_VERSION,
+        "kind": Stack::KIND,
+        "metadata": {
+            "name": install.metadata.name,
+            "namespace": namespace(facts),
+            "labels": marks,
+            "annotations": { annotations::PACKAGE_IMAGE: reference.to_string() },
+            "ownerReferences": [{
+                "apiVersion": api::API_VERSION,
+                "kind": install.kind(),
+                "name": install.metadata.name,
+                "uid": install.metadata.uid,
+                "controller": true,
+                "blockOwnerDeletion": false,
+            }],
+        },
+        "spec": spec,
+    }))
+}
+
+/// Where the Stack of an install is.
+fn namespace<'f>(facts: &Facts<'f>) -> &'f str {
+    match facts.install.scope {
+        PermissionScope::Namespaced => &facts.install.metadata.namespace,
+        PermissionScope::Cluster => &facts.settings.cluster_namespace,
+    }
+}
+
+/// Whether an install made a Stack: by uid, which nobody chooses.
+fn is_ours(stack: &Stack, install: &Install) -> bool {
+    let owners = stack.metadata.rest.get("ownerReferences").and_then(Value::as_array);
+    owners
+        .into_iter()
+        .flatten()
+        .any(|owner| owner["uid"] == install.metadata.uid.as_str() && owner["controller"] == true)
+}
+
+/// What the Stack says of itself.
+fn stack_ready<'f>(facts: &Facts<'f>) -> Option<&'f Condition> {
+    let stack = facts.stack.filter(|stack| is_ours(stack, facts.install))?;
+    stack.status.as_ref()?.conditions.iter().find(|condition| condition.r#type == READY)
+}
+
+/// The first few of many messages.
+fn first(messages: &[String]) -> String {
+    const FEW: usize = 5;
+    let mut text = messages.iter().take(FEW).cloned().collect::<Vec<_>>().join("; ");
+    if messages.len() > FEW {
+        text.push_str(&format!("; and {} more", messages.len() - FEW));
+    }
+    text
+}

@@ -1,0 +1,338 @@
+//! An install from wish to Ready, upgrades good and bad, and its end, on a world that is a map of objects.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
+use std::collections::BTreeMap;
+
+use api::{Stack, StackInstall, Status};
+use engine::manage::install::{Facts, Install, InstallPlan, Settings, plan};
+use engine::manage::{Kinds, LiveCrd, Reference, Step, Trouble};
+use package::{Files, Package};
+use serde_json::{Value, json};
+
+/// A cluster as far as installs see it.
+struct World {
+    objects: BTreeMap<(String, String), Value>,
+    install: Install,
+    resolved: Step<Reference>,
+    package: Step<Package>,
+    kinds: Kinds,
+    in_use: Vec<String>,
+    settings: Settings,
+}
+
+fn package(version: &str, fields: &[&str], scope: &str, depends_on: &str) -> Package {
+    let fields: String = fields.iter().map(|name| format!("{name}: {{type: string}}, ")).collect();
+    let files: [(&str, String); 3] = [
+        (
+            "app.yaml",
+            format!("title: Redis\nversion: {version}\npermissionScope: {scope}\ndependsOn: [{depends_on}]\n"),
+        ),
+        (
+            "resources/crd.yaml",
+            format!(
+                "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: redises.example.org}}\n\
+                 spec:\n  group: example.org\n  scope: Namespaced\n  names: {{kind: Redis, plural: redises}}\n  versions:\n  \
+                 - name: v1\n    served: true\n    storage: true\n    schema:\n      openAPIV3Schema:\n        type: object\n        \
+                 properties:\n          spec: {{type: object, properties: {{{fields}}}}}\n"
+            ),
+        ),
+        (
+            "templates/redis.example.org/v1/redis.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n".to_owned(),
+        ),
+    ];
+    let files: Files = files.into_iter().map(|(path, text)| (format!(".registry/{path}"), text.into_bytes())).collect();
+    let (package, problems) = package::read(&files);
+    assert!(problems.iter().all(|problem| problem.severity != package::Severity::Error), "{problems:?}");
+    package
+}
+
+impl World {
+    fn new() -> Self {
+        let install: StackInstall = serde_json::from_value(json!({
+            "apiVersion": api::API_VERSION, "kind": "StackInstall",
+            "metadata": { "name": "redis", "namespace": "team", "uid": "install-uid", "generation": 1 },
+            "spec": { "package": "team/redis:1.0.0", "source": "registry.example.org" },
+        }))
+        .unwrap();
+        let mut kinds = Vec::new();
+        for builtin in objects::builtins() {
+            kinds.push(engine::manage::Served {
+                gvk: builtin.gvk(),
+                plural: builtin.plural.to_owned(),
+                namespaced: builtin.namespaced,
+                status: false,
+                scale: false,
+            });
+        }
+        Self {
+            objects: BTreeMap::new(),
+            install: install.into(),
+            resolved: Step::Pending("asking the registry".into()),
+            package: Step::Pending("pulling".into()),
+            kinds: Kinds::new(kinds),
+            in_use: Vec::new(),
+            settings: Settings {
+                own_namespace: "cairn".into(),
+                cluster_namespace: "cairn-stacks".into(),
+                source: String::new(),
+                policy: engine::manage::Policy::default(),
+                own_image: "example.org/cairn:1".into(),
+            },
+        }
+    }
+
+    fn object(&self, kind: &str, name: &str) -> Option<&Value> {
+        self.objects.get(&(kind.to_owned(), name.to_owned()))
+    }
+
+    /// Plans, and does what the plan says.
+    fn pass(&mut self) -> InstallPlan {
+        let crds: Vec<LiveCrd> = self.objects.values().filter_map(LiveCrd::read).collect();
+        let stack = self.object("Stack", "redis").map(|stack| serde_json::from_value::<Stack>(stack.clone()).unwrap());
+        let package = match &self.package {
+            Step::Done(package) => Step::Done(package),
+            Step::Pending(what) => Step::Pending(what.clone()),
+            Step::Failed(trouble) => Step::Failed(trouble.clone()),
+        };
+        let made = plan(&Facts {
+            install: &self.install,
+            settings: &self.settings,
+            resolved: self.resolved.clone(),
+            package,
+            crds: &crds,
+            in_use: &self.in_use,
+            kinds: &self.kinds,
+            stack: stack.as_ref(),
+            now: "2020-01-01T00:00:00Z",
+        });
+        for object in &made.applies {
+            let key =
+                (object["kind"].as_str().unwrap().to_owned(), object["metadata"]["name"].as_str().unwrap().to_owned());
+            let mut object = object.clone();
+            if let Some(old) = self.objects.get(&key) {
+                object["status"] = old["status"].clone();
+            }
+            object["metadata"]["uid"] = json!(format!("{}-uid", key.1));
+            object["metadata"]["generation"] = json!(1);
+            self.objects.insert(key, object);
+        }
+        for target in &made.deletes {
+            let gone = self.objects.remove(&(target.kind.clone(), target.name.clone()));
+            assert_eq!(gone.unwrap()["metadata"]["uid"], target.uid.as_str());
+        }
+        self.install.status = made.status.clone();
+        made
+    }
+
+    /// What the API server does about CRDs.
+    fn establish(&mut self) {
+        for object in self.objects.values_mut().filter(|object| object["kind"] == "CustomResourceDefinition") {
+            object["status"] = json!({
+                "storedVersions": ["v1"], "conditions": [{ "type": "Established", "status": "True" }],
+            });
+        }
+    }
+
+    /// What the reconciler of Stacks says.
+    fn run_stack(&mut self) {
+        let ready = |kind: &str| json!({ "type": kind, "status": "True", "reason": "Available", "message": "it runs", "observedGeneration": 1 });
+        let stack = self.objects.get_mut(&("Stack".to_owned(), "redis".to_owned())).unwrap();
+        stack["status"] = json!({ "conditions": [ready("ControllerAvailable"), ready("Ready")] });
+    }
+
+    fn fetched(&mut self, package: Package) {
+        let digest = format!("sha256:{}", "0".repeat(64));
+        let reference = Reference::resolve("team/redis", "registry.example.org").unwrap();
+        self.resolved =
+            Step::Done(Reference { tag: Some(package.app.version.clone()), digest: Some(digest), ..reference });
+        self.package = Step::Done(package);
+    }
+
+    fn installed() -> Self {
+        let mut world = Self::new();
+        world.fetched(package("1.0.0", &["a"], "Namespaced", ""));
+        world.pass();
+        world.establish();
+        world.pass();
+        world.run_stack();
+        assert!(world.pass().settled);
+        world
+    }
+
+    /// The conditions, in short.
+    fn state(&self) -> String {
+        let mut said = Vec::new();
+        for condition in &self.install.status.conditions {
+            said.push(format!("{}={:?}/{}", condition.r#type, condition.status, condition.reason));
+        }
+        said.join(" ")
+    }
+
+    fn message(&self, kind: &str) -> &str {
+        let found = self.install.status.conditions.iter().find(|condition| condition.r#type == kind);
+        found.map_or("", |condition| condition.message.as_str())
+    }
+}
+
+#[test]
+fn an_install_goes_step_by_step_and_is_ready_when_its_stack_is() {
+    let mut world = World::new();
+    assert!(!world.pass().settled);
+    assert_eq!(world.state(), "PackageResolved=False/Pending Ready=False/Pending");
+    world.fetched(package("1.0.0", &["a"], "Namespaced", ""));
+    world.pass();
+    let until =
+        "PackageResolved=True/Resolved Ready=False/Waiting Unpacked=True/Unpacked DependenciesSatisfied=True/Satisfied";
+    assert_eq!(world.state(), format!("{until} CRDsEstablished=False/Waiting"));
+    assert!(world.object("Stack", "redis").is_none(), "no Stack before its kinds are served");
+    world.establish();
+    world.pass();
+    let stack = world.object("Stack", "redis").unwrap();
+    assert_eq!(stack["metadata"]["namespace"], "team");
+    assert_eq!(stack["metadata"]["labels"]["core.crossplane.io/parent-kind"], "StackInstall");
+    assert_eq!(stack["spec"]["title"], "Redis");
+    world.run_stack();
+    let last = world.pass();
+    assert!(last.settled && last.finalizer);
+    assert_eq!(world.install.status.version, "1.0.0");
+    assert_eq!(world.install.status.stack_record.as_ref().unwrap().uid, "redis-uid");
+    assert!(world.install.status.conditions.iter().all(|condition| condition.status == Status::True));
+    // Nothing new is said when nothing is new.
+    assert_eq!(world.pass().notices, []);
+}
+
+#[test]
+fn every_trouble_is_a_condition_and_writes_nothing() {
+    let unreachable = Trouble::new("RegistryUnreachable", "registry.example.org: connection refused");
+    let broken = Trouble::new("PackageInvalid", ".registry/app.yaml:1:1: error: no title");
+    type Change = Box<dyn Fn(&mut World)>;
+    let table: Vec<(&str, Change, &str)> = vec![
+        (
+            "unreachable",
+            Box::new(move |world| world.resolved = Step::Failed(unreachable.clone())),
+            "PackageResolved=False/RegistryUnreachable",
+        ),
+        (
+            "broken",
+            Box::new(move |world| {
+                world.fetched(package("1.0.0", &[], "Namespaced", ""));
+                world.package = Step::Failed(broken.clone());
+            }),
+            "Unpacked=False/PackageInvalid",
+        ),
+        (
+            "scope",
+            Box::new(|world| world.fetched(package("1.0.0", &[], "Cluster", ""))),
+            "Unpacked=False/ScopeMismatch",
+        ),
+        (
+            "policy",
+            Box::new(|world| {
+                world.fetched(package("1.0.0", &[], "Namespaced", "{crd: role.rbac.authorization.k8s.io/v1}"))
+            }),
+            "DependenciesSatisfied=False/NotAllowed",
+        ),
+        (
+            "missing",
+            Box::new(|world| world.fetched(package("1.0.0", &[], "Namespaced", "{crd: mysql.later.org/v1}"))),
+            "DependenciesSatisfied=False/Waiting",
+        ),
+        (
+            "reserved",
+            Box::new(|world| world.install.metadata.namespace = "cairn-stacks".into()),
+            "PackageResolved=False/NamespaceReserved",
+        ),
+        ("paused", Box::new(|world| world.install.spec.paused = true), "Ready=False/Paused"),
+    ];
+    for (name, change, expected) in table {
+        let mut world = World::new();
+        change(&mut world);
+        let made = world.pass();
+        assert!(world.state().contains(expected), "{name}: {}", world.state());
+        assert_eq!((made.applies.len(), made.deletes.len(), made.settled), (0, 0, false), "{name}");
+        // It heals by itself when the cause goes away.
+        let mut healed = World { install: world.install.clone(), ..World::new() };
+        healed.install.metadata.namespace = "team".into();
+        healed.install.spec.paused = false;
+        healed.fetched(package("1.0.0", &["a"], "Namespaced", ""));
+        healed.pass();
+        healed.establish();
+        healed.pass();
+        healed.run_stack();
+        assert!(healed.pass().settled, "{name}: {}", healed.state());
+    }
+}
+
+#[test]
+fn a_bad_upgrade_leaves_what_runs_and_says_so() {
+    let mut world = World::installed();
+    let before = world.objects.clone();
+    world.fetched(package("2.0.0", &["b"], "Namespaced", ""));
+    let made = world.pass();
+    assert!(!made.settled);
+    assert_eq!(world.objects, before);
+    assert!(world.state().contains("CRDsEstablished=False/CRDConflict"), "{}", world.state());
+    assert!(world.state().contains("Ready=True/CRDConflict"), "{}", world.state());
+    assert!(world.message("Ready").starts_with("version 1.0.0 runs; the CRD redises.example.org would change"));
+    assert!(world.message("CRDsEstablished").contains("v1: `spec.a` would be gone"));
+    assert_eq!(world.install.status.version, "1.0.0");
+    // Whoever means it says so.
+    let key = api::annotations::ALLOW_BREAKING_CHANGES.to_owned();
+    world.install.metadata.annotations.insert(key, "true".into());
+    world.pass();
+    assert_eq!(world.install.status.version, "2.0.0");
+}
+
+#[test]
+fn an_upgrade_changes_the_crd_and_the_stack() {
+    let mut world = World::installed();
+    world.fetched(package("1.1.0", &["a", "b"], "Namespaced", ""));
+    assert!(world.pass().settled);
+    assert_eq!(world.install.status.version, "1.1.0");
+    assert_eq!(world.object("Stack", "redis").unwrap()["spec"]["version"], "1.1.0");
+    let crd = world.object("CustomResourceDefinition", "redises.example.org").unwrap();
+    assert_eq!(crd["metadata"]["annotations"]["stacks.crossplane.io/spec-version"], "1.1.0");
+}
+
+#[test]
+fn a_stack_of_somebody_else_is_not_taken_over() {
+    let mut world = World::new();
+    let foreign = json!({
+        "apiVersion": api::API_VERSION, "kind": "Stack", "metadata": { "name": "redis", "namespace": "team", "uid": "x" },
+        "spec": { "title": "Mine" },
+    });
+    world.objects.insert(("Stack".into(), "redis".into()), foreign.clone());
+    world.fetched(package("1.0.0", &["a"], "Namespaced", ""));
+    world.pass();
+    world.establish();
+    world.pass();
+    assert!(world.state().contains("Ready=False/StackExists"), "{}", world.state());
+    assert_eq!(world.object("Stack", "redis"), Some(&foreign));
+}
+
+#[test]
+fn an_install_goes_after_its_stack_and_takes_crds_that_nobody_uses() {
+    for (in_use, keep, stays) in [(false, false, false), (true, false, true), (false, true, true)] {
+        let mut world = World::installed();
+        world.install.metadata.rest.insert("deletionTimestamp".into(), json!("2020-01-01T00:00:00Z"));
+        if in_use {
+            world.in_use = vec!["redises.example.org".into()];
+        }
+        if keep {
+            world.install.metadata.annotations.insert(api::annotations::KEEP_CRDS.into(), "true".into());
+        }
+        let first = world.pass();
+        assert_eq!(first.deletes.len(), 1, "the Stack goes first");
+        assert!(first.finalizer && world.object("CustomResourceDefinition", "redises.example.org").is_some());
+        assert!(world.pass().finalizer);
+        let last = world.pass();
+        assert!(!last.finalizer && last.settled);
+        let crd = world.object("CustomResourceDefinition", "redises.example.org");
+        assert_eq!(crd.is_some(), stays);
+        if let Some(crd) = crd {
+            let labels = crd["metadata"]["labels"].to_string();
+            assert!(!labels.contains("parent.stacks") && labels.contains("stack-manager"), "{labels}");
+        }
+    }
+}
