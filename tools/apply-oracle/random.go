@@ -133,7 +133,8 @@ func (m *maker) list(s *spec.Schema, extensions spec.Extensions, depth int) any 
 				property := m.resolve(s.Items.Schema).Properties[key.(string)]
 				if fields[key.(string)] == nil || !m.oneIn(8) {
 					delete(fields, key.(string))
-					if property.Default == nil || !m.oneIn(4) {
+					// An item that only defaults tell from others may lose all it has, which no real object does.
+					if property.Default == nil || len(keys) == 1 || !m.oneIn(4) {
 						fields[key.(string)] = m.scalar(&property)
 					}
 				}

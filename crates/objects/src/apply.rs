@@ -188,10 +188,7 @@ pub fn owned_fields(shape: Shape<'_>, object: &Value) -> FieldSet {
 fn check_request(config: &Value, change: &Change<'_>) -> Result<(), ApplyError> {
     let said = config.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
     if said != change.version {
-        return Err(ApplyError::BadRequest(format!(
-            "Incorrect version specified in apply patch. Specified patch version: {said}, expected: {}",
-            change.version
-        )));
+        return Err(ApplyError::BadRequest(format!("invalid object type: {}", kind_name(config))));
     }
     if config.pointer("/metadata/managedFields").is_some_and(|managed| !managed.is_null()) {
         return Err(ApplyError::BadRequest("metadata.managedFields must be nil".to_owned()));
@@ -202,8 +199,13 @@ fn check_request(config: &Value, change: &Change<'_>) -> Result<(), ApplyError> 
 /// `namespace/name; group/version, Kind=Kind`.
 fn object_name(object: &Value) -> String {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    let kind = Gvk::of(object).unwrap_or_default();
-    format!("{}/{}; {}, Kind={}", text("/metadata/namespace"), text("/metadata/name"), kind.api_version(), kind.kind)
+    format!("{}/{}; {}", text("/metadata/namespace"), text("/metadata/name"), kind_name(object))
+}
+
+/// `group/version, Kind=Kind`; the core group leaves its place empty.
+fn kind_name(object: &Value) -> String {
+    let Gvk { group, version, kind } = Gvk::of(object).unwrap_or_default();
+    format!("{group}/{version}, Kind={kind}")
 }
 
 fn uid(object: &Value) -> &str {

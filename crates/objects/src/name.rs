@@ -1,32 +1,49 @@
-//! Names of objects.
+//! Names: of objects, labels, annotations and finalizers, refused in the API server's own words.
+
+mod meta;
+mod rule;
+
+pub use meta::{Cause, Reason, object_meta_causes, object_meta_update_causes};
+pub use rule::{NameRule, is_subdomain, label_key_errors, label_value_errors};
 
 /// The most bytes that the annotations of an object may take together.
 pub const ANNOTATIONS_LIMIT: usize = 256 * 1024;
 
-/// Whether a name is a DNS-1123 subdomain, as the API server wants it of most objects.
-pub fn is_subdomain(name: &str) -> bool {
-    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    let label =
-        |label: &str| label.starts_with(fits) && label.ends_with(fits) && label.chars().all(|c| fits(c) || c == '-');
-    name.len() <= 253 && name.split('.').all(label)
+/// The letters of generated names: no vowels, and nothing that is mistaken for something else.
+const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
+/// How many letters a generated name ends with.
+const GENERATED: usize = 5;
+/// The longest generated name.
+const LONGEST: usize = 63;
+
+/// A name from `generateName` and random bits, of which some forty are used.
+pub fn generate_name(prefix: &str, random: u64) -> String {
+    let mut end = prefix.len().min(LONGEST - GENERATED);
+    while !prefix.is_char_boundary(end) {
+        end -= 1;
+    }
+    let mut name = prefix[..end].to_owned();
+    let mut rest = random;
+    for _ in 0..GENERATED {
+        let letters = LETTERS.len() as u64;
+        name.push(char::from(LETTERS[(rest % letters) as usize]));
+        rest /= letters;
+    }
+    name
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_subdomain;
+    use super::{LETTERS, generate_name};
 
     #[test]
-    fn names_are_lower_case_labels_with_dots_between() {
-        for (name, valid) in [
-            ("web", true),
-            ("web-1.example", true),
-            ("Web", false),
-            ("a_b", false),
-            ("-a", false),
-            ("a.", false),
-            ("", false),
-        ] {
-            assert_eq!(is_subdomain(name), valid, "{name:?}");
+    fn a_generated_name_has_five_letters_more_and_is_not_too_long() {
+        for (prefix, random) in [("web-", 0), ("web-", u64::MAX), (&*"x".repeat(100), 12_345), (&*"é".repeat(60), 1)] {
+            let name = generate_name(prefix, random);
+            let (head, tail) = name.split_at(name.len() - 5);
+            assert!(prefix.starts_with(head) && tail.bytes().all(|letter| LETTERS.contains(&letter)), "{name}");
+            assert!(name.len() <= 63 && (prefix.len() > 58 || head == prefix), "{name}");
         }
+        assert_ne!(generate_name("a", 1), generate_name("a", 2));
     }
 }

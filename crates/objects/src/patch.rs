@@ -28,6 +28,14 @@ pub enum PatchError {
 }
 
 impl PatchError {
+    /// The message of the status. Of what does not fit the object the API server says no more than that.
+    pub fn status_message(&self) -> String {
+        match self {
+            Self::Unprocessable(_) => "the server rejected our request due to an error in our request".to_owned(),
+            other => other.to_string(),
+        }
+    }
+
     /// The HTTP status.
     pub const fn code(&self) -> u16 {
         match self {

@@ -25,10 +25,8 @@ pub fn apply(
         Ok(applied) => return Ok(applied),
         Err(conflicts) => conflicts,
     };
-    let allowed = match (change.manager == KUBECTL).then(|| own_fields(live, change)).flatten() {
-        Some(allowed) => allowed,
-        None => return Err(ApplyError::Conflicts(conflicts)),
-    };
+    let allowed = if change.manager == KUBECTL { own_fields(live, change) } else { None };
+    let Some(allowed) = allowed else { return Err(ApplyError::Conflicts(conflicts)) };
     let rest: Vec<_> = conflicts.0.into_iter().filter(|conflict| !allowed.has(&conflict.path.0)).collect();
     if !rest.is_empty() {
         return Err(ApplyError::Conflicts(Conflicts(rest)));

@@ -63,7 +63,7 @@ pub fn apply(
     let mut merged = merge(shape, live, config);
     let dropped = last.as_ref().filter(|last| !last.fields.is_subset(&owned));
     if let Some(last) = dropped {
-        merged = prune(merged, &last.fields, &owned, &managers, change);
+        merged = prune(&merged, &last.fields, &owned, &managers, change);
     }
     let same = crate::go::same(live, &merged);
     let comparison = if same { Comparison::default() } else { compare(shape, live, &merged).without(change.reset) };
@@ -109,19 +109,19 @@ fn follow(managers: &mut Managers, change: &Change<'_>) {
 }
 
 /// Removes what the manager applied last time and not this time, unless someone else manages it too.
-fn prune(merged: Value, last: &FieldSet, owned: &FieldSet, managers: &Managers, change: &Change<'_>) -> Value {
+fn prune(merged: &Value, last: &FieldSet, owned: &FieldSet, managers: &Managers, change: &Change<'_>) -> Value {
     let shape = change.shape;
     let named = |fields: &FieldSet| name_fields(Some(shape), fields);
     let last = named(last);
-    let all = named(&fields_of(shape, &merged));
+    let all = named(&fields_of(shape, merged));
     let managed = managers.all.iter().fold(owned.clone(), |managed, other| managed.union(&other.fields));
     // What goes with the last set, and what of it others keep.
-    let pruned = remove(shape, &merged, &last);
+    let pruned = remove(shape, merged, &last);
     let kept = named(&fields_of(shape, &pruned)).union(&named(&managed));
-    let pruned = remove(shape, &merged, &all.difference(&kept));
+    let pruned = remove(shape, merged, &all.difference(&kept));
     // Only what the manager had may go: not what nobody manages.
     let left = named(&fields_of(shape, &pruned));
-    match remove(shape, &merged, &all.difference(&left).intersection(&last)) {
+    match remove(shape, merged, &all.difference(&left).intersection(&last)) {
         Value::Null => Value::Object(serde_json::Map::new()),
         object => object,
     }

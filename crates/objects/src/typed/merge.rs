@@ -13,12 +13,12 @@ pub fn merge(shape: Shape<'_>, live: &Value, applied: &Value) -> Value {
     let atom = deduce(shape, applied);
     match (atom, live, applied) {
         (Atom::Map(map), Value::Object(live), Value::Object(applied))
-            if !map.is_atomic() && !(live.is_empty() && applied.is_empty()) =>
+            if !map.is_atomic() && (!live.is_empty() || !applied.is_empty()) =>
         {
             Value::Object(fields(map, live, applied))
         }
         (Atom::List(list), Value::Array(live), Value::Array(applied))
-            if !list.is_atomic() && !(live.is_empty() && applied.is_empty()) =>
+            if !list.is_atomic() && (!live.is_empty() || !applied.is_empty()) =>
         {
             Value::Array(items(list, live, applied))
         }
