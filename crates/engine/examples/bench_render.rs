@@ -2,17 +2,15 @@
 //! `tools/oracle bench` on the same folder says what Go's text/template alone takes for the same texts.
 #![allow(clippy::panic, clippy::print_stdout, clippy::unwrap_used, reason = "a tool of the developers")]
 
+#[path = "../../yaml/examples/support/stopwatch.rs"]
+mod stopwatch;
+
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use engine::{Context, Kind, Observed, Seed, Source, Stack, compile, plan};
 use objects::{Gvk, Schema};
 use serde_json::{Value, json};
-
-/// How long one measurement takes, and how many there are; the best counts, as noise only adds.
-const ROUND: Duration = Duration::from_millis(300);
-const ROUNDS: usize = 5;
 
 fn main() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bench/app");
@@ -31,9 +29,9 @@ fn main() {
         "{}",
         json!({
             "case": "app",
-            "compile_ns": best(|| drop(std::hint::black_box(compile(&stack)))),
-            "plan_ns": best(|| drop(std::hint::black_box(plan(&compiled.kinds[0], &instance, &observed, &context)))),
-            "plan_pending_ns": best(|| drop(std::hint::black_box(plan(&compiled.kinds[0], &instance, &pending, &context)))),
+            "compile_ns": stopwatch::best(|| drop(std::hint::black_box(compile(&stack)))),
+            "plan_ns": stopwatch::best(|| drop(std::hint::black_box(plan(&compiled.kinds[0], &instance, &observed, &context)))),
+            "plan_pending_ns": stopwatch::best(|| drop(std::hint::black_box(plan(&compiled.kinds[0], &instance, &pending, &context)))),
         })
     );
 }
@@ -68,20 +66,4 @@ fn stack(folder: &Path) -> Stack {
         depends_on: Vec::new(),
         partials: BTreeMap::new(),
     }
-}
-
-fn best(work: impl Fn()) -> u64 {
-    let measure = || {
-        let mut count: u32 = 1;
-        loop {
-            let start = Instant::now();
-            (0..count).for_each(|_| work());
-            let elapsed = start.elapsed();
-            if elapsed >= ROUND {
-                return (elapsed.as_nanos() / u128::from(count)) as u64;
-            }
-            count = count.saturating_mul(2);
-        }
-    };
-    (0..ROUNDS).map(|_| measure()).min().unwrap_or(0)
 }

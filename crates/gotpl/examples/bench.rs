@@ -2,16 +2,13 @@
 //! `cargo xtask bench templates` runs both and prints the ratios.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a tool of the developers")]
 
+#[path = "../../yaml/examples/support/stopwatch.rs"]
+mod stopwatch;
+
 use std::path::Path;
-use std::sync::LazyLock;
-use std::time::{Duration, Instant};
 
 use gotpl::Set;
 use serde_json::{Value, json};
-
-/// How much processor time a measurement takes, and how many there are; the best counts, as noise only adds.
-const ROUND: Duration = Duration::from_millis(300);
-const ROUNDS: usize = 3;
 
 fn main() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bench");
@@ -48,36 +45,11 @@ fn bench(folder: &Path) -> Value {
     let allocs = |info: allocation_counter::AllocationInfo| info.count_total;
     json!({
         "case": folder.file_name().unwrap().to_string_lossy(),
-        "parse_ns": best(|| drop(std::hint::black_box(parse()))),
+        "parse_ns": stopwatch::best(|| drop(std::hint::black_box(parse()))),
         "parse_allocs": allocs(allocation_counter::measure(|| drop(parse()))),
-        "exec_ns": best(|| drop(std::hint::black_box(execute()))),
+        "exec_ns": stopwatch::best(|| drop(std::hint::black_box(execute()))),
         "exec_allocs": allocs(allocation_counter::measure(|| drop(execute()))),
         "source_bytes": sources.iter().map(|(_, source)| source.len()).sum::<usize>(),
         "output_bytes": expected.len(),
     })
-}
-
-fn best(work: impl Fn()) -> u64 {
-    (0..ROUNDS).map(|_| measure(&work)).min().unwrap_or(0)
-}
-
-fn measure(work: &impl Fn()) -> u64 {
-    let mut count: u32 = 1;
-    loop {
-        let start = processor_time();
-        (0..count).for_each(|_| work());
-        let elapsed = processor_time().saturating_sub(start);
-        if elapsed >= ROUND {
-            return (elapsed.as_nanos() / u128::from(count)) as u64;
-        }
-        count = count.saturating_mul(2);
-    }
-}
-
-/// What this thread has used, which other programs do not add to; the clock on the wall where the system does not say.
-fn processor_time() -> Duration {
-    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-    let said = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let used = said.and_then(|said| said.split_whitespace().next()?.parse().ok());
-    used.map_or_else(|| START.elapsed(), Duration::from_nanos)
 }

@@ -307,11 +307,8 @@ impl<'r, 'a> Call<'_, 'r, 'a> {
 pub(crate) fn find(library: Library, name: &str) -> Option<&'static Func> {
     static TABLES: OnceLock<[HashMap<&'static str, &'static Func>; 3]> = OnceLock::new();
     let [builtin, sprig, helm] = TABLES.get_or_init(|| {
-        let collect = |tables: &[&'static [Func]]| {
-            // Later tables replace what earlier ones define, as maps of functions do in Go.
-            tables.iter().flat_map(|table| table.iter()).map(|func| (func.name, func)).collect::<HashMap<_, _>>()
-        };
-        [collect(funcs::BUILTIN), collect(funcs::SPRIG), collect(funcs::HELM)]
+        [Library::Builtin, Library::Sprig, Library::Helm]
+            .map(|library| funcs::of(library).map(|func| (func.name, func)).collect())
     });
     let table = match library {
         Library::Builtin => builtin,
@@ -323,12 +320,7 @@ pub(crate) fn find(library: Library, name: &str) -> Option<&'static Func> {
 
 /// Every function of a library, by name.
 pub(crate) fn names(library: Library) -> Vec<&'static str> {
-    let tables = match library {
-        Library::Builtin => funcs::BUILTIN,
-        Library::Sprig => funcs::SPRIG,
-        Library::Helm => funcs::HELM,
-    };
-    let mut names: Vec<_> = tables.iter().flat_map(|table| table.iter()).map(|func| func.name).collect();
+    let mut names: Vec<_> = funcs::of(library).map(|func| func.name).collect();
     names.sort_unstable();
     names.dedup();
     names

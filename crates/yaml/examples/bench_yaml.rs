@@ -5,17 +5,14 @@
 //! documents are written there, so that `yaml-oracle bench` can be given the same.
 #![allow(clippy::print_stdout, clippy::expect_used)]
 
+#[path = "support/stopwatch.rs"]
+mod stopwatch;
+
 use std::fmt::Write;
 use std::hint::black_box;
 use std::path::Path;
-use std::sync::LazyLock;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-
-/// How much processor time a measurement takes, and how many there are.
-const ROUND: Duration = Duration::from_millis(300);
-const ROUNDS: usize = 3;
 
 const DEPLOYMENT: &str = "\
 apiVersion: apps/v1
@@ -96,31 +93,6 @@ fn large() -> String {
 }
 
 /// The best of some rounds, as noise only adds.
-fn best(work: impl Fn()) -> u64 {
-    (0..ROUNDS).map(|_| measure(&work)).min().unwrap_or(0)
-}
-
-fn measure(work: &impl Fn()) -> u64 {
-    let mut count: u32 = 1;
-    loop {
-        let start = processor_time();
-        (0..count).for_each(|_| work());
-        let elapsed = processor_time().saturating_sub(start);
-        if elapsed >= ROUND {
-            return (elapsed.as_nanos() / u128::from(count)) as u64;
-        }
-        count = count.saturating_mul(2);
-    }
-}
-
-/// What this thread has used, which other programs do not add to; the clock on the wall where the system does not say.
-fn processor_time() -> Duration {
-    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-    let said = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let used = said.and_then(|said| said.split_whitespace().next()?.parse().ok());
-    used.map_or_else(|| START.elapsed(), Duration::from_nanos)
-}
-
 fn bench(name: &str, text: &str) -> Value {
     let read = || drop(black_box(yaml::parse(black_box(text)).ok()));
     let value = yaml::parse(text).expect("the text is YAML");
@@ -129,9 +101,9 @@ fn bench(name: &str, text: &str) -> Value {
     json!({
         "case": name,
         "bytes": text.len(),
-        "read_ns": best(read),
+        "read_ns": stopwatch::best(read),
         "read_allocs": allocs(&read),
-        "write_ns": best(write),
+        "write_ns": stopwatch::best(write),
         "write_allocs": allocs(&write),
     })
 }

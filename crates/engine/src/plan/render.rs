@@ -82,7 +82,7 @@ impl<'r> Renderer<'r> {
         over: &[(&str, &Value)],
         watch: Watch<'_>,
         forgiving: bool,
-    ) -> Result<Output, (Box<Error>, Trace)> {
+    ) -> Result<Output, (Box<Error>, Box<Trace>)> {
         let run = Run {
             host: &self.host,
             limits: self.context.limits.clone(),
@@ -92,7 +92,7 @@ impl<'r> Renderer<'r> {
             ..Run::new(&self.kind.set)
         };
         run.trace(source, &Input::with(self.instance, over))
-            .map_err(|(error, trace)| (error, trace.unwrap_or_default()))
+            .map_err(|(error, trace)| (error, Box::new(trace.unwrap_or_default())))
     }
 
     /// What becomes of a child, given what became of those before it.
@@ -112,7 +112,7 @@ impl<'r> Renderer<'r> {
             // A failure ends the run at the first value it misses; going on past it tells of the others too.
             Err((error, trace)) => {
                 let further = self.run(&child.file, &over, Watch::Closely, true).ok().and_then(|output| output.trace);
-                (Err(error), further.unwrap_or(trace))
+                (Err(error), further.unwrap_or(*trace))
             }
         };
         let mut findings = self.findings(child, &trace, before);

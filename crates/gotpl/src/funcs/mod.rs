@@ -1,4 +1,4 @@
-//! The functions templates call, one file a family. Later tables replace what earlier ones define.
+//! The functions templates call, one file a family, and which library has which.
 
 mod builtin;
 mod cast;
@@ -31,16 +31,13 @@ mod tree;
 mod words;
 mod yaml;
 
-use crate::func::Func;
+use crate::func::{Func, Library};
 
 /// Go's own.
-pub(crate) const BUILTIN: &[&[Func]] = &[builtin::TABLE, compare::TABLE, escape::TABLE];
+const BUILTIN: &[&[Func]] = &[builtin::TABLE, compare::TABLE, escape::TABLE];
 
-/// Go's and sprig's.
-pub(crate) const SPRIG: &[&[Func]] = &[
-    builtin::TABLE,
-    compare::TABLE,
-    escape::TABLE,
+/// What sprig adds.
+const SPRIG: &[&[Func]] = &[
     join::TABLE,
     crypto::TABLE,
     dates::TABLE,
@@ -60,32 +57,15 @@ pub(crate) const SPRIG: &[&[Func]] = &[
     reflect::TABLE,
 ];
 
-/// Go's, sprig's, Helm's, and what `gtf` adds.
-pub(crate) const HELM: &[&[Func]] = &[
-    builtin::TABLE,
-    compare::TABLE,
-    escape::TABLE,
-    join::TABLE,
-    crypto::TABLE,
-    dates::TABLE,
-    encode::TABLE,
-    paths::TABLE,
-    random::TABLE,
-    regex::TABLE,
-    semver::TABLE,
-    strings::TABLE,
-    words::TABLE,
-    gtf::TABLE,
-    defaults::TABLE,
-    dicts::TABLE,
-    json::TABLE,
-    lists::TABLE,
-    merge::TABLE,
-    numbers::TABLE,
-    reflect::TABLE,
-    json::HELM,
-    durations::TABLE,
-    helm::TABLE,
-    toml::TABLE,
-    yaml::TABLE,
-];
+/// What Helm and `gtf` add.
+const HELM: &[&[Func]] = &[gtf::TABLE, json::HELM, durations::TABLE, helm::TABLE, toml::TABLE, yaml::TABLE];
+
+/// The functions of a library; a later one replaces an earlier one of its name, as maps of functions do in Go.
+pub(crate) fn of(library: Library) -> impl Iterator<Item = &'static Func> {
+    let parts = match library {
+        Library::Builtin => &[BUILTIN][..],
+        Library::Sprig => &[BUILTIN, SPRIG],
+        Library::Helm => &[BUILTIN, SPRIG, HELM],
+    };
+    parts.iter().copied().flatten().copied().flatten()
+}
