@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{HeaderValue, Request, Response, header::AUTHORIZATION};
 use tower_service::Service;
 
 use crate::{body::Body, serve, server::Inner, user::User};
@@ -22,18 +22,25 @@ pub struct Lost;
 pub struct Door {
     inner: Arc<Inner>,
     who: Option<Arc<User>>,
+    authorization: Option<HeaderValue>,
 }
 
 impl Door {
     pub(crate) fn new(inner: Arc<Inner>, who: Option<User>) -> Self {
-        Self { inner, who: who.map(Arc::new) }
+        Self { inner, who: who.map(Arc::new), authorization: None }
+    }
+
+    /// The same, and every request carries this bearer token.
+    #[must_use]
+    pub fn bearing(self, token: &str) -> Self {
+        Self { authorization: HeaderValue::from_str(&format!("Bearer {token}")).ok(), ..self }
     }
 }
 
 impl<B> Service<Request<B>> for Door
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: std::error::Error + Send + Sync + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     type Response = Response<Body>;
     type Error = Lost;
@@ -43,7 +50,10 @@ where
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<B>) -> Self::Future {
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        if let Some(authorization) = &self.authorization {
+            request.headers_mut().insert(AUTHORIZATION, authorization.clone());
+        }
         let (inner, who) = (self.inner.clone(), self.who.clone());
         Box::pin(async move { serve::serve(&inner, who.as_deref(), request).await })
     }

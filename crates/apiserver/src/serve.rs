@@ -65,7 +65,7 @@ pub(crate) async fn serve<B>(
 ) -> Result<Response<Body>, Lost>
 where
     B: http_body::Body<Data = Bytes> + Send,
-    B::Error: std::error::Error + Send + Sync + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let (parts, body) = request.into_parts();
     let asked = match Asked::read(&parts) {
@@ -120,7 +120,7 @@ async fn dispatch<B>(
 ) -> Result<Response<Body>, ApiError>
 where
     B: http_body::Body<Data = Bytes> + Send,
-    B::Error: std::error::Error + Send + Sync + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let attributes = &asked.attributes;
     if let Decision::Deny(why) = inner.auth.authorize(user, attributes) {
@@ -180,7 +180,7 @@ where
 async fn read<B>(parts: &Parts, body: B) -> Result<Bytes, ApiError>
 where
     B: http_body::Body<Data = Bytes> + Send,
-    B::Error: std::error::Error + Send + Sync + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     if matches!(parts.method, Method::GET | Method::HEAD) {
         return Ok(Bytes::new());

@@ -118,6 +118,11 @@ impl ApiError {
         error
     }
 
+    /// A patch does not fit the object.
+    pub fn unprocessable(group: &str, kind: &str, name: &str, message: String) -> Self {
+        Self::new(422, "Invalid", message).about(group, kind, name)
+    }
+
     /// The request makes no sense.
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, "BadRequest", message)

@@ -1,4 +1,4 @@
-//! Clusters for tests: a real Kubernetes control plane now, the embedded API server behind the same [`Backend`] later.
+//! Clusters for tests: a real Kubernetes control plane and the embedded API server, behind the same [`Backend`].
 //! A scenario is written once against [`Cluster`] and runs on every backend of its [`Suite`].
 //!
 //! ```no_run
@@ -17,6 +17,7 @@
 
 mod audit;
 mod cluster;
+mod embedded;
 mod identity;
 pub mod real;
 mod scene;
@@ -24,6 +25,7 @@ mod suite;
 
 pub use audit::{Request, Tally};
 pub use cluster::{Backend, Cluster, Mark};
+pub use embedded::{Embedded, embedded};
 pub use identity::Identity;
 pub use scene::Scene;
 pub use suite::{Scenario, Suite};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use objects::Schema;
+use objects::{Schema, shape::Shapes};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -16,6 +16,8 @@ pub struct Custom {
     pub definition: String,
     /// Its schema, to prune, default and validate by.
     pub schema: Schema,
+    /// The types of its fields.
+    pub shapes: Arc<Shapes>,
     /// Its schema as it was written.
     pub raw: Value,
     /// Its columns: `additionalPrinterColumns` as they were written.
@@ -67,6 +69,7 @@ pub(super) fn versions(definition: &Value) -> Vec<Arc<Served>> {
         let custom = Custom {
             definition: text(&definition["metadata"]["name"]),
             schema: Schema::read(&raw).0,
+            shapes: Arc::new(Shapes::crd(&raw, false)),
             raw,
             columns: version["additionalPrinterColumns"].as_array().cloned().unwrap_or_default(),
             selectable: selectable(&version["selectableFields"]),

@@ -202,6 +202,22 @@ pub(crate) async fn mark(store: &Store, table: &Arc<str>, object: &Value) {
     drop(remove(store, &key, &wish).await);
 }
 
+/// Deletes an object if it is still as it was seen, and says whether it is not. Finalizers that it has stay; with
+/// `foreground`, what it owns goes first.
+pub(crate) async fn collect(store: &Store, key: &Key, seen: &Entry, foreground: bool) -> Result<bool, String> {
+    let wish = Wish {
+        uid: Some(metadata::text(&seen.value, "uid").to_owned()),
+        revision: Some(metadata::text(&seen.value, "resourceVersion").to_owned()),
+        propagation: foreground.then_some(Propagation::Foreground),
+        ..Wish::default()
+    };
+    match remove(store, key, &wish).await {
+        Ok(_) | Err(Kept::Missing) => Ok(false),
+        Err(Kept::NotMeant(_)) => Ok(true),
+        Err(Kept::Failed(why)) => Err(why),
+    }
+}
+
 /// Writes into an object that it is to go, and who has to agree.
 fn mark_object(table: &str, object: &mut Value, wish: &Wish) {
     let marked = object["metadata"]["deletionTimestamp"].is_string();

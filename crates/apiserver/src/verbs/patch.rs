@@ -1,55 +1,180 @@
-//! A part of an object.
+//! A part of an object: JSON patch, merge patch, strategic merge patch, and server-side apply.
 
 use http::{Response, header::CONTENT_TYPE};
+use objects::patch::{PatchError, json_patch, merge_patch, strategic_merge_patch};
 use serde_json::Value;
 
-use super::{metadata, modify::modify, object, scale};
-use crate::{body::Body, respond, serve::Cx, status::ApiError, store::Key};
+use super::{create, managed, metadata, modify::modify, object, scale};
+use crate::{
+    body::Body,
+    request::Verb,
+    respond,
+    serve::Cx,
+    status::{ApiError, Cause},
+    store::{Entry, Key},
+};
+
+/// The kinds of patches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Json,
+    Merge,
+    Strategic,
+    Apply,
+}
+
+impl Kind {
+    fn of(media: &str) -> Option<Self> {
+        match media {
+            "application/json-patch+json" => Some(Self::Json),
+            "application/merge-patch+json" => Some(Self::Merge),
+            "application/strategic-merge-patch+json" => Some(Self::Strategic),
+            "application/apply-patch+yaml" => Some(Self::Apply),
+            _ => None,
+        }
+    }
+}
+
+fn kind_of(cx: &Cx<'_>) -> Option<Kind> {
+    let media = cx.parts.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    Kind::of(media.split(';').next().unwrap_or_default().trim())
+}
+
+/// Whether a request is a server-side apply.
+pub(crate) fn is_apply(cx: &Cx<'_>) -> bool {
+    cx.attributes().verb == Verb::Patch && kind_of(cx) == Some(Kind::Apply)
+}
 
 /// Changes a part of an object.
 pub(crate) async fn patch(cx: &Cx<'_>) -> Result<Response<Body>, ApiError> {
     let attributes = cx.attributes();
     let namespace = if cx.served.namespaced { &*attributes.namespace } else { "" };
     let key = Key::new(&cx.served.table, namespace, &attributes.name);
-    let kind = cx.parts.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    let change: Value = match kind.split(';').next().unwrap_or_default().trim() {
-        "application/merge-patch+json" => object::json(&cx.body)?,
-        _ => {
-            return Err(ApiError::unsupported_media_type(&[
-                "application/json-patch+json",
-                "application/merge-patch+json",
-                "application/apply-patch+yaml",
-            ]));
+    let kind = kind_of(cx).filter(|kind| *kind != Kind::Strategic || cx.served.custom.is_none()).ok_or_else(|| {
+        let mut offers = vec!["application/json-patch+json", "application/merge-patch+json"];
+        if cx.served.custom.is_none() {
+            offers.push("application/strategic-merge-patch+json");
         }
-    };
+        offers.extend(["application/apply-patch+yaml", "application/apply-patch+cbor"]);
+        ApiError::unsupported_media_type(&offers)
+    })?;
+    check_options(cx, kind)?;
+    if kind == Kind::Apply {
+        return apply(cx, &key).await;
+    }
+    let change = object::json(&cx.body)?;
     let scaled = attributes.subresource == "scale";
     let entry = modify(cx, &key, |old| {
-        let mut new = if scaled { scale::of(&cx.served, old)? } else { old.clone() };
-        merge(&mut new, &change);
-        if scaled { scale::into(&cx.served, old, &new) } else { Ok(new) }
+        let before = if scaled { &scale::of(&cx.served, old)? } else { old };
+        let mut after = patched(cx, kind, before, &change, scaled)?;
+        if scaled {
+            return scale::into(&cx.served, old, &after);
+        }
+        if metadata::text(&after, "resourceVersion") == metadata::text(old, "resourceVersion") && !says_version(&change)
+        {
+            // The patch does not say which revision it is for, so any will do.
+            metadata::of(&mut after)?.remove("resourceVersion");
+        }
+        object::check_kind(&cx.served, "", &mut after)?;
+        Ok(after)
     })
     .await?;
-    debug_assert!(!metadata::text(&entry.value, "name").is_empty());
-    if scaled {
-        return respond::value(cx.parts, 200, &scale::of(&cx.served, &respond::shown(&cx.served, &entry.value))?);
-    }
-    respond::object(cx, 200, &entry)
+    answer(cx, 200, &entry)
 }
 
-fn merge(target: &mut Value, patch: &Value) {
-    let Value::Object(fields) = patch else {
-        *target = patch.clone();
-        return;
-    };
-    if !target.is_object() {
-        *target = Value::Object(serde_json::Map::new());
+fn answer(cx: &Cx<'_>, code: u16, entry: &Entry) -> Result<Response<Body>, ApiError> {
+    if cx.attributes().subresource == "scale" {
+        return respond::value(cx.parts, code, &scale::of(&cx.served, &respond::shown(&cx.served, &entry.value))?);
     }
-    let Some(own) = target.as_object_mut() else { return };
-    for (name, value) in fields {
-        if value.is_null() {
-            own.remove(name);
-        } else {
-            merge(own.entry(name.clone()).or_insert(Value::Null), value);
+    respond::object(cx, code, entry)
+}
+
+/// Whether a patch itself carries a resource version.
+fn says_version(change: &Value) -> bool {
+    match change {
+        Value::Array(operations) => operations.iter().any(|one| one["path"] == "/metadata/resourceVersion"),
+        other => other["metadata"].get("resourceVersion").is_some(),
+    }
+}
+
+fn patched(cx: &Cx<'_>, kind: Kind, before: &Value, change: &Value, scaled: bool) -> Result<Value, ApiError> {
+    let result = match kind {
+        Kind::Json => json_patch(before, change),
+        Kind::Strategic => {
+            let shapes = cx.served.shapes().ok_or_else(|| ApiError::internal("no types are known of this kind"))?;
+            let served = &cx.served;
+            let shape = if scaled { None } else { shapes.of_kind(&served.group, &served.version, &served.kind) };
+            match shape {
+                Some(shape) => strategic_merge_patch(before, change, shape),
+                None => merge_patch(before, change),
+            }
+        }
+        Kind::Merge | Kind::Apply => merge_patch(before, change),
+    };
+    result.map_err(|error| refused(cx, &error))
+}
+
+fn refused(cx: &Cx<'_>, error: &PatchError) -> ApiError {
+    let message = error.to_string();
+    match error {
+        PatchError::BadRequest(_) => ApiError::bad_request(message),
+        PatchError::TooLarge(_) => ApiError::other(413, "RequestEntityTooLarge", message),
+        PatchError::Unprocessable(_) => {
+            ApiError::unprocessable(&cx.served.group, &cx.served.kind, &cx.attributes().name, message)
+        }
+        PatchError::Internal(_) => ApiError::other(500, "", message),
+    }
+}
+
+/// What may be said about a patch differs with its kind.
+fn check_options(cx: &Cx<'_>, kind: Kind) -> Result<(), ApiError> {
+    let query = &cx.asked.query;
+    let mut causes = Vec::new();
+    if kind == Kind::Apply {
+        if query.get("fieldManager").is_none() {
+            causes.push(Cause::required("fieldManager", "is required for apply patch"));
+        }
+    } else if query.has("force") {
+        causes.push(Cause::forbidden("force", "may not be specified for non-apply patch"));
+    }
+    if causes.is_empty() { Ok(()) } else { Err(ApiError::invalid("meta.k8s.io", "PatchOptions", "", causes)) }
+}
+
+/// Applies a configuration: merges it into what is there, or creates it.
+async fn apply(cx: &Cx<'_>, key: &Key) -> Result<Response<Body>, ApiError> {
+    let config = object::yaml(&cx.body)?;
+    if !config.is_object() {
+        return Err(ApiError::bad_request("the body of the request is not an object"));
+    }
+    let force = cx.asked.query.flag("force");
+    let name = metadata::text(&config, "name");
+    if !name.is_empty() && name != key.name() {
+        let message = format!("the name of the object ({name}) does not match the name on the URL ({})", key.name());
+        return Err(ApiError::bad_request(message));
+    }
+    for _ in 0..2 {
+        if cx.inner.store.get(key).is_some() {
+            let entry = modify(cx, key, |old| managed::apply(cx, Some(old), &config, force)).await?;
+            return answer(cx, 200, &entry);
+        }
+        if !cx.attributes().subresource.is_empty() {
+            return Err(cx.not_found(key.name()));
+        }
+        if !metadata::text(&config, "uid").is_empty() {
+            let why = format!(
+                "uid mismatch: the provided object specified uid {}, and no existing object was found",
+                metadata::text(&config, "uid")
+            );
+            return Err(ApiError::conflict(&cx.served.group, &cx.served.plural, key.name(), &why));
+        }
+        let mut new = managed::apply(cx, None, &config, force)?;
+        metadata::of(&mut new)?.insert("name".to_owned(), key.name().into());
+        match create::insert(cx, new).await {
+            Ok(entry) => return answer(cx, 201, &entry),
+            // Somebody else has created it meanwhile: then it is a change.
+            Err(error) if error.reason == "AlreadyExists" => {}
+            Err(error) => return Err(error),
         }
     }
+    Err(ApiError::modified(&cx.served.group, &cx.served.plural, key.name()))
 }

@@ -1,0 +1,35 @@
+//! The types of kinds, for merging, checking and keeping track of fields. Those of built-in kinds are read when a
+//! group and version is first written to, since all together they would take more memory than a server at rest.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, LazyLock, Mutex, PoisonError},
+};
+
+use objects::shape::Shapes;
+
+use super::Served;
+use crate::captured;
+
+type Read = HashMap<(String, String), Option<Arc<Shapes>>>;
+
+impl Served {
+    /// The types that its kind is made of; none if nothing is known of them.
+    pub(crate) fn shapes(&self) -> Option<Arc<Shapes>> {
+        match &self.custom {
+            Some(custom) => Some(custom.shapes.clone()),
+            None => builtin(&self.group, &self.version),
+        }
+    }
+}
+
+/// The recorded types of a group and version.
+pub(crate) fn builtin(group: &str, version: &str) -> Option<Arc<Shapes>> {
+    static READ: LazyLock<Mutex<Read>> = LazyLock::new(Mutex::default);
+    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    let load = || {
+        let path = if group.is_empty() { format!("api/{version}") } else { format!("apis/{group}/{version}") };
+        captured::value(&format!("schemas/{path}")).map(|schemas| Arc::new(Shapes::openapi(&schemas)))
+    };
+    read.entry((group.to_owned(), version.to_owned())).or_insert_with(load).clone()
+}
