@@ -17,6 +17,7 @@
 
 pub mod apply;
 mod builtin;
+pub mod check;
 pub mod fields;
 mod go;
 mod gvk;

@@ -48,7 +48,7 @@ impl PatchError {
 }
 
 /// What Go calls a JSON value that it cannot read.
-const fn kind(value: &serde_json::Value) -> &'static str {
+pub(crate) const fn kind(value: &serde_json::Value) -> &'static str {
     match value {
         serde_json::Value::Null => "null",
         serde_json::Value::Bool(_) => "bool",

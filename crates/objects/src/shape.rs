@@ -334,6 +334,11 @@ impl<'s> MapShape<'s> {
 
     /// The name of the Go type, `DeploymentSpec`; none for inlined types.
     pub fn type_name(self) -> Option<&'s str> {
+        self.go_name().map(|name| name.rsplit('.').next().unwrap_or(name))
+    }
+
+    /// The name of the Go type with its package, `v1.DeploymentSpec`.
+    pub fn go_name(self) -> Option<&'s str> {
         self.node.type_name.as_deref()
     }
 

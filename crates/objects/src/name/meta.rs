@@ -191,7 +191,7 @@ fn owners(metadata: &Value, causes: &mut Vec<Cause>) {
         let gvk = parsed.unwrap_or_default().kind(kind);
         if gvk == Gvk::new("", "v1", "Event") {
             let why = "/v1, Kind=Event is disallowed from being an owner";
-            causes.push(shown_owners(owner_text(owner), why));
+            causes.push(shown_owners(&owner_text(owner), why));
         }
         if owner.get("controller") == Some(&Value::Bool(true)) {
             let this = format!("{kind}/{}", text(owner, "name"));
@@ -203,14 +203,14 @@ fn owners(metadata: &Value, causes: &mut Vec<Cause>) {
                          and {this}"
                     );
                     let all: Vec<String> = owners.iter().map(owner_text).collect();
-                    causes.push(shown_owners(format!("[{}]", all.join(",")), &why));
+                    causes.push(shown_owners(&format!("[{}]", all.join(",")), &why));
                 }
             }
         }
     }
 }
 
-fn shown_owners(shown: String, why: &str) -> Cause {
+fn shown_owners(shown: &str, why: &str) -> Cause {
     Cause {
         reason: Reason::Invalid,
         message: format!("Invalid value: {shown}: {why}"),

@@ -266,7 +266,7 @@ impl<'v> Builder<'v> {
             atomic: schema.get("x-kubernetes-map-type").and_then(Value::as_str) == Some("atomic"),
             preserve: context.preserve,
             embedded: truth(schema, "x-kubernetes-embedded-resource"),
-            type_name: name.map(|name| self.name(name.rsplit('.').next().unwrap_or(name))),
+            type_name: name.map(|name| self.name(go_name(name))),
         };
         self.shapes.maps.push(node);
         self.shapes.maps.len() as u32 - 1
@@ -298,6 +298,11 @@ impl<'v> Builder<'v> {
         self.names.insert(name.into(), shared.clone());
         shared
     }
+}
+
+/// The package and the name of the Go type of a definition: `v1.Pod` of `io.k8s.api.core.v1.Pod`.
+fn go_name(definition: &str) -> &str {
+    definition.rmatch_indices('.').nth(1).map_or(definition, |(dot, _)| &definition[dot + 1..])
 }
 
 /// The definition that a schema refers to, itself or in an `allOf` of one.
