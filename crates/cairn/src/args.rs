@@ -83,6 +83,7 @@ A file for --simulate says what outside controllers do once a child is there:
     status: {endpoint: db.example.org}")]
 pub(crate) struct Render {
     /// The directory of the package
+    #[arg(default_value = ".")]
     pub dir: PathBuf,
 
     /// The instance

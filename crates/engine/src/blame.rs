@@ -7,8 +7,8 @@ pub(crate) fn line(text: &str, error: &yaml::Error) -> usize {
     let told = error.line().clamp(1, lines.len().max(1));
     let is_blank = |line: &usize| lines.get(*line - 1).is_none_or(|text| text.trim().is_empty());
     let lacks_colon = |line: &usize| lines.get(*line - 1).is_some_and(|text| !text.contains(':'));
-    let colon = error.problem().contains("could not find expected ':'");
-    let lacking = (1..=told).rev().filter(|line| !is_blank(line)).take(2).find(|line| colon && lacks_colon(line));
+    let lacking =
+        (1..=told).rev().filter(|line| !is_blank(line)).take(2).find(|line| is_colon(error) && lacks_colon(line));
     lacking.or_else(|| (1..=told).rev().find(|line| !is_blank(line))).unwrap_or(told)
 }
 
@@ -17,9 +17,23 @@ pub(crate) fn start(text: &str, line: usize) -> usize {
     text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum()
 }
 
+/// The byte to blame: the one where the reader gave up, if that is in the line of the mistake, or where the line begins.
+pub(crate) fn offset(text: &str, error: &yaml::Error) -> usize {
+    let line = line(text, error);
+    let start = start(text, line);
+    let rest = text.get(start..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+    let column = error.column().saturating_sub(1);
+    let inside = rest.char_indices().nth(column).filter(|_| line == error.line() && !is_colon(error));
+    start + inside.map_or(0, |(at, _)| at)
+}
+
+fn is_colon(error: &yaml::Error) -> bool {
+    error.problem().contains("could not find expected ':'")
+}
+
 /// What is wrong, with the line as it is printed.
-pub(crate) fn told(what: &str, text: &str, line: usize, error: &yaml::Error) -> String {
-    let printed = text.lines().nth(line.saturating_sub(1)).unwrap_or_default().trim_end();
+pub(crate) fn told(what: &str, text: &str, error: &yaml::Error) -> String {
+    let printed = text.lines().nth(line(text, error) - 1).unwrap_or_default().trim_end();
     let problem = error.problem();
     if printed.is_empty() {
         format!("{what}: {problem}")
@@ -29,7 +43,13 @@ pub(crate) fn told(what: &str, text: &str, line: usize, error: &yaml::Error) -> 
 }
 
 /// What to do about it.
-pub(crate) const HINT: &str = "check the indentation, the quotes and the colons of this line and the one before";
+pub(crate) fn hint(text: &str, error: &yaml::Error) -> &'static str {
+    let blamed = text.lines().nth(line(text, error) - 1).unwrap_or_default();
+    if blamed.trim_start_matches(' ').starts_with('\t') {
+        return "indent with spaces, not with tabs";
+    }
+    "check the indentation, the quotes and the colons of this line and the one before"
+}
 
 #[cfg(test)]
 mod tests {

@@ -89,7 +89,10 @@ pub fn simulate(
 /// Gives a child its status; whether that is news.
 fn play(child: &mut Value, status: &Value) -> bool {
     match child {
-        Value::Array(children) => children.iter_mut().fold(false, |news, child| play(child, status) || news),
+        Value::Array(children) => {
+            let news: Vec<bool> = children.iter_mut().map(|child| play(child, status)).collect();
+            news.contains(&true)
+        }
         Value::Object(fields) => fields.insert("status".to_string(), status.clone()).as_ref() != Some(status),
         _ => false,
     }

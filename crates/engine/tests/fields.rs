@@ -29,7 +29,7 @@ fn what_is_certain_of_a_status_is_checked_before_there_is_an_instance() {
         ("a part of an unknown text", "url: http://{{ .spec.image }}/\ncount: {{ .spec.size }}\n", ""),
         ("both sides", "{{ if .spec.on }}\ncount: 1\n{{ else }}\ncount: 2\n{{ end }}\n", ""),
         ("bad YAML", "url: x\ncount 1\n", "status.yaml:2:1: the text is not YAML: could not find expected ':'"),
-        ("a colon", "url: a: b\n", "status.yaml:1:1: the text is not YAML: mapping values are not allowed"),
+        ("a colon", "url: a: b\n", "status.yaml:1:7: the text is not YAML: mapping values are not allowed"),
         ("bad YAML of something unknown", "{{ toYaml .spec.extra }}\nurl: x\n", ""),
         ("a list", "- url: x\n", "status.yaml:1:1: the status is no mapping"),
         ("a word", "ready\n", "status.yaml:1:1: the status is no mapping"),
@@ -87,7 +87,7 @@ fn a_status_that_is_refused_or_broken_leaves_everything_as_it_is() {
         (
             "broken",
             "url: x\n{{ if .spec.image }}count: x: x{{ end }}\n",
-            "status.yaml:2:21: the rendered status is not YAML",
+            "status.yaml:2:29: the rendered status is not YAML",
         ),
         ("a list", "{{ if .spec.image }}- a{{ end }}\n", "status.yaml:1:21: the rendered status is no mapping"),
     ] {

@@ -114,6 +114,9 @@ impl Tree {
                         let hint = match (&nearest, owned.is_empty()) {
                             (Some(near), _) => format!("did you mean `templates/{near}`?"),
                             (None, true) => "the package has no CRD".to_owned(),
+                            (None, false) if owned.iter().all(|own| own.versions.is_empty()) => {
+                                "no version of any CRD is served".to_owned()
+                            }
                             (None, false) => format!("the package has {}", kinds(&owned)),
                         };
                         let what = format!("`{key}` is no kind of this package, and no template includes from it");

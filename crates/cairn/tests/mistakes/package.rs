@@ -78,7 +78,7 @@ pub const MISTAKES: &[Mistake] = &[
         from: "  redisVersion",
         to: "\tredisVersion",
         args: VALIDATE,
-        says: &["cache.yaml:6", "not YAML"],
+        says: &["cache.yaml:6", "not YAML", "spaces, not with tabs"],
     },
     Mistake {
         name: "lines that are printed behind a key",
@@ -405,5 +405,13 @@ pub const MISTAKES: &[Mistake] = &[
         to: "{{ range $key, $value := .spec }}{{ $key }}: {{ $value }}\n{{ end }}spec:\n",
         args: SEEN,
         says: &["web.yaml:5", "`nginxVersion`", "indent it further"],
+    },
+    Mistake {
+        name: "a key that stands twice",
+        file: WEB,
+        from: "  selector:\n",
+        to: "  selector:\n    matchExpressions: []\n  selector:\n",
+        args: VALIDATE,
+        says: &["web.yaml:9:3", "`selector`", "twice"],
     },
 ];

@@ -1,6 +1,7 @@
 //! What is certain of the fields that a template prints, held against the schema they are for: names that the API server
 //! would drop, and values that it would refuse, before there is an instance.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use objects::{Gvk, Invalid, Lookup, Path, Schema, Type};
@@ -12,7 +13,7 @@ use crate::problem::Problem;
 use crate::stack::Kind;
 use crate::surface;
 
-/// Keys that YAML takes for something else, whatever the kind.
+/// Keys that YAML takes for something else, and keys that stand twice, whatever the kind.
 pub(super) fn keys(sketch: &Sketch<'_>, document: &Range<usize>, problems: &mut Vec<Problem>) {
     let text = sketch.blanked(document);
     let Ok(spanned) = yaml::parse_spanned(&text) else {
@@ -21,6 +22,18 @@ pub(super) fn keys(sketch: &Sketch<'_>, document: &Range<usize>, problems: &mut 
     for key in yaml::misread_keys(&text, &spanned.spans) {
         let place = sketch.place(document.start + key.span.start);
         problems.push(Problem::at(place, key.what()).hint(key.hint()).warning());
+    }
+    // The two sides of a branch may well have the same keys.
+    let certain = |key: &yaml::Scalar| {
+        let range = document.start + key.span.start..document.start + key.span.end;
+        key.is_key && sketch.is_certain(&range, true)
+    };
+    let mut seen = BTreeSet::new();
+    for key in spanned.spans.scalars().into_iter().filter(certain) {
+        if let (Some(yaml::Step::Key(name)), false) = (key.path.last(), seen.insert(key.path.clone())) {
+            let what = format!("the key `{name}` stands twice in the same mapping");
+            problems.push(Problem::at(sketch.place(document.start + key.span.start), what));
+        }
     }
 }
 
@@ -37,7 +50,7 @@ pub(super) fn child(
     };
     let check = Check { sketch, document, schema, below: Path::root(), what: &gvk.kind };
     check.names(&spanned, problems);
-    check.values(&spanned, spanned.value.clone(), problems);
+    check.values(&spanned, &spanned.value, problems);
 }
 
 /// The fields of a status.
@@ -69,7 +82,7 @@ pub(super) fn status(sketch: &Sketch<'_>, kind: &Kind, problems: &mut Vec<Proble
     }
     let check = Check { sketch, document: &document, schema, below: Path::fields(&["status"]), what: "status" };
     check.names(&spanned, problems);
-    check.values(&spanned, json!({"status": spanned.value}), problems);
+    check.values(&spanned, &json!({"status": spanned.value}), problems);
 }
 
 struct Check<'c> {
@@ -124,8 +137,8 @@ impl Check<'_> {
         fields.find(|(_, schema)| schema.properties.contains_key(&**name)).map(|(holder, _)| holder.as_str())
     }
 
-    fn values(&self, spanned: &Spanned, value: Value, problems: &mut Vec<Problem>) {
-        for invalid in self.schema.validate(&value) {
+    fn values(&self, spanned: &Spanned, value: &Value, problems: &mut Vec<Problem>) {
+        for invalid in self.schema.validate(value) {
             let Some(inner) = invalid.path.steps().strip_prefix(self.below.steps()) else {
                 continue;
             };
@@ -136,7 +149,7 @@ impl Check<'_> {
             };
             // Where nothing seems to stand there may be lines of any shape.
             let range = self.document.start + found.value.start..self.document.start + found.value.end;
-            if !range.is_empty() && self.sketch.is_certain(&range, !is_scalar(&value, &invalid.path)) {
+            if !range.is_empty() && self.sketch.is_certain(&range, !is_scalar(value, &invalid.path)) {
                 let what = format!("the API server would refuse this {}: {invalid}", self.what);
                 let problem = Problem::at(self.sketch.place(range.start), what);
                 problems.push(if is_unquoted(&invalid) { problem.hint("write it in quotes") } else { problem });

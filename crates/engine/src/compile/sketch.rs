@@ -72,9 +72,10 @@ impl<'s> Sketch<'s> {
         if doubtful {
             return Some(());
         }
-        let what = blame::told("the text is not YAML", text, line, &error);
-        let place = self.origins.line(&self.trace, &self.text, start(line)).unwrap_or_else(|| self.start());
-        problems.push(Problem::at(place, what).hint(blame::HINT));
+        let what = blame::told("the text is not YAML", text, &error);
+        let blamed = document.start + blame::offset(text, &error);
+        let place = self.origins.line(&self.trace, &self.text, blamed).unwrap_or_else(|| self.start());
+        problems.push(Problem::at(place, what).hint(blame::hint(text, &error)));
         None
     }
 

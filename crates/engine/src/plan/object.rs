@@ -93,9 +93,9 @@ impl Reader<'_> {
     /// YAML that does not parse: blamed on the line of the template that printed the bad line. `start` is where the
     /// document begins.
     fn bad_yaml(&self, text: &str, start: usize, document: &str, error: &yaml::Error) -> Problem {
-        let line = blame::line(document, error);
-        let what = blame::told("the rendered text is not YAML", document, line, error);
-        self.located(Problem::at(self.start(), what), text, start + blame::start(document, line)).hint(blame::HINT)
+        let what = blame::told("the rendered text is not YAML", document, error);
+        let problem = Problem::at(self.start(), what).hint(blame::hint(document, error));
+        self.located(problem, text, start + blame::offset(document, error))
     }
 
     /// The same problem at the spot of the template that printed the byte at `offset`.

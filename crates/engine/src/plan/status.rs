@@ -63,9 +63,8 @@ fn rendered(renderer: &Renderer<'_>, plan: &Plan) -> Result<Map<String, Value>, 
     let text = String::from_utf8(text).map_err(|_| vec![fail("the rendered status is not UTF-8".into(), None)])?;
     let at = |offset: usize| renderer.kind.origins.line(&trace, &text, offset);
     let spanned = yaml::parse_spanned(&text).map_err(|error| {
-        let line = blame::line(&text, &error);
-        let what = blame::told("the rendered status is not YAML", &text, line, &error);
-        vec![fail(what, at(blame::start(&text, line))).hint(blame::HINT)]
+        let what = blame::told("the rendered status is not YAML", &text, &error);
+        vec![fail(what, at(blame::offset(&text, &error))).hint(blame::hint(&text, &error))]
     })?;
     let mut value = spanned.value;
     for span in trace.spans.iter().filter(|span| is_missing(&trace, span)) {
