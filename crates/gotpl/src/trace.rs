@@ -394,8 +394,7 @@ impl<'a> Tracer<'a> {
 
     /// Notes that `<nil>` was printed for what has this mark, and answers the mark of the text.
     pub fn nil(&mut self, mark: u32, spot: Spot<'a>, function: Option<&'static str>) -> u32 {
-        let Some(read) = self.reads_of(mark).iter().copied().filter(|read| read & (NIL | ANSWERED) == 0).next_back()
-        else {
+        let Some(read) = self.reads_of(mark).iter().copied().rfind(|read| read & (NIL | ANSWERED) == 0) else {
             return 0;
         };
         let nils = &mut self.nils;
