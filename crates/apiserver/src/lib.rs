@@ -14,6 +14,7 @@
 
 mod auth;
 mod body;
+mod builtin;
 mod captured;
 mod clock;
 mod discovery;

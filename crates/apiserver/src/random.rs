@@ -1,4 +1,4 @@
-//! Random identifiers and name endings.
+//! Random identifiers and numbers.
 
 /// A random version 4 UUID.
 pub(crate) fn uuid() -> String {
@@ -12,12 +12,11 @@ pub(crate) fn uuid() -> String {
     [part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)].join("-")
 }
 
-/// Five characters that make up no word.
-pub(crate) fn suffix() -> String {
-    const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
-    let mut bytes = [0_u8; 5];
+/// A random number.
+pub(crate) fn number() -> u64 {
+    let mut bytes = [0_u8; 8];
     fill(&mut bytes);
-    bytes.iter().map(|byte| char::from(LETTERS[usize::from(*byte) % LETTERS.len()])).collect()
+    u64::from_le_bytes(bytes)
 }
 
 /// Fills with random bytes. Where the system has none, the time has to do: names need not be secret.
@@ -37,6 +36,6 @@ mod tests {
         let (one, other) = (super::uuid(), super::uuid());
         assert_ne!(one, other);
         assert_eq!((one.len(), one.as_bytes()[14], one.matches('-').count()), (36, b'4', 4), "{one}");
-        assert_eq!(super::suffix().len(), 5);
+        assert_ne!(super::number(), super::number());
     }
 }

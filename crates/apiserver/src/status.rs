@@ -228,6 +228,12 @@ impl ApiError {
     }
 }
 
+impl From<objects::name::Cause> for Cause {
+    fn from(cause: objects::name::Cause) -> Self {
+        Self { reason: cause.reason.as_str().to_owned(), message: cause.message, field: cause.field }
+    }
+}
+
 impl Details {
     /// As JSON, without what is empty.
     pub fn to_value(&self) -> Value {

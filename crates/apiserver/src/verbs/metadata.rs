@@ -1,6 +1,6 @@
 //! The part of an object that the server itself looks after.
 
-use objects::is_subdomain;
+use objects::name::{NameRule, generate_name, object_meta_causes, object_meta_update_causes};
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -33,9 +33,7 @@ pub(crate) fn begin(cx: &Cx<'_>, object: &mut Value) -> Result<String, ApiError>
     let generate = metadata.get("generateName").and_then(Value::as_str).unwrap_or_default().to_owned();
     let mut name = metadata.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
     if name.is_empty() && !generate.is_empty() {
-        // A name has room for the random end.
-        let cut = generate.char_indices().map(|(at, _)| at).find(|at| *at >= 58).unwrap_or(generate.len());
-        name = format!("{}{}", generate.get(..cut).unwrap_or(&generate), random::suffix());
+        name = generate_name(&generate, random::number());
         metadata.insert("name".to_owned(), name.as_str().into());
     }
     if metadata.get("resourceVersion").and_then(Value::as_str).is_some_and(|version| !version.is_empty()) {
@@ -48,10 +46,6 @@ pub(crate) fn begin(cx: &Cx<'_>, object: &mut Value) -> Result<String, ApiError>
     metadata.insert("creationTimestamp".to_owned(), clock::now().into());
     if strategy::counts_generations(served) {
         metadata.insert("generation".to_owned(), 1.into());
-    }
-    if name.is_empty() {
-        let cause = Cause::required("metadata.name", "name or generateName is required");
-        return Err(ApiError::invalid(&served.group, &served.kind, "", vec![cause]));
     }
     Ok(name)
 }
@@ -103,33 +97,19 @@ pub(crate) fn carry_over(cx: &Cx<'_>, old: &Value, new: &mut Value) -> Result<()
 
 /// Everything that is wrong with the metadata of an object.
 pub(crate) fn faults(cx: &Cx<'_>, old: Option<&Value>, object: &Value) -> Vec<Cause> {
-    let mut faults = Vec::new();
-    let name = text(object, "name");
-    if old.is_none() && !may_be_called(&cx.served.table, name) {
-        let why = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-        faults.push(Cause::invalid("metadata.name", &name.into(), why));
-    }
-    if let Some(old) = old.filter(|old| old["metadata"]["deletionTimestamp"].is_string()) {
-        let has =
-            |finalizer: &Value| old["metadata"]["finalizers"].as_array().is_some_and(|all| all.contains(finalizer));
-        let new: Vec<&Value> =
-            object["metadata"]["finalizers"].as_array().into_iter().flatten().filter(|it| !has(it)).collect();
-        if !new.is_empty() {
-            let list: Vec<String> = new.iter().map(ToString::to_string).collect();
-            let why = format!(
-                "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
-                list.join(", ")
-            );
-            faults.push(Cause::forbidden("metadata.finalizers", &why));
-        }
-    }
-    faults
+    let faults = match old {
+        None => object_meta_causes(object, cx.served.namespaced, rule(&cx.served.table)),
+        Some(old) => object_meta_update_causes(object, old),
+    };
+    faults.into_iter().map(Cause::from).collect()
 }
 
-/// Roles and their bindings may be called nearly anything.
-fn may_be_called(table: &str, name: &str) -> bool {
-    if table.ends_with(".rbac.authorization.k8s.io") {
-        return !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '%']);
+/// What the names of a table look like.
+fn rule(table: &str) -> NameRule {
+    match table {
+        "namespaces" => NameRule::Label,
+        "services" => NameRule::OldLabel,
+        _ if table.ends_with(".rbac.authorization.k8s.io") => NameRule::PathSegment,
+        _ => NameRule::Subdomain,
     }
-    is_subdomain(name)
 }

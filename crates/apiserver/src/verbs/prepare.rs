@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{managed, metadata};
 use crate::{
-    auth, inside, kinds,
+    auth, builtin, inside, kinds,
     serve::Cx,
     status::{ApiError, Cause},
     strategy,
@@ -85,9 +85,20 @@ fn keep_all_but_status(cx: &Cx<'_>, old: &Value, new: &mut Value) {
 /// Defaults and checks, by the definition's schema or by what is known of the built-in kind.
 fn check(cx: &Cx<'_>, name: &str, old: Option<&Value>, object: &mut Value) -> Result<(), ApiError> {
     let served = &cx.served;
-    let mut faults = metadata::faults(cx, old, object);
-    if let Some(custom) = &served.custom {
-        faults.extend(custom.schema.admit(object).into_iter().map(|fault| cause(&fault)));
+    let mut faults = Vec::new();
+    match &served.custom {
+        Some(custom) => {
+            let found = custom.schema.admit(object);
+            faults.extend(metadata::faults(cx, old, object));
+            faults.extend(found.iter().map(cause));
+        }
+        None => {
+            builtin::fill(&cx.inner.store, served, old, object);
+            faults.extend(metadata::faults(cx, old, object));
+            if cx.attributes().subresource.is_empty() {
+                faults.extend(builtin::faults(&served.table, old, object));
+            }
+        }
     }
     if faults.is_empty() { Ok(()) } else { Err(ApiError::invalid(&served.group, &served.kind, name, faults)) }
 }

@@ -1,0 +1,91 @@
+//! What the server knows of built-in kinds beyond their types: what it fills in, and what it refuses. Everything here
+//! is about values; nothing is stored or looked up but the addresses of services.
+
+mod address;
+mod defaults;
+mod definition;
+mod faults;
+mod pod;
+mod status;
+
+use serde_json::Value;
+
+pub(crate) use faults::faults;
+
+use crate::{
+    kinds::{DEFINITIONS, Served},
+    store::Store,
+};
+
+/// Where the pod template of a table's objects is, if they have one.
+pub(crate) fn template(table: &str) -> Option<&'static str> {
+    match table {
+        "deployments.apps"
+        | "replicasets.apps"
+        | "statefulsets.apps"
+        | "daemonsets.apps"
+        | "jobs.batch"
+        | "replicationcontrollers" => Some("/spec/template"),
+        "cronjobs.batch" => Some("/spec/jobTemplate/spec/template"),
+        "podtemplates" => Some("/template"),
+        _ => None,
+    }
+}
+
+/// Fills in what the real server fills in. `old` is none for a creation.
+pub(crate) fn fill(store: &Store, served: &Served, old: Option<&Value>, object: &mut Value) {
+    let table = &*served.table;
+    if let Some(shapes) = served.shapes()
+        && let Some(shape) = shapes.of_kind(&served.group, &served.version, &served.kind)
+    {
+        shape.fill(object);
+    }
+    defaults::fill(table, object);
+    match table {
+        "pods" => {
+            pod::spec(&mut object["spec"]);
+            if old.is_none() {
+                pod::admit(object);
+            }
+        }
+        "services" => address::fill(store, old, object),
+        "secrets" => secret(object),
+        "jobs.batch" if old.is_none() => job(object),
+        DEFINITIONS => definition::fill(old, object),
+        _ => {}
+    }
+    if let Some(template) = template(table).and_then(|place| object.pointer_mut(place)) {
+        pod::spec(&mut template["spec"]);
+    }
+    if old.is_none() {
+        status::fill(table, object);
+    }
+}
+
+/// What is written as text is kept as bytes.
+fn secret(object: &mut Value) {
+    use base64::{Engine, engine::general_purpose::STANDARD};
+    let Some(fields) = object.as_object_mut() else { return };
+    let Some(Value::Object(texts)) = fields.remove("stringData") else { return };
+    let data = fields.entry("data").or_insert_with(|| Value::Object(serde_json::Map::new()));
+    let Some(data) = data.as_object_mut() else { return };
+    for (name, text) in texts {
+        data.insert(name, STANDARD.encode(text.as_str().unwrap_or_default()).into());
+    }
+}
+
+/// A job selects its pods by its own uid, unless it selects them itself.
+fn job(object: &mut Value) {
+    if object["spec"]["manualSelector"] == true {
+        return;
+    }
+    let (uid, name) = (object["metadata"]["uid"].clone(), object["metadata"]["name"].clone());
+    let own = "batch.kubernetes.io/controller-uid";
+    object["spec"]["selector"]["matchLabels"][own] = uid.clone();
+    let labels = &mut object["spec"]["template"]["metadata"]["labels"];
+    for (label, value) in
+        [(own, &uid), ("controller-uid", &uid), ("batch.kubernetes.io/job-name", &name), ("job-name", &name)]
+    {
+        labels[label] = value.clone();
+    }
+}

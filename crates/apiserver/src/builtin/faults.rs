@@ -1,0 +1,148 @@
+//! What is refused of built-in kinds beyond wrong types: those rules that everyday manifests run into.
+
+use objects::selector::LabelSelector;
+use serde_json::Value;
+
+use super::template;
+use crate::status::Cause;
+
+/// Fields that never change once they are set: a table and the field.
+const FIXED: [(&str, &str); 11] = [
+    ("configmaps", "immutable"),
+    ("daemonsets.apps", "spec.selector"),
+    ("deployments.apps", "spec.selector"),
+    ("jobs.batch", "spec.selector"),
+    ("jobs.batch", "spec.completionMode"),
+    ("persistentvolumeclaims", "spec.volumeMode"),
+    ("replicasets.apps", "spec.selector"),
+    ("secrets", "type"),
+    ("storageclasses.storage.k8s.io", "provisioner"),
+    ("storageclasses.storage.k8s.io", "parameters"),
+    ("storageclasses.storage.k8s.io", "reclaimPolicy"),
+];
+
+/// Numbers that are not negative, or at least one.
+const AT_LEAST: [(&str, &str, i64); 9] = [
+    ("deployments.apps", "spec.replicas", 0),
+    ("replicasets.apps", "spec.replicas", 0),
+    ("statefulsets.apps", "spec.replicas", 0),
+    ("replicationcontrollers", "spec.replicas", 0),
+    ("deployments.apps", "spec.revisionHistoryLimit", 0),
+    ("jobs.batch", "spec.parallelism", 0),
+    ("jobs.batch", "spec.completions", 0),
+    ("jobs.batch", "spec.backoffLimit", 0),
+    ("horizontalpodautoscalers.autoscaling", "spec.maxReplicas", 1),
+];
+
+/// Everything that is wrong with an object. `old` is none for a creation.
+pub(crate) fn faults(table: &str, old: Option<&Value>, object: &Value) -> Vec<Cause> {
+    let mut faults = Vec::new();
+    if let Some(old) = old {
+        fixed(table, old, object, &mut faults);
+    }
+    for (_, path, least) in AT_LEAST.iter().filter(|(of, ..)| *of == table) {
+        if let Some(number) = at(object, path).and_then(Value::as_i64).filter(|number| number < least) {
+            let why = match least {
+                0 => "must be greater than or equal to 0",
+                _ => "must be greater than 0",
+            };
+            faults.push(Cause::invalid(path, &number.into(), why));
+        }
+    }
+    match table {
+        "deployments.apps" | "replicasets.apps" | "statefulsets.apps" | "daemonsets.apps" => {
+            selector(object, &mut faults)
+        }
+        "pods" if old.is_none() => pod("spec", &object["spec"], &mut faults),
+        "leases.coordination.k8s.io" => {
+            if let Some(seconds) = at(object, "spec.leaseDurationSeconds").and_then(Value::as_i64).filter(|it| *it <= 0)
+            {
+                faults.push(Cause::invalid("spec.leaseDurationSeconds", &seconds.into(), "must be greater than 0"));
+            }
+        }
+        _ => {}
+    }
+    if let Some(place) = template(table)
+        && let Some(spec) = object.pointer(place).and_then(|template| template.get("spec"))
+    {
+        let path = format!("{}.spec", place.trim_start_matches('/').replace('/', "."));
+        pod(&path, spec, &mut faults);
+    }
+    faults
+}
+
+fn at<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
+    path.split('.').try_fold(object, |value, name| value.get(name))
+}
+
+fn fixed(table: &str, old: &Value, new: &Value, faults: &mut Vec<Cause>) {
+    for (_, path) in FIXED.iter().filter(|(of, _)| *of == table) {
+        let (before, after) = (at(old, path), at(new, path));
+        if *path == "immutable" {
+            continue;
+        }
+        if before.is_some() && before != after {
+            faults.push(Cause::invalid(path, after.unwrap_or(&Value::Null), "field is immutable"));
+        }
+    }
+    if matches!(table, "configmaps" | "secrets") && old["immutable"] == true {
+        if new["immutable"] != true {
+            faults.push(Cause::forbidden("immutable", "field is immutable when `immutable` is set"));
+        }
+        for field in ["data", "binaryData"] {
+            if old.get(field) != new.get(field) {
+                faults.push(Cause::forbidden(field, "field is immutable when `immutable` is set"));
+            }
+        }
+    }
+    if table == "services"
+        && old["spec"]["type"] == new["spec"]["type"]
+        && old["spec"]["clusterIP"] != new["spec"]["clusterIP"]
+    {
+        let value = &new["spec"]["clusterIPs"];
+        faults.push(Cause::invalid("spec.clusterIPs[0]", value, "may not change once set"));
+    }
+}
+
+/// A workload selects its own pods, or it would make more and more of them.
+fn selector(object: &Value, faults: &mut Vec<Cause>) {
+    let selector = &object["spec"]["selector"];
+    let labels = &object["spec"]["template"]["metadata"]["labels"];
+    if !selector.is_object() {
+        faults.push(Cause::required("spec.selector", ""));
+    } else if selector.as_object().is_some_and(serde_json::Map::is_empty) {
+        faults.push(Cause::invalid("spec.selector", selector, "empty selector is invalid for deployment"));
+        return;
+    }
+    let read = LabelSelector::from_value(selector).ok().flatten();
+    let matches = read.is_some_and(|selector| selector.matches(|label| labels.get(label).and_then(Value::as_str)));
+    if !matches {
+        let shown = if labels.is_null() { &Value::Null } else { labels };
+        faults.push(Cause::invalid(
+            "spec.template.metadata.labels",
+            shown,
+            "`selector` does not match template `labels`",
+        ));
+    }
+}
+
+fn pod(path: &str, spec: &Value, faults: &mut Vec<Cause>) {
+    let containers = spec["containers"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if containers.is_empty() {
+        faults.push(Cause::required(&format!("{path}.containers"), ""));
+    }
+    let mut names = std::collections::BTreeSet::new();
+    for (index, container) in containers.iter().enumerate() {
+        let text = |field: &str| container[field].as_str().unwrap_or_default();
+        let place = format!("{path}.containers[{index}]");
+        if text("name").is_empty() {
+            faults.push(Cause::required(&format!("{place}.name"), ""));
+        } else if !names.insert(text("name")) {
+            let message = format!("Duplicate value: {:?}", text("name"));
+            faults.push(Cause::new("FieldValueDuplicate", &format!("{place}.name"), message));
+        }
+        if text("image").is_empty() {
+            faults.push(Cause::required(&format!("{place}.image"), ""));
+        }
+    }
+}
