@@ -130,9 +130,10 @@ pub(crate) struct Test {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  cairn explain .registry/templates/app.example.org/v1/web.yaml:spec.replicas -f app.yaml")]
+  cairn explain .registry/templates/app.example.org/v1/web.yaml:spec.replicas -f app.yaml
+  cairn explain web:spec.replicas -f app.yaml")]
 pub(crate) struct Explain {
-    /// A template file and a field of the object it makes
+    /// A template, by its file or its name, and a field of the object it makes
     #[arg(value_name = "FILE:PATH")]
     pub target: String,
 

@@ -98,6 +98,10 @@ fn told(finding: &Finding) -> String {
 impl Case {
     fn read(file: &Path, whole: &Part, faults: &mut Vec<Finding>) -> Option<Case> {
         fields::mapping(whole, &FIELDS, faults)?;
+        // What is missing may well be what was misspelt.
+        if !faults.is_empty() {
+            return None;
+        }
         match whole.field("name") {
             Some(name) => drop(fields::text(&name, faults)),
             None => faults.push(whole.error("`name` is missing").hint("say what the test shows, in a sentence")),

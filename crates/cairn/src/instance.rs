@@ -53,6 +53,7 @@ pub(crate) fn admit<'p>(compiled: &'p Compiled, written: &Part) -> Result<Admitt
         let missing = invalid.what.starts_with("Required").then(|| path.last()).flatten();
         let finding = match missing {
             Some(Step::Key(name)) => finding.hint(format!("add `{name}: ...` here, or give it a default in the CRD")),
+            _ if engine::is_unquoted(&invalid) => finding.hint("write it in quotes"),
             _ => finding,
         };
         refused.push(Refused { path: invalid.path.to_string(), finding });

@@ -3,16 +3,26 @@
 use std::path::Path;
 
 use api::labels::TEMPLATE;
-use engine::{CompiledKind, Observed, Shape};
+use engine::{CompiledKind, Observed, Severity, Shape};
 use objects::Gvk;
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::finding::Finding;
+use crate::printer::Printer;
+use crate::rules;
 use crate::written::Part;
 
 /// Reads observed children: objects one after the other, each known by its template label or by being the only child of
 /// its kind; or one mapping from template to object.
-pub(crate) fn read(file: Option<&Path>, kind: &CompiledKind, instance: &Value) -> Result<Observed, Failure> {
+///
+/// Objects of a template that the kind does not have are those of one that left the stack; each is told of.
+pub(crate) fn read(
+    file: Option<&Path>,
+    kind: &CompiledKind,
+    instance: &Value,
+    printer: &Printer,
+) -> Result<Observed, Failure> {
     let Some(file) = file else {
         return Ok(Observed::new());
     };
@@ -21,6 +31,11 @@ pub(crate) fn read(file: Option<&Path>, kind: &CompiledKind, instance: &Value) -
         let failed = |part: &Part, what: String| part.failure(&part.error(what));
         if document.value().is_object() && document.value().get("kind").is_none() {
             for (template, object) in document.entries() {
+                if let Some(unknown) = rules::unknown(&template, &object, kind) {
+                    let what = format!("{}: its objects count as those of one that left the stack", unknown.what);
+                    let finding = Finding { severity: Severity::Warning, what, ..unknown };
+                    printer.finding(&finding, object.snippet(&finding).as_deref());
+                }
                 put(&mut observed, kind, instance, &template, object.value().clone())
                     .map_err(|what| failed(&object, what))?;
             }

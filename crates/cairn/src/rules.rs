@@ -14,7 +14,10 @@ use crate::written::Part;
 pub(crate) fn read(part: &Part, faults: &mut Vec<Finding>) -> Vec<(Rule, Part)> {
     let mut rules = Vec::new();
     for item in fields::list(part, faults) {
-        if fields::mapping(&item, &["child", "status"], faults).is_none() {
+        let before = faults.len();
+        fields::mapping(&item, &["child", "status"], faults);
+        // What is missing may well be what was misspelt.
+        if faults.len() > before {
             continue;
         }
         let Some(child) = item.field("child") else {

@@ -15,6 +15,7 @@ mod source;
 mod stack;
 mod surface;
 
+pub use compile::fields::is_unquoted;
 pub use compile::{Child, Compiled, CompiledKind, Shape, compile};
 pub use plan::{
     Apply, Context, Delete, Event, Explanation, Hold, Maker, Observed, Plan, TemplateProblem, Wait, explain, plan,

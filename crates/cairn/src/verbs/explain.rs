@@ -1,5 +1,7 @@
 //! `cairn explain`: which line of a template made a field, and from which inputs.
 
+use std::path::Path;
+
 use engine::{Context, Seed};
 
 use crate::args::{Explain, Format};
@@ -14,29 +16,43 @@ pub(crate) fn run(args: &Explain, printer: &Printer) -> Result<Code, Failure> {
     let Some((file, path)) = args.target.rsplit_once(':') else {
         return Err(Failure::usage("say which field of which template: `FILE:PATH`, such as `web.yaml:spec.replicas`"));
     };
-    let file = std::path::Path::new(file);
-    let absolute =
-        file.canonicalize().map_err(|error| Failure::new(format!("cannot find {}: {error}", file.display())))?;
-    let Some(root) = Project::root_of(&absolute) else {
-        return Err(Failure::new(format!(
-            "{} is not part of a package: no directory above it has a .registry",
-            file.display()
-        )));
+    let file = Path::new(file);
+    let found = file.canonicalize();
+    // A word that is no file may be the name of a template of the package around us.
+    let root = match &found {
+        Ok(absolute) => Project::root_of(absolute),
+        Err(_) => Path::new(".").canonicalize().ok().and_then(|here| Project::root_of(&here)),
+    };
+    let Some(root) = root else {
+        let what = match found {
+            Ok(_) => format!("{} is not part of a package: no directory above it has a .registry", file.display()),
+            Err(error) => format!("cannot find {}: {error}", file.display()),
+        };
+        return Err(Failure::new(what));
     };
     let project = Project::read(&root)?;
     let (Admitted { kind, object: instance, .. }, _) = project.instance(&args.file)?;
-    let inner = absolute.strip_prefix(&root).map(|inner| inner.display().to_string()).unwrap_or_default();
-    let template = match kind.children.iter().find(|child| child.file == inner) {
+    let named = file.display().to_string();
+    let inner = match &found {
+        Ok(absolute) => absolute.strip_prefix(&root).map(|inner| inner.display().to_string()).unwrap_or_default(),
+        Err(_) => named.clone(),
+    };
+    let template = match kind.children.iter().find(|child| child.file == inner || child.name == named) {
         Some(child) => child.name.as_str(),
-        None if kind.status_file() == Some(&inner) => "status",
+        None if kind.status_file() == Some(&inner) || (named == "status" && kind.status_file().is_some()) => "status",
         None => {
-            let known: Vec<_> =
-                kind.children.iter().map(|child| child.file.as_str()).chain(kind.status_file()).collect();
-            let failure = Failure::new(format!("{inner} is not a template of {}", kind.gvk.kind));
-            return Err(failure.hint(format!("its templates are {}", known.join(", "))));
+            let status = kind.status_file().map(|_| "status");
+            let known: Vec<_> = kind.children.iter().map(|child| child.name.as_str()).chain(status).collect();
+            let failure = Failure::new(format!("{named} is not a template of {}", kind.gvk.kind));
+            let near =
+                objects::nearest(file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default(), known.clone());
+            return Err(match near {
+                Some(near) => failure.hint(format!("did you mean {near:?}?")),
+                None => failure.hint(format!("its templates are {}", known.join(", "))),
+            });
         }
     };
-    let observed = observed::read(args.observed.as_deref(), kind, &instance)?;
+    let observed = observed::read(args.observed.as_deref(), kind, &instance, printer)?;
     let seed = Seed::new(PREVIEW_SEED);
     let context = Context { stack: &project.compiled()?.name, seed: &seed, limits: gotpl::Limits::default() };
     let steps = steps(path)?;

@@ -19,7 +19,7 @@ pub(crate) fn run(args: &Render, printer: &Printer) -> Result<Code, Failure> {
     for finding in &dropped {
         printer.finding(finding, written.snippet(finding).as_deref());
     }
-    let observed = observed::read(args.observed.as_deref(), kind, &instance)?;
+    let observed = observed::read(args.observed.as_deref(), kind, &instance, printer)?;
     let seed = Seed::new(PREVIEW_SEED);
     let name = &project.compiled()?.name;
     let context = Context { stack: name, seed: &seed, limits: gotpl::Limits::default() };

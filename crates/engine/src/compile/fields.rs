@@ -158,8 +158,8 @@ impl Check<'_> {
     }
 }
 
-/// Whether a number or a truth stands where a text is wanted.
-pub(crate) fn is_unquoted(invalid: &Invalid) -> bool {
+/// Whether an object is refused because a number or a truth stands where a text is wanted.
+pub fn is_unquoted(invalid: &Invalid) -> bool {
     let unquoted = ["\"integer\"", "\"number\"", "\"boolean\""];
     invalid.what.contains("must be of type string") && unquoted.iter().any(|word| invalid.what.ends_with(word))
 }

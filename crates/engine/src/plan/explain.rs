@@ -60,6 +60,7 @@ pub fn explain(
     let output = renderer.run(file, &over, Watch::Closely, true).map_err(|(error, _)| error.to_string())?;
     let trace = output.trace.unwrap_or_default();
     let text = String::from_utf8(output.text).map_err(|_| "the rendered text is not UTF-8".to_string())?;
+    let mut nearest = None;
     for document in yaml::documents(&text).map_err(|error| error.to_string())? {
         let Ok(spanned) = yaml::parse_spanned(&document.text) else {
             continue;
@@ -72,8 +73,37 @@ pub fn explain(
             }
             return Ok(told(&text, &trace, start, end));
         }
+        nearest = nearest.or_else(|| lost(&spanned.value, path));
     }
-    Err(format!("what {file} makes has no such field"))
+    Err(nearest.unwrap_or_else(|| format!("template {template:?} makes nothing as things are")))
+}
+
+/// Where a path leaves what there is, and what there is instead.
+fn lost(value: &Value, path: &[yaml::Step]) -> Option<String> {
+    let mut here = value;
+    let mut way = String::new();
+    for step in path {
+        let next = match step {
+            yaml::Step::Key(key) => here.get(&**key),
+            yaml::Step::Index(index) => here.get(index),
+        };
+        let shown = match step {
+            yaml::Step::Key(key) if way.is_empty() => key.to_string(),
+            yaml::Step::Key(key) => format!(".{key}"),
+            yaml::Step::Index(index) => format!("[{index}]"),
+        };
+        let Some(next) = next else {
+            let place = if way.is_empty() { "the object".to_string() } else { format!("`{way}`") };
+            let there = match here {
+                Value::Object(fields) => fields.keys().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", "),
+                Value::Array(items) => format!("{} items", items.len()),
+                _ => "no parts".to_string(),
+            };
+            return Some(format!("there is no `{way}{shown}`: {place} has {there}"));
+        };
+        (here, way) = (next, way + &shown);
+    }
+    None
 }
 
 fn told(text: &str, trace: &Trace, start: usize, end: usize) -> Explanation {
