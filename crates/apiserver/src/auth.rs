@@ -34,7 +34,7 @@ use secrets::Secrets;
 use token::{ISSUER, Verified, Verifier};
 
 use crate::{
-    clock,
+    clock, inside,
     kinds::Registry,
     request::{Asked, Attributes, Verb},
     server::{Inner, StartError},
@@ -217,7 +217,8 @@ pub(crate) async fn answer(
     match (&*attributes.group, &*attributes.resource, &*attributes.subresource) {
         ("", "serviceaccounts", "token") => {
             let (namespace, name) = (&attributes.namespace, &attributes.name);
-            Some(issue::answer(store, &auth.secrets.key, namespace, name, object, Timestamp::now()))
+            let open = inside::is_open(store, attributes, name);
+            Some(open.and_then(|()| issue::answer(store, &auth.secrets.key, namespace, name, object, Timestamp::now())))
         }
         ("authentication.k8s.io", "tokenreviews", "") => Some(auth.review_token(object)),
         ("authentication.k8s.io", "selfsubjectreviews", "") => Some(Ok(review::about_self(user, &clock::now()))),

@@ -1,42 +1,120 @@
-//! What happens by itself inside the server: garbage collection, namespaces, service accounts, aggregated roles.
+//! What happens by itself inside the server: garbage collection, namespaces, service accounts, aggregated roles. It is
+//! driven by what is written to the store, and never polls.
+
+mod accounts;
+mod collector;
+mod edit;
+mod first;
+mod follower;
+mod lifecycle;
+mod namespaces;
+mod owners;
+mod roles;
+mod verdict;
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
+
+use accounts::Accounts;
+use collector::Collector;
+use follower::{Follower, follow};
+use namespaces::Namespaces;
+use roles::Roles;
+
+pub(crate) use lifecycle::is_open;
 
 use crate::{
-    kinds::table_name,
     request::Attributes,
     server::{Inner, StartError},
-    status::ApiError,
-    store::{Change, Expect, Key},
+    status::{ApiError, Cause},
+    store::{Event, Store},
 };
 
 /// Writes what has to be there from the start, and starts what runs inside.
 pub(crate) async fn start(inner: &Arc<Inner>) -> Result<(), StartError> {
-    for name in ["default", "kube-system", "kube-public", "kube-node-lease"] {
-        let key = Key::new(&table_name("", "namespaces"), "", name);
-        let namespace = json!({
-            "apiVersion": "v1", "kind": "Namespace",
-            "metadata": {
-                "name": name, "uid": crate::random::uuid(), "creationTimestamp": crate::clock::now(),
-                "labels": {"kubernetes.io/metadata.name": name},
-            },
-            "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"},
-        });
-        // Those that are there already stay as they are.
-        _ = inner.store.commit(vec![Change { key, expect: Expect::Absent, to: Some(namespace) }]).await;
+    let changes = first::missing(&inner.store, inner.authority.pem());
+    if !changes.is_empty() {
+        inner.store.commit(changes).await.map_err(|error| StartError::Bootstrap(error.to_string()))?;
     }
+    // Whoever is given an aggregated role can use it from the first request on.
+    Roles::new(&inner.store).work().await;
+    let makers = inner.clone();
+    inner.spawn(follow(inner.store.clone(), move || Order::new(&makers)));
+    let makers = inner.clone();
+    inner.spawn(follow(inner.store.clone(), move || Furniture {
+        accounts: Accounts::new(&makers),
+        roles: Roles::new(&makers.store),
+    }));
     Ok(())
 }
 
 /// Checks and additions to a write that do not depend on who writes, such as that its namespace is there. `old` is
 /// none for a creation, `new` is none for a deletion.
 pub(crate) fn admit(
-    _inner: &Inner,
-    _attributes: &Attributes,
-    _old: Option<&Value>,
-    _new: Option<&mut Value>,
+    inner: &Inner,
+    attributes: &Attributes,
+    old: Option<&Value>,
+    mut new: Option<&mut Value>,
 ) -> Result<(), ApiError> {
-    Ok(())
+    lifecycle::admit(&inner.store, attributes, old, new.as_deref_mut())?;
+    match new {
+        Some(secret) if attributes.group.is_empty() && attributes.resource == "secrets" => token_secret(secret),
+        _ => Ok(()),
+    }
+}
+
+/// A Secret that is to hold a token has to say whose.
+fn token_secret(secret: &Value) -> Result<(), ApiError> {
+    let account = secret["metadata"]["annotations"]["kubernetes.io/service-account.name"].as_str().unwrap_or_default();
+    if secret["type"] != "kubernetes.io/service-account-token" || !account.is_empty() {
+        return Ok(());
+    }
+    let cause = Cause::required("metadata.annotations[kubernetes.io/service-account.name]", "");
+    Err(ApiError::invalid("", "Secret", secret["metadata"]["name"].as_str().unwrap_or_default(), vec![cause]))
+}
+
+/// What takes things away: the garbage collector, and namespaces that go.
+struct Order {
+    collector: Collector,
+    namespaces: Namespaces,
+}
+
+impl Order {
+    fn new(inner: &Arc<Inner>) -> Self {
+        let store: &Arc<Store> = &inner.store;
+        Self { collector: Collector::new(store, &inner.registry), namespaces: Namespaces::new(store) }
+    }
+}
+
+impl Follower for Order {
+    fn note(&mut self, event: &Event) {
+        self.collector.note(event);
+        self.namespaces.note(event);
+    }
+
+    async fn work(&mut self) {
+        self.collector.work().await;
+        while self.namespaces.is_busy() {
+            self.namespaces.work().await;
+        }
+    }
+}
+
+/// What puts things there: accounts and certificates for namespaces, rules for aggregated roles.
+struct Furniture {
+    accounts: Accounts,
+    roles: Roles,
+}
+
+impl Follower for Furniture {
+    fn note(&mut self, event: &Event) {
+        self.accounts.note(event);
+        self.roles.note(event);
+    }
+
+    async fn work(&mut self) {
+        self.accounts.work().await;
+        self.roles.work().await;
+    }
 }

@@ -14,6 +14,7 @@ pub fn members(answers: &Value) -> Result<Members> {
     let mut members = Members::new();
     let mut columns = Map::new();
     let mut resources = Map::new();
+    let mut rights = Map::new();
     for (request, answer) in answers.as_object().context("the answers are no object")? {
         let (kind, rest) = request.split_once('/').unwrap_or((request, ""));
         match kind {
@@ -26,12 +27,14 @@ pub fn members(answers: &Value) -> Result<Members> {
                 put(&mut members, &format!("paths/{rest}"), &others)?;
             }
             "resources" => drop(resources.insert(rest.to_owned(), answer.clone())),
+            "rbac" => drop(rights.insert(rest.to_owned(), first_rights(answer)?)),
             "table" => drop(columns.insert(rest.to_owned(), answer.clone())),
             other => bail!("nothing is known of answers to {other}"),
         }
     }
     put(&mut members, "resources", &Value::Object(resources))?;
     put(&mut members, "columns", &Value::Object(columns))?;
+    put(&mut members, "rbac", &Value::Object(rights))?;
     Ok(members)
 }
 
@@ -47,6 +50,23 @@ fn without_addresses(answer: &Value) -> Value {
         fields.remove("serverAddressByClientCIDRs");
     }
     answer
+}
+
+/// The roles or bindings that are there from the start, without what a server writes into each object, and without the
+/// rules that are gathered from other roles a moment later.
+fn first_rights(list: &Value) -> Result<Value> {
+    let mut items = list["items"].clone();
+    for item in items.as_array_mut().context("a list of roles or bindings has no items")? {
+        let gathers = item["aggregationRule"].is_object();
+        let fields = item.as_object_mut().context("a role or a binding is no object")?;
+        if gathers {
+            fields.remove("rules");
+        }
+        if let Some(Value::Object(metadata)) = fields.get_mut("metadata") {
+            metadata.retain(|name, _| matches!(name.as_str(), "name" | "namespace" | "labels" | "annotations"));
+        }
+    }
+    Ok(items)
 }
 
 /// The types of an OpenAPI document, and the document without them.
@@ -70,6 +90,10 @@ mod tests {
             "openapi/api/v1": {"components": {"schemas": {"A": {}}, "securitySchemes": {}}, "paths": {"/p": {}}},
             "resources/api/v1": {"resources": []},
             "table/api/v1/pods": [{"name": "Name"}],
+            "rbac/clusterroles": {"items": [
+                {"metadata": {"name": "a", "uid": "u", "managedFields": []}, "rules": [1]},
+                {"metadata": {"name": "b"}, "rules": [1], "aggregationRule": {}},
+            ]},
         });
         let members = members(&answers).unwrap();
         let found: Vec<(&str, &str)> =
@@ -78,6 +102,10 @@ mod tests {
             ("columns", r#"{"api/v1/pods":[{"name":"Name"}]}"#),
             ("groups/api", r#"{"versions":["v1"]}"#),
             ("paths/api/v1", r#"{"components":{"securitySchemes":{}},"paths":{"/p":{}}}"#),
+            (
+                "rbac",
+                r#"{"clusterroles":[{"metadata":{"name":"a"},"rules":[1]},{"aggregationRule":{},"metadata":{"name":"b"}}]}"#,
+            ),
             ("resources", r#"{"api/v1":{"resources":[]}}"#),
             ("schemas/api/v1", r#"{"A":{}}"#),
             ("version", r#"{"major":"1"}"#),

@@ -1,4 +1,4 @@
-//! Asks a real control plane for everything it says of itself (OpenAPI, discovery, table columns, version) and writes
+//! Asks a real control plane for everything it says of itself (OpenAPI, discovery, table columns, first roles, version) and writes
 //! the answers, by request, as one JSON object into the file it is given. `cargo xtask capture` packs them.
 #![allow(clippy::print_stderr, reason = "it is its output")]
 
@@ -43,6 +43,10 @@ async fn ask_all(client: &Client) -> Result<Value> {
     answers.insert("apis".to_owned(), ask(client, "/apis", PLAIN).await?);
     answers.insert("aggregated/api".to_owned(), ask(client, "/api", AGGREGATED).await?);
     answers.insert("aggregated/apis".to_owned(), ask(client, "/apis", AGGREGATED).await?);
+    for resource in ["clusterrolebindings", "clusterroles", "rolebindings", "roles"] {
+        let list = ask(client, &format!("/apis/rbac.authorization.k8s.io/v1/{resource}"), PLAIN).await?;
+        answers.insert(format!("rbac/{resource}"), list);
+    }
     let index = ask(client, "/openapi/v3", PLAIN).await?;
     let paths = index["paths"].as_object().context("the index of OpenAPI documents has no paths")?;
     for path in paths.keys() {

@@ -1,0 +1,132 @@
+//! Cluster roles that gather the rules of others by labels.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{
+    edit::{self, key_of, uid_of},
+    follower::Follower,
+};
+use crate::{
+    kinds::table_name,
+    store::{Event, Query, Store},
+};
+
+/// Follows the cluster roles.
+pub(crate) struct Roles {
+    store: Arc<Store>,
+    table: Arc<str>,
+    stirred: bool,
+}
+
+impl Roles {
+    /// Looks at all cluster roles once.
+    pub(crate) fn new(store: &Arc<Store>) -> Self {
+        Self { store: store.clone(), table: table_name("rbac.authorization.k8s.io", "clusterroles"), stirred: true }
+    }
+}
+
+impl Follower for Roles {
+    fn note(&mut self, event: &Event) {
+        self.stirred |= event.key.resource == self.table;
+    }
+
+    async fn work(&mut self) {
+        while std::mem::take(&mut self.stirred) {
+            let query = Query { resource: &self.table, ..Query::default() };
+            let roles = self.store.list(&query, |_| true).unwrap_or_default().entries;
+            for role in &roles {
+                let Some(rules) = gathered(&role.value, roles.iter().map(|role| &*role.value)) else { continue };
+                if role.value["rules"] == rules {
+                    continue;
+                }
+                let write = |object: &mut Value| {
+                    let changed = object["rules"] != rules;
+                    object["rules"] = rules.clone();
+                    changed
+                };
+                // The change is heard of as any other, so a role that gathers from this one follows.
+                _ = edit::change(&self.store, &key_of(&self.table, role), uid_of(&role.value), write).await;
+            }
+        }
+    }
+}
+
+/// The rules that a role gathers; none if it does not gather any.
+fn gathered<'a>(role: &Value, all: impl Iterator<Item = &'a Value>) -> Option<Value> {
+    let selectors = role["aggregationRule"]["clusterRoleSelectors"].as_array()?;
+    let own = &role["metadata"]["name"];
+    let mut chosen: Vec<&Value> = all
+        .filter(|other| other["metadata"]["name"] != *own)
+        .filter(|other| selectors.iter().any(|selector| selects(selector, &other["metadata"]["labels"])))
+        .collect();
+    chosen.sort_by_key(|other| other["metadata"]["name"].as_str().unwrap_or_default());
+    let mut rules: Vec<Value> = Vec::new();
+    for rule in chosen.iter().filter_map(|other| other["rules"].as_array()).flatten() {
+        if !rules.contains(rule) {
+            rules.push(rule.clone());
+        }
+    }
+    Some(rules.into())
+}
+
+/// Whether a label selector selects these labels; an empty one selects everything.
+fn selects(selector: &Value, labels: &Value) -> bool {
+    let equal = selector["matchLabels"].as_object().into_iter().flatten().all(|(key, value)| labels[key] == *value);
+    let fits = |expression: &Value| {
+        let label = &labels[expression["key"].as_str().unwrap_or_default()];
+        let among = expression["values"].as_array().is_some_and(|values| values.contains(label));
+        match expression["operator"].as_str() {
+            Some("In") => among,
+            Some("NotIn") => !among,
+            Some("Exists") => label.is_string(),
+            Some("DoesNotExist") => !label.is_string(),
+            _ => false,
+        }
+    };
+    equal && selector["matchExpressions"].as_array().into_iter().flatten().all(fits)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn rules_are_gathered_by_labels_once_and_in_order() {
+        let rule = |verb: &str| json!({"verbs": [verb], "apiGroups": [""], "resources": ["pods"]});
+        let role = |name: &str, labels: Value, rules: Vec<Value>| json!({"metadata": {"name": name, "labels": labels}, "rules": rules});
+        let all = [
+            role("b", json!({"a": "yes"}), vec![rule("list"), rule("get")]),
+            role("a", json!({"a": "yes"}), vec![rule("get")]),
+            role("c", json!({"a": "no"}), vec![rule("delete")]),
+            role("d", json!({"extra": "x"}), vec![rule("watch")]),
+            json!({"metadata": {"name": "sum", "labels": {"a": "yes"}}, "rules": [rule("create")], "aggregationRule": {
+                "clusterRoleSelectors": [{"matchLabels": {"a": "yes"}}, {"matchExpressions": [{"key": "extra", "operator": "Exists"}]}]}}),
+        ];
+        assert_eq!(gathered(&all[4], all.iter()), Some(json!([rule("get"), rule("list"), rule("watch")])));
+        assert_eq!(gathered(&all[0], all.iter()), None);
+    }
+
+    #[test]
+    fn a_selector_selects_by_all_of_its_parts() {
+        let labels = json!({"a": "1"});
+        let expression = |operator: &str, key: &str, values: &[&str]| json!({"matchExpressions": [{"key": key, "operator": operator, "values": values}]});
+        for (selector, expect) in [
+            (json!({}), true),
+            (json!({"matchLabels": {"a": "1"}}), true),
+            (json!({"matchLabels": {"a": "1", "b": "2"}}), false),
+            (expression("In", "a", &["1", "2"]), true),
+            (expression("In", "b", &["1"]), false),
+            (expression("NotIn", "a", &["1"]), false),
+            (expression("NotIn", "b", &["1"]), true),
+            (expression("Exists", "a", &[]), true),
+            (expression("DoesNotExist", "a", &[]), false),
+            (expression("Nonsense", "a", &[]), false),
+        ] {
+            assert_eq!(selects(&selector, &labels), expect, "{selector}");
+        }
+    }
+}
