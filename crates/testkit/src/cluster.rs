@@ -29,6 +29,10 @@ pub trait Backend: Send + Sync {
     fn plain_client(&self, who: &Identity) -> Result<Client> {
         self.client(who)
     }
+    /// The longest that anything a test waits for may take.
+    fn patience(&self) -> Duration {
+        Duration::from_secs(10)
+    }
     /// A kubeconfig of the admin, for programs.
     fn kubeconfig(&self) -> &Path;
     /// All requests received so far, in order, without the first `from`.

@@ -1,6 +1,6 @@
 //! One test's corner of a shared cluster: a namespace and an API group that no other test uses.
 
-use std::{fmt::Debug, future::Future, time::Duration};
+use std::{fmt::Debug, future::Future};
 
 use anyhow::{Context, Result, bail};
 use k8s_openapi::{
@@ -17,9 +17,6 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::Cluster;
-
-/// The longest that anything a test waits for may take; the garbage collector learns new kinds every 30 seconds.
-const PATIENCE: Duration = Duration::from_secs(75);
 
 /// A namespace and a group of one test. They stay until the cluster goes, since it goes soon.
 pub struct Scene<'a> {
@@ -136,9 +133,10 @@ impl<'a> Scene<'a> {
 
     /// Gives a future until the end of our patience, then says what it was that did not happen.
     pub async fn within<T>(&self, what: &str, future: impl Future<Output = Result<T>>) -> Result<T> {
-        match tokio::time::timeout(PATIENCE, future).await {
+        let patience = self.cluster.backend().patience();
+        match tokio::time::timeout(patience, future).await {
             Ok(outcome) => outcome.with_context(|| format!("while waiting for {what}")),
-            Err(_) => bail!("waited {} s in vain for {what}", PATIENCE.as_secs()),
+            Err(_) => bail!("waited {} s in vain for {what}", patience.as_secs()),
         }
     }
 }

@@ -241,6 +241,11 @@ impl Backend for ControlPlane {
         Ok(Client::try_from(config)?)
     }
 
+    fn patience(&self) -> Duration {
+        // The garbage collector learns new kinds every 30 seconds.
+        Duration::from_secs(75)
+    }
+
     fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
     }

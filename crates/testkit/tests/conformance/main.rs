@@ -68,7 +68,7 @@ fn run() -> Result<ExitCode> {
     }
     let suite = Suite::on_kubernetes(both).with_only("kubernetes", kubernetes);
     if !recording {
-        return Ok(suite.main());
+        return Ok(suite.also_on("embedded", testkit::embedded).main());
     }
     let code = suite.main();
     for ((path, index), answers) in std::mem::take(&mut *recorded.lock().unwrap()) {

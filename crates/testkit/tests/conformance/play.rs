@@ -17,8 +17,7 @@ use crate::{
     script::{Case, Step},
 };
 
-/// No answer, event or state takes longer; the garbage collector of the real cluster learns new kinds every 30 seconds.
-const PATIENCE: Duration = Duration::from_secs(75);
+/// How long to wait before asking again.
 const PAUSE: Duration = Duration::from_millis(25);
 
 /// A case being played.
@@ -57,8 +56,9 @@ pub async fn answers(cluster: &Cluster, case: &Case) -> Result<Vec<String>> {
             play.know("ns", scene.namespace());
             play.scene = Some(scene);
         }
-        let answer = tokio::time::timeout(PATIENCE, play.step(step)).await;
-        let answer = answer.map_err(|_| anyhow::anyhow!("no answer in {} s", PATIENCE.as_secs()));
+        let patience = cluster.backend().patience();
+        let answer = tokio::time::timeout(patience, play.step(step)).await;
+        let answer = answer.map_err(|_| anyhow::anyhow!("no answer in {} s", patience.as_secs()));
         answers.push(answer.and_then(|answer| answer).with_context(what)?);
     }
     Ok(answers)
