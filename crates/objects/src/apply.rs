@@ -6,7 +6,7 @@ mod last_applied;
 mod managed;
 mod merge;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 pub use conflict::{Conflict, Conflicts};
 pub use managed::{ManagedError, Manager, Managers, Operation};
@@ -72,14 +72,15 @@ pub fn apply(live: Option<&Value>, config: &Value, change: &Change<'_>, force: b
     check_request(config, change)?;
     validate(change.shape, config, false)
         .map_err(|errors| ApplyError::Typed { object: object_name(config), errors })?;
-    let (live, managers) = match live {
-        Some(live) => {
-            let managers = Managers::of(live)?;
-            (unmanaged(live), managers)
+    let created;
+    let live = match live {
+        Some(live) => live,
+        None => {
+            created = created_from(config, change);
+            &created
         }
-        None => (created_from(config, change), Managers::default()),
     };
-    let (mut object, mut managers, changed) = last_applied::apply(&live, config, &managers, change, force)?;
+    let (mut object, mut managers, changed) = last_applied::apply(live, config, Managers::of(live)?, change, force)?;
     let by_kubectl = change.manager == last_applied::KUBECTL;
     if by_kubectl {
         last_applied::refresh(&mut object, config);
@@ -92,14 +93,13 @@ pub fn apply(live: Option<&Value>, config: &Value, change: &Change<'_>, force: b
 }
 
 /// One attempt to apply: the object, who manages what, and whether a field changed.
-fn attempt(
+fn attempt<'v>(
     live: &Value,
     config: &Value,
-    managers: &Managers,
+    mut managers: Managers<'v>,
     change: &Change<'_>,
     force: bool,
-) -> Result<(Value, Managers, bool), Conflicts> {
-    let mut managers = managers.clone();
+) -> Result<(Value, Managers<'v>, bool), Conflicts> {
     if managers.is_empty() {
         // Nobody has applied yet: all that is there belongs to one who never will again.
         let nobody = created_from(config, change);
@@ -112,21 +112,20 @@ fn attempt(
 /// Keeps track of a create, update or patch: `new` is what is about to be stored, and gets its managed fields.
 /// `old` is what was stored, none when the object is created.
 pub fn update(old: Option<&Value>, new: &mut Value, change: &Change<'_>) {
-    let mut managers = managers_of_update(old, new, !change.subresource.is_empty());
-    if let Some(metadata) = new.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.remove("managedFields");
-    }
+    let brought = new.get_mut("metadata").and_then(Value::as_object_mut).and_then(|it| it.remove("managedFields"));
+    let brought = json!({ "metadata": { "managedFields": brought } });
+    let mut managers = managers_of_update(old, &brought, !change.subresource.is_empty());
     let is_create = old.is_none_or(|old| uid(old).is_empty());
     if managers.is_empty() && !is_create {
         // It was reset, or never tracked; tracking starts with the next apply.
         return;
     }
-    let nobody;
+    let created;
     let old = match old {
-        Some(old) => &unmanaged(old),
+        Some(old) => old,
         None => {
-            nobody = created_from(new, change);
-            &nobody
+            created = created_from(new, change);
+            &created
         }
     };
     merge::track(old, new, &mut managers, change);
@@ -134,7 +133,7 @@ pub fn update(old: Option<&Value>, new: &mut Value, change: &Change<'_>) {
 }
 
 /// The managed fields that an update starts from: those it brings, if it brings any, else those of the stored object.
-fn managers_of_update(old: Option<&Value>, new: &Value, is_subresource: bool) -> Managers {
+fn managers_of_update<'v>(old: Option<&'v Value>, new: &'v Value, is_subresource: bool) -> Managers<'v> {
     let stored = || old.and_then(|old| Managers::of(old).ok()).unwrap_or_default();
     if is_subresource {
         return stored();
@@ -161,23 +160,25 @@ fn is_reset(entries: &[Value]) -> bool {
 pub fn keep_times(old: &Value, new: &mut Value) {
     let entries = |object: &Value| object.pointer("/metadata/managedFields").and_then(Value::as_array).cloned();
     let (Some(before), Some(after)) = (entries(old), entries(new)) else { return };
-    let timeless = |entries: &[Value]| -> Vec<Value> {
-        let mut entries = entries.to_vec();
-        for entry in &mut entries {
-            if let Some(entry) = entry.as_object_mut() {
-                entry.remove("time");
-            }
-        }
-        entries
-    };
     if before != after
         && before.len() == after.len()
-        && timeless(&before) == timeless(&after)
-        && unmanaged(old) == unmanaged(new)
+        && before.iter().zip(&after).all(|(one, other)| without(Some(one), "time") == without(Some(other), "time"))
+        && same_but_managers(old, new)
         && let Some(metadata) = new.get_mut("metadata").and_then(Value::as_object_mut)
     {
         metadata.insert("managedFields".to_owned(), Value::Array(before));
     }
+}
+
+fn same_but_managers(one: &Value, other: &Value) -> bool {
+    let (ours, theirs) = (one.get("metadata"), other.get("metadata"));
+    without(Some(one), "metadata") == without(Some(other), "metadata")
+        && without(ours, "managedFields") == without(theirs, "managedFields")
+}
+
+/// The fields of an object but one.
+fn without<'v>(object: Option<&'v Value>, name: &str) -> Vec<(&'v String, &'v Value)> {
+    object.and_then(fields).into_iter().flatten().filter(|(other, _)| *other != name).collect()
 }
 
 /// The fields that an object has by its shape, as an applier of it would own them.
@@ -210,14 +211,6 @@ fn kind_name(object: &Value) -> String {
 
 fn uid(object: &Value) -> &str {
     object.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default()
-}
-
-fn unmanaged(object: &Value) -> Value {
-    let mut object = object.clone();
-    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.remove("managedFields");
-    }
-    object
 }
 
 /// The object before anyone has set anything.

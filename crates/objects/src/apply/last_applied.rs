@@ -14,19 +14,21 @@ pub const KUBECTL: &str = "kubectl";
 const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// Applies; what kubectl applied itself before is no conflict to it.
-pub fn apply(
+pub fn apply<'v>(
     live: &Value,
     config: &Value,
-    managers: &Managers,
+    managers: Managers<'v>,
     change: &Change<'_>,
     force: bool,
-) -> Result<(Value, Managers, bool), ApplyError> {
-    let conflicts = match attempt(live, config, managers, change, force) {
+) -> Result<(Value, Managers<'v>, bool), ApplyError> {
+    if change.manager != KUBECTL {
+        return attempt(live, config, managers, change, force).map_err(ApplyError::Conflicts);
+    }
+    let conflicts = match attempt(live, config, managers.clone(), change, force) {
         Ok(applied) => return Ok(applied),
         Err(conflicts) => conflicts,
     };
-    let allowed = if change.manager == KUBECTL { own_fields(live, change) } else { None };
-    let Some(allowed) = allowed else { return Err(ApplyError::Conflicts(conflicts)) };
+    let Some(allowed) = own_fields(live, change) else { return Err(ApplyError::Conflicts(conflicts)) };
     let rest: Vec<_> = conflicts.0.into_iter().filter(|conflict| !allowed.has(&conflict.path.0)).collect();
     if !rest.is_empty() {
         return Err(ApplyError::Conflicts(Conflicts(rest)));

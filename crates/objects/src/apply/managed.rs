@@ -97,23 +97,25 @@ pub enum ManagedError {
 
 /// One manager and what it manages.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Managed {
+pub(super) struct Managed<'v> {
     pub manager: Manager,
     /// The `apiVersion` that the fields are of.
     pub version: Arc<str>,
     pub time: Option<Arc<str>>,
     pub fields: FieldSet,
+    /// How the fields are written, while they are as they were read.
+    pub written: Option<&'v Value>,
 }
 
 /// Who manages what of an object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Managers {
-    pub(super) all: Vec<Managed>,
+pub struct Managers<'v> {
+    pub(super) all: Vec<Managed<'v>>,
 }
 
-impl Managers {
+impl<'v> Managers<'v> {
     /// Those of an object.
-    pub fn of(object: &Value) -> Result<Self, ManagedError> {
+    pub fn of(object: &'v Value) -> Result<Self, ManagedError> {
         let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array);
         let mut managers = Self::default();
         for (index, entry) in entries.into_iter().flatten().enumerate() {
@@ -143,7 +145,8 @@ impl Managers {
                 subresource: text("subresource").into(),
             };
             let time = entry.get("time").and_then(Value::as_str).map(Arc::from);
-            managers.set(Managed { manager, version, time, fields });
+            let written = entry.get("fieldsV1").filter(|fields| fields.is_object());
+            managers.set(Managed { manager, version, time, fields, written });
         }
         Ok(managers)
     }
@@ -163,12 +166,12 @@ impl Managers {
         self.all.iter().map(|managed| (&managed.manager, &managed.fields))
     }
 
-    pub(super) fn take(&mut self, manager: &Manager) -> Option<Managed> {
+    pub(super) fn take(&mut self, manager: &Manager) -> Option<Managed<'v>> {
         let at = self.all.iter().position(|managed| managed.manager == *manager)?;
         Some(self.all.remove(at))
     }
 
-    pub(super) fn set(&mut self, managed: Managed) {
+    pub(super) fn set(&mut self, managed: Managed<'v>) {
         match self.all.iter_mut().find(|other| other.manager == managed.manager) {
             Some(other) => *other = managed,
             None => self.all.push(managed),
@@ -192,7 +195,7 @@ impl Managers {
             return;
         }
         let mut oldest: Vec<Manager> = {
-            let mut updaters: Vec<&Managed> =
+            let mut updaters: Vec<&Managed<'_>> =
                 self.all.iter().filter(|managed| managed.manager.operation == Operation::Update).collect();
             updaters.sort_by_cached_key(|managed| (managed.time.clone(), managed.manager.identifier()));
             updaters.into_iter().map(|managed| managed.manager.clone()).collect()
@@ -228,6 +231,7 @@ impl Managers {
             {
                 bucket.fields = merged.fields.union(&bucket.fields);
                 bucket.time = merged.time;
+                bucket.written = None;
                 excess -= 1;
             }
         }
@@ -260,7 +264,7 @@ impl Managers {
     }
 }
 
-impl Managed {
+impl Managed<'_> {
     fn to_value(&self) -> Value {
         let mut entry = Map::new();
         let mut put = |name: &str, value: &str| {
@@ -274,7 +278,8 @@ impl Managed {
         put("time", self.time.as_deref().unwrap_or_default());
         put("fieldsType", "FieldsV1");
         put("subresource", &self.manager.subresource);
-        entry.insert("fieldsV1".to_owned(), self.fields.to_value());
+        let fields = self.written.cloned().unwrap_or_else(|| self.fields.to_value());
+        entry.insert("fieldsV1".to_owned(), fields);
         Value::Object(entry)
     }
 }

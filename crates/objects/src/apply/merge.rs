@@ -28,7 +28,7 @@ static UNMANAGED: LazyLock<FieldSet> = LazyLock::new(|| {
 });
 
 /// Keeps track of an update from one object to another.
-pub fn track(old: &Value, new: &Value, managers: &mut Managers, change: &Change<'_>) {
+pub fn track(old: &Value, new: &Value, managers: &mut Managers<'_>, change: &Change<'_>) {
     follow(managers, change);
     let comparison = compare(change.shape, old, new).without(change.reset);
     for managed in &mut managers.all {
@@ -42,25 +42,31 @@ pub fn track(old: &Value, new: &Value, managers: &mut Managers, change: &Change<
             Some(before) => taken.union(&before.fields),
             None => taken,
         };
-        managers.set(Managed { manager, version: change.version.into(), time: Some(change.now.into()), fields });
+        managers.set(Managed {
+            manager,
+            version: change.version.into(),
+            time: Some(change.now.into()),
+            fields,
+            written: None,
+        });
     }
     managers.cap();
 }
 
 /// Applies a configuration: the object, who manages what, and whether a field changed.
-pub fn apply(
+pub fn apply<'v>(
     live: &Value,
     config: &Value,
-    mut managers: Managers,
+    mut managers: Managers<'v>,
     change: &Change<'_>,
     force: bool,
-) -> Result<(Value, Managers, bool), Conflicts> {
+) -> Result<(Value, Managers<'v>, bool), Conflicts> {
     let shape = change.shape;
     follow(&mut managers, change);
     let manager = Manager::applier(change);
     let last = managers.take(&manager);
     let owned = fields_of(shape, config).recursive_difference(change.reset);
-    let mut merged = merge(shape, live, config);
+    let mut merged = merge(shape, live.clone(), config);
     let dropped = last.as_ref().filter(|last| !last.fields.is_subset(&owned));
     if let Some(last) = dropped {
         merged = prune(&merged, &last.fields, &owned, &managers, change);
@@ -85,31 +91,34 @@ pub fn apply(
     managers.all.retain(|managed| !managed.fields.is_empty());
     let fields = owned.difference(&UNMANAGED);
     if !fields.is_empty() {
+        let written = last.as_ref().filter(|last| last.fields == fields).and_then(|last| last.written);
         let time = last.and_then(|last| last.time);
-        managers.set(Managed { manager, version: change.version.into(), time, fields });
+        managers.set(Managed { manager, version: change.version.into(), time, fields, written });
     }
     Ok((merged, managers, !same))
 }
 
 /// Takes from a manager what another has changed or removed.
-fn disown(managed: &mut Managed, comparison: &Comparison) {
+fn disown(managed: &mut Managed<'_>, comparison: &Comparison) {
     for lost in [&comparison.modified, &comparison.added, &comparison.removed] {
-        if !lost.is_empty() && !managed.fields.is_empty() {
+        if managed.fields.overlaps(lost) {
             managed.fields = managed.fields.difference(lost);
+            managed.written = None;
         }
     }
 }
 
-fn follow(managers: &mut Managers, change: &Change<'_>) {
+fn follow(managers: &mut Managers<'_>, change: &Change<'_>) {
     for managed in &mut managers.all {
         if let Some(fields) = follow_schema(change.shape, &managed.fields) {
             managed.fields = fields;
+            managed.written = None;
         }
     }
 }
 
 /// Removes what the manager applied last time and not this time, unless someone else manages it too.
-fn prune(merged: &Value, last: &FieldSet, owned: &FieldSet, managers: &Managers, change: &Change<'_>) -> Value {
+fn prune(merged: &Value, last: &FieldSet, owned: &FieldSet, managers: &Managers<'_>, change: &Change<'_>) -> Value {
     let shape = change.shape;
     let named = |fields: &FieldSet| name_fields(Some(shape), fields);
     let last = named(last);

@@ -184,6 +184,17 @@ impl FieldSet {
         result
     }
 
+    /// Whether something is in both.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let mut overlap = false;
+        self.pairs(other, |pair| {
+            if let Pair::Both(left, right) = pair {
+                overlap = overlap || (left.member && right.member) || left.below.overlaps(&right.below);
+            }
+        });
+        overlap
+    }
+
     /// Whether all of it is in the other.
     pub fn is_subset(&self, other: &Self) -> bool {
         let mut subset = true;

@@ -9,7 +9,7 @@ use crate::fields::Element;
 use crate::shape::{ListShape, MapShape, Shape};
 
 /// The live object with all that was applied.
-pub fn merge(shape: Shape<'_>, live: &Value, applied: &Value) -> Value {
+pub fn merge(shape: Shape<'_>, live: Value, applied: &Value) -> Value {
     let atom = deduce(shape, applied);
     match (atom, live, applied) {
         (Atom::Map(map), Value::Object(live), Value::Object(applied))
@@ -24,40 +24,40 @@ pub fn merge(shape: Shape<'_>, live: &Value, applied: &Value) -> Value {
         }
         // Null where a map or list of items was means no items of one's own.
         (Atom::Map(map), Value::Object(live), Value::Null) if !map.is_atomic() && !live.is_empty() => {
-            Value::Object(live.clone())
+            Value::Object(live)
         }
         (Atom::List(list), Value::Array(live), Value::Null) if !list.is_atomic() && !live.is_empty() => {
-            Value::Array(live.clone())
+            Value::Array(live)
         }
         _ => applied.clone(),
     }
 }
 
-fn fields(map: MapShape<'_>, live: &Map<String, Value>, applied: &Map<String, Value>) -> Map<String, Value> {
-    let mut merged = live.clone();
+fn fields(map: MapShape<'_>, mut live: Map<String, Value>, applied: &Map<String, Value>) -> Map<String, Value> {
     for (name, value) in applied {
-        match merged.get_mut(name) {
+        match live.get_mut(name) {
             Some(current) => {
                 if let Some(shape) = map.value(name) {
-                    *current = merge(shape, current, value);
+                    *current = merge(shape, std::mem::take(current), value);
                 }
             }
             None => {
-                merged.insert(name.clone(), value.clone());
+                live.insert(name.clone(), value.clone());
             }
         }
     }
-    merged
+    live
 }
 
 /// Items keep the order of both lists where they agree; where not, that of the applied one.
-fn items(list: ListShape<'_>, live: &[Value], applied: &[Value]) -> Vec<Value> {
-    let keyed = |items: &[Value]| -> Vec<(Element, Value)> {
-        items.iter().filter_map(|item| Some((element_of(list, item).ok()?, item.clone()))).collect()
-    };
-    let (left, right) = (keyed(live), keyed(applied));
+fn items(list: ListShape<'_>, live: Vec<Value>, applied: &[Value]) -> Vec<Value> {
+    let left: Vec<(Element, Value)> =
+        live.into_iter().filter_map(|item| Some((element_of(list, &item).ok()?, item))).collect();
+    let right: Vec<(Element, &Value)> =
+        applied.iter().filter_map(|item| Some((element_of(list, item).ok()?, item))).collect();
+    let (left_elements, mut left): (Vec<Element>, Vec<Value>) = left.into_iter().unzip();
     let mut live_at: BTreeMap<&Element, Option<usize>> = BTreeMap::new();
-    for (index, (element, _)) in left.iter().enumerate() {
+    for (index, element) in left_elements.iter().enumerate() {
         live_at.entry(element).and_modify(|at| *at = None).or_insert(Some(index));
     }
     let wanted: BTreeSet<&Element> = right.iter().map(|(element, _)| element).collect();
@@ -66,16 +66,16 @@ fn items(list: ListShape<'_>, live: &[Value], applied: &[Value]) -> Vec<Value> {
     let mut next = shared.pop_front();
     let mut done: BTreeSet<&Element> = BTreeSet::new();
     let mut merged = Vec::with_capacity(left.len().max(right.len()));
-    let join = |element: &Element, value: &Value| match live_at.get(element) {
-        Some(Some(at)) => merge(list.item(), &left[*at].1, value),
+    let join = |left: &mut [Value], element: &Element, value: &Value| match live_at.get(element) {
+        Some(Some(at)) => merge(list.item(), std::mem::take(&mut left[*at]), value),
         // What is there twice is not merged with.
         _ => value.clone(),
     };
-    let (mut from_left, mut from_right) = (left.iter().peekable(), right.iter().peekable());
+    let (mut from_left, mut from_right) = (left_elements.iter().enumerate().peekable(), right.iter().peekable());
     loop {
-        if let (Some((element, _)), Some((other, value))) = (from_left.peek(), from_right.peek()) {
-            if element == other {
-                merged.push(join(other, value));
+        if let (Some((_, element)), Some((other, value))) = (from_left.peek(), from_right.peek()) {
+            if *element == other {
+                merged.push(join(&mut left, other, value));
                 done.insert(other);
                 from_left.next();
                 from_right.next();
@@ -83,14 +83,14 @@ fn items(list: ListShape<'_>, live: &[Value], applied: &[Value]) -> Vec<Value> {
                 continue;
             }
             // An item of both, but not the one whose turn it is.
-            if wanted.contains(element) && next.is_some_and(|next| next != element) {
+            if wanted.contains(element) && next.is_some_and(|next| next != *element) {
                 from_left.next();
                 continue;
             }
         }
-        if let Some((element, value)) = from_left.peek() {
+        if let Some((index, element)) = from_left.peek() {
             if !wanted.contains(element) {
-                merged.push(value.clone());
+                merged.push(std::mem::take(&mut left[*index]));
                 from_left.next();
                 continue;
             }
@@ -100,7 +100,7 @@ fn items(list: ListShape<'_>, live: &[Value], applied: &[Value]) -> Vec<Value> {
         }
         match from_right.next() {
             Some((element, value)) => {
-                merged.push(join(element, value));
+                merged.push(join(&mut left, element, value));
                 done.insert(element);
                 if next == Some(element) {
                     next = shared.pop_front();
