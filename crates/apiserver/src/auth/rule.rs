@@ -161,13 +161,11 @@ fn has(items: &[String], wanted: &str) -> bool {
 }
 
 fn resource_matches(own: &str, resource: &str, subresource: &str) -> bool {
-    if own == "*" {
-        return true;
+    if own == "*" || subresource.is_empty() {
+        return own == "*" || own == resource;
     }
-    match own.split_once('/') {
-        None => own == resource && subresource.is_empty(),
-        Some((left, right)) => (left == "*" || left == resource) && right == subresource && !subresource.is_empty(),
-    }
+    let before = own.strip_suffix(subresource).and_then(|rest| rest.strip_suffix('/'));
+    before.is_some_and(|before| before == "*" || before == resource)
 }
 
 fn url_covers(own: &str, path: &str) -> bool {
@@ -201,6 +199,8 @@ mod tests {
             (&pods, ask("get", "", "pods", "scale", "x"), true),
             (&pods, ask("get", "", "jobs", "log", "x"), true),
             (&pods, ask("get", "", "jobs", "", "x"), false),
+            // Whoever asks about the words of a rule is answered by them.
+            (&pods, ask("get", "", "*/scale", "", "x"), true),
             (&named, ask("delete", "apps", "deployments", "scale", "a"), true),
             (&named, ask("delete", "apps", "deployments", "", "b"), false),
             (&named, ask("list", "apps", "deployments", "", ""), false),

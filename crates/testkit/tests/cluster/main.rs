@@ -4,6 +4,7 @@
 mod audit;
 mod controllers;
 mod custom_resources;
+mod guard;
 mod real;
 mod subjects;
 
@@ -21,6 +22,21 @@ fn main() -> ExitCode {
         custom_resources::live_from_definition_to_cascading_deletion,
         custom_resources::a_foreground_deletion_waits_for_the_dependents,
         custom_resources::what_the_schema_forbids_is_refused,
+        guard::a_refusal_says_who_cannot_do_what_where,
+        guard::rules_reach_subresources_names_and_selected_names,
+        guard::nobody_grants_more_than_they_have,
+        guard::bad_roles_and_bindings_are_refused,
+        guard::only_those_who_may_act_as_others,
+        guard::reviews_tell_who_may_do_what,
+        guard::a_token_is_good_for_its_audience_while_its_account_and_its_secret_are_there,
+        guard::a_secret_holds_the_token_of_its_account_and_goes_with_it,
+        guard::what_is_owned_goes_with_its_last_owner,
+        guard::in_the_foreground_owners_wait_even_in_a_circle,
+        guard::scopes_decide_who_can_own_whom,
+        guard::a_namespace_goes_once_nothing_is_left_in_it,
+        guard::a_namespace_is_kept_by_whoever_finalizes_it,
+        guard::every_namespace_keeps_its_account_and_its_certificate,
+        guard::the_first_roles_are_those_of_kubernetes,
         subjects::a_user_may_do_what_its_group_is_granted_and_no_more,
         subjects::a_service_account_may_do_what_its_role_grants_and_no_more,
         subjects::without_good_credentials_nobody_is_let_in,
