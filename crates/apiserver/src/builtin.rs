@@ -2,10 +2,12 @@
 //! is about values; nothing is stored or looked up but the addresses of services.
 
 mod address;
+pub(crate) mod decode;
 mod defaults;
 mod definition;
 mod faults;
 mod pod;
+mod quantity;
 mod status;
 
 use serde_json::Value;

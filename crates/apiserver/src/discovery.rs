@@ -43,7 +43,7 @@ pub(crate) fn answer(inner: &Arc<Inner>, asked: &Asked, parts: &Parts) -> Result
         }
         ["apis", name] => {
             let all = groups(&kinds);
-            let found = all.iter().find(|(group, _)| group == name).ok_or_else(ApiError::no_page)?;
+            let found = all.iter().find(|(group, _)| group == name).ok_or_else(ApiError::no_resource)?;
             let mut value = group(&found.0, &found.1);
             value["kind"] = "APIGroup".into();
             value["apiVersion"] = "v1".into();
@@ -60,7 +60,7 @@ pub(crate) fn answer(inner: &Arc<Inner>, asked: &Asked, parts: &Parts) -> Result
 }
 
 fn resources(kinds: &Kinds, group: &str, version: &str, parts: &Parts) -> Result<Response<Body>, ApiError> {
-    let list = kinds.resource_list(group, version).ok_or_else(ApiError::no_page)?;
+    let list = kinds.resource_list(group, version).ok_or_else(ApiError::no_resource)?;
     respond::value(parts, 200, &list)
 }
 
@@ -128,6 +128,7 @@ fn group(name: &str, versions: &[String]) -> Value {
 
 fn paths(kinds: &Kinds) -> Vec<String> {
     let mut paths: Vec<String> = [
+        "/.well-known/openid-configuration",
         "/api",
         "/api/v1",
         "/apis",

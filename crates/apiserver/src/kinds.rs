@@ -18,6 +18,7 @@ pub(crate) use convert::{convert, to_stored};
 pub use custom::Custom;
 pub(crate) use custom::Scale;
 pub(crate) use definitions::{CLEANUP, DEFINITIONS, follow, set_condition};
+pub(crate) use shapes::builtin as builtin_shapes;
 
 /// A resource in one of its versions.
 #[derive(Debug)]

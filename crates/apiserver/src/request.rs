@@ -197,22 +197,8 @@ impl Asked {
     }
 
     /// Whether nothing is to be kept.
-    ///
-    /// # Errors
-    ///
-    /// If it says anything but `All`.
-    pub fn dry_run(&self) -> Result<bool, ApiError> {
-        let mut dry = false;
-        for value in self.query.all("dryRun") {
-            match value {
-                "All" => dry = true,
-                other => {
-                    let message = format!("dryRun: Unsupported value: {other:?}: supported values: \"All\"");
-                    return Err(ApiError::bad_request(message));
-                }
-            }
-        }
-        Ok(dry)
+    pub fn dry_run(&self) -> bool {
+        self.query.all("dryRun").any(|value| value == "All")
     }
 }
 

@@ -131,9 +131,9 @@ where
     }
     let kinds = inner.registry.now();
     let found = kinds.find(&attributes.group, &attributes.version, &attributes.resource);
-    let served = found.ok_or_else(ApiError::no_page)?.clone();
+    let served = found.ok_or_else(ApiError::no_resource)?.clone();
     if !attributes.subresource.is_empty() && served.subresource(&attributes.subresource).is_none() {
-        return Err(ApiError::no_page());
+        return Err(ApiError::no_resource());
     }
     // A namespaced resource without a namespace in the path can only be looked at as a whole.
     let misplaced = match (served.namespaced, attributes.namespace.is_empty()) {
@@ -142,21 +142,18 @@ where
         _ => false,
     };
     if misplaced {
-        return Err(ApiError::no_page());
+        return Err(ApiError::no_resource());
     }
     let body = read(parts, body).await?;
     let cx = Cx { inner, asked, user, parts, served, body, stale, warnings: Mutex::default() };
     if let Some(warning) = cx.served.custom.as_ref().and_then(|custom| custom.deprecation.clone()) {
         cx.warn(warning);
     }
-    let verb = attributes.verb;
-    let collection = matches!(verb, Verb::List | Verb::DeleteCollection) || verb == Verb::Watch && !asked.named;
-    let create_on_all = verb == Verb::Create && cx.served.namespaced && attributes.namespace.is_empty();
-    let allowed = cx.served.allows(&attributes.subresource, verb.as_str()) && !create_on_all;
-    if !allowed || (collection && asked.named && verb != Verb::Watch) {
-        return Err(ApiError::method_not_allowed());
+    check_verb(&cx)?;
+    if !attributes.verb.reads() {
+        verbs::check_options(&cx)?;
     }
-    let mut response = match verb {
+    let mut response = match attributes.verb {
         Verb::Get => verbs::get::get(&cx).await,
         Verb::List => verbs::list::list(&cx).await,
         Verb::Watch => crate::watching::watch(&cx, open).await,
@@ -174,6 +171,28 @@ where
         }
     }
     Ok(response)
+}
+
+/// Whether the verb is served at this path.
+fn check_verb(cx: &Cx<'_>) -> Result<(), ApiError> {
+    let (attributes, served) = (cx.attributes(), &cx.served);
+    let verb = attributes.verb;
+    let everywhere = served.namespaced && attributes.namespace.is_empty();
+    let misplaced = match verb {
+        Verb::Create if cx.asked.named && attributes.subresource.is_empty() => {
+            if !served.allows("", "get") {
+                return Err(ApiError::no_resource());
+            }
+            true
+        }
+        Verb::Create | Verb::DeleteCollection => everywhere,
+        Verb::Update | Verb::Patch => !cx.asked.named,
+        _ => false,
+    };
+    if misplaced || !served.allows(&attributes.subresource, verb.as_str()) {
+        return Err(ApiError::method_not_allowed());
+    }
+    Ok(())
 }
 
 /// The whole body, unless it is too large.

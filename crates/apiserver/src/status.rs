@@ -72,6 +72,12 @@ impl ApiError {
         Self { plain: true, ..Self::new(404, "NotFound", "404 page not found\n") }
     }
 
+    /// There is no such group, version or resource.
+    pub fn no_resource() -> Self {
+        let message = "the server could not find the requested resource";
+        Self { details: Some(Details::default()), ..Self::new(404, "NotFound", message) }
+    }
+
     /// The path is there, the method is not.
     pub fn method_not_allowed() -> Self {
         let message = "the server does not allow this method on the requested resource";
@@ -119,8 +125,9 @@ impl ApiError {
     }
 
     /// A patch does not fit the object.
-    pub fn unprocessable(group: &str, kind: &str, name: &str, message: String) -> Self {
-        Self::new(422, "Invalid", message).about(group, kind, name)
+    pub fn unprocessable() -> Self {
+        let message = "the server rejected our request due to an error in our request";
+        Self { details: Some(Details::default()), ..Self::new(422, "Invalid", message) }
     }
 
     /// The request makes no sense.
@@ -190,7 +197,7 @@ impl ApiError {
 
     /// A revision that is still to come was asked for.
     pub fn too_large_version(asked: u64, current: u64) -> Self {
-        let message = format!("Too large resource version: {asked}, current: {current}");
+        let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
         let cause = Cause {
             reason: "ResourceVersionTooLarge".to_owned(),
             message: "Too large resource version".to_owned(),

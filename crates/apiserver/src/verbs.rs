@@ -1,8 +1,10 @@
 //! The verbs, one file each, and what they have in common.
 
 pub(crate) mod create;
+mod decode;
 pub(crate) mod delete;
 pub(crate) mod get;
+mod json;
 pub(crate) mod list;
 mod managed;
 mod metadata;
@@ -13,3 +15,5 @@ mod prepare;
 pub(crate) mod scale;
 pub(crate) mod selection;
 pub(crate) mod update;
+
+pub(crate) use decode::check_options;

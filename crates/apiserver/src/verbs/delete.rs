@@ -13,7 +13,7 @@ use crate::{
     kinds::{CLEANUP, DEFINITIONS, set_condition},
     respond,
     serve::Cx,
-    status::{ApiError, Details},
+    status::{ApiError, Cause, Details},
     store::{Change, CommitError, Entry, Expect, Key, Listing, Query, Store},
     strategy,
 };
@@ -41,7 +41,7 @@ struct Wish {
 
 impl Wish {
     fn read(cx: &Cx<'_>) -> Result<Self, ApiError> {
-        let body = if cx.body.is_empty() { json!({}) } else { object::parse(cx.parts, &cx.body)? };
+        let body = if cx.body.is_empty() { json!({}) } else { object::parse(cx)?.value };
         let query = &cx.asked.query;
         let text = |name: &str| body[name].as_str().map(str::to_owned).or_else(|| query.get(name).map(str::to_owned));
         let orphan =
@@ -51,15 +51,17 @@ impl Wish {
             (None, Some(true)) | (Some("Orphan"), None) => Some(Propagation::Orphan),
             (None, Some(false)) | (Some("Background"), None) => Some(Propagation::Background),
             (Some("Foreground"), None) => Some(Propagation::Foreground),
-            (Some(_), Some(_)) => {
-                let why = "Invalid value: orphanDependents and deletionPropagation cannot be both set";
-                return Err(ApiError::bad_request(why));
+            (Some(text), Some(_)) => {
+                let why = "orphanDependents and deletionPropagation cannot be both set";
+                let cause = Cause::invalid("propagationPolicy", &text.into(), why);
+                return Err(ApiError::invalid("meta.k8s.io", "DeleteOptions", "", vec![cause]));
             }
             (Some(other), None) => {
                 let message = format!(
-                    "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: Unsupported value: {other:?}: supported values: \"Background\", \"Foreground\", \"Orphan\", \"nil\""
+                    "Unsupported value: {other:?}: supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\""
                 );
-                return Err(ApiError { message, ..ApiError::invalid("meta.k8s.io", "DeleteOptions", "", Vec::new()) });
+                let cause = Cause::new("FieldValueNotSupported", "propagationPolicy", message);
+                return Err(ApiError::invalid("meta.k8s.io", "DeleteOptions", "", vec![cause]));
             }
         };
         let all = |list: &Value| list.as_array().is_some_and(|list| list.iter().any(|word| word == "All"));
@@ -68,18 +70,20 @@ impl Wish {
             grace: body["gracePeriodSeconds"].as_i64().or_else(|| query.get("gracePeriodSeconds")?.parse().ok()),
             uid: body["preconditions"]["uid"].as_str().map(str::to_owned),
             revision: body["preconditions"]["resourceVersion"].as_str().map(str::to_owned),
-            dry: all(&body["dryRun"]) || cx.asked.dry_run()?,
+            dry: all(&body["dryRun"]) || cx.asked.dry_run(),
         })
     }
 
     /// Whether the object is the one that was meant.
     fn check(&self, object: &Value) -> Result<(), String> {
-        for (wanted, name, word) in [(&self.uid, "uid", "UID"), (&self.revision, "resourceVersion", "ResourceVersion")]
-        {
+        for (wanted, name, word, perhaps) in [
+            (&self.uid, "uid", "UID", "deleted and then recreated"),
+            (&self.revision, "resourceVersion", "ResourceVersion", "modified"),
+        ] {
             let is = metadata::text(object, name);
             if let Some(wanted) = wanted.as_deref().filter(|wanted| *wanted != is) {
                 return Err(format!(
-                    "Precondition failed: {word} in precondition: {wanted}, {word} in object meta: {is}"
+                    "the {word} in the precondition ({wanted}) does not match the {word} in record ({is}). The object might have been {perhaps}"
                 ));
             }
         }
@@ -154,14 +158,14 @@ pub(crate) async fn delete_collection(cx: &Cx<'_>) -> Result<Response<Body>, Api
 }
 
 async fn one(cx: &Cx<'_>, key: &Key, wish: &Wish) -> Result<Removed, ApiError> {
-    let (group, plural) = (&cx.served.group, &cx.served.plural);
+    let group = &cx.served.group;
     if let Some(entry) = cx.inner.store.get(key) {
         inside::admit(cx.inner, cx.attributes(), Some(&entry.value), None)?;
         auth::admit(cx.inner, cx.user, cx.attributes(), Some(&entry.value), None)?;
     }
     remove(&cx.inner.store, key, wish).await.map_err(|kept| match kept {
         Kept::Missing => cx.not_found(key.name()),
-        Kept::NotMeant(why) => ApiError::conflict(group, plural, key.name(), &why),
+        Kept::NotMeant(why) => ApiError::conflict(group, &cx.served.kind, key.name(), &why),
         Kept::Failed(why) => ApiError::internal(why),
     })
 }

@@ -67,9 +67,8 @@ impl Start {
             if version.is_some_and(|version| version != "0") {
                 return Err(ApiError::bad_request("specifying resource version is not allowed when using continue"));
             }
-            return read_token(token).ok_or_else(|| {
-                ApiError::bad_request("continue key is not valid: illegal base64 data or unknown structure")
-            });
+            return read_token(token)
+                .ok_or_else(|| ApiError::bad_request("invalid continue token: continue key is not valid"));
         }
         let forbidden = |why: &str| {
             ApiError::invalid("meta.k8s.io", "ListOptions", "", vec![Cause::forbidden("resourceVersionMatch", why)])
@@ -80,7 +79,8 @@ impl Start {
                 Err(forbidden("resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\""))
             }
             (Some(_), Some(other)) if !matches!(other, "Exact" | "NotOlderThan") => {
-                let message = format!("Unsupported value: {other:?}: supported values: \"Exact\", \"NotOlderThan\"");
+                let message =
+                    format!("Unsupported value: {other:?}: supported values: \"Exact\", \"NotOlderThan\", \"\"");
                 let cause = Cause::new("FieldValueNotSupported", "resourceVersionMatch", message);
                 Err(ApiError::invalid("meta.k8s.io", "ListOptions", "", vec![cause]))
             }
@@ -96,7 +96,7 @@ impl Start {
 pub(crate) fn revision(text: &str) -> Result<u64, ApiError> {
     text.parse().map_err(|_| {
         let why = format!("Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax");
-        ApiError::bad_request(format!("resourceVersion: {why}"))
+        ApiError::bad_request(format!("invalid resource version: resourceVersion: {why}"))
     })
 }
 

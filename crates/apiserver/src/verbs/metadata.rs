@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     clock, random,
+    request::Verb,
     serve::Cx,
     status::{ApiError, Cause},
     strategy,
@@ -37,9 +38,11 @@ pub(crate) fn begin(cx: &Cx<'_>, object: &mut Value) -> Result<String, ApiError>
         metadata.insert("name".to_owned(), name.as_str().into());
     }
     if metadata.get("resourceVersion").and_then(Value::as_str).is_some_and(|version| !version.is_empty()) {
-        return Err(ApiError::bad_request("resourceVersion should not be set on objects to be created"));
+        if !super::patch::is_apply(cx) {
+            return Err(ApiError::other(500, "", "resourceVersion should not be set on objects to be created"));
+        }
     }
-    for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion", "generation"] {
+    for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"] {
         metadata.remove(field);
     }
     metadata.insert("uid".to_owned(), random::uuid().into());
@@ -80,14 +83,23 @@ pub(crate) fn carry_over(cx: &Cx<'_>, old: &Value, new: &mut Value) -> Result<()
         }
         _ => {}
     }
-    let uid = metadata.get("uid").and_then(Value::as_str).unwrap_or_default();
-    if !uid.is_empty() && uid != text(old, "uid") {
-        let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {}", text(old, "uid"));
+    let uid = metadata.get("uid").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let meant = uid.is_empty() || uid == text(old, "uid");
+    if !meant && cx.attributes().verb == Verb::Update {
+        let place =
+            if served.custom.is_some() { format!("{}/{}", served.group, served.plural) } else { served.plural.clone() };
+        let namespace = if served.namespaced { format!("/{}", cx.attributes().namespace) } else { String::new() };
+        let why = format!(
+            "StorageError: invalid object, Code: 4, Key: /registry/{place}{namespace}/{name}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
+            text(old, "uid")
+        );
         return Err(ApiError::conflict(&served.group, &served.plural, &name, &why));
     }
     metadata.remove("selfLink");
     for field in ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"] {
         match old["metadata"].get(field) {
+            // A patch that changes it is refused later, in other words.
+            Some(_) if field == "uid" && !meant => {}
             Some(value) => drop(metadata.insert(field.to_owned(), value.clone())),
             None => drop(metadata.remove(field)),
         }
@@ -108,7 +120,7 @@ pub(crate) fn faults(cx: &Cx<'_>, old: Option<&Value>, object: &Value) -> Vec<Ca
 fn rule(table: &str) -> NameRule {
     match table {
         "namespaces" => NameRule::Label,
-        "services" => NameRule::OldLabel,
+        "services" => NameRule::Label,
         _ if table.ends_with(".rbac.authorization.k8s.io") => NameRule::PathSegment,
         _ => NameRule::Subdomain,
     }

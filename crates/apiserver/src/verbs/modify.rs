@@ -21,7 +21,7 @@ pub(crate) async fn modify(
 ) -> Result<Entry, ApiError> {
     let store = &cx.inner.store;
     let (group, plural) = (&cx.served.group, &cx.served.plural);
-    let dry = cx.asked.dry_run()?;
+    let dry = cx.asked.dry_run();
     for _ in 0..TRIES {
         let entry = store.get(key).ok_or_else(|| cx.not_found(key.name()))?;
         let converted;
@@ -33,11 +33,14 @@ pub(crate) async fn modify(
         };
         let edited = edit(old)?;
         let seen = metadata::text(&edited, "resourceVersion").to_owned();
+        if !seen.is_empty() && seen.parse::<u64>().is_err() {
+            let message = format!("strconv.ParseUint: parsing {seen:?}: invalid syntax");
+            return Err(ApiError::other(500, "", message));
+        }
         if !seen.is_empty() && seen != metadata::text(old, "resourceVersion") {
             return Err(ApiError::modified(group, plural, key.name()));
         }
         let mut new = prepare::update(cx, old, edited)?;
-        new["metadata"]["resourceVersion"] = metadata::text(old, "resourceVersion").into();
         if new == *entry.value {
             store.settled(entry.revision).await.map_err(ApiError::internal)?;
             return Ok(entry);

@@ -1,26 +1,66 @@
 //! Objects in the bodies of requests: JSON or YAML, of the kind that the path is about.
 
-use http::{header::CONTENT_TYPE, request::Parts};
-use serde_json::{Number, Value};
+use http::header::CONTENT_TYPE;
+use serde_json::Value;
 
-use crate::{kinds::Served, serve::Cx, status::ApiError};
+use super::{decode, json};
+use crate::{
+    kinds::{Served, api_version},
+    serve::Cx,
+    status::{ApiError, Cause},
+};
+
+/// The text of a body as it was sent, or as JSON if it was YAML, with what it says.
+pub(crate) struct Text {
+    /// What it says.
+    pub(crate) value: Value,
+    /// As JSON; none if that is the body itself.
+    json: Option<String>,
+    /// Whether a field is there twice.
+    pub(crate) twice: bool,
+}
+
+impl Text {
+    /// The JSON.
+    pub(crate) fn json<'a>(&'a self, cx: &'a Cx<'_>) -> std::borrow::Cow<'a, str> {
+        match &self.json {
+            Some(json) => json.into(),
+            None => String::from_utf8_lossy(&cx.body),
+        }
+    }
+}
 
 /// The object in the body of a creation or an update.
 pub(crate) fn read(cx: &Cx<'_>) -> Result<Value, ApiError> {
-    let mut object = parse(cx.parts, &cx.body)?;
+    let text = parse(cx)?;
+    let mut object = text.value.clone();
     if !object.is_object() {
-        return Err(ApiError::bad_request("the body of the request is not an object"));
+        let what = match object {
+            Value::Array(_) => "array",
+            Value::String(_) => "string",
+            Value::Bool(_) => "bool",
+            _ => "number",
+        };
+        let target = "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }";
+        return Err(unrecognized(cx, &format!("json: cannot unmarshal {what} into Go value of type {target}")));
     }
-    check_kind(&cx.served, &cx.attributes().subresource, &mut object)?;
+    check_kind(cx, &mut object)?;
+    decode::object(cx, &text, &mut object)?;
     Ok(object)
 }
 
-/// The body as a value, by its content type.
-pub(crate) fn parse(parts: &Parts, body: &[u8]) -> Result<Value, ApiError> {
-    let kind = parts.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+/// The body, by its content type.
+pub(crate) fn parse(cx: &Cx<'_>) -> Result<Text, ApiError> {
+    let kind = cx.parts.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     match kind.split(';').next().unwrap_or_default().trim() {
-        "" | "application/json" | "*/*" => json(body),
-        "application/yaml" => yaml(body),
+        "" | "application/json" | "*/*" => {
+            let (value, twice) = json::parse(&cx.body).map_err(|error| unrecognized(cx, &error))?;
+            Ok(Text { value, json: None, twice })
+        }
+        "application/yaml" => {
+            let value = yaml(&cx.body)?;
+            Ok(Text { json: Some(value.to_string()), value, twice: false })
+        }
         _ => Err(ApiError::unsupported_media_type(&[
             "application/json",
             "application/yaml",
@@ -29,62 +69,94 @@ pub(crate) fn parse(parts: &Parts, body: &[u8]) -> Result<Value, ApiError> {
     }
 }
 
-/// JSON as a value. Whole numbers that are written as fractions become whole, as in Go.
-pub(crate) fn json(body: &[u8]) -> Result<Value, ApiError> {
-    let mut value = serde_json::from_slice(body)
-        .map_err(|error| ApiError::bad_request(format!("couldn't get version/kind; json parse error: {error}")))?;
-    whole_numbers(&mut value);
-    Ok(value)
+/// The JSON of a patch.
+pub(crate) fn patch(cx: &Cx<'_>) -> Result<Value, String> {
+    json::parse(&cx.body).map(|(value, _)| value)
 }
 
-/// YAML as a value.
+/// YAML as a value. Whole numbers that are written as fractions become whole, as in Go.
 pub(crate) fn yaml(body: &[u8]) -> Result<Value, ApiError> {
     let text = std::str::from_utf8(body).map_err(|_| ApiError::bad_request("error decoding YAML: not UTF-8"))?;
-    let mut value =
-        yaml::parse(text).map_err(|error| ApiError::bad_request(format!("error decoding YAML: {error}")))?;
-    whole_numbers(&mut value);
+    let value = yaml::parse(text).map_err(|error| ApiError::bad_request(format!("error decoding YAML: {error}")))?;
     Ok(value)
 }
 
-fn whole_numbers(value: &mut Value) {
-    match value {
-        Value::Number(number) if number.is_f64() => {
-            let float = number.as_f64().unwrap_or_default();
-            if float.fract() == 0.0 && float.abs() < 9_007_199_254_740_992.0 {
-                #[allow(clippy::cast_possible_truncation, reason = "it is whole, and small enough")]
-                let whole = float as i64;
-                *number = Number::from(whole);
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(whole_numbers),
-        Value::Object(fields) => fields.values_mut().for_each(whole_numbers),
-        _ => {}
+/// A body that says nothing, and how it begins.
+fn unrecognized(cx: &Cx<'_>, error: &str) -> ApiError {
+    let kind = &cx.served.kind;
+    let begin = snippet(&cx.body);
+    ApiError::bad_request(format!(
+        "the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; json parse error: {error} ({begin})"
+    ))
+}
+
+/// The beginning of a body as messages show it: text if it may be an object, else its bytes.
+fn snippet(body: &[u8]) -> String {
+    const MOST: usize = 30;
+    let begin = body.get(..MOST).unwrap_or(body);
+    let more = if body.len() > MOST { " ..." } else { "" };
+    match body.first() {
+        None => "<empty>".to_owned(),
+        Some(b'{') => format!("{}{more}", String::from_utf8_lossy(begin)),
+        Some(_) => format!("{}{more}", begin.iter().map(|byte| format!("{byte:02x}")).collect::<String>()),
     }
 }
 
-/// Checks that the object is of the kind that the path is about; what is not said is filled in.
-pub(crate) fn check_kind(served: &Served, subresource: &str, object: &mut Value) -> Result<(), ApiError> {
+/// The kind and version that a request's body has.
+pub(crate) fn expected(served: &Served, subresource: &str) -> (String, String) {
     let sub = served.subresource(subresource);
     let kind = sub.map_or(&served.kind, |sub| &sub.kind);
     let version = match sub.and_then(|sub| sub.group_version.as_ref()) {
-        Some((group, version)) => crate::kinds::api_version(group, version),
+        Some((group, version)) => api_version(group, version),
         None => served.api_version(),
     };
+    (version, kind.clone())
+}
+
+/// Checks that the object is of the kind that the path is about; what is not said is filled in.
+fn check_kind(cx: &Cx<'_>, object: &mut Value) -> Result<(), ApiError> {
+    let served = &cx.served;
+    let (version, kind) = expected(served, &cx.attributes().subresource);
     let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (has_version, has_kind) = (text("apiVersion"), text("kind"));
-    if has_version.is_empty() && has_kind.is_empty() || has_version == version && has_kind.is_empty() {
-        if served.custom.is_some() {
-            return Err(ApiError::bad_request(format!("Object 'Kind' is missing in '{object}'")));
-        }
-    } else if has_version != version {
-        let message =
-            format!("the API version in the data ({has_version}) does not match the expected API version ({version})");
-        return Err(ApiError::bad_request(message));
-    } else if &has_kind != kind {
-        let message = format!("{has_kind} in version {:?} cannot be handled as a {kind}", served.version);
+    if served.custom.is_some() && has_kind.is_empty() {
+        let body = String::from_utf8_lossy(&cx.body);
+        let body = body.trim_end();
+        let begin = snippet(&cx.body);
+        let message = format!(
+            "the object provided is unrecognized (must be of type {kind}): Object 'Kind' is missing in '{body}' ({begin})"
+        );
         return Err(ApiError::bad_request(message));
     }
-    object["apiVersion"] = version.into();
-    object["kind"] = kind.as_str().into();
-    Ok(())
+    let same_version = has_version == version || has_version.is_empty() && served.custom.is_none();
+    let same_kind = has_kind == kind || has_kind.is_empty();
+    if same_version && same_kind {
+        object["apiVersion"] = version.into();
+        object["kind"] = kind.into();
+        return Ok(());
+    }
+    let known = objects::ApiVersion::parse(&has_version);
+    let kinds = cx.inner.registry.now();
+    let exists = known.is_some_and(|known| kinds.of_kind(&known.group, &known.version, &has_kind).is_some());
+    if served.custom.is_some() && same_version {
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        let cause = Cause::invalid("kind", &has_kind.as_str().into(), &format!("must be {kind}"));
+        return Err(ApiError::invalid(&served.group, &has_kind, name, vec![cause]));
+    }
+    let message = if served.custom.is_some() || exists && !same_version {
+        format!("the API version in the data ({has_version}) does not match the expected API version ({version})")
+    } else if exists {
+        let internal =
+            if served.group.is_empty() { "core" } else { served.group.split('.').next().unwrap_or_default() };
+        format!(
+            "{has_kind} in version {:?} cannot be handled as a {kind}: converting ({}.{has_kind}) to ({internal}.{kind}): unknown conversion",
+            served.version, served.version
+        )
+    } else {
+        format!(
+            "{has_kind} in version {:?} cannot be handled as a {kind}: no kind {has_kind:?} is registered for version {has_version:?} in scheme \"pkg/runtime/scheme.go:111\"",
+            served.version
+        )
+    };
+    Err(ApiError::bad_request(message))
 }

@@ -4,13 +4,13 @@ use http::{Response, header::CONTENT_TYPE};
 use objects::patch::{PatchError, json_patch, merge_patch, strategic_merge_patch};
 use serde_json::Value;
 
-use super::{create, managed, metadata, modify::modify, object, scale};
+use super::{create, decode, managed, metadata, modify::modify, object, scale};
 use crate::{
     body::Body,
     request::Verb,
     respond,
     serve::Cx,
-    status::{ApiError, Cause},
+    status::{ApiError, Cause, Details},
     store::{Entry, Key},
 };
 
@@ -55,14 +55,24 @@ pub(crate) async fn patch(cx: &Cx<'_>) -> Result<Response<Body>, ApiError> {
         if cx.served.custom.is_none() {
             offers.push("application/strategic-merge-patch+json");
         }
-        offers.extend(["application/apply-patch+yaml", "application/apply-patch+cbor"]);
+        offers.push("application/apply-patch+yaml");
+        if cx.served.custom.is_none() {
+            let message = "415: Unsupported Media Type";
+            return ApiError {
+                details: Some(Details::default()),
+                ..ApiError::other(415, "UnsupportedMediaType", message)
+            };
+        }
         ApiError::unsupported_media_type(&offers)
     })?;
-    check_options(cx, kind)?;
+    check_kind_options(cx, kind)?;
     if kind == Kind::Apply {
         return apply(cx, &key).await;
     }
-    let change = object::json(&cx.body)?;
+    let change = object::patch(cx).map_err(|error| {
+        let prefix = if kind == Kind::Strategic { "" } else { "error decoding patch: " };
+        ApiError::bad_request(format!("{prefix}{error}"))
+    })?;
     let scaled = attributes.subresource == "scale";
     let entry = modify(cx, &key, |old| {
         let before = if scaled { &scale::of(&cx.served, old)? } else { old };
@@ -75,7 +85,8 @@ pub(crate) async fn patch(cx: &Cx<'_>) -> Result<Response<Body>, ApiError> {
             // The patch does not say which revision it is for, so any will do.
             metadata::of(&mut after)?.remove("resourceVersion");
         }
-        object::check_kind(&cx.served, "", &mut after)?;
+        let shown = if kind == Kind::Strategic { go_map(&change) } else { "<object>".to_owned() };
+        decode::patched(cx, &mut after, &shown)?;
         Ok(after)
     })
     .await?;
@@ -111,23 +122,23 @@ fn patched(cx: &Cx<'_>, kind: Kind, before: &Value, change: &Value, scaled: bool
         }
         Kind::Merge | Kind::Apply => merge_patch(before, change),
     };
-    result.map_err(|error| refused(cx, &error))
+    result.map_err(|error| refused(&error))
 }
 
-fn refused(cx: &Cx<'_>, error: &PatchError) -> ApiError {
+fn refused(error: &PatchError) -> ApiError {
     let message = error.to_string();
     match error {
         PatchError::BadRequest(_) => ApiError::bad_request(message),
-        PatchError::TooLarge(_) => ApiError::other(413, "RequestEntityTooLarge", message),
-        PatchError::Unprocessable(_) => {
-            ApiError::unprocessable(&cx.served.group, &cx.served.kind, &cx.attributes().name, message)
+        PatchError::TooLarge(_) => {
+            ApiError::other(413, "RequestEntityTooLarge", format!("Request entity too large: {message}"))
         }
+        PatchError::Unprocessable(_) => ApiError::unprocessable(),
         PatchError::Internal(_) => ApiError::other(500, "", message),
     }
 }
 
 /// What may be said about a patch differs with its kind.
-fn check_options(cx: &Cx<'_>, kind: Kind) -> Result<(), ApiError> {
+fn check_kind_options(cx: &Cx<'_>, kind: Kind) -> Result<(), ApiError> {
     let query = &cx.asked.query;
     let mut causes = Vec::new();
     if kind == Kind::Apply {
@@ -145,6 +156,11 @@ async fn apply(cx: &Cx<'_>, key: &Key) -> Result<Response<Body>, ApiError> {
     let config = object::yaml(&cx.body)?;
     if !config.is_object() {
         return Err(ApiError::bad_request("the body of the request is not an object"));
+    }
+    let said = |name: &str| config[name].as_str().unwrap_or_default();
+    if said("kind") != cx.served.kind || said("apiVersion").is_empty() {
+        let (group, version) = said("apiVersion").rsplit_once('/').unwrap_or(("", said("apiVersion")));
+        return Err(ApiError::bad_request(format!("invalid object type: {group}/{version}, Kind={}", said("kind"))));
     }
     let force = cx.asked.query.flag("force");
     let name = metadata::text(&config, "name");
@@ -177,4 +193,18 @@ async fn apply(cx: &Cx<'_>, key: &Key) -> Result<Response<Body>, ApiError> {
         }
     }
     Err(ApiError::modified(&cx.served.group, &cx.served.plural, key.name()))
+}
+
+/// A value as Go prints maps.
+fn go_map(value: &Value) -> String {
+    match value {
+        Value::Object(fields) => {
+            let fields: Vec<String> = fields.iter().map(|(name, value)| format!("{name}:{}", go_map(value))).collect();
+            format!("map[{}]", fields.join(" "))
+        }
+        Value::Array(items) => format!("[{}]", items.iter().map(go_map).collect::<Vec<_>>().join(" ")),
+        Value::String(text) => text.clone(),
+        Value::Null => "<nil>".to_owned(),
+        other => other.to_string(),
+    }
 }

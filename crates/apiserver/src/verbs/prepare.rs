@@ -29,6 +29,7 @@ pub(crate) fn create(cx: &Cx<'_>, mut object: Value) -> Result<Value, ApiError> 
 /// A changed object: `old` and `new` in the served version; the result in the stored one.
 pub(crate) fn update(cx: &Cx<'_>, old: &Value, mut new: Value) -> Result<Value, ApiError> {
     metadata::carry_over(cx, old, &mut new)?;
+    new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"].clone();
     let name = metadata::text(old, "name").to_owned();
     match &*cx.attributes().subresource {
         "status" => keep_all_but_status(cx, old, &mut new),
@@ -68,7 +69,9 @@ fn keep_field(name: &str, old: &Value, new: &mut Value) {
 fn keep_all_but_status(cx: &Cx<'_>, old: &Value, new: &mut Value) {
     let status = new.get("status").cloned();
     let mut kept = old.clone();
-    if cx.served.custom.is_none() {
+    if cx.served.custom.is_some() {
+        keep_field("managedFields", &new["metadata"], &mut kept["metadata"]);
+    } else {
         kept["metadata"] = new["metadata"].clone();
         keep_field("labels", &old["metadata"], &mut kept["metadata"]);
         keep_field("ownerReferences", &old["metadata"], &mut kept["metadata"]);
@@ -112,6 +115,7 @@ fn cause(fault: &objects::Invalid) -> Cause {
         "Too long" => "FieldValueTooLong",
         "Too many" => "FieldValueTooMany",
         "Forbidden" => "FieldValueForbidden",
+        _ if fault.what.contains(" must be of type ") && !fault.path.is_root() => "FieldValueTypeInvalid",
         _ => "FieldValueInvalid",
     };
     let field = if fault.path.is_root() { "<nil>".to_owned() } else { fault.path.to_string() };
