@@ -14,6 +14,10 @@ use crate::value::{Element, Kind, Value};
 impl<'a> Frame<'_, 'a> {
     pub fn pipeline(&mut self, dot: &Value<'a>, pipe: &'a Pipe) -> Done<Value<'a>> {
         self.set_at(At::Pipe(pipe));
+        // Most pipelines are one command, whose value need not be moved about.
+        if let ([command], []) = (pipe.commands.as_slice(), pipe.declared.as_slice()) {
+            return self.command(dot, command, None).map(Value::unboxed);
+        }
         let mut value: Option<Value<'a>> = None;
         for command in &pipe.commands {
             value = Some(self.command(dot, command, value)?.unboxed());
