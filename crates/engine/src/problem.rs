@@ -93,6 +93,12 @@ impl Problem {
         Problem { place: error.places().last().map(Place::from), ..Problem::general(said.unwrap_or(message)) }
     }
 
+    /// The same with the file's name alone, for people who never see the package's directories.
+    #[must_use]
+    pub fn short(&self) -> Problem {
+        Problem { place: self.place.as_ref().map(Place::short), ..self.clone() }
+    }
+
     /// The same with advice.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Problem {

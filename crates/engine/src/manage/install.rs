@@ -292,7 +292,7 @@ impl Work<'_> {
                 self.conditions.set(CONTROLLER_AVAILABLE, available.status, &available.reason, &available.message);
             }
             None => {
-                self.conditions.set(CONTROLLER_AVAILABLE, Status::False, "Starting", "its Stack was not looked at yet")
+                self.conditions.set(CONTROLLER_AVAILABLE, Status::False, "Starting", "its Stack was not looked at yet");
             }
         }
         match of(READY) {

@@ -169,7 +169,7 @@ pub fn plan(kind: &CompiledKind, instance: &Value, observed: &Observed, context:
     let told = |problem: &TemplateProblem| Event {
         severity: "Warning",
         reason: "RenderFailed",
-        message: format!("{}: {}", problem.template, problem.problem),
+        message: format!("{}: {}", problem.template, problem.problem.short()),
     };
     plan.events = plan.problems.iter().map(told).collect();
     plan

@@ -43,7 +43,7 @@ fn rendered(renderer: &Renderer<'_>, plan: &Plan) -> Result<Map<String, Value>, 
     };
     let mut errors = Map::new();
     for TemplateProblem { template, problem } in &plan.problems {
-        errors.entry(template.clone()).or_insert_with(|| json!(problem.to_string()));
+        errors.entry(template.clone()).or_insert_with(|| json!(problem.short().to_string()));
     }
     let errors = Value::Object(errors);
     let mut over = renderer.siblings();
@@ -196,7 +196,7 @@ type Condition = (&'static str, bool, &'static str, String);
 fn synced(plan: &Plan) -> Condition {
     match plan.problems.first() {
         None => ("Synced", true, "Rendered", String::new()),
-        Some(first) => ("Synced", false, "RenderFailed", format!("{}: {}", first.template, first.problem)),
+        Some(first) => ("Synced", false, "RenderFailed", format!("{}: {}", first.template, first.problem.short())),
     }
 }
 

@@ -1,0 +1,162 @@
+//! Pulling: which image a tag means, and the package in it. Nothing is believed that does not match its digest.
+
+use std::io::Read;
+
+use engine::manage::Reference;
+use http::{Method, StatusCode, header};
+use http_body_util::BodyExt;
+use package::Files;
+use package::image::{Descriptor, Digest, Index, Layers, Limits, Manifest, MediaType};
+
+use crate::{Client, Error, Progress};
+
+/// The most compressed bytes of a layer; images of controllers are far smaller.
+const LAYER: u64 = 2 << 30;
+
+/// The image that a reference means now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolved {
+    /// The image by digest: what was asked for, which may be a list of images.
+    pub reference: Reference,
+    /// Its manifest.
+    pub manifest: Manifest,
+}
+
+/// A package that was pulled.
+#[derive(Debug, Clone)]
+pub struct Pulled {
+    /// The image that it came from.
+    pub resolved: Resolved,
+    /// Its files, with paths from the root of the image.
+    pub files: Files,
+}
+
+impl Client {
+    /// Finds out which image a reference means.
+    pub async fn resolve(&self, reference: &Reference) -> Result<Resolved, Error> {
+        let wanted = reference.digest.clone().or(reference.tag.clone()).unwrap_or_else(|| "latest".to_owned());
+        let (media_type, bytes) = self.manifest(reference, &wanted).await?;
+        let digest = Digest::of(&bytes);
+        if let Some(expected) = &reference.digest
+            && *expected != digest.to_string()
+        {
+            let cause = format!("its digest is {digest}");
+            return Err(self.wrong(reference, reference.to_string(), cause));
+        }
+        let pinned = reference.at(&digest.to_string());
+        let wrong = |cause: String| self.wrong(reference, format!("the manifest of {pinned}"), cause);
+        if !media_type.is_index() {
+            let manifest = Manifest::read(&bytes).map_err(wrong)?;
+            return Ok(Resolved { reference: pinned, manifest });
+        }
+        let index = Index::read(&bytes).map_err(wrong)?;
+        let chosen = index.choose().ok_or_else(|| wrong("it lists no image".to_owned()))?;
+        let (_, bytes) = self.manifest(reference, &chosen.digest.to_string()).await?;
+        if Digest::of(&bytes) != chosen.digest {
+            return Err(wrong(format!("what it has as {} is something else", chosen.digest)));
+        }
+        let manifest = Manifest::read(&bytes).map_err(wrong)?;
+        Ok(Resolved { reference: pinned, manifest })
+    }
+
+    /// Pulls the package in an image.
+    pub async fn pull(&self, reference: &Reference, progress: &(dyn Fn(Progress) + Sync)) -> Result<Pulled, Error> {
+        let resolved = self.resolve(reference).await?;
+        self.fetch(resolved, progress).await
+    }
+
+    /// Pulls the package in an image that was found out before.
+    pub async fn fetch(&self, resolved: Resolved, progress: &(dyn Fn(Progress) + Sync)) -> Result<Pulled, Error> {
+        let reference = &resolved.reference;
+        let total = resolved.manifest.layers.iter().map(|layer| layer.size).fold(0, u64::saturating_add);
+        let mut done = 0;
+        let mut layers = Layers::new(Limits::default());
+        for layer in &resolved.manifest.layers {
+            let file = match self.options.store.get(&layer.digest) {
+                Some(file) => file,
+                None => {
+                    self.layer(reference, layer, |bytes| progress(Progress { done: done + bytes, total })).await?;
+                    let again = self.options.store.get(&layer.digest);
+                    again.ok_or_else(|| self.options.store.error(&std::io::ErrorKind::NotFound.into()))?
+                }
+            };
+            done += layer.size;
+            progress(Progress { done, total });
+            let media_type = layer.media_type.clone();
+            // Unpacking takes its time, and must not hold up others.
+            let unpacked = tokio::task::spawn_blocking(move || {
+                let outcome = layers.add(&media_type, std::io::BufReader::new(file).by_ref());
+                (layers, outcome)
+            });
+            let (back, outcome) =
+                unpacked.await.map_err(|error| self.wrong(reference, "a layer", error.to_string()))?;
+            layers = back;
+            outcome.map_err(|refused| Error::Refused { reference: reference.to_string(), refused })?;
+        }
+        Ok(Pulled { files: layers.into_files(), resolved })
+    }
+
+    async fn manifest(&self, reference: &Reference, name: &str) -> Result<(MediaType, Vec<u8>), Error> {
+        let known = [MediaType::MANIFEST, MediaType::INDEX, MediaType::DOCKER_MANIFEST, MediaType::DOCKER_INDEX];
+        let accept: Vec<&str> = known.iter().map(MediaType::as_str).collect();
+        let accept = accept.join(", ");
+        let path = format!("manifests/{name}");
+        let answer = self.ask(reference, Method::GET, &path, "pull", |ask| ask.header(header::ACCEPT, &accept)).await?;
+        if answer.status != StatusCode::OK {
+            return Err(self.refusal(reference, &format!("the manifest of {reference}"), answer).await);
+        }
+        let served = answer.header(header::CONTENT_TYPE).map(MediaType::from);
+        let bytes = answer.bytes().await;
+        let what = format!("the manifest of {reference}");
+        let bytes = bytes.map_err(|cause| self.wrong(reference, &what, cause))?.to_vec();
+        let own = serde_json::from_slice::<serde_json::Value>(&bytes).ok();
+        let own = own.and_then(|value| Some(MediaType::from(value["mediaType"].as_str()?)));
+        let known = |media_type: &MediaType| media_type.is_index() || media_type.is_manifest();
+        let media_type = own.filter(known).or(served.filter(known)).unwrap_or(MediaType::MANIFEST);
+        Ok((media_type, bytes))
+    }
+
+    /// Puts a layer into the store.
+    async fn layer(&self, reference: &Reference, layer: &Descriptor, step: impl Fn(u64)) -> Result<(), Error> {
+        let what = format!("the layer {} of {reference}", layer.digest);
+        if layer.size > LAYER {
+            let cause = format!("it has {} bytes, more than the {LAYER} that are read", layer.size);
+            return Err(self.wrong(reference, what, cause));
+        }
+        let path = format!("blobs/{}", layer.digest);
+        let mut answer = self.ask(reference, Method::GET, &path, "pull", |ask| ask).await?;
+        if answer.status != StatusCode::OK {
+            return Err(self.refusal(reference, &what, answer).await);
+        }
+        let mut incoming = self.options.store.begin()?;
+        loop {
+            let frame = tokio::time::timeout(std::time::Duration::from_secs(60), answer.body.frame()).await;
+            let frame = match frame {
+                Ok(Some(Ok(frame))) => frame,
+                Ok(None) => break,
+                Ok(Some(Err(error))) => return Err(self.unreachable(reference, format!("{what} broke off: {error}"))),
+                Err(_) => return Err(self.unreachable(reference, format!("{what} stopped coming"))),
+            };
+            let Some(bytes) = frame.data_ref() else { continue };
+            if incoming.length() + bytes.len() as u64 > layer.size {
+                return Err(self.wrong(
+                    reference,
+                    what,
+                    format!("it has more than the {} bytes it should", layer.size),
+                ));
+            }
+            incoming.write(bytes).map_err(|error| self.options.store.error(&error))?;
+            step(incoming.length());
+        }
+        if incoming.length() != layer.size {
+            let cause = format!("it has {} bytes, and should have {}", incoming.length(), layer.size);
+            return Err(self.wrong(reference, what, cause));
+        }
+        if incoming.digest() != layer.digest {
+            let cause = format!("its digest is {}", incoming.digest());
+            return Err(self.wrong(reference, what, cause));
+        }
+        incoming.finish(&self.options.store)?;
+        Ok(())
+    }
+}
