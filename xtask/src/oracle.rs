@@ -1,6 +1,7 @@
 //! `cargo xtask oracle`: records anew what Go answers and, with `--check`, holds the records and the Rust code to it.
 //! The questions are the oracles' own (`tools/oracle`, `tools/yaml-oracle`); the code that answers them is not here.
 
+mod applies;
 mod random;
 mod records;
 mod tool;
@@ -66,6 +67,7 @@ pub fn libraries() -> Result<String> {
 
 /// Runs the verb.
 pub fn run(args: &Args) -> Result<ExitCode> {
+    applies::run(args.check, args.seed)?;
     let oracles = Oracles::provide()?;
     let changes = records::record(&oracles)?;
     if !args.check {

@@ -242,11 +242,19 @@ impl<'s> Shape<'s> {
         }
     }
 
-    /// The object that nobody has set a field of: what an object is compared with when it is created.
+    /// The object that nobody has set a field of: what an object is compared with when it is created. Structs that are
+    /// never absent are there, and lists and maps that have to be given are null, as Go writes them.
     pub fn empty(self) -> Value {
-        let mut value = Value::Object(serde_json::Map::new());
-        self.fill(&mut value);
-        value
+        let mut fields = serde_json::Map::new();
+        for field in self.map().into_iter().flat_map(MapShape::fields) {
+            let shape = Self { shapes: self.shapes, id: field.node };
+            if field.present {
+                fields.insert(field.name.to_string(), shape.empty());
+            } else if field.required && shape.scalar().is_none() {
+                fields.insert(field.name.to_string(), Value::Null);
+            }
+        }
+        Value::Object(fields)
     }
 
     /// Whether two places have one type.
@@ -388,7 +396,8 @@ mod tests {
 
     fn document() -> Value {
         json!({"components": {"schemas": {
-            "io.x.Spec": {"type": "object", "required": ["image"], "properties": {
+            "io.x.Spec": {"type": "object", "required": ["boxes", "image"], "properties": {
+                "boxes": {"type": "array", "items": {"type": "string"}},
                 "image": {"type": "string", "default": ""},
                 "ports": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["port", "protocol"],
                     "x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "port",
@@ -406,7 +415,7 @@ mod tests {
                 "when": {"type": "string", "format": "date-time"}
             }},
             "io.k8s.apimachinery.pkg.api.resource.Quantity": {"oneOf": [{"type": "string"}, {"type": "number"}]},
-            "io.x.Thing": {"type": "object", "properties": {"spec": {"$ref": "#/components/schemas/io.x.Spec"}},
+            "io.x.Thing": {"type": "object", "properties": {"spec": {"default": {}, "allOf": [{"$ref": "#/components/schemas/io.x.Spec"}]}},
                 "x-kubernetes-group-version-kind": [{"group": "x", "kind": "Thing", "version": "v1"}]}
         }}})
     }
@@ -431,6 +440,10 @@ mod tests {
         assert!(!ports.item().map().unwrap().is_atomic());
         let fields = spec.map().unwrap();
         assert!(fields.find("strategy").unwrap().strategy().retain_keys);
+        assert_eq!(shapes.of_kind("x", "v1", "Thing").unwrap().empty(), json!({"spec": {"boxes": null}}));
+        let mut filled = json!({"spec": {"child": {}}});
+        shapes.of_kind("x", "v1", "Thing").unwrap().fill(&mut filled);
+        assert_eq!(filled, json!({"spec": {"child": {}}}));
         assert_eq!(fields.find("ports").unwrap().merge_key().map(AsRef::as_ref), Some("port"));
         assert_eq!(spec.field("size").unwrap().scalar(), Some(Scalar::Quantity));
         assert_eq!(spec.field("labels").unwrap().field("any").unwrap().scalar(), Some(Scalar::String));
