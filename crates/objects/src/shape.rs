@@ -27,6 +27,8 @@ pub struct Shapes {
     kinds: BTreeMap<Gvk, u32>,
     definitions: BTreeMap<Box<str>, u32>,
     root: u32,
+    /// Whether the types are those of Go structs, some fields of which are never absent.
+    structs: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -217,9 +219,11 @@ impl<'s> Shape<'s> {
         self.list().map(ListShape::item)
     }
 
-    /// Adds the structs that are never absent, as the API server writes them: a container has `resources: {}`.
+    /// Adds the structs that are never absent, as the API server writes them: a container has `resources: {}`. Custom
+    /// resources have none.
     pub fn fill(self, value: &mut Value) {
         match value {
+            _ if !self.shapes.structs => {}
             Value::Object(fields) => {
                 let Some(map) = self.map() else { return };
                 for field in map.fields().iter().filter(|field| field.present) {
@@ -246,7 +250,7 @@ impl<'s> Shape<'s> {
     /// never absent are there, and lists and maps that have to be given are null, as Go writes them.
     pub fn empty(self) -> Value {
         let mut fields = serde_json::Map::new();
-        for field in self.map().into_iter().flat_map(MapShape::fields) {
+        for field in self.map().filter(|_| self.shapes.structs).into_iter().flat_map(MapShape::fields) {
             let shape = Self { shapes: self.shapes, id: field.node };
             if field.present {
                 fields.insert(field.name.to_string(), shape.empty());
@@ -473,6 +477,9 @@ mod tests {
         assert!(spec.field("raw").unwrap().map().unwrap().is_embedded());
         assert!(spec.field("raw").unwrap().field("metadata").unwrap().field("labels").is_some());
         assert!(root.field("strict").unwrap().field("b").is_none());
+        let asked =
+            json!({"type": "object", "required": ["spec"], "properties": {"spec": {"type": "object", "default": {}}}});
+        assert_eq!(Shapes::crd(&asked, false).root().empty(), json!({}), "nothing is there that nobody has set");
         let any = Shapes::deduced();
         assert!(any.root().field("a").unwrap().field("b").unwrap().list().unwrap().is_atomic());
     }

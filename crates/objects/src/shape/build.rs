@@ -45,6 +45,7 @@ pub fn openapi<'v>(documents: impl IntoIterator<Item = &'v Value>) -> Shapes {
             builder.sources.entry(name).or_insert(schema);
         }
     }
+    builder.shapes.structs = true;
     let mut names: Vec<&str> = builder.sources.keys().copied().collect();
     names.sort_unstable();
     for name in names {
