@@ -24,6 +24,9 @@ pub(crate) fn answer(inner: &Arc<Inner>, asked: &Asked, parts: &Parts) -> Result
     }
     let kinds = inner.registry.now();
     let path = asked.attributes.path.trim_end_matches('/');
+    if let Some(value) = inner.auth.discovery(path) {
+        return respond::value(parts, 200, &value);
+    }
     let words: Vec<&str> = path.split('/').filter(|word| !word.is_empty()).collect();
     match &*words {
         [] => respond::value(parts, 200, &json!({"paths": paths(&kinds)})),
