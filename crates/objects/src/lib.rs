@@ -1,5 +1,6 @@
 //! Kubernetes objects as values: field paths, kinds, names that were nearly right, and structural schemas with what the
-//! API server does by them. It talks to no cluster and knows nothing of stacks.
+//! API server does by them; patches, server-side apply and selectors. It talks to no cluster and knows nothing of
+//! stacks.
 //!
 //! ```
 //! use objects::Schema;
@@ -13,6 +14,27 @@
 //! let mut breakfast = json!({ "kind": "Breakfast", "spec": { "sugar": 2 } });
 //! assert!(schema.admit(&mut breakfast).is_empty());
 //! assert_eq!(breakfast, json!({ "kind": "Breakfast", "spec": { "creamer": "none" } }));
+//! ```
+//!
+//! Objects are applied by their shape:
+//!
+//! ```
+//! use objects::apply::{Change, apply};
+//! use objects::fields::FieldSet;
+//! use objects::shape::Shapes;
+//! use serde_json::json;
+//!
+//! let shapes = Shapes::deduced();
+//! let (now, reset) = ("2026-01-01T00:00:00Z", FieldSet::new());
+//! let cook = Change { manager: "cook", version: "v1", subresource: "", now, shape: shapes.root(), reset: &reset };
+//! let breakfast = json!({ "apiVersion": "v1", "kind": "Breakfast", "spec": { "sugar": 2 } });
+//! let served = apply(None, &breakfast, &cook, false)?.object;
+//!
+//! let guest = Change { manager: "guest", ..cook };
+//! let sweeter = json!({ "apiVersion": "v1", "kind": "Breakfast", "spec": { "sugar": 3 } });
+//! let conflict = apply(Some(&served), &sweeter, &guest, false).unwrap_err();
+//! assert_eq!(conflict.to_string(), "Apply failed with 1 conflict: conflict with \"cook\": .spec.sugar");
+//! # Ok::<(), objects::apply::ApplyError>(())
 //! ```
 
 pub mod apply;
