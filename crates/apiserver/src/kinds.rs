@@ -5,6 +5,7 @@ mod builtin;
 mod convert;
 mod custom;
 mod definitions;
+mod rules;
 mod shapes;
 
 use std::{

@@ -80,8 +80,6 @@ pub struct Asked {
     pub attributes: Attributes,
     /// The query.
     pub query: QueryPairs,
-    /// What comes after the subresource, for those that have more.
-    pub rest: String,
     /// Whether the name was in the path; a list may select one by field.
     pub named: bool,
 }
@@ -150,7 +148,7 @@ impl Asked {
         let (group, version, words) = match &*words {
             ["api", version, rest @ ..] if !rest.is_empty() => ("", *version, rest),
             ["apis", group, version, rest @ ..] if !rest.is_empty() => (*group, *version, rest),
-            _ => return Ok(Self { attributes, query, rest: String::new(), named: false }),
+            _ => return Ok(Self { attributes, query, named: false }),
         };
         attributes.is_resource = true;
         attributes.group = group.to_owned();
@@ -172,7 +170,6 @@ impl Asked {
         attributes.resource = take();
         attributes.name = take();
         attributes.subresource = take();
-        let rest = words.copied().collect::<Vec<_>>().join("/");
         let named = !attributes.name.is_empty();
         let watched = watched || query.flag("watch");
         attributes.verb = match (&parts.method, named) {
@@ -193,7 +190,7 @@ impl Asked {
         {
             name.clone_into(&mut attributes.name);
         }
-        Ok(Self { attributes, query, rest, named })
+        Ok(Self { attributes, query, named })
     }
 
     /// Whether nothing is to be kept.

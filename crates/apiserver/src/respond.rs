@@ -43,7 +43,7 @@ pub(crate) fn object(cx: &Cx<'_>, code: u16, entry: &Entry) -> Result<Response<B
             &cx.served,
             std::slice::from_ref(&object),
             &object["metadata"],
-            cx.asked.query.get("includeObject"),
+            table::Include::read(cx.asked.query.get("includeObject"))?,
         ),
     };
     Ok(text(cx.parts, code, form, &value))
@@ -77,7 +77,10 @@ pub(crate) fn list(
             let items: Vec<Value> = items.iter().map(metadata).collect();
             json!({"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": meta, "items": items})
         }
-        As::Table => table::table(&cx.served, &items, &meta, cx.asked.query.get("includeObject")),
+        As::Table => {
+            let include = table::Include::read(cx.asked.query.get("includeObject"))?;
+            table::table(&cx.served, &items, &meta, include)
+        }
     };
     Ok(text(cx.parts, 200, form, &value))
 }

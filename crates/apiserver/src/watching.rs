@@ -74,7 +74,7 @@ pub(crate) async fn watch(cx: &Cx<'_>, open: &mut Option<Open>) -> Result<Respon
             namespace,
             form,
             headed: false,
-            include: query.get("includeObject").map(str::to_owned),
+            include: table::Include::read(query.get("includeObject"))?,
         },
         waiting: Vec::new(),
         bookmarks: query.flag("allowWatchBookmarks").then(|| Box::pin(sleep_until(Instant::now() + BOOKMARKS))),
@@ -211,7 +211,7 @@ struct Teller {
     form: Form,
     /// Whether the columns of a table have been told.
     headed: bool,
-    include: Option<String>,
+    include: table::Include,
 }
 
 impl Teller {
@@ -256,8 +256,7 @@ impl Teller {
             As::Metadata => respond::metadata(&object),
             As::Table => {
                 let meta = json!({"resourceVersion": object["metadata"]["resourceVersion"]});
-                let mut table =
-                    table::table(&self.served, std::slice::from_ref(&object), &meta, self.include.as_deref());
+                let mut table = table::table(&self.served, std::slice::from_ref(&object), &meta, self.include);
                 if std::mem::replace(&mut self.headed, true) {
                     table["columnDefinitions"] = Value::Null;
                 }

@@ -97,7 +97,7 @@ fn accept(store: &Store, definition: &mut Value) {
     let (mut resources, mut kinds) = (BTreeSet::new(), BTreeSet::new());
     for other in others.unwrap_or_default().entries {
         let names = &other.value["status"]["acceptedNames"];
-        let mut take = |set: &mut BTreeSet<String>, value: &Value| {
+        let take = |set: &mut BTreeSet<String>, value: &Value| {
             set.extend(value.as_str().filter(|text| !text.is_empty()).map(str::to_owned));
         };
         take(&mut resources, &names["plural"]);

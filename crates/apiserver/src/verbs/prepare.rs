@@ -93,7 +93,16 @@ fn check(cx: &Cx<'_>, name: &str, old: Option<&Value>, object: &mut Value) -> Re
         Some(custom) => {
             let found = custom.schema.admit(object);
             faults.extend(metadata::faults(cx, old, object));
-            faults.extend(found.iter().map(cause));
+            let blocked =
+                found.iter().map(cause).inspect(|cause| faults.push(cause.clone())).any(|cause| blocks_rules(&cause));
+            if let Some(rules) = &custom.rules {
+                if blocked {
+                    let why = "Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
+                    faults.push(Cause::new("FieldValueInvalid", "<nil>", why));
+                } else {
+                    faults.extend(rules.broken(object, old));
+                }
+            }
         }
         None => {
             builtin::fill(&cx.inner.store, served, old, object);
@@ -104,6 +113,11 @@ fn check(cx: &Cx<'_>, name: &str, old: Option<&Value>, object: &mut Value) -> Re
         }
     }
     if faults.is_empty() { Ok(()) } else { Err(ApiError::invalid(&served.group, &served.kind, name, faults)) }
+}
+
+/// Whether rules make no sense after such a fault.
+fn blocks_rules(cause: &Cause) -> bool {
+    matches!(&*cause.reason, "FieldValueRequired" | "FieldValueTooLong" | "FieldValueTooMany" | "FieldValueTypeInvalid")
 }
 
 /// A fault of a schema as a cause, with the reason that its words begin with.
