@@ -1,5 +1,7 @@
 //! Strategic merge patches: merge patches that know lists by their keys, and take directives.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::{Map, Value};
 
 use super::PatchError;
@@ -56,7 +58,8 @@ fn merge(mut object: Fields, mut patch: Fields, shape: Shape<'_>) -> Result<Fiel
         if deletes {
             if let (Some(Value::Array(current)), Value::Array(gone)) = (object.get_mut(&name), &value) {
                 lookup(shape, &name)?;
-                current.retain(|item| !gone.iter().any(|gone| same(gone, item)));
+                let gone = identities(gone.iter());
+                current.retain(|item| !gone.contains(&item.to_string()));
             }
             continue;
         }
@@ -103,7 +106,8 @@ fn lookup<'s>(shape: Shape<'s>, name: &str) -> Result<(&'s Field, Shape<'s>), Pa
 fn retain(object: &mut Fields, patch: &mut Fields) -> Result<(), PatchError> {
     let Some(kept) = patch.remove(RETAIN) else { return Ok(()) };
     let Value::Array(kept) = kept else { return Err(bad(BAD_RETAIN)) };
-    let is_kept = |name: &str| kept.iter().any(|kept| kept == name);
+    let kept: HashSet<&str> = kept.iter().filter_map(Value::as_str).collect();
+    let is_kept = |name: &str| kept.contains(name);
     for (name, value) in &*patch {
         let directive = name.starts_with(DELETE_FROM) || name.starts_with(ORDER);
         if !value.is_null() && !directive && !is_kept(name) {
@@ -209,13 +213,8 @@ fn merge_list(live: Vec<Value>, items: Vec<Value>, field: &Field, shape: Shape<'
     }
     let key = field.merge_key().map(AsRef::as_ref);
     if !item_type(&live, &items)? {
-        let mut merged: Vec<Value> = Vec::with_capacity(live.len() + items.len());
-        let mut seen = std::collections::HashSet::new();
-        for item in live.iter().chain(&items) {
-            if seen.insert(item.to_string()) {
-                merged.push(item.clone());
-            }
-        }
+        let mut seen = HashSet::new();
+        let merged = live.iter().chain(&items).filter(|item| seen.insert(item.to_string())).cloned().collect();
         return Ok(arrange(merged, &items, &live, None));
     }
     let Some(key) = key else {
@@ -225,13 +224,22 @@ fn merge_list(live: Vec<Value>, items: Vec<Value>, field: &Field, shape: Shape<'
     let (live, items) = special_items(live, items, key)?;
     let inner = shape.item().unwrap_or(shape);
     let mut merged = live.clone();
+    // The first item with a key is the one that is merged with.
+    let mut places: HashMap<String, usize> = HashMap::with_capacity(live.len());
+    for (index, item) in live.iter().enumerate() {
+        if let Some(value) = item.get(key) {
+            places.entry(value.to_string()).or_insert(index);
+        }
+    }
     for item in &items {
         let Value::Object(fields) = item else { continue };
         let Some(value) = fields.get(key) else { return Err(no_key(fields, key)) };
-        let found = merged.iter_mut().find(|other| other.get(key).is_some_and(|other| same(other, value)));
-        match found {
+        match places.get(&value.to_string()).and_then(|index| merged.get_mut(*index)) {
             Some(Value::Object(current)) => *current = merge(std::mem::take(current), fields.clone(), inner)?,
-            _ => merged.push(item.clone()),
+            _ => {
+                places.insert(value.to_string(), merged.len());
+                merged.push(item.clone());
+            }
         }
     }
     check_keys(&merged, key)?;
@@ -242,6 +250,7 @@ fn merge_list(live: Vec<Value>, items: Vec<Value>, field: &Field, shape: Shape<'
 /// Does what items with a directive say, and leaves the others.
 fn special_items(mut live: Vec<Value>, items: Vec<Value>, key: &str) -> Result<(Vec<Value>, Vec<Value>), PatchError> {
     let mut others = Vec::with_capacity(items.len());
+    let mut deleted = HashSet::new();
     let mut replaces = false;
     for item in items {
         let Value::Object(fields) = &item else { continue };
@@ -249,7 +258,7 @@ fn special_items(mut live: Vec<Value>, items: Vec<Value>, key: &str) -> Result<(
             None => others.push(item),
             Some(Value::String(word)) if word == "delete" => {
                 let Some(value) = fields.get(key) else { return Err(no_key(fields, key)) };
-                live.retain(|other| !other.get(key).is_some_and(|other| same(other, value)));
+                deleted.insert(value.to_string());
             }
             Some(Value::String(word)) if word == "replace" => replaces = true,
             Some(Value::String(word)) if word == "merge" => {
@@ -258,6 +267,7 @@ fn special_items(mut live: Vec<Value>, items: Vec<Value>, key: &str) -> Result<(
             Some(other) => return Err(unknown_directive(other, fields)),
         }
     }
+    live.retain(|item| item.get(key).is_none_or(|value| !deleted.contains(&value.to_string())));
     Ok(if replaces { (others, Vec::new()) } else { (live, others) })
 }
 
@@ -297,6 +307,11 @@ fn without_directives(value: Value) -> Option<Value> {
         Value::Array(items) => Some(items.into_iter().filter_map(without_directives).collect()),
         other => Some(other),
     }
+}
+
+/// Values to be looked up: the same only if they are of one type, too.
+fn identities<'v>(values: impl Iterator<Item = &'v Value>) -> HashSet<String> {
+    values.map(ToString::to_string).collect()
 }
 
 fn bad(what: &str) -> PatchError {
