@@ -26,6 +26,14 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Evaluate a template over data
     Eval(Eval),
+    /// Build a package into an image, in a file
+    Build(Build),
+    /// Push a package to a registry
+    Push(Push),
+    /// Pull a package from a registry into a directory
+    Pull(Pull),
+    /// Print the objects that installing a package adds to a cluster
+    Unpack(Unpack),
     /// Print a script that completes cairn's commands in your shell
     Completions(Completions),
 }
@@ -216,4 +224,95 @@ pub(crate) enum Funcs {
 pub(crate) struct Completions {
     /// The shell
     pub shell: clap_complete::Shell,
+}
+
+/// How to talk to registries.
+#[derive(Args, Debug)]
+pub(crate) struct Registries {
+    /// Talk to this registry (HOST:PORT) without encryption; one on this machine needs no word
+    #[arg(long, value_name = "HOST")]
+    pub plain_http: Vec<String>,
+
+    /// Where names and passwords are, in Docker's format [default: ~/.docker/config.json]
+    #[arg(long, value_name = "FILE")]
+    pub docker_config: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  cairn build examples/web-application
+  cairn build . -o web.tar -t registry.example.org/team/web:1.0.0
+
+The same files always give the same digest. Others read the file too:
+  skopeo inspect oci-archive:web.tar")]
+pub(crate) struct Build {
+    /// The directory of the package
+    #[arg(default_value = ".")]
+    pub dir: PathBuf,
+
+    /// The file to write [default: NAME-VERSION.tar, after the directory and app.yaml]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// The name it will have in a registry; its tag must be the version in app.yaml, if there is one
+    #[arg(short, long, value_name = "REF")]
+    pub tag: Option<String>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  cairn push . registry.example.org/team/web:1.0.0
+  cairn push web.tar localhost:5000/web:1.0.0")]
+pub(crate) struct Push {
+    /// The directory of the package, or a file that `cairn build` wrote
+    #[arg(value_name = "DIR|FILE")]
+    pub what: PathBuf,
+
+    /// Where to: [registry/]path[:tag]
+    #[arg(value_name = "REF")]
+    pub reference: String,
+
+    #[command(flatten)]
+    pub registries: Registries,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  cairn pull registry.example.org/team/web:1.0.0
+  cairn pull localhost:5000/web:1.0.0 -o web")]
+pub(crate) struct Pull {
+    /// What: [registry/]path[:tag][@sha256:...]
+    #[arg(value_name = "REF")]
+    pub reference: String,
+
+    /// The directory to make [default: the last part of the path]
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub registries: Registries,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  cairn unpack examples/web-application
+  cairn unpack registry.example.org/team/web:1.0.0 | kubectl apply --dry-run=server -f -
+
+First the CRDs by name, each with what the package says of it, then the Stack. Nothing else of a package reaches a
+cluster.")]
+pub(crate) struct Unpack {
+    /// The directory of a package, a file that `cairn build` wrote, or an image in a registry
+    #[arg(value_name = "DIR|FILE|REF", default_value = ".")]
+    pub what: String,
+
+    /// How to write the objects
+    #[arg(short, long, value_name = "FORMAT", default_value = "yaml")]
+    pub output: Format,
+
+    #[command(flatten)]
+    pub registries: Registries,
 }

@@ -1,17 +1,40 @@
 //! Everything the command takes from its environment, read once.
 
 use std::io::IsTerminal;
+use std::path::PathBuf;
 
 /// The environment of this run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Env {
     /// Whether errors may be coloured.
     pub colour: bool,
+    /// Whether somebody watches, who wants to see how far it is.
+    pub watched: bool,
+}
+
+/// Where things are kept, as far as the environment says.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Places {
+    /// Where to keep what can be had again.
+    pub cache: Option<PathBuf>,
+    /// Names and passwords for registries.
+    pub docker_config: Option<PathBuf>,
+}
+
+/// Looks up where things are kept.
+pub(crate) fn places() -> Places {
+    let path = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let home = path("HOME");
+    Places {
+        cache: path("XDG_CACHE_HOME").or_else(|| Some(home.as_ref()?.join(".cache"))),
+        docker_config: path("DOCKER_CONFIG").or_else(|| Some(home?.join(".docker"))).map(|dir| dir.join("config.json")),
+    }
 }
 
 impl Env {
     pub fn read() -> Env {
         let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        Env { colour: !refused && std::io::stderr().is_terminal() }
+        let watched = std::io::stderr().is_terminal();
+        Env { colour: !refused && watched, watched }
     }
 }

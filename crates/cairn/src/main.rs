@@ -14,6 +14,7 @@ mod instance;
 mod observed;
 mod printer;
 mod project;
+mod registries;
 mod rules;
 mod snippet;
 mod verbs;

@@ -54,6 +54,22 @@ impl Printer {
         self.result(format!("{text}\n").as_bytes())
     }
 
+    /// A line that tells how far something is, in place of the one before; only for somebody who watches.
+    pub fn progress(&self, doing: &str, what: &str, done: u64, total: u64) {
+        if self.env.watched {
+            let percent = (done * 100).checked_div(total).unwrap_or(100);
+            let line = format!("\r\x1b[K{doing} {what} {percent}% of {} KiB", total.div_ceil(1024));
+            let _ = std::io::stderr().write_all(line.as_bytes());
+        }
+    }
+
+    /// Takes the line of [`Self::progress`] away.
+    pub fn clear(&self) {
+        if self.env.watched {
+            let _ = std::io::stderr().write_all(b"\r\x1b[K");
+        }
+    }
+
     /// Something wrong with a package.
     pub fn finding(&self, finding: &Finding, snippet: Option<&str>) {
         let (red, yellow, cyan, reset) =

@@ -1,12 +1,16 @@
 //! One file a verb.
 
+mod build;
 mod completions;
 mod demo;
 mod eval;
 mod explain;
 mod jsonl;
+mod pull;
+mod push;
 pub(crate) mod render;
 mod test;
+mod unpack;
 mod validate;
 
 use crate::args::Command;
@@ -22,6 +26,10 @@ pub(crate) fn run(command: Command, printer: &Printer) -> Result<Code, Failure> 
         Command::Render(args) => render::run(&args, printer),
         Command::Test(args) => test::run(&args, printer),
         Command::Explain(args) => explain::run(&args, printer),
+        Command::Build(args) => build::run(&args, printer),
+        Command::Push(args) => push::run(&args, printer),
+        Command::Pull(args) => pull::run(&args, printer),
+        Command::Unpack(args) => unpack::run(&args, printer),
         Command::Completions(args) => completions::run(&args, printer),
     }
 }

@@ -98,6 +98,8 @@ fn an_image_in_one_file_reads_as_it_was_written() {
     assert_eq!(archive.manifest, image.manifest);
     assert_eq!(archive.tag.as_deref(), Some("1.0.0"));
     assert_eq!(archive.blobs.len(), 2);
+    assert!(archive.files().unwrap().contains_key(".registry/app.yaml"));
+    assert_eq!(archive.clone().into_image().unwrap(), image);
     let layer = &image.blobs[1];
     assert_eq!(archive.blobs[&layer.digest], layer.bytes);
     // A blob that is not what its name says.

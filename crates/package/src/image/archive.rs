@@ -6,7 +6,8 @@ use std::io::{self, Read};
 
 use serde_json::{Value, json};
 
-use super::{Blob, Digest, Image, Index, MediaType, tar};
+use super::{Blob, Digest, Image, Index, Layers, Limits, Manifest, MediaType, tar};
+use crate::Files;
 
 /// The annotation by which the index of a layout names an image.
 const NAME: &str = "org.opencontainers.image.ref.name";
@@ -86,5 +87,26 @@ impl Archive {
             Some(entry["annotations"][NAME].as_str()?.to_owned())
         });
         Ok(Self { manifest: Blob::new(descriptor.media_type.clone(), bytes), tag, blobs })
+    }
+
+    /// The image, as it can be pushed.
+    pub fn into_image(self) -> Result<Image, String> {
+        let manifest = Manifest::read(&self.manifest.bytes)?;
+        let mut blobs = Vec::new();
+        for part in [&manifest.config].into_iter().chain(&manifest.layers) {
+            let bytes = self.blobs.get(&part.digest).ok_or_else(|| format!("it lacks {}", part.digest))?;
+            blobs.push(Blob::new(part.media_type.clone(), bytes.clone()));
+        }
+        Ok(Image { manifest: self.manifest, blobs })
+    }
+
+    /// The files of the package in it.
+    pub fn files(&self) -> Result<Files, String> {
+        let mut layers = Layers::new(Limits::default());
+        for part in Manifest::read(&self.manifest.bytes)?.layers {
+            let bytes = self.blobs.get(&part.digest).ok_or_else(|| format!("it lacks {}", part.digest))?;
+            layers.add(&part.media_type, bytes.as_slice()).map_err(|refused| refused.to_string())?;
+        }
+        Ok(layers.into_files())
     }
 }

@@ -1,0 +1,24 @@
+//! `cairn unpack`: the objects that installing a package adds to a cluster.
+
+use crate::args::{Format, Unpack};
+use crate::failure::{Code, Failure};
+use crate::printer::Printer;
+use crate::project::Project;
+
+pub(crate) fn run(args: &Unpack, printer: &Printer) -> Result<Code, Failure> {
+    let (files, tag, place) = args.registries.open(&args.what, printer)?;
+    let mut project = Project::of(&place, "stack", files);
+    project.compiled()?;
+    if let Some(tag) = tag.filter(|tag| tag != "latest") {
+        project.package.set_tag(&tag).map_err(|problem| Failure::new(problem.what))?;
+    }
+    let manifests = project.package.manifests();
+    match args.output {
+        Format::Json => printer.json(&serde_json::json!({ "apiVersion": "v1", "kind": "List", "items": manifests }))?,
+        Format::Yaml => {
+            let text = package::stream(&manifests).map_err(|error| Failure::new(error.to_string()))?;
+            printer.result(text.as_bytes())?;
+        }
+    }
+    Ok(Code::Ok)
+}
