@@ -9,6 +9,7 @@ mod faults;
 mod pod;
 mod quantity;
 mod status;
+mod structure;
 
 use serde_json::Value;
 

@@ -46,7 +46,7 @@ pub(crate) fn answer(inner: &Arc<Inner>, asked: &Asked, parts: &Parts) -> Result
         }
         ["apis", name] => {
             let all = groups(&kinds);
-            let found = all.iter().find(|(group, _)| group == name).ok_or_else(ApiError::no_resource)?;
+            let found = all.iter().find(|(group, _)| group == name).ok_or_else(ApiError::no_page)?;
             let mut value = group(&found.0, &found.1);
             value["kind"] = "APIGroup".into();
             value["apiVersion"] = "v1".into();
@@ -63,7 +63,7 @@ pub(crate) fn answer(inner: &Arc<Inner>, asked: &Asked, parts: &Parts) -> Result
 }
 
 fn resources(kinds: &Kinds, group: &str, version: &str, parts: &Parts) -> Result<Response<Body>, ApiError> {
-    let list = kinds.resource_list(group, version).ok_or_else(ApiError::no_resource)?;
+    let list = kinds.resource_list(group, version).ok_or_else(|| kinds.missing(group))?;
     respond::value(parts, 200, &list)
 }
 

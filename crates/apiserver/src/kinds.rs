@@ -15,10 +15,13 @@ use std::{
 
 use serde_json::{Value, json};
 
+use crate::status::ApiError;
+
 pub(crate) use convert::{convert, to_stored};
 pub use custom::Custom;
 pub(crate) use custom::Scale;
 pub(crate) use definitions::{CLEANUP, DEFINITIONS, follow, set_condition};
+pub(crate) use rules::Rules;
 pub(crate) use shapes::builtin as builtin_shapes;
 
 /// A resource in one of its versions.
@@ -157,6 +160,13 @@ impl Kinds {
     /// A resource by its URL.
     pub fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Served>> {
         self.groups.get(group)?.get(version)?.get(plural)
+    }
+
+    /// What is said of a path in a group that has no such resource.
+    pub(crate) fn missing(&self, group: &str) -> ApiError {
+        let builtin =
+            |versions: &Versions| versions.values().flat_map(HashMap::values).any(|served| served.custom.is_none());
+        if self.groups.get(group).is_some_and(builtin) { ApiError::no_resource() } else { ApiError::no_page() }
     }
 
     /// The resource of a kind, as owner references and `apiVersion` with `kind` name it.

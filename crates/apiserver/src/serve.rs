@@ -131,9 +131,12 @@ where
     }
     let kinds = inner.registry.now();
     let found = kinds.find(&attributes.group, &attributes.version, &attributes.resource);
-    let served = found.ok_or_else(ApiError::no_resource)?.clone();
+    let missing = || kinds.missing(&attributes.group);
+    let served = found.ok_or_else(missing)?.clone();
     if !attributes.subresource.is_empty() && served.subresource(&attributes.subresource).is_none() {
-        return Err(ApiError::no_resource());
+        let of_custom = served.custom.is_some() && matches!(&*attributes.subresource, "status" | "scale");
+        let named = || ApiError::not_found(&served.group, &served.plural, &attributes.name);
+        return Err(if of_custom { named() } else { missing() });
     }
     // A namespaced resource without a namespace in the path can only be looked at as a whole.
     let misplaced = match (served.namespaced, attributes.namespace.is_empty()) {
@@ -142,7 +145,7 @@ where
         _ => false,
     };
     if misplaced {
-        return Err(ApiError::no_resource());
+        return Err(missing());
     }
     let body = read(parts, body).await?;
     let cx = Cx { inner, asked, user, parts, served, body, stale, warnings: Mutex::default() };

@@ -91,8 +91,13 @@ fn cells(served: &Served, columns: &Value, object: &Value) -> Vec<Value> {
 fn cell(plural: &str, column: &str, object: &Value) -> Value {
     let own = match plural {
         "pods" => pods::cell(column, object),
-        "deployments" | "replicasets" | "statefulsets" | "daemonsets" | "replicationcontrollers"
-        | "controllerrevisions" | "podtemplates" => workloads::cell(plural, column, object),
+        "deployments"
+        | "replicasets"
+        | "statefulsets"
+        | "daemonsets"
+        | "replicationcontrollers"
+        | "controllerrevisions"
+        | "podtemplates" => workloads::cell(plural, column, object),
         "jobs" | "cronjobs" | "horizontalpodautoscalers" => batch::cell(plural, column, object),
         "services" | "ingresses" | "endpoints" | "endpointslices" | "networkpolicies" | "ingressclasses" => {
             network::cell(plural, column, object)

@@ -29,7 +29,7 @@ use crate::{
     status::{ApiError, Cause},
     store::{Entry, Event, Query, Watcher},
     table,
-    verbs::{list, selection::Selection},
+    verbs::selection::Selection,
 };
 
 /// How often a quiet watch is told how far it is.
@@ -51,7 +51,6 @@ pub(crate) async fn watch(cx: &Cx<'_>, open: &mut Option<Open>) -> Result<Respon
     let current = store.revision();
     let mut first = Vec::new();
     let from = match start {
-        Start::From(revision) if revision > current => return Err(ApiError::too_large_version(revision, current)),
         Start::From(revision) => revision,
         Start::Everything => {
             let all = Query { resource: &cx.served.table, namespace: &namespace, ..Query::default() };
@@ -111,6 +110,13 @@ enum Start {
     Now,
 }
 
+fn revision(text: &str) -> Result<u64, ApiError> {
+    text.parse().map_err(|_| {
+        let why = format!("Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax");
+        ApiError::other(500, "", format!("resourceVersion: {why}"))
+    })
+}
+
 /// Where the watch begins, and whether the end of the first events is marked.
 fn start(query: &QueryPairs) -> Result<(Start, bool), ApiError> {
     let version = query.get("resourceVersion").unwrap_or_default();
@@ -125,10 +131,14 @@ fn start(query: &QueryPairs) -> Result<(Start, bool), ApiError> {
         }
         if matching != "NotOlderThan" {
             let message = format!("Unsupported value: {matching:?}: supported values: \"NotOlderThan\"");
-            let cause = Cause::new("FieldValueNotSupported", "resourceVersionMatch", message);
-            return Err(ApiError::invalid("meta.k8s.io", "ListOptions", "", vec![cause]));
+            let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+            let causes = vec![
+                Cause::forbidden("resourceVersionMatch", why),
+                Cause::new("FieldValueNotSupported", "resourceVersionMatch", message),
+            ];
+            return Err(ApiError::invalid("meta.k8s.io", "ListOptions", "", causes));
         }
-        let seen = if matches!(version, "" | "0") { None } else { Some(list::revision(version)?) };
+        let seen = if matches!(version, "" | "0") { None } else { Some(revision(version)?) };
         if query.flag("sendInitialEvents") {
             return Ok((Start::Everything, true));
         }
@@ -140,7 +150,7 @@ fn start(query: &QueryPairs) -> Result<(Start, bool), ApiError> {
     }
     match version {
         "" | "0" => Ok((Start::Everything, false)),
-        version => Ok((Start::From(list::revision(version)?), false)),
+        version => Ok((Start::From(revision(version)?), false)),
     }
 }
 

@@ -3,8 +3,8 @@
 use objects::selector::LabelSelector;
 use serde_json::Value;
 
-use super::template;
-use crate::status::Cause;
+use super::{definition, template};
+use crate::{kinds::DEFINITIONS, status::Cause};
 
 /// Fields that never change once they are set: a table and the field.
 const FIXED: [(&str, &str); 11] = [
@@ -37,6 +37,7 @@ const AT_LEAST: [(&str, &str, i64); 9] = [
 /// Everything that is wrong with an object. `old` is none for a creation.
 pub(crate) fn faults(table: &str, old: Option<&Value>, object: &Value) -> Vec<Cause> {
     let mut faults = Vec::new();
+    finalizers(object, &mut faults);
     if let Some(old) = old {
         fixed(table, old, object, &mut faults);
     }
@@ -53,6 +54,9 @@ pub(crate) fn faults(table: &str, old: Option<&Value>, object: &Value) -> Vec<Ca
         "deployments.apps" | "replicasets.apps" | "statefulsets.apps" | "daemonsets.apps" => {
             selector(object, &mut faults)
         }
+        "configmaps" => data(object, &mut faults),
+        "secrets" => data(object, &mut faults),
+        DEFINITIONS => faults.extend(definition::faults(old, object)),
         "pods" if old.is_none() => pod("spec", &object["spec"], &mut faults),
         "leases.coordination.k8s.io" => {
             if let Some(seconds) = at(object, "spec.leaseDurationSeconds").and_then(Value::as_i64).filter(|it| *it <= 0)
@@ -69,6 +73,43 @@ pub(crate) fn faults(table: &str, old: Option<&Value>, object: &Value) -> Vec<Ca
         pod(&path, spec, &mut faults);
     }
     faults
+}
+
+/// The most bytes that the data of one object may have.
+const MOST: usize = 1 << 20;
+
+/// Names and size of what a config map or a secret holds.
+fn data(object: &Value, faults: &mut Vec<Cause>) {
+    let mut total = 0;
+    for field in ["data", "binaryData"] {
+        for (name, value) in object[field].as_object().into_iter().flatten() {
+            let good = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
+            if name.is_empty() || !name.chars().all(good) {
+                let why = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+                faults.push(Cause::invalid(&format!("{field}[{name}]"), &name.as_str().into(), why));
+            }
+            total += value.as_str().map_or(0, str::len);
+        }
+    }
+    if total > MOST {
+        let field = if object["kind"] == "Secret" { "data" } else { "[]" };
+        let message = format!("Too long: may not be more than {MOST} bytes");
+        faults.push(Cause::new("FieldValueTooLong", field, message));
+    }
+}
+
+/// Finalizers of built-in kinds are standard ones, or say whose they are.
+fn finalizers(object: &Value, faults: &mut Vec<Cause>) {
+    for (index, name) in object["metadata"]["finalizers"].as_array().into_iter().flatten().enumerate() {
+        let text = name.as_str().unwrap_or_default();
+        if !text.contains('/')
+            && !matches!(text, "orphan" | "foregroundDeletion" | "kubernetes")
+            && !text.contains(".k8s.io")
+        {
+            let why = "name is neither a standard finalizer name nor is it fully qualified";
+            faults.push(Cause::invalid(&format!("metadata.finalizers[{index}]"), name, why));
+        }
+    }
 }
 
 fn at<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {

@@ -102,7 +102,9 @@ pub(crate) fn patched(cx: &Cx<'_>, object: &mut Value, shown: &str) -> Result<()
 /// Checks types, drops what is not known, and warns or fails because of it.
 fn fit(cx: &Cx<'_>, object: &mut Value, twice: bool, text: impl FnOnce() -> String) -> Result<(), Misfit> {
     let served = &cx.served;
-    let own = served.subresource(&cx.attributes().subresource).is_some_and(|sub| sub.group_version.is_some());
+    let sub = served.subresource(&cx.attributes().subresource);
+    let own = sub.is_some_and(|sub| sub.group_version.is_some());
+    let kind = sub.map_or(&served.kind, |sub| &sub.kind);
     let Some(shapes) = served.shapes().filter(|_| !own) else { return Ok(()) };
     let dropped;
     let shape: Shape<'_>;
@@ -117,7 +119,7 @@ fn fit(cx: &Cx<'_>, object: &mut Value, twice: bool, text: impl FnOnce() -> Stri
             dropped = fields(object) != before;
         }
         None => {
-            let Some(found) = shapes.of_kind(&served.group, &served.version, &served.kind) else { return Ok(()) };
+            let Some(found) = shapes.of_kind(&served.group, &served.version, kind) else { return Ok(()) };
             shape = found;
             check_type(shape, object).map_err(Misfit::Type)?;
             dropped = builtin::decode::decode(shape, object);
@@ -127,9 +129,12 @@ fn fit(cx: &Cx<'_>, object: &mut Value, twice: bool, text: impl FnOnce() -> Stri
     if !(dropped || twice) || mode == Validation::Ignore {
         return Ok(());
     }
-    let mut found = strict_fields(&text(), shape);
+    let whole = text();
+    let mut found = strict_fields(&whole, shape);
     if served.custom.is_some() {
+        found.extend(unknown_metadata(&whole));
         found.sort();
+        found.dedup();
     }
     if found.is_empty() {
         return Ok(());
@@ -141,6 +146,14 @@ fn fit(cx: &Cx<'_>, object: &mut Value, twice: bool, text: impl FnOnce() -> Stri
         cx.warn(one);
     }
     Ok(())
+}
+
+/// Fields of the metadata that no object has.
+fn unknown_metadata(text: &str) -> Vec<String> {
+    let Some(shapes) = meta_shape() else { return Vec::new() };
+    let Ok(object) = serde_json::from_str::<Value>(text) else { return Vec::new() };
+    let found = strict_fields(&object["metadata"].to_string(), meta_of(&shapes));
+    found.iter().map(|one| one.replacen("unknown field \"", "unknown field \"metadata.", 1)).collect()
 }
 
 /// How many fields there are, at all depths.

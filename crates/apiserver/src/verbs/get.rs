@@ -15,6 +15,12 @@ pub(crate) async fn get(cx: &Cx<'_>) -> Result<Response<Body>, ApiError> {
     let attributes = cx.attributes();
     let namespace = if cx.served.namespaced { &*attributes.namespace } else { "" };
     let key = Key::new(&cx.served.table, namespace, &attributes.name);
+    if let Some(version) = cx.asked.query.get("resourceVersion") {
+        let (asked, current) = (super::list::revision(version)?, cx.inner.store.revision());
+        if asked > current {
+            return Err(ApiError::too_large_version(asked, current));
+        }
+    }
     let entry = find(cx, &key)?.ok_or_else(|| cx.not_found(&attributes.name))?;
     cx.inner.store.settled(entry.revision).await.map_err(ApiError::internal)?;
     match &*attributes.subresource {

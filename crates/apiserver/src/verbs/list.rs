@@ -73,6 +73,15 @@ impl Start {
         let forbidden = |why: &str| {
             ApiError::invalid("meta.k8s.io", "ListOptions", "", vec![Cause::forbidden("resourceVersionMatch", why)])
         };
+        if query.has("sendInitialEvents") {
+            let mut causes = Vec::new();
+            if version.is_none() && matching.is_some() {
+                let why = "resourceVersionMatch is forbidden unless resourceVersion is provided";
+                causes.push(Cause::forbidden("resourceVersionMatch", why));
+            }
+            causes.push(Cause::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
+            return Err(ApiError::invalid("meta.k8s.io", "ListOptions", "", causes));
+        }
         match (version, matching) {
             (None, Some(_)) => Err(forbidden("resourceVersionMatch is forbidden unless resourceVersion is provided")),
             (Some("0"), Some("Exact")) => {

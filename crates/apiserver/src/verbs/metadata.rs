@@ -113,7 +113,31 @@ pub(crate) fn faults(cx: &Cx<'_>, old: Option<&Value>, object: &Value) -> Vec<Ca
         None => object_meta_causes(object, cx.served.namespaced, rule(&cx.served.table)),
         Some(old) => object_meta_update_causes(object, old),
     };
-    faults.into_iter().map(Cause::from).collect()
+    let mut faults: Vec<Cause> = faults.into_iter().map(Cause::from).collect();
+    let generate = text(object, "generateName");
+    if old.is_none() && !generate.is_empty() {
+        // What ends in a dash is fine once more letters follow.
+        let begin = generate.strip_suffix('-').map_or_else(|| generate.to_owned(), |begin| format!("{begin}a"));
+        for why in rule(&cx.served.table).errors(&begin) {
+            faults.insert(0, Cause::invalid("metadata.generateName", &generate.into(), &why));
+        }
+    }
+    faults
+}
+
+/// Leaves out lists and maps that have nothing in them.
+pub(crate) fn tidy(object: &mut Value) {
+    let Some(metadata) = object["metadata"].as_object_mut() else { return };
+    for field in ["labels", "annotations", "finalizers", "ownerReferences"] {
+        let empty = metadata.get(field).is_some_and(|value| match value {
+            Value::Array(items) => items.is_empty(),
+            Value::Object(fields) => fields.is_empty(),
+            other => other.is_null(),
+        });
+        if empty {
+            metadata.remove(field);
+        }
+    }
 }
 
 /// What the names of a table look like.

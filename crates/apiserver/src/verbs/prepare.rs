@@ -13,6 +13,7 @@ use crate::{
 /// A new object. It comes in the served version, and goes in the stored one.
 pub(crate) fn create(cx: &Cx<'_>, mut object: Value) -> Result<Value, ApiError> {
     let name = metadata::begin(cx, &mut object)?;
+    metadata::tidy(&mut object);
     if cx.served.has_status() {
         reset_status(&mut object);
     }
@@ -29,6 +30,7 @@ pub(crate) fn create(cx: &Cx<'_>, mut object: Value) -> Result<Value, ApiError> 
 /// A changed object: `old` and `new` in the served version; the result in the stored one.
 pub(crate) fn update(cx: &Cx<'_>, old: &Value, mut new: Value) -> Result<Value, ApiError> {
     metadata::carry_over(cx, old, &mut new)?;
+    metadata::tidy(&mut new);
     new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"].clone();
     let name = metadata::text(old, "name").to_owned();
     match &*cx.attributes().subresource {
@@ -91,7 +93,12 @@ fn check(cx: &Cx<'_>, name: &str, old: Option<&Value>, object: &mut Value) -> Re
     let mut faults = Vec::new();
     match &served.custom {
         Some(custom) => {
-            let found = custom.schema.admit(object);
+            let mut found = custom.schema.admit(object);
+            if let Some(old) = old.filter(|_| !found.is_empty()) {
+                // What was wrong before and has not been touched may stay.
+                let before = custom.schema.validate(old);
+                found.retain(|fault| !before.contains(fault));
+            }
             faults.extend(metadata::faults(cx, old, object));
             let blocked =
                 found.iter().map(cause).inspect(|cause| faults.push(cause.clone())).any(|cause| blocks_rules(&cause));

@@ -1,0 +1,203 @@
+//! Whether the schema of a definition is one that the API server takes, in its words.
+
+use objects::Schema;
+use serde_json::{Map, Value};
+
+use crate::{kinds::Rules, status::Cause};
+
+/// Keywords that no schema of a definition may have, and what is said of them.
+const REFUSED: [(&str, &str); 6] = [
+    ("$ref", "$ref is not supported"),
+    ("definitions", "definitions is not supported"),
+    ("dependencies", "dependencies is not supported"),
+    ("id", "id is not supported"),
+    ("patternProperties", "patternProperties is not supported"),
+    ("$schema", "$schema is not supported"),
+];
+
+/// The deepest that schemas may be nested.
+const DEPTH: usize = 100;
+
+/// Everything that is wrong with a schema whose place is `path`.
+pub(super) fn faults(schema: &Value, path: &str) -> Vec<Cause> {
+    let mut faults = Vec::new();
+    match schema["type"].as_str().unwrap_or_default() {
+        "object" => {}
+        "" => faults.push(Cause::required(&format!("{path}.type"), "must not be empty at the root")),
+        other => faults.push(Cause::invalid(&format!("{path}.type"), &other.into(), "must be object at the root")),
+    }
+    Walk { faults: &mut faults, depth: 0 }.inside(schema, path);
+    if let Some(rules) = Rules::read(schema) {
+        rule_faults(schema, path, &rules, &mut faults);
+    }
+    faults
+}
+
+struct Walk<'a> {
+    faults: &'a mut Vec<Cause>,
+    depth: usize,
+}
+
+impl Walk<'_> {
+    /// Everything that is wrong below and beside the type.
+    fn inside(&mut self, schema: &Value, path: &str) {
+        let Some(fields) = schema.as_object() else { return };
+        self.depth += 1;
+        if self.depth > DEPTH {
+            self.faults.push(Cause::forbidden(path, "schemas are nested too deeply"));
+            self.depth -= 1;
+            return;
+        }
+        for (keyword, why) in REFUSED {
+            if fields.contains_key(keyword) {
+                self.faults.push(Cause::forbidden(&format!("{path}.{keyword}"), why));
+            }
+        }
+        if fields.get("uniqueItems") == Some(&Value::Bool(true)) {
+            let why = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
+            self.faults.push(Cause::forbidden(&format!("{path}.uniqueItems"), why));
+        }
+        for (name, inner) in fields.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            self.typed(inner, &format!("{path}.properties[{name}]"), "must not be empty for specified object fields");
+        }
+        if let Some(inner) = fields.get("additionalProperties").filter(|inner| inner.is_object()) {
+            self.typed(inner, &format!("{path}.additionalProperties"), "must not be empty for specified object fields");
+        }
+        match fields.get("items") {
+            Some(inner) => {
+                self.typed(inner, &format!("{path}.items"), "must not be empty for specified array items");
+            }
+            None if schema["type"] == "array" => {
+                self.faults.push(Cause::required(&format!("{path}.items"), "must be specified"));
+            }
+            None => {}
+        }
+        self.keys(fields, path);
+        self.default(schema, path);
+        self.depth -= 1;
+    }
+
+    fn typed(&mut self, schema: &Value, path: &str, why: &str) {
+        let open =
+            schema["x-kubernetes-int-or-string"] == true || schema["x-kubernetes-preserve-unknown-fields"] == true;
+        if schema["type"].as_str().unwrap_or_default().is_empty() && !open {
+            self.faults.push(Cause::required(&format!("{path}.type"), why));
+        }
+        self.inside(schema, path);
+    }
+
+    /// The keys of a list by keys are there in every item.
+    fn keys(&mut self, schema: &Map<String, Value>, path: &str) {
+        if schema.get("x-kubernetes-list-type").and_then(Value::as_str) != Some("map") {
+            return;
+        }
+        let keys =
+            schema.get("x-kubernetes-list-map-keys").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        if keys.is_empty() {
+            let why = "must not be empty if x-kubernetes-list-type is map";
+            self.faults.push(Cause::required(&format!("{path}.x-kubernetes-list-map-keys"), why));
+        }
+        let items = schema.get("items").cloned().unwrap_or_default();
+        for (index, key) in keys.iter().enumerate() {
+            let name = key.as_str().unwrap_or_default();
+            let Some(inner) = items["properties"].get(name) else {
+                let place = format!("{path}.x-kubernetes-list-map-keys[{index}]");
+                self.faults.push(Cause::invalid(&place, key, "entries must all be names of item properties"));
+                continue;
+            };
+            let required = items["required"].as_array().is_some_and(|names| names.contains(key));
+            if !required && inner.get("default").is_none() {
+                let why = "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property";
+                self.faults.push(Cause::required(&format!("{path}.items.properties[{name}].default"), why));
+            }
+        }
+    }
+
+    /// A default has to be a value that the schema lets pass.
+    fn default(&mut self, schema: &Value, path: &str) {
+        let Some(default) = schema.get("default") else { return };
+        let mut apart = schema.clone();
+        if let Some(fields) = apart.as_object_mut() {
+            fields.remove("default");
+        }
+        for fault in Schema::read(&apart).0.validate(default) {
+            let inner = if fault.path.is_root() { String::new() } else { format!(".{}", fault.path) };
+            let type_fault = fault.what.contains(" must be of type ");
+            let reason = if type_fault { "FieldValueTypeInvalid" } else { "FieldValueInvalid" };
+            self.faults.push(Cause::new(reason, &format!("{path}.default{inner}"), fault.what));
+        }
+    }
+}
+
+/// Rules that do not compile, each at its place.
+fn rule_faults(schema: &Value, path: &str, rules: &Rules, faults: &mut Vec<Cause>) {
+    let mut broken = rules.faults().into_iter();
+    let Some(why) = broken.next() else { return };
+    let mut places = Vec::new();
+    rule_places(schema, path, &mut places);
+    // The compiler does not say which one it is about: each is tried alone.
+    for (place, rule) in places {
+        let alone = serde_json::json!({"type": "object", "x-kubernetes-validations": [rule]});
+        let Some(why) = Rules::read(&alone).and_then(|rules| rules.faults().into_iter().next()) else { continue };
+        let text = |field: &str| rule[field].as_str().unwrap_or_default();
+        let shown = format!(
+            "{{\"Rule\":{},\"Message\":{},\"MessageExpression\":{},\"Reason\":null,\"FieldPath\":{},\"OptionalOldSelf\":null}}",
+            Value::from(text("rule")),
+            Value::from(text("message")),
+            Value::from(text("messageExpression")),
+            Value::from(text("fieldPath")),
+        );
+        let message = format!("Invalid value: {shown}: compilation failed: {why}");
+        faults.push(Cause::new("FieldValueInvalid", &format!("{place}.rule"), message));
+        return;
+    }
+    faults.push(Cause::new("FieldValueInvalid", path, format!("Invalid value: compilation failed: {why}")));
+}
+
+fn rule_places(schema: &Value, path: &str, places: &mut Vec<(String, Value)>) {
+    let Some(fields) = schema.as_object() else { return };
+    for (index, rule) in schema["x-kubernetes-validations"].as_array().into_iter().flatten().enumerate() {
+        places.push((format!("{path}.x-kubernetes-validations[{index}]"), rule.clone()));
+    }
+    for (name, inner) in fields.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        rule_places(inner, &format!("{path}.properties[{name}]"), places);
+    }
+    for name in ["items", "additionalProperties"] {
+        if let Some(inner) = fields.get(name) {
+            rule_places(inner, &format!("{path}.{name}"), places);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn everything_wrong_with_a_schema_is_told_with_its_place() {
+        for (schema, expected) in [
+            (json!({"type": "object"}), vec![]),
+            (json!({"type": "string"}), vec!["r.type: Invalid value: \"string\": must be object at the root"]),
+            (
+                json!({"type": "object", "properties": {"a": {}, "b": {"type": "array"}}}),
+                vec![
+                    "r.properties[a].type: Required value: must not be empty for specified object fields",
+                    "r.properties[b].items: Required value: must be specified",
+                ],
+            ),
+            (
+                json!({"type": "object", "properties": {"a": {"type": "integer", "default": "x"}}}),
+                vec![
+                    "r.properties[a].default: Invalid value: \"string\":  in body must be of type integer: \"string\"",
+                ],
+            ),
+            (json!({"type": "object", "properties": {"a": {"x-kubernetes-int-or-string": true}}}), vec![]),
+        ] {
+            let found: Vec<String> =
+                faults(&schema, "r").iter().map(|it| format!("{}: {}", it.field, it.message)).collect();
+            assert_eq!(found, expected);
+        }
+    }
+}
