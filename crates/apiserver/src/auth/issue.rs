@@ -37,6 +37,11 @@ pub(crate) fn answer(
     let find = |resource: &str, namespace: &str, name: &str| {
         store.get(&Key::new(&table_name("", resource), namespace, name)).map(|entry| entry.value)
     };
+    let given = request["metadata"]["namespace"].as_str().unwrap_or_default();
+    if !given.is_empty() && given != namespace {
+        let why = "the namespace of the provided object does not match the namespace sent on the request";
+        return Err(ApiError::bad_request(why));
+    }
     let spec = &request["spec"];
     let seconds = spec["expirationSeconds"].as_i64().unwrap_or(HOUR);
     let too = if seconds < SHORTEST {
@@ -51,14 +56,10 @@ pub(crate) fn answer(
     }
     let account = find("serviceaccounts", namespace, name);
     let account = account.ok_or_else(|| ApiError::not_found("", "serviceaccounts", name))?;
-    for (field, own, why) in [
-        ("name", name, "must match the service account name if specified"),
-        ("namespace", namespace, "must match the service account namespace if specified"),
-    ] {
-        let given = request["metadata"][field].as_str().unwrap_or_default();
-        if !given.is_empty() && given != own {
-            return Err(invalid(name, &format!("metadata.{field}"), &json!(given), why));
-        }
+    let given = request["metadata"]["name"].as_str().unwrap_or_default();
+    if !given.is_empty() && given != name {
+        let why = "must match the service account name if specified";
+        return Err(invalid(name, "metadata.name", &json!(given), why));
     }
     let reference = &spec["boundObjectRef"];
     let bound = if reference.is_object() { Some(bind(reference, namespace, name, &find)?) } else { None };

@@ -1,5 +1,6 @@
 //! The names and groups that mean something to the server: masters, service accounts, nodes, nobody.
 
+use objects::is_subdomain;
 use serde_json::{Map, Value};
 
 use crate::user::User;
@@ -68,14 +69,6 @@ pub(crate) fn account_of(user: &str) -> Option<(&str, &str)> {
 /// The name of the node with this user name, if it is one.
 pub(crate) fn node_of(user: &str) -> Option<&str> {
     user.strip_prefix("system:node:").filter(|name| is_subdomain(name))
-}
-
-/// Whether it is a name of lower case letters, digits, dashes and dots, as most objects have.
-pub(crate) fn is_subdomain(text: &str) -> bool {
-    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    let fits =
-        |part: &str| part.bytes().all(inner) && !part.is_empty() && !part.starts_with('-') && !part.ends_with('-');
-    text.len() <= 253 && text.split('.').all(fits)
 }
 
 #[cfg(test)]

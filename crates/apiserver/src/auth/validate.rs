@@ -1,14 +1,21 @@
 //! What is right and wrong in roles and bindings, and what is filled in. Whether somebody may write them is not
 //! its business.
 
+use objects::{
+    name::{NameRule, label_key_errors, label_value_errors},
+    selector::LabelSelector,
+};
 use serde_json::{Value, json};
 
 use super::{Kind, index::GROUP};
 use crate::status::Cause;
 
-/// Fills in what a binding leaves out.
+/// Fills in what an object leaves out: the groups of a binding, and that a role has no rules.
 pub(crate) fn fill_in(kind: Kind, object: &mut Value) {
-    if !matches!(kind, Kind::RoleBinding | Kind::ClusterRoleBinding) {
+    if matches!(kind, Kind::Role | Kind::ClusterRole) {
+        if let Some(fields) = object.as_object_mut() {
+            fields.entry("rules").or_insert(Value::Null);
+        }
         return;
     }
     let empty = |value: &Value| value["apiGroup"].as_str().unwrap_or_default().is_empty();
@@ -56,18 +63,6 @@ pub(crate) fn problems(kind: Kind, old: Option<&Value>, new: &Value) -> Vec<Caus
     causes
 }
 
-/// What is wrong with the name of a role or a binding, which is freer than other objects' names.
-fn name_problems(name: &str) -> impl Iterator<Item = &'static str> + '_ {
-    let whole = match name {
-        "." => Some("may not be '.'"),
-        ".." => Some("may not be '..'"),
-        _ => None,
-    };
-    let parts = [('/', "may not contain '/'"), ('%', "may not contain '%'")];
-    let parts = parts.into_iter().filter(|(letter, _)| name.contains(*letter)).map(|(_, why)| why);
-    whole.into_iter().chain(parts)
-}
-
 fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field].as_str().unwrap_or_default()
 }
@@ -105,24 +100,28 @@ fn aggregation_problems(rule: &Value, causes: &mut Vec<Cause>) {
     }
     for (place, selector) in selectors.iter().enumerate() {
         let path = format!("{path}[{place}]");
-        let before = causes.len();
+        for (key, value) in selector["matchLabels"].as_object().into_iter().flatten() {
+            let (path, value) = (format!("{path}.matchLabels"), value.as_str().unwrap_or_default());
+            causes.extend(label_key_errors(key).iter().map(|why| Cause::invalid(&path, &json!(key), why)));
+            causes.extend(label_value_errors(value).iter().map(|why| Cause::invalid(&path, &json!(value), why)));
+        }
         for (part, expression) in selector["matchExpressions"].as_array().into_iter().flatten().enumerate() {
             expression_problems(expression, &format!("{path}.matchExpressions[{part}]"), causes);
         }
-        if causes.len() > before {
+        if LabelSelector::from_value(selector).is_err() {
             causes.push(Cause::invalid(&path, &Value::Null, "invalid label selector."));
         }
     }
 }
 
 fn expression_problems(expression: &Value, path: &str, causes: &mut Vec<Cause>) {
-    let values = expression["values"].as_array().map_or(0, Vec::len);
+    let values = expression["values"].as_array().map_or(&[][..], Vec::as_slice);
     match text(expression, "operator") {
-        "In" | "NotIn" if values == 0 => {
+        "In" | "NotIn" if values.is_empty() => {
             let why = "must be specified when `operator` is 'In' or 'NotIn'";
             causes.push(Cause::required(&format!("{path}.values"), why));
         }
-        "Exists" | "DoesNotExist" if values > 0 => {
+        "Exists" | "DoesNotExist" if !values.is_empty() => {
             let why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
             causes.push(Cause::forbidden(&format!("{path}.values"), why));
         }
@@ -131,6 +130,13 @@ fn expression_problems(expression: &Value, path: &str, causes: &mut Vec<Cause>) 
             let path = format!("{path}.operator");
             causes.push(Cause::invalid(&path, &json!(other), "not a valid selector operator"));
         }
+    }
+    let key = text(expression, "key");
+    let wrong = label_key_errors(key);
+    causes.extend(wrong.iter().map(|why| Cause::invalid(&format!("{path}.key"), &json!(key), why)));
+    for (place, value) in values.iter().filter_map(Value::as_str).enumerate() {
+        let path = format!("{path}.values[{place}]");
+        causes.extend(label_value_errors(value).iter().map(|why| Cause::invalid(&path, &json!(value), why)));
     }
 }
 
@@ -154,7 +160,8 @@ fn reference_problems(kind: Kind, reference: &Value, causes: &mut Vec<Cause>) {
     if name.is_empty() {
         causes.push(Cause::required("roleRef.name", ""));
     }
-    causes.extend(name_problems(name).map(|why| Cause::invalid("roleRef.name", &json!(name), why)));
+    let wrong = NameRule::PathSegment.errors(name);
+    causes.extend(wrong.iter().map(|why| Cause::invalid("roleRef.name", &json!(name), why)));
 }
 
 fn subject_problems(kind: Kind, subject: &Value, path: &str, causes: &mut Vec<Cause>) {
@@ -164,11 +171,10 @@ fn subject_problems(kind: Kind, subject: &Value, path: &str, causes: &mut Vec<Ca
     }
     match text(subject, "kind") {
         "ServiceAccount" => {
-            if !name.is_empty() && !super::subject::is_subdomain(name) {
-                let why = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', \
-                           and must start and end with an alphanumeric character (e.g. 'example.com', regex used for \
-                           validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-                causes.push(Cause::invalid(&format!("{path}.name"), &json!(name), why));
+            if !name.is_empty() {
+                let path = format!("{path}.name");
+                let wrong = NameRule::Subdomain.errors(name);
+                causes.extend(wrong.iter().map(|why| Cause::invalid(&path, &json!(name), why)));
             }
             if !group.is_empty() {
                 causes.push(unsupported(&format!("{path}.apiGroup"), group, &[""]));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{accounts, namespaces};
 use crate::{
@@ -55,13 +55,15 @@ fn complete(kind: &str, object: &Value) -> Value {
     object["metadata"]["uid"] = random::uuid().into();
     object["metadata"]["creationTimestamp"] = clock::now().into();
     if kind == "ClusterRole" && object["rules"].is_null() {
-        object["rules"] = json!([]);
+        object["rules"] = Value::Null;
     }
     object
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::store::Window;
 
@@ -76,7 +78,7 @@ mod tests {
         let role = find("clusterroles.rbac.authorization.k8s.io", "cluster-admin");
         assert_eq!(role["rules"][0], json!({"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}));
         let view = find("clusterroles.rbac.authorization.k8s.io", "view");
-        assert!(view["aggregationRule"].is_object() && view["rules"] == json!([]));
+        assert!(view["aggregationRule"].is_object() && view["rules"].is_null());
         for name in ["system:basic-user", "system:discovery", "system:public-info-viewer"] {
             assert_eq!(find("clusterrolebindings.rbac.authorization.k8s.io", name)["roleRef"]["name"], name);
         }
