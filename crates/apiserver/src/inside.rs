@@ -9,6 +9,7 @@ mod follower;
 mod lifecycle;
 mod namespaces;
 mod owners;
+mod pods;
 mod roles;
 mod verdict;
 
@@ -58,8 +59,12 @@ pub(crate) fn admit(
     mut new: Option<&mut Value>,
 ) -> Result<(), ApiError> {
     lifecycle::admit(&inner.store, attributes, old, new.as_deref_mut())?;
-    match new {
-        Some(secret) if attributes.group.is_empty() && attributes.resource == "secrets" => token_secret(secret),
+    if !attributes.group.is_empty() || !attributes.subresource.is_empty() {
+        return Ok(());
+    }
+    match (&*attributes.resource, new) {
+        ("secrets", Some(secret)) => token_secret(secret),
+        ("pods", Some(pod)) if old.is_none() => pods::admit(&inner.store, &attributes.namespace, pod),
         _ => Ok(()),
     }
 }

@@ -19,6 +19,11 @@ pub(crate) fn number() -> u64 {
     u64::from_le_bytes(bytes)
 }
 
+/// Five characters that make up no word, for the end of a name.
+pub(crate) fn suffix() -> String {
+    objects::name::generate_name("", number())
+}
+
 /// Fills with random bytes. Where the system has none, the time has to do: names need not be secret.
 fn fill(bytes: &mut [u8]) {
     if getrandom::fill(bytes).is_err() {

@@ -159,11 +159,8 @@ impl ApiError {
 
     /// None of the accepted formats can be had.
     pub fn not_acceptable(offers: &[&str]) -> Self {
-        let message = format!(
-            "406: Not Acceptable\n\nAvailable representations: {}, application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch",
-            offers.join(", ")
-        );
-        Self { details: Some(Details::default()), ..Self::new(406, "NotAcceptable", message) }
+        let message = format!("only the following media types are accepted: {}", offers.join(", "));
+        Self::new(406, "NotAcceptable", message)
     }
 
     /// The body is in a format that cannot be read.

@@ -3,6 +3,7 @@
 pub(crate) mod create;
 mod decode;
 pub(crate) mod delete;
+mod embedded;
 pub(crate) mod get;
 mod json;
 pub(crate) mod list;

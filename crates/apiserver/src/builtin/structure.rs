@@ -27,9 +27,7 @@ pub(super) fn faults(schema: &Value, path: &str) -> Vec<Cause> {
         other => faults.push(Cause::invalid(&format!("{path}.type"), &other.into(), "must be object at the root")),
     }
     Walk { faults: &mut faults, depth: 0 }.inside(schema, path);
-    if let Some(rules) = Rules::read(schema) {
-        rule_faults(schema, path, &rules, &mut faults);
-    }
+    rule_faults(schema, path, &mut faults);
     faults
 }
 
@@ -130,12 +128,10 @@ impl Walk<'_> {
 }
 
 /// Rules that do not compile, each at its place.
-fn rule_faults(schema: &Value, path: &str, rules: &Rules, faults: &mut Vec<Cause>) {
-    let mut broken = rules.faults().into_iter();
-    let Some(why) = broken.next() else { return };
+fn rule_faults(schema: &Value, path: &str, faults: &mut Vec<Cause>) {
     let mut places = Vec::new();
     rule_places(schema, path, &mut places);
-    // The compiler does not say which one it is about: each is tried alone.
+    // The compiler does not say where it stopped: each rule is tried alone.
     for (place, rule) in places {
         let alone = serde_json::json!({"type": "object", "x-kubernetes-validations": [rule]});
         let Some(why) = Rules::read(&alone).and_then(|rules| rules.faults().into_iter().next()) else { continue };
@@ -149,9 +145,7 @@ fn rule_faults(schema: &Value, path: &str, rules: &Rules, faults: &mut Vec<Cause
         );
         let message = format!("Invalid value: {shown}: compilation failed: {why}");
         faults.push(Cause::new("FieldValueInvalid", &format!("{place}.rule"), message));
-        return;
     }
-    faults.push(Cause::new("FieldValueInvalid", path, format!("Invalid value: compilation failed: {why}")));
 }
 
 fn rule_places(schema: &Value, path: &str, places: &mut Vec<(String, Value)>) {

@@ -9,7 +9,7 @@ use objects::{
 };
 use serde_json::Value;
 
-use super::object::Text;
+use super::{embedded, object::Text};
 use crate::{
     builtin,
     kinds::builtin_shapes,
@@ -116,6 +116,10 @@ fn fit(cx: &Cx<'_>, object: &mut Value, twice: bool, text: impl FnOnce() -> Stri
             }
             let before = fields(object);
             custom.schema.prune(object);
+            if let (Some(meta), Some(own)) = (meta_shape(), object.get_mut("metadata")) {
+                builtin::decode::decode(meta_of(&meta), own);
+                embedded::decode(&custom.schema, object, meta_of(&meta));
+            }
             dropped = fields(object) != before;
         }
         None => {

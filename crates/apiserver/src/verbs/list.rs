@@ -2,7 +2,7 @@
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::Response;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::selection::Selection;
 use crate::{
@@ -67,8 +67,9 @@ impl Start {
             if version.is_some_and(|version| version != "0") {
                 return Err(ApiError::bad_request("specifying resource version is not allowed when using continue"));
             }
-            return read_token(token)
-                .ok_or_else(|| ApiError::bad_request("invalid continue token: continue key is not valid"));
+            return read_token(token).map_err(|why| {
+                ApiError::bad_request(format!("invalid continue token: continue key is not valid: {why}"))
+            });
         }
         let forbidden = |why: &str| {
             ApiError::invalid("meta.k8s.io", "ListOptions", "", vec![Cause::forbidden("resourceVersionMatch", why)])
@@ -123,10 +124,21 @@ fn token(listing: &Listing) -> Option<String> {
     Some(URL_SAFE_NO_PAD.encode(token.to_string()))
 }
 
-fn read_token(token: &str) -> Option<Start> {
-    let bytes = URL_SAFE_NO_PAD.decode(token.trim_end_matches('=')).ok()?;
-    let value: Value = serde_json::from_slice(&bytes).ok()?;
-    let after = value["start"].as_str()?.trim_end_matches('\u{0}').to_owned();
-    (value["v"] == "meta.k8s.io/v1").then_some(())?;
-    Some(Start::After(value["rv"].as_u64()?, after))
+fn read_token(token: &str) -> Result<Start, String> {
+    let bytes = URL_SAFE_NO_PAD.decode(token.trim_end_matches('=')).map_err(|_| "illegal base64 data".to_owned())?;
+    // Bytes are told as Go tells those that are no text.
+    let text: String = bytes.iter().map(|byte| char::from(*byte)).collect();
+    let value = super::json::parse(text.as_bytes()).map_err(|why| match bytes.first() {
+        Some(byte) if !byte.is_ascii() => format!("invalid character '\\u{byte:04x}' looking for beginning of value"),
+        _ => why,
+    })?;
+    let (value, _) = value;
+    if value["v"] != "meta.k8s.io/v1" {
+        return Err("server does not recognize this encoded version".to_owned());
+    }
+    let after = value["start"].as_str().unwrap_or_default().trim_end_matches('\u{0}').to_owned();
+    let revision = value["rv"].as_u64().filter(|revision| *revision > 0);
+    revision
+        .map(|revision| Start::After(revision, after))
+        .ok_or_else(|| "incorrect encoded start resourceVersion".to_owned())
 }

@@ -1,8 +1,9 @@
 //! From what a client wants an object to be to what is stored: status apart, defaults, checks, admission, generation.
 
+use objects::{Path, Step};
 use serde_json::Value;
 
-use super::{managed, metadata};
+use super::{embedded, managed, metadata};
 use crate::{
     auth, builtin, inside, kinds,
     serve::Cx,
@@ -97,11 +98,13 @@ fn check(cx: &Cx<'_>, name: &str, old: Option<&Value>, object: &mut Value) -> Re
             if let Some(old) = old.filter(|_| !found.is_empty()) {
                 // What was wrong before and has not been touched may stay.
                 let before = custom.schema.validate(old);
-                found.retain(|fault| !before.contains(fault));
+                let same = |path: &Path| at(old, path) == at(object, path);
+                found.retain(|fault| !(before.contains(fault) && same(&fault.path)));
             }
             faults.extend(metadata::faults(cx, old, object));
-            let blocked =
-                found.iter().map(cause).inspect(|cause| faults.push(cause.clone())).any(|cause| blocks_rules(&cause));
+            let found: Vec<Cause> = found.iter().map(cause).chain(embedded::faults(&custom.schema, object)).collect();
+            let blocked = found.iter().any(blocks_rules);
+            faults.extend(found);
             if let Some(rules) = &custom.rules {
                 if blocked {
                     let why = "Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
@@ -120,6 +123,13 @@ fn check(cx: &Cx<'_>, name: &str, old: Option<&Value>, object: &mut Value) -> Re
         }
     }
     if faults.is_empty() { Ok(()) } else { Err(ApiError::invalid(&served.group, &served.kind, name, faults)) }
+}
+
+fn at<'a>(object: &'a Value, path: &Path) -> Option<&'a Value> {
+    path.steps().iter().try_fold(object, |value, step| match step {
+        Step::Field(name) => value.get(&**name),
+        Step::Index(index) => value.get(*index),
+    })
 }
 
 /// Whether rules make no sense after such a fault.
