@@ -129,6 +129,7 @@ fn at<'a>(object: &'a Value, path: &Path) -> Option<&'a Value> {
     path.steps().iter().try_fold(object, |value, step| match step {
         Step::Field(name) => value.get(&**name),
         Step::Index(index) => value.get(*index),
+        Step::Each => None,
     })
 }
 
