@@ -62,7 +62,7 @@ pub(crate) fn answer(
         return Err(invalid(name, "metadata.name", &json!(given), why));
     }
     let reference = &spec["boundObjectRef"];
-    let bound = if reference.is_object() { Some(bind(reference, namespace, name, &find)?) } else { None };
+    let bound = if reference.is_object() { Some(bind(reference, namespace, name, find)?) } else { None };
     let audiences: Vec<String> =
         spec["audiences"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
     let audiences = if audiences.is_empty() { vec![ISSUER.to_owned()] } else { audiences };

@@ -267,7 +267,11 @@ mod tests {
             (rule(&["get"], &["a"], &[]), rule(&["get"], &["*"], &[]), false),
         ];
         for (held, wanted, expect) in table {
-            assert_eq!(missing(std::slice::from_ref(&held), &[wanted.clone()]).is_empty(), expect, "{held} {wanted}");
+            assert_eq!(
+                missing(std::slice::from_ref(&held), std::slice::from_ref(&wanted)).is_empty(),
+                expect,
+                "{held} {wanted}"
+            );
         }
     }
 }

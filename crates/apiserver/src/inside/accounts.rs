@@ -131,7 +131,7 @@ impl Follower for Accounts {
         let namespace = event.key.namespace();
         match (&*event.key.resource, event.deleted) {
             ("namespaces", false) if event.before.is_none() => {
-                drop(self.namespaces.insert(event.key.name().to_owned()))
+                self.namespaces.insert(event.key.name().to_owned());
             }
             ("serviceaccounts", true) => {
                 self.gone.insert((namespace.to_owned(), event.key.name().to_owned()));
@@ -139,8 +139,12 @@ impl Follower for Accounts {
                     self.namespaces.insert(namespace.to_owned());
                 }
             }
-            ("configmaps", _) if event.key.name() == ROOT => drop(self.namespaces.insert(namespace.to_owned())),
-            ("secrets", false) if event.entry.value["type"] == TOKEN => drop(self.secrets.insert(event.key.clone())),
+            ("configmaps", _) if event.key.name() == ROOT => {
+                self.namespaces.insert(namespace.to_owned());
+            }
+            ("secrets", false) if event.entry.value["type"] == TOKEN => {
+                self.secrets.insert(event.key.clone());
+            }
             _ => {}
         }
     }

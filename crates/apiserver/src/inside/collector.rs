@@ -90,9 +90,9 @@ impl Collector {
             for (key, outcome) in done {
                 match outcome {
                     Ok(false) => {}
-                    Ok(true) => drop(self.again.keys.insert(key)),
+                    Ok(true) => _ = self.again.keys.insert(key),
                     // The journal is broken; there is nothing to be done until the server is started anew.
-                    Err(_) => drop(failed.insert(key)),
+                    Err(_) => _ = failed.insert(key),
                 }
             }
         }
@@ -207,7 +207,7 @@ async fn act(store: &Arc<Store>, task: Task) -> Result<bool, String> {
     match verdict {
         Verdict::Keep => {}
         Verdict::Await => {
-            edit::change(store, &key, uid, |object| edit::remove_finalizer(object, FOREGROUND)).await.map_err(text)?
+            edit::change(store, &key, uid, |object| edit::remove_finalizer(object, FOREGROUND)).await.map_err(text)?;
         }
         Verdict::Orphan => {
             let own = [uid.to_owned()];

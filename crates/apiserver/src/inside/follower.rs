@@ -16,7 +16,10 @@ pub(crate) trait Follower: Send {
 pub(crate) async fn follow<F: Follower>(store: Arc<Store>, make: impl Fn() -> F + Send) {
     loop {
         // The place in the history comes first: what happens while the follower looks around is told to it as well.
-        let Ok(mut watcher) = store.watch_all(store.revision()) else { continue };
+        let Ok(mut watcher) = store.watch_all(store.revision()) else {
+            tokio::task::yield_now().await;
+            continue;
+        };
         let mut follower = make();
         follower.work().await;
         while let Ok(batch) = watcher.next().await {

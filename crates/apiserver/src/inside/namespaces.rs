@@ -67,7 +67,7 @@ impl Namespaces {
         } else if event.before.is_none() {
             // Whoever was let in just before the namespace went must not leave anything behind.
             match self.store.get(&Key::new(&self.table, "", namespace)) {
-                Some(entry) if is_ending(&entry.value) => drop(self.again.insert(namespace.to_owned())),
+                Some(entry) if is_ending(&entry.value) => _ = self.again.insert(namespace.to_owned()),
                 Some(_) => {}
                 None => self.strays.push(event.key.clone()),
             }
