@@ -72,7 +72,10 @@ pub fn apply<'v>(
         merged = prune(&merged, &last.fields, &owned, &managers, change);
     }
     let same = crate::go::same(live, &merged);
-    let comparison = if same { Comparison::default() } else { compare(shape, live, &merged).without(change.reset) };
+    // Nothing can be taken from nobody.
+    let alone = managers.all.is_empty();
+    let comparison =
+        if same || alone { Comparison::default() } else { compare(shape, live, &merged).without(change.reset) };
     let touched = comparison.modified.union(&comparison.added);
     let mut conflicts = Vec::new();
     if !force {
