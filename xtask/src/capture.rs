@@ -13,7 +13,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::{cache, cargo::cargo, k8s};
+use crate::{cache, cargo::cargo, k8s, toolchain::go};
 
 /// Where the pack is, from the root of the repository.
 const PACK: &str = "crates/apiserver/data/kubernetes.pack";
@@ -28,7 +28,8 @@ pub struct Args {
 
 /// Runs the verb.
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let members = documents::members(&ask()?)?;
+    let mut members = documents::members(&ask()?)?;
+    members.insert("wire".to_owned(), wire()?);
     let path = cache::repository().join(PACK);
     if args.check {
         let old = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -46,6 +47,17 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     fs::write(&path, &bytes).with_context(|| format!("cannot write {}", path.display()))?;
     println!("{PACK}: {} members, {} bytes", members.len(), bytes.len());
     Ok(ExitCode::SUCCESS)
+}
+
+/// How the kinds are written in protobuf, which only their Go types know.
+fn wire() -> Result<Vec<u8>> {
+    let module = cache::repository().join("tools/k8s");
+    let output = go(&module).args(["run", "./wire"]).output().context("cannot run go")?;
+    if !output.status.success() {
+        bail!("`go run ./wire` fails: {}", String::from_utf8_lossy(&output.stderr).trim_end());
+    }
+    let value: Value = serde_json::from_slice(&output.stdout).context("what ./wire prints is no JSON")?;
+    Ok(serde_json::to_vec(&value)?)
 }
 
 /// The answers of a fresh control plane, by request.

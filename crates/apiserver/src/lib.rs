@@ -39,6 +39,7 @@ mod table;
 mod user;
 mod verbs;
 mod watching;
+mod wire;
 
 pub use body::Body;
 pub use door::{Door, Lost};

@@ -8,6 +8,7 @@ use crate::{
     kinds::{Served, api_version},
     serve::Cx,
     status::{ApiError, Cause},
+    wire,
 };
 
 /// The text of a body as it was sent, or as JSON if it was YAML, with what it says.
@@ -59,6 +60,10 @@ pub(crate) fn parse(cx: &Cx<'_>) -> Result<Text, ApiError> {
         }
         "application/yaml" => {
             let value = yaml(&cx.body)?;
+            Ok(Text { json: Some(value.to_string()), value, twice: false })
+        }
+        "application/vnd.kubernetes.protobuf" if cx.served.custom.is_none() => {
+            let value = wire::read(&cx.body).map_err(|error| unrecognized(cx, &error))?;
             Ok(Text { json: Some(value.to_string()), value, twice: false })
         }
         _ => Err(ApiError::unsupported_media_type(&[
