@@ -1,0 +1,174 @@
+//! What a watch has shown of a kind, kept in whatever form its user needs, and told to whoever wants to know.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures::StreamExt;
+use kube::api::DynamicObject;
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::{Api, Client};
+use serde_json::Value;
+use tokio::sync::watch;
+
+use crate::resource::{Key, Resource};
+
+/// Which objects of a kind to watch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scope {
+    /// The kind.
+    pub resource: Resource,
+    /// The namespace; empty for all.
+    pub namespace: String,
+    /// A label selector; empty for all.
+    pub labels: String,
+    /// The one object to watch; empty for all.
+    pub name: String,
+}
+
+impl Scope {
+    /// All objects of a kind.
+    pub fn all(resource: Resource) -> Self {
+        Self { resource, namespace: String::new(), labels: String::new(), name: String::new() }
+    }
+}
+
+/// The objects of a kind as `T`.
+pub struct Cache<T> {
+    objects: Mutex<BTreeMap<Key, T>>,
+    synced: watch::Sender<bool>,
+}
+
+/// What happened to an object: what it was and what it is.
+pub struct Change<'c, T> {
+    /// Which.
+    pub key: &'c Key,
+    /// Before.
+    pub old: Option<&'c T>,
+    /// Now.
+    pub new: Option<&'c T>,
+}
+
+impl<T: Clone + Send + 'static> Cache<T> {
+    /// Watches until the returned cache and all its clones are forgotten. `keep` says what is kept of an object, and
+    /// `tell` hears of every change.
+    pub fn watch(
+        client: Client,
+        scope: &Scope,
+        keep: impl Fn(&Value) -> T + Send + 'static,
+        tell: impl Fn(Change<'_, T>) + Send + 'static,
+    ) -> Arc<Self> {
+        let cache = Arc::new(Self { objects: Mutex::default(), synced: watch::Sender::new(false) });
+        let kind = scope.resource.api_resource();
+        let api: Api<DynamicObject> = match scope.namespace.as_str() {
+            "" => Api::all_with(client, &kind),
+            namespace => Api::namespaced_with(client, namespace, &kind),
+        };
+        let mut config = watcher::Config::default();
+        if !scope.labels.is_empty() {
+            config = config.labels(&scope.labels);
+        }
+        if !scope.name.is_empty() {
+            config = config.fields(&format!("metadata.name={}", scope.name));
+        }
+        let weak = Arc::downgrade(&cache);
+        let what = scope.resource.to_string();
+        tokio::spawn(async move {
+            let mut events = watcher(api, config).default_backoff().boxed();
+            let mut fresh: BTreeMap<Key, T> = BTreeMap::new();
+            loop {
+                // Nobody listens any more: the watch ends with its cache.
+                let Some(cache) = weak.upgrade() else { return };
+                drop(cache);
+                let event = tokio::select! {
+                    event = events.next() => event,
+                    () = gone(&weak) => return,
+                };
+                let (Some(event), Some(cache)) = (event, weak.upgrade()) else { return };
+                match event {
+                    Ok(Event::Init) => fresh.clear(),
+                    Ok(Event::InitApply(object)) => {
+                        let value = serde_json::to_value(&object).unwrap_or_default();
+                        fresh.insert(Key::of(&value), keep(&value));
+                    }
+                    Ok(Event::InitDone) => {
+                        cache.replace(std::mem::take(&mut fresh), &tell);
+                        cache.synced.send_replace(true);
+                    }
+                    Ok(Event::Apply(object)) => {
+                        let value = serde_json::to_value(&object).unwrap_or_default();
+                        cache.set(&Key::of(&value), Some(keep(&value)), &tell);
+                    }
+                    Ok(Event::Delete(object)) => {
+                        let value = serde_json::to_value(&object).unwrap_or_default();
+                        cache.set(&Key::of(&value), None, &tell);
+                    }
+                    Err(error) => tracing::debug!(kind = what, %error, "the watch broke off and is taken up again"),
+                }
+            }
+        });
+        cache
+    }
+
+    /// Waits until the first list is complete.
+    pub async fn synced(&self) {
+        // The sender is ours, so that it cannot be gone.
+        let _ = self.synced.subscribe().wait_for(|synced| *synced).await;
+    }
+
+    /// Whether the first list is complete.
+    pub fn is_synced(&self) -> bool {
+        *self.synced.borrow()
+    }
+
+    /// An object.
+    pub fn get(&self, key: &Key) -> Option<T> {
+        self.lock().get(key).cloned()
+    }
+
+    /// All objects.
+    pub fn all(&self) -> Vec<(Key, T)> {
+        self.lock().iter().map(|(key, object)| (key.clone(), object.clone())).collect()
+    }
+
+    /// Puts in what we wrote ourselves, so that nobody acts on what was before. A later event of the watch replaces it.
+    pub fn overlay(&self, key: &Key, object: Option<T>) {
+        let mut objects = self.lock();
+        match object {
+            Some(object) => objects.insert(key.clone(), object),
+            None => objects.remove(key),
+        };
+    }
+
+    fn set(&self, key: &Key, new: Option<T>, tell: &impl Fn(Change<'_, T>)) {
+        let old = {
+            let mut objects = self.lock();
+            match new.clone() {
+                Some(object) => objects.insert(key.clone(), object),
+                None => objects.remove(key),
+            }
+        };
+        tell(Change { key, old: old.as_ref(), new: new.as_ref() });
+    }
+
+    fn replace(&self, fresh: BTreeMap<Key, T>, tell: &impl Fn(Change<'_, T>)) {
+        let old = std::mem::replace(&mut *self.lock(), fresh.clone());
+        for (key, new) in &fresh {
+            tell(Change { key, old: old.get(key), new: Some(new) });
+        }
+        for (key, old) in old.iter().filter(|(key, _)| !fresh.contains_key(key)) {
+            tell(Change { key, old: Some(old), new: None });
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, T>> {
+        self.objects.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Ends when nobody holds the cache any more.
+async fn gone<T>(cache: &std::sync::Weak<Cache<T>>) {
+    let Some(mut end) = cache.upgrade().map(|cache| cache.synced.subscribe()) else { return };
+    // The sender goes with the cache; values that are sent before are none of our business.
+    while end.changed().await.is_ok() {}
+}

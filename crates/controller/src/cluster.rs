@@ -1,0 +1,155 @@
+//! The only place that writes to a cluster or asks it: apply, patch, delete, get and list, with errors in classes that
+//! say when to try again.
+
+use std::time::Duration;
+
+use http::{Method, Request, header};
+use kube::Client;
+use serde_json::{Value, json};
+
+use crate::resource::{Key, Resource};
+
+/// The longest that a request may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A cluster, as one field manager.
+#[derive(Clone)]
+pub struct Cluster {
+    client: Client,
+    manager: String,
+}
+
+/// Why a request did not go well.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Error {
+    /// Somebody else changed it, or owns what we would write.
+    #[error("{0}")]
+    Conflict(String),
+    /// It is not there, or its kind is not.
+    #[error("{0}")]
+    NotFound(String),
+    /// The API server would never take it so.
+    #[error("{0}")]
+    Refused(String),
+    /// We may not do it.
+    #[error("{0}")]
+    Forbidden(String),
+    /// The API server cannot be reached, or has trouble of its own.
+    #[error("{0}")]
+    Unavailable(String),
+}
+
+impl Error {
+    /// One word for programs.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Conflict(_) => "Conflict",
+            Self::NotFound(_) => "NotFound",
+            Self::Refused(_) => "Refused",
+            Self::Forbidden(_) => "Forbidden",
+            Self::Unavailable(_) => "Unavailable",
+        }
+    }
+}
+
+impl From<kube::Error> for Error {
+    fn from(error: kube::Error) -> Self {
+        let kube::Error::Api(status) = error else { return Self::Unavailable(format!("the API server: {error}")) };
+        let message = status.message.clone();
+        match status.code {
+            404 => Self::NotFound(message),
+            409 => Self::Conflict(message),
+            401 | 403 => Self::Forbidden(message),
+            400 | 405 | 406 | 413 | 415 | 422 => Self::Refused(message),
+            _ => Self::Unavailable(message),
+        }
+    }
+}
+
+impl Cluster {
+    /// A cluster that is written to as `manager`.
+    pub fn new(client: Client, manager: &str) -> Self {
+        Self { client, manager: manager.to_owned() }
+    }
+
+    /// The client itself, for watches.
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// Server-side apply. With `force` fields that others own become ours.
+    pub async fn apply(&self, resource: &Resource, object: &Value, force: bool) -> Result<Value, Error> {
+        let path = resource.path(&Key::of(object));
+        let query = format!("?fieldManager={}&force={force}", self.manager);
+        self.send(Method::PATCH, &format!("{path}{query}"), "application/apply-patch+yaml", object).await
+    }
+
+    /// Creates an object.
+    pub async fn create(&self, resource: &Resource, object: &Value) -> Result<Value, Error> {
+        let path = resource.collection(&Key::of(object).namespace);
+        self.send(Method::POST, &format!("{path}?fieldManager={}", self.manager), "application/json", object).await
+    }
+
+    /// A JSON merge patch of an object, or of a part of it such as `status`.
+    pub async fn merge(&self, resource: &Resource, key: &Key, part: &str, patch: &Value) -> Result<Value, Error> {
+        let mut path = resource.path(key);
+        if !part.is_empty() {
+            path = format!("{path}/{part}");
+        }
+        let path = format!("{path}?fieldManager={}", self.manager);
+        self.send(Method::PATCH, &path, "application/merge-patch+json", patch).await
+    }
+
+    /// Deletes the object with this uid. One that is gone already, or has become another, is as good.
+    pub async fn delete(&self, resource: &Resource, key: &Key, uid: &str, propagation: &str) -> Result<(), Error> {
+        let mut options = json!({ "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation });
+        if !uid.is_empty() {
+            options["preconditions"] = json!({ "uid": uid });
+        }
+        match self.send(Method::DELETE, &resource.path(key), "application/json", &options).await {
+            Ok(_) | Err(Error::NotFound(_) | Error::Conflict(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// An object, if it is there.
+    pub async fn get(&self, resource: &Resource, key: &Key) -> Result<Option<Value>, Error> {
+        match self.send(Method::GET, &resource.path(key), "", &Value::Null).await {
+            Ok(object) => Ok(Some(object)),
+            Err(Error::NotFound(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The objects in a namespace, or of the whole cluster, up to a limit (none is no limit).
+    pub async fn list(&self, resource: &Resource, namespace: &str, limit: Option<usize>) -> Result<Vec<Value>, Error> {
+        let mut path = resource.collection(namespace);
+        if let Some(limit) = limit {
+            path = format!("{path}?limit={limit}");
+        }
+        let mut list = self.send(Method::GET, &path, "", &Value::Null).await?;
+        Ok(list["items"].as_array_mut().map(std::mem::take).unwrap_or_default())
+    }
+
+    /// Asks for a part of an object to be made, such as a token of a ServiceAccount.
+    pub async fn create_part(&self, resource: &Resource, key: &Key, part: &str, body: &Value) -> Result<Value, Error> {
+        let path = format!("{}/{part}", resource.path(key));
+        self.send(Method::POST, &path, "application/json", body).await
+    }
+
+    async fn send(&self, method: Method, path: &str, content: &str, body: &Value) -> Result<Value, Error> {
+        let mut request = Request::builder().method(method).uri(path).header(header::ACCEPT, "application/json");
+        let body = match body {
+            Value::Null => Vec::new(),
+            body => {
+                request = request.header(header::CONTENT_TYPE, content);
+                body.to_string().into_bytes()
+            }
+        };
+        let request = request.body(body).map_err(|error| Error::Refused(error.to_string()))?;
+        match tokio::time::timeout(PATIENCE, self.client.request::<Value>(request)).await {
+            Ok(answer) => Ok(answer?),
+            Err(_) => Err(Error::Unavailable(format!("the API server did not answer within {} s", PATIENCE.as_secs()))),
+        }
+    }
+}

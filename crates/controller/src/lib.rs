@@ -1,0 +1,11 @@
+//! The controllers: they watch a Kubernetes API, have `engine` decide, and carry its plans out.
+
+mod cache;
+mod cluster;
+mod queue;
+mod resource;
+
+pub use cache::{Cache, Change, Scope};
+pub use cluster::{Cluster, Error};
+pub use queue::{Again, Queue};
+pub use resource::{Key, Resource};
