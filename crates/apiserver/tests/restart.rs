@@ -1,18 +1,28 @@
 //! What has to go on after a restart: tokens, namespaces that are going, objects whose owners wait for them.
 
-#![allow(clippy::unwrap_used, reason = "a test may fail anywhere")]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test may fail anywhere")]
 
 use std::{path::Path, time::Duration};
 
-use apiserver::{Door, Options, Server, User};
+use apiserver::{Door, Options, Server, StartError, User};
 use bytes::Bytes;
 use http::{Method, Request};
 use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
 use tower_service::Service;
 
+/// Starts a server in a directory, once whatever is left of the last one has let go of it.
 async fn start(data: &Path) -> Server {
-    Server::start(Options { data: Some(data.to_owned()), ..Options::default() }).await.unwrap()
+    let starting = async {
+        loop {
+            match Server::start(Options { data: Some(data.to_owned()), ..Options::default() }).await {
+                Ok(server) => return server,
+                Err(StartError::Journal(_)) => tokio::task::yield_now().await,
+                Err(other) => panic!("{other}"),
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), starting).await.unwrap()
 }
 
 async fn ask(door: &mut Door, method: Method, path: &str, body: Option<Value>) -> (u16, Value) {
