@@ -16,11 +16,17 @@ pub struct Args {
     rest: Vec<String>,
 }
 
-/// Runs the verb: by convention, each crate's cluster suite is its test target `cluster`.
+/// The suites that need a cluster: by convention each crate's is its test target `cluster`, and the testkit has two
+/// more, which hold the embedded API server to the real one.
+const SUITES: [&str; 3] = ["cluster", "conformance", "kubectl"];
+
+/// Runs the verb.
 pub fn run(args: &Args) -> Result<ExitCode> {
     let assets = k8s::provide(k8s::Set::Control)?;
     let status = cargo()
-        .args(["test", "--workspace", "--test", "cluster", "--"])
+        .args(["test", "--workspace"])
+        .args(SUITES.iter().flat_map(|suite| ["--test", suite]))
+        .arg("--")
         .args(&args.filter)
         .args(&args.rest)
         .env(k8s::ASSETS, assets)

@@ -11,7 +11,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use script::{Session, Script};
+use script::{Script, Session};
 use testkit::{Cluster, Scenario, Suite, real::ASSETS};
 
 fn main() -> ExitCode {

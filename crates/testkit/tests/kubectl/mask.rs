@@ -17,7 +17,7 @@ static PATTERNS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
         (r"/tmp/[A-Za-z0-9_.-]*(/[A-Za-z0-9_.-]+)*", "<file>"),
         (r"\b\d+(ms|s|m|h|d)(\d+(s|m|h))?\b", "<age>"),
         // Columns are as wide as the widest of what is masked.
-        (r"[ \t]{2,}\b", "  "),
+        (r"(\S)[ \t]{2,}", "$1  "),
         (r"[ \t]+\n", "\n"),
     ]
     .into_iter()
@@ -31,7 +31,16 @@ pub fn masked(text: &str) -> String {
     for (pattern, shown) in PATTERNS.iter() {
         text = pattern.replace_all(&text, *shown).into_owned();
     }
-    text
+    // Causes come in the order of Go's maps, which is none.
+    let mut lines: Vec<&str> = text.lines().collect();
+    for causes in lines.chunk_by_mut(|one, next| is_cause(one) && is_cause(next)) {
+        causes.sort_unstable();
+    }
+    lines.join("\n")
+}
+
+fn is_cause(line: &str) -> bool {
+    line.starts_with("stderr: * ")
 }
 
 /// The lines that one has and the other has not, for those who read a failure.

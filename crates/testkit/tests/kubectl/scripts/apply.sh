@@ -1,6 +1,6 @@
 # Declarative use: apply on either side, and diff.
 kubectl create namespace apply
-kubectl config set-context --current --namespace apply
+kubectl config set-context --current --namespace apply >/dev/null
 kubectl apply -f - <<EOF
 apiVersion: v1
 kind: ConfigMap

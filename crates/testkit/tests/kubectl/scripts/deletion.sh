@@ -1,6 +1,6 @@
 # The ways of deletion, and waiting for it.
 kubectl create namespace deletion
-kubectl config set-context --current --namespace deletion
+kubectl config set-context --current --namespace deletion >/dev/null
 kubectl create configmap owner
 kubectl create secret generic child
 kubectl patch secret child --type merge -p "{\"metadata\":{\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"owner\",\"uid\":\"$(kubectl get cm owner -o jsonpath={.metadata.uid})\"}]}}"

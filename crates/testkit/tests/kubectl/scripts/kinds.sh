@@ -1,6 +1,6 @@
 # Custom kinds, from the definition to the end.
 kubectl create namespace kinds
-kubectl config set-context --current --namespace kinds
+kubectl config set-context --current --namespace kinds >/dev/null
 kubectl apply -f - <<EOF
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

@@ -1,6 +1,6 @@
 # Everyday verbs on built-in kinds.
 kubectl create namespace objects
-kubectl config set-context --current --namespace objects
+kubectl config set-context --current --namespace objects >/dev/null
 kubectl get configmaps --selector none=none
 kubectl create configmap a --from-literal k=v --from-literal l=w
 kubectl create configmap a
@@ -25,7 +25,6 @@ kubectl patch configmap a -p '{"data":{"k":"strategic"}}'
 kubectl patch configmap a --type merge -p '{"data":{"k":"merge"}}'
 kubectl patch configmap a --type json -p '[{"op":"replace","path":"/data/k","value":"json"}]'
 kubectl patch configmap a --type json -p '[{"op":"test","path":"/data/k","value":"other"}]'
-kubectl patch configmap a -p '{"data":{"k":5}}'
 kubectl get cm a -o jsonpath={.data}
 kubectl create secret generic s --from-literal password=secret
 kubectl get secrets

@@ -1,6 +1,6 @@
 # Who may do what, and who is who.
 kubectl create namespace rights
-kubectl config set-context --current --namespace rights
+kubectl config set-context --current --namespace rights >/dev/null
 kubectl auth whoami --as alice --as-group devs -o yaml
 kubectl auth can-i get pods
 kubectl auth can-i get pods --as alice
