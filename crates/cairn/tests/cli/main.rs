@@ -4,6 +4,8 @@
 mod eval;
 mod general;
 mod page;
+#[path = "../support/mod.rs"]
+mod support;
 
 use std::{
     io::Write,

@@ -53,6 +53,7 @@ fn every_example_of_the_documentation_prints_what_the_page_says() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("crates/cairn is two deep");
     for (page, least) in [("docs/eval.md", 8), ("README.md", 1)] {
         let dir = tempfile::tempdir().expect("a temporary directory");
+        crate::support::copy(&root.join("examples"), &dir.path().join("examples"));
         let examples = examples(&fs::read_to_string(root.join(page)).expect("the page is there"));
         assert!(examples.len() >= least, "{page} has only {} examples", examples.len());
         for Example { command, shown } in examples {
