@@ -37,8 +37,11 @@ use crate::{
 
 /// The most connections at once; every watch of an HTTP/1 client is one.
 const CONNECTIONS: usize = 8192;
-/// How long a client may take to shake hands, and to send its headers.
+/// How long a client may take to shake hands.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a client may take to send its headers, rests between requests included: longer than clients keep idle
+/// connections, so that they close them and none is closed under a request.
+const IDLE: Duration = Duration::from_secs(120);
 
 /// The server's own certificate authority.
 pub(crate) struct Authority {
@@ -207,7 +210,7 @@ async fn connection(inner: Arc<Inner>, acceptor: TlsAcceptor, stream: TcpStream)
         async move { serve::serve(&inner, None, request).await }
     });
     let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE).keep_alive(true);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(IDLE).keep_alive(true);
     builder
         .http2()
         .timer(TokioTimer::new())

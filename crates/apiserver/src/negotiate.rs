@@ -45,16 +45,15 @@ impl Form {
             return Ok(Self::WHOLE);
         }
         ranges.sort_by(|a, b| b.0.total_cmp(&a.0));
-        ranges.iter().find_map(|(_, range)| Self::of(range)).ok_or_else(|| ApiError::not_acceptable(&OFFERS))
+        ranges.iter().find_map(|(_, range)| Self::of(range)).ok_or_else(|| {
+            // The format may be fine, and what it is to hold is not.
+            let spoken = ranges.iter().any(|(_, range)| is_yaml(range).is_some());
+            ApiError::not_acceptable(&OFFERS, spoken)
+        })
     }
 
     fn of(range: &str) -> Option<Self> {
-        let media = range.split(';').next().unwrap_or_default().trim();
-        let yaml = match media {
-            "*/*" | "application/*" | "application/json" => false,
-            "application/yaml" => true,
-            _ => return None,
-        };
+        let yaml = is_yaml(range)?;
         let (group, version) = (parameter(range, "g"), parameter(range, "v"));
         let meta = group == Some("meta.k8s.io") && matches!(version, Some("v1" | "v1beta1"));
         let what = match parameter(range, "as") {
@@ -67,6 +66,15 @@ impl Form {
             Some(_) => return None,
         };
         Some(Self { what, yaml })
+    }
+}
+
+/// Whether a format is YAML rather than JSON; none if it is neither.
+fn is_yaml(range: &str) -> Option<bool> {
+    match range.split(';').next().unwrap_or_default().trim() {
+        "*/*" | "application/*" | "application/json" => Some(false),
+        "application/yaml" => Some(true),
+        _ => None,
     }
 }
 

@@ -168,8 +168,8 @@ impl Server {
     /// Ends watches, listeners and everything inside. What was acknowledged is kept.
     pub async fn shutdown(self) {
         self.inner.end();
-        // Whatever is on its way to the journal arrives before this returns.
-        _ = self.inner.store.settled(self.inner.store.revision()).await;
+        // Whatever is on its way to the journal arrives before this returns, and its file is free again.
+        self.inner.store.close().await;
     }
 }
 

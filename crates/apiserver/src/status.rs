@@ -157,8 +157,15 @@ impl ApiError {
         Self::new(410, "Expired", message)
     }
 
-    /// None of the accepted formats can be had.
-    pub fn not_acceptable(offers: &[&str]) -> Self {
+    /// None of the accepted formats can be had; `spoken` if one could be, with other contents.
+    pub fn not_acceptable(offers: &[&str], spoken: bool) -> Self {
+        if !spoken {
+            let message = format!(
+                "406: Not Acceptable\n\nAvailable representations: {}, application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch",
+                offers.join(", ")
+            );
+            return Self { details: Some(Details::default()), ..Self::new(406, "NotAcceptable", message) };
+        }
         let message = format!("only the following media types are accepted: {}", offers.join(", "));
         Self::new(406, "NotAcceptable", message)
     }

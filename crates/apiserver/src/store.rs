@@ -11,9 +11,10 @@ use std::{
     collections::{BTreeMap, HashMap},
     fmt,
     sync::{
-        Arc, PoisonError, RwLock, RwLockReadGuard,
+        Arc, Mutex, PoisonError, RwLock, RwLockReadGuard,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
+    thread::JoinHandle,
 };
 
 use bytes::Bytes;
@@ -122,10 +123,22 @@ pub struct Store {
     settled: AtomicU64,
     settling: watch::Sender<u64>,
     broken: AtomicBool,
-    journal: Option<mpsc::UnboundedSender<Written>>,
+    /// The journal's thread, until it is waited for.
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// Where commits go to be kept.
+enum Sink {
+    /// Nowhere: the store lives as long as the process.
+    Memory,
+    /// To the journal's thread.
+    Journal(mpsc::UnboundedSender<Written>),
+    /// The journal is closed, and nothing can be written any more.
+    Closed,
 }
 
 struct State {
+    sink: Sink,
     revision: u64,
     tables: HashMap<Arc<str>, Table>,
     past: Past,
@@ -159,13 +172,13 @@ impl fmt::Debug for Store {
 impl Store {
     /// A store that lives as long as the process.
     pub fn in_memory(window: Window) -> Arc<Self> {
-        let state = State { revision: 1, tables: HashMap::new(), past: Past::new(window, 1) };
+        let state = State { sink: Sink::Memory, revision: 1, tables: HashMap::new(), past: Past::new(window, 1) };
         Arc::new(Self {
             state: RwLock::new(state),
             settled: AtomicU64::new(1),
             settling: watch::Sender::new(1),
             broken: AtomicBool::new(false),
-            journal: None,
+            thread: Mutex::default(),
         })
     }
 
@@ -183,17 +196,32 @@ impl Store {
             Ok(())
         };
         let revision = journal.load(&mut load)?.max(1);
-        let state = State { revision, tables, past: Past::new(window, revision) };
         let (sender, receiver) = mpsc::unbounded_channel();
+        let state = State { sink: Sink::Journal(sender), revision, tables, past: Past::new(window, revision) };
         let store = Arc::new(Self {
             state: RwLock::new(state),
             settled: AtomicU64::new(revision),
             settling: watch::Sender::new(revision),
             broken: AtomicBool::new(false),
-            journal: Some(sender),
+            thread: Mutex::default(),
         });
-        journal::spawn(journal, receiver, Arc::downgrade(&store))?;
+        let thread = journal::spawn(journal, receiver, Arc::downgrade(&store))?;
+        *store.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
         Ok(store)
+    }
+
+    /// Writes what is on its way and lets go of the journal. Nothing can be written after that.
+    pub async fn close(&self) {
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        if matches!(state.sink, Sink::Journal(_)) {
+            state.sink = Sink::Closed;
+        }
+        drop(state);
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // It ends as soon as it has written everything; a panic of it has been noticed by those who waited.
+            _ = tokio::task::spawn_blocking(move || thread.join()).await;
+        }
     }
 
     /// The newest revision that may be shown.
@@ -248,6 +276,9 @@ impl Store {
     fn apply(&self, changes: Vec<Change>) -> Result<(u64, Vec<Entry>), CommitError> {
         let mut guard = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let state = &mut *guard;
+        if matches!(state.sink, Sink::Closed) {
+            return Err(CommitError::Broken("it is closed".to_owned()));
+        }
         for change in &changes {
             let current = state.tables.get(&change.key.resource).and_then(|table| table.objects.get(&change.key.path));
             let fits = match (change.expect, current) {
@@ -280,7 +311,7 @@ impl Store {
                 }
             };
             let event = Arc::new(Event { revision, key: change.key, deleted, entry: entry.clone(), before });
-            if self.journal.is_some() {
+            if matches!(state.sink, Sink::Journal(_)) {
                 let bytes = (!deleted).then(|| entry.bytes.clone());
                 written.records.push(Record { revision, key: event.key.clone(), bytes });
             }
@@ -298,14 +329,14 @@ impl Store {
         }
         let revision = state.revision;
         written.revision = revision;
-        match &self.journal {
+        match &state.sink {
             // Sent with the lock held, so that the journal has everything in order.
-            Some(journal) => {
+            Sink::Journal(journal) => {
                 if journal.send(written).is_err() {
                     self.broken.store(true, Ordering::Release);
                 }
             }
-            None => self.settle(&written),
+            Sink::Memory | Sink::Closed => self.settle(&written),
         }
         Ok((revision, entries))
     }

@@ -143,6 +143,9 @@ fn rule_faults(schema: &Value, path: &str, faults: &mut Vec<Cause>) {
             Value::from(text("messageExpression")),
             Value::from(text("fieldPath")),
         );
+        // As Go writes JSON, and as its compiler shows lines.
+        let shown = shown.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026");
+        let why = why.split_once("\": ").map_or(&*why, |(_, why)| why).replace("\n|", "\n |");
         let message = format!("Invalid value: {shown}: compilation failed: {why}");
         faults.push(Cause::new("FieldValueInvalid", &format!("{place}.rule"), message));
     }

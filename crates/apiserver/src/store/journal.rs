@@ -1,7 +1,7 @@
 //! What keeps the objects beyond the process: a thread writes whatever has come together in one go, so that one flush
 //! of the disk serves all who wait.
 
-use std::sync::Weak;
+use std::{sync::Weak, thread::JoinHandle};
 
 use bytes::Bytes;
 use tokio::sync::mpsc;
@@ -62,7 +62,7 @@ pub(super) fn spawn(
     mut journal: Box<dyn Journal>,
     mut incoming: mpsc::UnboundedReceiver<Written>,
     store: Weak<Store>,
-) -> Result<(), JournalError> {
+) -> Result<JoinHandle<()>, JournalError> {
     let write = move || {
         let mut group = Vec::new();
         while incoming.blocking_recv_many(&mut group, GROUP) > 0 {
@@ -80,5 +80,5 @@ pub(super) fn spawn(
         }
     };
     let thread = std::thread::Builder::new().name("journal".to_owned()).spawn(write);
-    thread.map(drop).map_err(|error| JournalError::new("start a thread for", &error))
+    thread.map_err(|error| JournalError::new("start a thread for", &error))
 }
