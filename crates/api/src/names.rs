@@ -70,6 +70,11 @@ pub fn templates(stack: &str) -> String {
     workload(stack, "-templates")
 }
 
+/// The Secret that a stack's drawn values begin with.
+pub fn seed(stack: &str) -> String {
+    format!("{}-seed", cut(stack, 240))
+}
+
 fn workload(stack: &str, suffix: &str) -> String {
     format!("{}{suffix}", cut(stack, LABEL_VALUE - suffix.len()))
 }

@@ -4,6 +4,7 @@ mod cache;
 mod cluster;
 mod queue;
 mod resource;
+pub mod stack_manager;
 
 pub use cache::{Cache, Change, Scope};
 pub use cluster::{Cluster, Error};

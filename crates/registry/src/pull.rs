@@ -96,7 +96,15 @@ impl Client {
         Ok(Pulled { files: layers.into_files(), resolved })
     }
 
+    /// A manifest by tag or digest. One that was seen before is known by its digest, without the registry.
     async fn manifest(&self, reference: &Reference, name: &str) -> Result<(MediaType, Vec<u8>), Error> {
+        let digest = name.parse::<Digest>().ok();
+        if let Some(mut file) = digest.and_then(|digest| self.options.store.get(&digest)) {
+            let mut bytes = Vec::new();
+            if file.read_to_end(&mut bytes).is_ok() {
+                return Ok((kind(&bytes, None), bytes));
+            }
+        }
         let known = [MediaType::MANIFEST, MediaType::INDEX, MediaType::DOCKER_MANIFEST, MediaType::DOCKER_INDEX];
         let accept: Vec<&str> = known.iter().map(MediaType::as_str).collect();
         let accept = accept.join(", ");
@@ -109,10 +117,10 @@ impl Client {
         let bytes = answer.bytes().await;
         let what = format!("the manifest of {reference}");
         let bytes = bytes.map_err(|cause| self.wrong(reference, &what, cause))?.to_vec();
-        let own = serde_json::from_slice::<serde_json::Value>(&bytes).ok();
-        let own = own.and_then(|value| Some(MediaType::from(value["mediaType"].as_str()?)));
-        let known = |media_type: &MediaType| media_type.is_index() || media_type.is_manifest();
-        let media_type = own.filter(known).or(served.filter(known)).unwrap_or(MediaType::MANIFEST);
+        let media_type = kind(&bytes, served);
+        if Manifest::read(&bytes).is_ok() || Index::read(&bytes).is_ok() {
+            self.options.store.put(&bytes)?;
+        }
         Ok((media_type, bytes))
     }
 
@@ -159,4 +167,12 @@ impl Client {
         incoming.finish(&self.options.store)?;
         Ok(())
     }
+}
+
+/// What a manifest is: by its own word, by how it was served, or by what is in it.
+fn kind(bytes: &[u8], served: Option<MediaType>) -> MediaType {
+    let own = serde_json::from_slice::<serde_json::Value>(bytes).unwrap_or_default();
+    let known = |media_type: &MediaType| media_type.is_index() || media_type.is_manifest();
+    let said = own["mediaType"].as_str().map(MediaType::from).filter(known).or(served.filter(known));
+    said.unwrap_or(if own["manifests"].is_array() { MediaType::INDEX } else { MediaType::MANIFEST })
 }

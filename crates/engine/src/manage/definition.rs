@@ -60,6 +60,14 @@ impl LiveCrd {
         })
     }
 
+    /// Whether it is as it would be applied: all that is wanted, and no mark of an install beyond that.
+    pub fn is_like(&self, wanted: &Value) -> bool {
+        let is_mark = |key: &str| key.starts_with(labels::PARENT_PREFIX) || key.starts_with(labels::NAMESPACE_PREFIX);
+        let marked =
+            self.labels.keys().filter(|key| is_mark(key)).all(|key| wanted["metadata"]["labels"].get(key).is_some());
+        marked && super::covers(&self.crd.object, wanted)
+    }
+
     /// Whether the stack manager made it, and may so change and delete it.
     pub fn is_ours(&self) -> bool {
         self.labels.get(labels::MANAGED_BY).is_some_and(|by| by == labels::MANAGED_BY_STACK_MANAGER)

@@ -3,20 +3,24 @@
 
 mod compatible;
 mod definition;
+mod drift;
 pub mod install;
 mod kinds;
 mod policy;
 mod progress;
 mod reference;
+mod report;
 mod roles;
 pub mod stack;
 mod workload;
 
 pub use compatible::{Breakage, breakages};
 pub use definition::{Leaving, LiveCrd, Parent, Placement, place};
+pub use drift::covers;
 pub use kinds::{Kinds, Served};
 pub use policy::{Pattern, Policy, Refusal};
 pub use progress::{Notice, Step, Trouble};
 pub use reference::{BadReference, Reference};
+pub use report::report;
 pub use roles::{Grant, Grants, Identity, bindings, personas, rules};
 pub use workload::{Images, brought, fill_images, templates};

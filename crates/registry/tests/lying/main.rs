@@ -66,8 +66,7 @@ async fn what_is_pushed_is_pulled_and_nothing_goes_over_twice() {
     assert_eq!(scene.server.requests().len(), 2, "the manifest and the layer");
     // What is in the store is not asked for again.
     assert_eq!(scene.client.pull(&pushed.reference, &|_| ()).await.unwrap().files, files());
-    let digest = image().manifest.digest;
-    assert_eq!(scene.server.requests(), [format!("GET /v2/team/redis/manifests/{digest}")]);
+    assert_eq!(scene.server.requests(), [""; 0]);
 }
 
 #[tokio::test]

@@ -1,0 +1,253 @@
+//! Looking at an install: everything it depends on is gathered, `engine` plans, and the plan is carried out.
+
+use std::sync::Arc;
+
+use api::names::INSTALL_FINALIZER;
+use api::{ClusterStackInstall, Stack, StackInstall};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use engine::manage::install::{Facts, Install, InstallPlan, plan};
+use engine::manage::{LiveCrd, Reference, Step, Trouble, covers};
+use package::Package;
+use serde_json::{Value, json};
+
+use super::world::{crd_resource, install_resource, stack_resource};
+use super::{RESYNC, StackManager};
+use crate::Error;
+use crate::queue::Again;
+use crate::resource::{Key, Resource};
+
+impl StackManager {
+    pub(super) async fn install(&self, key: &Key) -> Result<Again, Error> {
+        let cluster = key.namespace.is_empty();
+        let resource = install_resource(cluster);
+        let cache = if cluster { &self.world.cluster_installs } else { &self.world.installs };
+        let Some(object) = cache.get(key) else { return Ok(Again::OnChange) };
+        let Some(install) = read(&object, cluster) else { return Ok(Again::OnChange) };
+        let (resolved, package) = self.bring(&install).await;
+        let definitions = self.world.definitions();
+        let kinds = self.world.kinds(&definitions);
+        let crds: Vec<LiveCrd> = definitions
+            .iter()
+            .filter(|live| concerns(live, &install, package.as_ref().ok()))
+            .map(|live| LiveCrd::clone(live))
+            .collect();
+        let in_use = if install.is_deleting() { self.in_use(&crds).await? } else { Vec::new() };
+        let settings = &self.parts.settings;
+        let namespace = if cluster { &settings.cluster_namespace } else { &install.metadata.namespace };
+        let stack = self.world.stacks.get(&Key::new(namespace, &key.name));
+        let stack: Option<Stack> = stack.and_then(|stack| serde_json::from_value(Value::clone(&stack)).ok());
+        let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let made = plan(&Facts {
+            install: &install,
+            settings,
+            resolved: step(&resolved),
+            package: match &package {
+                Ok(package) => Step::Done(package.as_ref()),
+                Err(trouble) => Step::Failed(trouble.clone()),
+            },
+            crds: &crds,
+            in_use: &in_use,
+            kinds: &kinds,
+            stack: stack.as_ref(),
+            now: &now,
+        });
+        self.carry_out(&resource, key, &object, &made).await?;
+        let passing = resolved.is_err() || package.is_err();
+        Ok(if made.settled {
+            Again::After(RESYNC)
+        } else if passing {
+            Again::BackOff
+        } else {
+            // What it waits for wakes it up.
+            Again::After(RESYNC)
+        })
+    }
+
+    /// The image and the package that an install means. What was installed before is known by its digest.
+    async fn bring(&self, install: &Install) -> (Result<Reference, Trouble>, Result<Arc<Package>, Trouble>) {
+        let nothing = || Err(Trouble::new("Pending", "the package is not known yet"));
+        if install.is_deleting() || install.spec.paused {
+            return (Err(Trouble::new("Pending", "it is not asked for")), nothing());
+        }
+        let reference = match self.parts.settings.reference(&install.spec) {
+            Ok(reference) => reference,
+            Err(bad) => {
+                let trouble = Trouble::new("PackageNameInvalid", format!("{}: {}", bad.what, bad.hint));
+                return (Err(trouble), nothing());
+            }
+        };
+        let secrets = match self.pull_secrets(install).await {
+            Ok(secrets) => secrets,
+            Err(trouble) => return (Err(trouble), nothing()),
+        };
+        let resolved = match known(install, &reference) {
+            Some(pinned) => Ok(pinned),
+            None => self.parts.packages.resolve(&reference, &secrets).await,
+        };
+        let package = match &resolved {
+            Ok(pinned) => self.package(pinned, &secrets).await,
+            Err(_) => nothing(),
+        };
+        (resolved, package)
+    }
+
+    /// The Docker configurations in the Secrets that an install names.
+    async fn pull_secrets(&self, install: &Install) -> Result<Vec<Vec<u8>>, Trouble> {
+        let mut found = Vec::new();
+        let secrets = Resource::namespaced("", "v1", "Secret", "secrets");
+        for secret in &install.spec.image_pull_secrets {
+            let key = Key::new(&install.metadata.namespace, &secret.name);
+            let trouble = |what: String| Trouble::new("PullSecretInvalid", what);
+            let object = self.parts.tenant.get(&secrets, &key).await.map_err(|error| trouble(error.to_string()))?;
+            let object = object.ok_or_else(|| trouble(format!("there is no Secret {key}")))?;
+            let text = object["data"][".dockerconfigjson"].as_str();
+            let text = text.ok_or_else(|| trouble(format!("the Secret {key} has no `.dockerconfigjson`")))?;
+            let bytes = STANDARD.decode(text).map_err(|_| trouble(format!("the Secret {key} is not base64")))?;
+            found.push(bytes);
+        }
+        Ok(found)
+    }
+
+    /// The names of those CRDs that have objects.
+    async fn in_use(&self, crds: &[LiveCrd]) -> Result<Vec<String>, Error> {
+        let mut found = Vec::new();
+        for live in crds.iter().filter(|live| live.established) {
+            let Some(resource) = resource_of(live) else { continue };
+            match self.parts.tenant.list(&resource, "", Some(1)).await {
+                Ok(objects) if objects.is_empty() => {}
+                Ok(_) => found.push(live.crd.name.clone()),
+                Err(Error::NotFound(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(found)
+    }
+
+    async fn carry_out(&self, resource: &Resource, key: &Key, live: &Value, made: &InstallPlan) -> Result<(), Error> {
+        let tenant = &self.parts.tenant;
+        // What may have to be cleaned up is held before anything is made.
+        if made.finalizer && live["metadata"]["deletionTimestamp"].is_null() {
+            self.hold(resource, key, live, INSTALL_FINALIZER).await?;
+        }
+        for object in &made.applies {
+            let kind = if object["kind"] == Stack::KIND { stack_resource() } else { crd_resource() };
+            if !self.is_in_place(&kind, object) {
+                tenant.apply(&kind, object, true).await?;
+            }
+        }
+        for target in &made.deletes {
+            let kind = if target.kind == Stack::KIND { stack_resource() } else { crd_resource() };
+            let target_key = Key::new(&target.namespace, &target.name);
+            tenant.delete(&kind, &target_key, &target.uid, "Background").await?;
+        }
+        let status = serde_json::to_value(&made.status).unwrap_or_default();
+        if !covers(&live["status"], &status) {
+            tenant.merge(resource, key, "status", &json!({ "status": status })).await?;
+        }
+        self.tell(live, &made.notices).await;
+        if !made.finalizer {
+            self.release(resource, key, live, INSTALL_FINALIZER).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether an object is as it should be, by what the watches have shown.
+    fn is_in_place(&self, kind: &Resource, wanted: &Value) -> bool {
+        let key = Key::of(wanted);
+        if kind.gvk.kind == Stack::KIND {
+            return self.world.stacks.get(&key).is_some_and(|live| covers(&live, wanted));
+        }
+        self.world.crds.get(&key).flatten().is_some_and(|live| live.is_like(wanted))
+    }
+
+    /// Puts a finalizer onto an object.
+    pub(super) async fn hold(
+        &self,
+        resource: &Resource,
+        key: &Key,
+        live: &Value,
+        finalizer: &str,
+    ) -> Result<(), Error> {
+        let mut all = live["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
+        if all.iter().any(|held| held == finalizer) {
+            return Ok(());
+        }
+        all.push(json!(finalizer));
+        self.finalizers(resource, key, live, &all).await
+    }
+
+    /// Takes a finalizer off an object.
+    pub(super) async fn release(
+        &self,
+        resource: &Resource,
+        key: &Key,
+        live: &Value,
+        finalizer: &str,
+    ) -> Result<(), Error> {
+        let mut all = live["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
+        let before = all.len();
+        all.retain(|held| held != finalizer);
+        if all.len() == before {
+            return Ok(());
+        }
+        match self.finalizers(resource, key, live, &all).await {
+            Err(Error::NotFound(_)) => Ok(()),
+            outcome => outcome,
+        }
+    }
+
+    async fn finalizers(&self, resource: &Resource, key: &Key, live: &Value, all: &[Value]) -> Result<(), Error> {
+        // The version guards a list that others write, too. A status that we wrote meanwhile makes it stale, so the
+        // object is read anew.
+        let fresh = self.parts.tenant.get(resource, key).await?;
+        let Some(fresh) = fresh.filter(|fresh| fresh["metadata"]["uid"] == live["metadata"]["uid"]) else {
+            return Err(Error::NotFound(format!("{key} is gone")));
+        };
+        let patch = json!({ "metadata": {
+            "finalizers": all, "resourceVersion": fresh["metadata"]["resourceVersion"],
+        } });
+        self.parts.tenant.merge(resource, key, "", &patch).await.map(|_| ())
+    }
+}
+
+fn read(object: &Value, cluster: bool) -> Option<Install> {
+    if cluster {
+        serde_json::from_value::<ClusterStackInstall>(object.clone()).ok().map(Install::from)
+    } else {
+        serde_json::from_value::<StackInstall>(object.clone()).ok().map(Install::from)
+    }
+}
+
+/// The image that was installed, if it is still the one that is wanted: a tag that moves does not move what runs.
+fn known(install: &Install, wanted: &Reference) -> Option<Reference> {
+    let resolved = install.status.conditions.iter().find(|condition| {
+        condition.r#type == api::conditions::PACKAGE_RESOLVED && condition.status == api::Status::True
+    })?;
+    let pinned = Reference::parse(&resolved.message).ok()?;
+    let digest = wanted.digest.as_ref().or(pinned.digest.as_ref());
+    let wanted = Reference { digest: digest.cloned(), ..wanted.clone() };
+    (wanted == pinned).then_some(pinned)
+}
+
+fn step(resolved: &Result<Reference, Trouble>) -> Step<Reference> {
+    match resolved {
+        Ok(reference) => Step::Done(reference.clone()),
+        Err(trouble) => Step::Failed(trouble.clone()),
+    }
+}
+
+/// Whether an install has to do with a CRD.
+fn concerns(live: &LiveCrd, install: &Install, package: Option<&Arc<Package>>) -> bool {
+    let brought = package.is_some_and(|package| package.crds.iter().any(|file| file.crd.name == live.crd.name));
+    brought || live.is_needed_by(&install.parent())
+}
+
+/// The kind of a CRD, in a version that is served.
+pub(super) fn resource_of(live: &LiveCrd) -> Option<Resource> {
+    let version = live.crd.versions.iter().find(|version| version.served)?;
+    Some(Resource {
+        gvk: live.crd.gvk(&version.name),
+        plural: live.crd.names.plural.clone(),
+        namespaced: live.crd.scope == api::Scope::Namespaced,
+    })
+}

@@ -1,0 +1,167 @@
+//! Taking a Stack away: its instances while its controller still runs, then the controller, then its rights.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use api::names::{CHILDREN_FINALIZER, STACK_FINALIZER};
+use api::{Crd, Stack, annotations, key, labels};
+use serde_json::{Value, json};
+
+use super::install::resource_of;
+use super::world::stack_resource;
+use super::{StackManager, Work};
+use crate::Error;
+use crate::queue::Again;
+use crate::resource::{Key, Resource};
+
+/// How soon to look again whether instances are gone.
+const SOON: Duration = Duration::from_millis(300);
+
+impl StackManager {
+    pub(super) async fn remove_stack(&self, key: &Key, live: &Arc<Value>, stack: &Stack) -> Result<Again, Error> {
+        if !self.keeps_data(key, live) {
+            let left = self.remove_instances(key, live, stack).await?;
+            if left > 0 {
+                self.say_deleting(key, live, &format!("waiting until {left} of its instances are gone")).await?;
+                return Ok(Again::After(SOON));
+            }
+        }
+        self.parts.runner.stop(key).await?;
+        let made = self.world.made_for(&Work::Stack(key.clone()));
+        let mut controllers = false;
+        for (resource, made, object) in &made {
+            let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
+            // The rights go after the controller that uses them.
+            if controllers && resource.plural != "deployments" {
+                break;
+            }
+            controllers |= resource.plural == "deployments";
+            self.cluster_of(resource).delete(resource, made, uid, "Foreground").await?;
+        }
+        if !made.is_empty() {
+            self.say_deleting(key, live, "waiting until its controller and its rights are gone").await?;
+            return Ok(Again::After(SOON));
+        }
+        self.release(&stack_resource(), key, live, STACK_FINALIZER).await?;
+        Ok(Again::OnChange)
+    }
+
+    /// Deletes what a Stack that is gone has left behind.
+    pub(super) async fn sweep(&self, key: &Key) -> Result<Again, Error> {
+        for (resource, made, object) in self.world.made_for(&Work::Stack(key.clone())) {
+            let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
+            self.cluster_of(&resource).delete(&resource, &made, uid, "Background").await?;
+        }
+        Ok(Again::OnChange)
+    }
+
+    /// Whether types and data stay: the Stack or the install that made it says so.
+    fn keeps_data(&self, key: &Key, live: &Value) -> bool {
+        let says = |object: &Value| object["metadata"]["annotations"][annotations::KEEP_CRDS] == labels::TRUE;
+        let install = if self.is_cluster_wide(live) {
+            self.world.cluster_installs.get(&Key::new("", &key.name))
+        } else {
+            self.world.installs.get(key)
+        };
+        says(live) || install.is_some_and(|install| says(&install))
+    }
+
+    /// Deletes the instances of the Stack's kinds; answers how many are left.
+    async fn remove_instances(&self, key: &Key, live: &Arc<Value>, stack: &Stack) -> Result<usize, Error> {
+        let definitions = self.world.definitions();
+        let crds: Vec<Crd> = definitions.iter().map(|live| live.crd.clone()).collect();
+        let (owned, _) = key::owned(&stack.spec.customresourcedefinitions, &crds);
+        let namespace = if self.is_cluster_wide(live) { "" } else { key.namespace.as_str() };
+        let mut left = 0;
+        for own in owned {
+            let found = definitions.iter().find(|live| live.crd.group == own.group && live.crd.names.kind == own.kind);
+            let Some(resource) = found.and_then(|live| resource_of(live)) else { continue };
+            let instances = match self.parts.tenant.list(&resource, namespace, None).await {
+                Ok(instances) => instances,
+                Err(Error::NotFound(_)) => continue,
+                Err(error) => return Err(error),
+            };
+            left += instances.len();
+            for instance in instances {
+                self.remove_instance(&resource, &instance, stack).await?;
+            }
+        }
+        Ok(left)
+    }
+
+    async fn remove_instance(&self, resource: &Resource, instance: &Value, stack: &Stack) -> Result<(), Error> {
+        let key = Key::of(instance);
+        let uid = instance["metadata"]["uid"].as_str().unwrap_or_default();
+        if instance["metadata"]["deletionTimestamp"].is_null() {
+            return self.parts.tenant.delete(resource, &key, uid, "Background").await;
+        }
+        let held = instance["metadata"]["finalizers"].as_array().map(Vec::as_slice).unwrap_or_default();
+        if !held.iter().any(|finalizer| finalizer == CHILDREN_FINALIZER) || self.controller_runs(stack) {
+            return Ok(());
+        }
+        // Its controller is gone: what it would have done is done here.
+        if self.remove_children(&key, uid, stack).await? {
+            self.release(resource, &key, instance, CHILDREN_FINALIZER).await?;
+        }
+        Ok(())
+    }
+
+    fn controller_runs(&self, stack: &Stack) -> bool {
+        let conditions = stack.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
+        let available = conditions.iter().find(|found| found.r#type == api::conditions::CONTROLLER_AVAILABLE);
+        available.is_some_and(|found| found.status == api::Status::True)
+    }
+
+    /// Deletes the children of an instance, of all kinds that its Stack ever rendered; answers whether none is left.
+    async fn remove_children(&self, key: &Key, uid: &str, stack: &Stack) -> Result<bool, Error> {
+        let definitions = self.world.definitions();
+        let mut none = true;
+        for kind in stack.status.iter().flat_map(|status| &status.rendered_kinds) {
+            let object = json!({ "apiVersion": kind.api_version, "kind": kind.kind });
+            let custom = || {
+                let gvk = objects::Gvk::of(&object)?;
+                let live =
+                    definitions.iter().find(|live| live.crd.group == gvk.group && live.crd.names.kind == gvk.kind)?;
+                resource_of(live)
+            };
+            let Some(resource) = Resource::builtin(&object).or_else(custom) else { continue };
+            let namespace = if resource.namespaced { key.namespace.as_str() } else { "" };
+            for child in self.parts.tenant.list(&resource, namespace, None).await? {
+                let owners = child["metadata"]["ownerReferences"].as_array().map(Vec::as_slice).unwrap_or_default();
+                if owners.iter().any(|owner| owner["uid"] == uid && owner["controller"] == true) {
+                    none = false;
+                    let child_uid = child["metadata"]["uid"].as_str().unwrap_or_default();
+                    self.parts.tenant.delete(&resource, &Key::of(&child), child_uid, "Background").await?;
+                }
+            }
+        }
+        Ok(none)
+    }
+
+    async fn say_deleting(&self, key: &Key, live: &Arc<Value>, message: &str) -> Result<(), Error> {
+        let conditions = live["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        let said = conditions.iter().any(|condition| {
+            condition["type"] == api::conditions::READY
+                && condition["message"] == message
+                && condition["status"] == "False"
+        });
+        if said {
+            return Ok(());
+        }
+        let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let mut conditions: Vec<api::Condition> = serde_json::from_value(Value::Array(conditions)).unwrap_or_default();
+        api::set_condition(
+            &mut conditions,
+            api::Condition {
+                r#type: api::conditions::READY.to_owned(),
+                status: api::Status::False,
+                reason: "Deleting".to_owned(),
+                message: message.to_owned(),
+                last_transition_time: now,
+                observed_generation: live["metadata"]["generation"].as_i64(),
+            },
+        );
+        let patch = json!({ "status": { "conditions": conditions } });
+        self.parts.tenant.merge(&stack_resource(), key, "status", &patch).await.map(|_| ())
+    }
+}

@@ -1,0 +1,159 @@
+//! Looking at a Stack: its account, its roles, its seed and its controllers are put in place and kept there.
+
+use std::sync::Arc;
+
+use api::names::STACK_FINALIZER;
+use api::{ClusterStackInstall, Crd, ObjectRef, Stack, StackStatus, annotations};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use engine::manage::stack::{Decision, Facts, Run, decide};
+use engine::manage::{Reference, covers, report};
+use serde_json::{Value, json};
+
+use super::runner::Availability;
+use super::world::stack_resource;
+use super::{RESYNC, StackManager, Work};
+use crate::Error;
+use crate::queue::Again;
+use crate::resource::{Key, Resource};
+
+impl StackManager {
+    pub(super) async fn stack(&self, key: &Key) -> Result<Again, Error> {
+        let Some(object) = self.world.stacks.get(key) else {
+            // It went without us, which only leaves what no garbage collector sees.
+            return self.sweep(key).await;
+        };
+        let Ok(stack) = serde_json::from_value::<Stack>(Value::clone(&object)) else { return Ok(Again::OnChange) };
+        if !object["metadata"]["deletionTimestamp"].is_null() {
+            return self.remove_stack(key, &object, &stack).await;
+        }
+        let definitions = self.world.definitions();
+        let kinds = self.world.kinds(&definitions);
+        let crds: Vec<Crd> = definitions.iter().filter(|live| live.established).map(|live| live.crd.clone()).collect();
+        let decision = decide(&Facts {
+            stack: &stack,
+            cluster_wide: self.is_cluster_wide(&object),
+            crds: &crds,
+            kinds: &kinds,
+            policy: &self.parts.settings.policy,
+            own_image: &self.parts.settings.own_image,
+        });
+        let availability = match &decision {
+            Decision::Run(run) => {
+                self.hold(&stack_resource(), key, &object, STACK_FINALIZER).await?;
+                Some(self.run_stack(key, run).await?)
+            }
+            // What runs goes on running with what it had.
+            Decision::Refused(_) | Decision::Waiting(_) => None,
+        };
+        self.report(key, &object, &stack, &decision, availability.as_ref()).await?;
+        Ok(Again::After(RESYNC))
+    }
+
+    /// Whether a Stack was made for a ClusterStackInstall: it is where only such Stacks are, and one owns it.
+    pub(super) fn is_cluster_wide(&self, stack: &Value) -> bool {
+        let there = stack["metadata"]["namespace"] == self.parts.settings.cluster_namespace.as_str();
+        let owners = stack["metadata"]["ownerReferences"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let installs = self.world.cluster_installs.all();
+        let owned = owners
+            .iter()
+            .filter(|owner| owner["kind"] == ClusterStackInstall::KIND)
+            .any(|owner| installs.iter().any(|(_, install)| install["metadata"]["uid"] == owner["uid"]));
+        there && owned
+    }
+
+    async fn run_stack(&self, key: &Key, run: &Run) -> Result<Availability, Error> {
+        for wanted in &run.access {
+            self.put(wanted).await?;
+        }
+        self.seed(key, run).await?;
+        let deployments = Resource::namespaced("apps", "v1", "Deployment", "deployments");
+        let live = |key: &Key| self.world.made(&deployments, key);
+        let availability = self.parts.runner.ensure(run, &live).await?;
+        self.prune(key, run).await?;
+        Ok(availability)
+    }
+
+    /// Applies an object unless it is as it should be.
+    pub(super) async fn put(&self, wanted: &Value) -> Result<(), Error> {
+        let Some(resource) = Resource::builtin(wanted) else { return Ok(()) };
+        let live = self.world.made(&resource, &Key::of(wanted));
+        if live.is_some_and(|live| covers(&live, wanted)) {
+            return Ok(());
+        }
+        self.parts.tenant.apply(&resource, wanted, true).await.map(|_| ())
+    }
+
+    /// What drawn values of the stack begin with. It is made once: another would change all of them.
+    async fn seed(&self, key: &Key, run: &Run) -> Result<(), Error> {
+        let secrets = Resource::namespaced("", "v1", "Secret", "secrets");
+        let name = api::names::seed(&key.name);
+        if self.world.made(&secrets, &Key::new(&key.namespace, &name)).is_some() {
+            return Ok(());
+        }
+        let mut bytes = [0; 32];
+        getrandom::fill(&mut bytes).map_err(|error| Error::Unavailable(error.to_string()))?;
+        let secret = json!({
+            "apiVersion": "v1", "kind": "Secret", "metadata": run.identity.inside(&name),
+            "type": "Opaque", "data": { "seed": STANDARD.encode(bytes) },
+        });
+        match self.parts.tenant.create(&secrets, &secret).await {
+            // It is there, and the watch will say so.
+            Ok(_) | Err(Error::Conflict(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Deletes what was made for the Stack and is no longer wanted.
+    async fn prune(&self, key: &Key, run: &Run) -> Result<(), Error> {
+        let seed = api::names::seed(&key.name);
+        for (resource, made, object) in self.world.made_for(&Work::Stack(key.clone())) {
+            let same = |wanted: &&Value| wanted["kind"] == object["kind"] && Key::of(wanted) == made;
+            let wanted = run.access.iter().chain(&run.controllers).any(|wanted| same(&wanted));
+            if !wanted && !(resource.plural == "secrets" && made.name == seed) {
+                let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
+                self.cluster_of(&resource).delete(&resource, &made, uid, "Background").await?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn cluster_of(&self, resource: &Resource) -> &crate::Cluster {
+        if resource.plural == "deployments" { &self.parts.host } else { &self.parts.tenant }
+    }
+
+    async fn report(
+        &self,
+        key: &Key,
+        live: &Arc<Value>,
+        stack: &Stack,
+        decision: &Decision,
+        availability: Option<&Availability>,
+    ) -> Result<(), Error> {
+        let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let before = stack.status.clone().unwrap_or_default();
+        let available = availability.map(|state| (state.available, state.reason, state.message.as_str()));
+        let (conditions, notices) = report(&before.conditions, stack.metadata.generation, &now, decision, available);
+        let mut status = StackStatus { conditions, version: stack.spec.app.version.clone(), ..before };
+        if let Decision::Run(run) = decision {
+            status.rules.clone_from(&run.rules);
+            status.service_account = run.identity.account();
+            status.controller_ref = run.controllers.first().map(|controller| ObjectRef {
+                api_version: "apps/v1".to_owned(),
+                kind: "Deployment".to_owned(),
+                namespace: key.namespace.clone(),
+                name: Key::of(controller).name,
+                uid: String::new(),
+            });
+        }
+        let image = stack.metadata.annotations.get(annotations::PACKAGE_IMAGE);
+        let digest = image.and_then(|image| Reference::parse(image).ok()?.digest);
+        status.digest = digest.unwrap_or_default();
+        let status = serde_json::to_value(&status).unwrap_or_default();
+        if !covers(&live["status"], &status) {
+            let patch = json!({ "status": status });
+            self.parts.tenant.merge(&stack_resource(), key, "status", &patch).await?;
+        }
+        self.tell(live, &notices).await;
+        Ok(())
+    }
+}

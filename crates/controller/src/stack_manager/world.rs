@@ -1,0 +1,204 @@
+//! What the stack manager knows of the cluster: a watch for each kind it makes or reads, so that looking at something
+//! that is as it should be costs no request.
+
+use std::sync::Arc;
+
+use api::{ClusterStackInstall, GROUP, Stack, StackInstall, VERSION, labels};
+use engine::manage::{Kinds, LiveCrd, Served};
+use serde_json::Value;
+
+use super::{Parts, Work};
+use crate::cache::{Cache, Change, Scope};
+use crate::queue::Queue;
+use crate::resource::{Key, Resource};
+
+/// Objects as the watch shows them.
+pub(super) type Objects = Arc<Cache<Arc<Value>>>;
+
+pub(super) struct World {
+    pub(super) installs: Objects,
+    pub(super) cluster_installs: Objects,
+    pub(super) stacks: Objects,
+    pub(super) crds: Arc<Cache<Option<Arc<LiveCrd>>>>,
+    pub(super) namespaces: Objects,
+    /// What was made for Stacks and namespaces, by kind.
+    pub(super) made: Vec<(Resource, Objects)>,
+}
+
+pub(super) fn stack_resource() -> Resource {
+    Resource::namespaced(GROUP, VERSION, Stack::KIND, Stack::PLURAL)
+}
+
+pub(super) fn crd_resource() -> Resource {
+    Resource::cluster("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions")
+}
+
+pub(super) fn install_resource(cluster: bool) -> Resource {
+    if cluster {
+        Resource::cluster(GROUP, VERSION, ClusterStackInstall::KIND, ClusterStackInstall::PLURAL)
+    } else {
+        Resource::namespaced(GROUP, VERSION, StackInstall::KIND, StackInstall::PLURAL)
+    }
+}
+
+/// The kinds that are made for Stacks, in the order in which they go.
+fn made_kinds() -> Vec<Resource> {
+    const RBAC: &str = "rbac.authorization.k8s.io";
+    vec![
+        Resource::namespaced("apps", "v1", "Deployment", "deployments"),
+        Resource::namespaced(RBAC, "v1", "RoleBinding", "rolebindings"),
+        Resource::cluster(RBAC, "v1", "ClusterRoleBinding", "clusterrolebindings"),
+        Resource::namespaced(RBAC, "v1", "Role", "roles"),
+        Resource::cluster(RBAC, "v1", "ClusterRole", "clusterroles"),
+        Resource::namespaced("", "v1", "ServiceAccount", "serviceaccounts"),
+        Resource::namespaced("", "v1", "Secret", "secrets"),
+    ]
+}
+
+impl World {
+    pub(super) fn watch(parts: &Parts, queue: &Arc<Queue<Work>>) -> Self {
+        let client = parts.tenant.client();
+        let whole = |resource: Resource, tell: Box<dyn Fn(&Key) + Send>| {
+            let tell = move |change: Change<'_, Arc<Value>>| tell(change.key);
+            Cache::watch(client.clone(), &Scope::all(resource), |object| Arc::new(strip(object)), tell)
+        };
+        let add = |make: fn(&Key) -> Work| -> Box<dyn Fn(&Key) + Send> {
+            let queue = queue.clone();
+            Box::new(move |key| queue.add(make(key)))
+        };
+        let installs = whole(install_resource(false), add(|key| Work::Install(key.clone())));
+        let cluster_installs = whole(install_resource(true), add(|key| Work::Install(key.clone())));
+        let stacks = {
+            let queue = queue.clone();
+            // A Stack has the name of the install that made it, if one did.
+            let tell: Box<dyn Fn(&Key) + Send> = Box::new(move |key| {
+                queue.add(Work::Stack(key.clone()));
+                queue.add(Work::Install(key.clone()));
+                queue.add(Work::Install(Key::new("", &key.name)));
+            });
+            whole(stack_resource(), tell)
+        };
+        let crds = {
+            // Who needs a CRD is found out by looking at all: there are few installs, and CRDs change seldom.
+            let everyone = (queue.clone(), installs.clone(), cluster_installs.clone(), stacks.clone());
+            let tell = move |_: Change<'_, Option<Arc<LiveCrd>>>| {
+                let (queue, installs, cluster_installs, stacks) = &everyone;
+                for (key, _) in installs.all().into_iter().chain(cluster_installs.all()) {
+                    queue.add(Work::Install(key));
+                }
+                for (key, _) in stacks.all() {
+                    queue.add(Work::Stack(key));
+                }
+            };
+            let keep = |object: &Value| LiveCrd::read(object).map(Arc::new);
+            Cache::watch(client.clone(), &Scope::all(crd_resource()), keep, tell)
+        };
+        let namespaces = {
+            let queue = queue.clone();
+            let scope = Scope {
+                labels: format!("{}={}", labels::MANAGED_ROLES, labels::TRUE),
+                ..Scope::all(Resource::cluster("", "v1", "Namespace", "namespaces"))
+            };
+            let tell = move |change: Change<'_, Arc<Value>>| queue.add(Work::Namespace(change.key.name.clone()));
+            Cache::watch(client.clone(), &scope, |object| Arc::new(strip(object)), tell)
+        };
+        let made = made_kinds().into_iter().map(|resource| {
+            let queue = queue.clone();
+            let scope = Scope {
+                labels: format!("{}={}", labels::MANAGED_BY, labels::MANAGED_BY_STACK_MANAGER),
+                ..Scope::all(resource.clone())
+            };
+            let tell = move |change: Change<'_, Arc<Value>>| {
+                for object in [change.old, change.new].into_iter().flatten() {
+                    if let Some(work) = parent(object) {
+                        queue.add(work);
+                    }
+                }
+            };
+            let client = if resource.plural == "deployments" { parts.host.client() } else { client.clone() };
+            let cache = Cache::watch(client, &scope, |object| Arc::new(strip(object)), tell);
+            (resource, cache)
+        });
+        let made = made.collect();
+        Self { installs, cluster_installs, stacks, crds, namespaces, made }
+    }
+
+    pub(super) async fn synced(&self) {
+        for cache in [&self.installs, &self.cluster_installs, &self.stacks, &self.namespaces] {
+            cache.synced().await;
+        }
+        self.crds.synced().await;
+        for (_, cache) in &self.made {
+            cache.synced().await;
+        }
+    }
+
+    /// An object of a kind that was made, if it is there.
+    pub(super) fn made(&self, resource: &Resource, key: &Key) -> Option<Arc<Value>> {
+        self.cache_of(resource)?.get(key)
+    }
+
+    pub(super) fn cache_of(&self, resource: &Resource) -> Option<&Objects> {
+        self.made.iter().find(|(kind, _)| kind == resource).map(|(_, cache)| cache)
+    }
+
+    /// What was made for a parent, in the order in which it goes.
+    pub(super) fn made_for(&self, work: &Work) -> Vec<(Resource, Key, Arc<Value>)> {
+        let mut found = Vec::new();
+        for (resource, cache) in &self.made {
+            for (key, object) in cache.all() {
+                if parent(&object).as_ref() == Some(work) {
+                    found.push((resource.clone(), key, object));
+                }
+            }
+        }
+        found
+    }
+
+    /// The CRDs of the cluster.
+    pub(super) fn definitions(&self) -> Vec<Arc<LiveCrd>> {
+        self.crds.all().into_iter().filter_map(|(_, crd)| crd).collect()
+    }
+
+    /// The kinds that the cluster serves: those of every cluster, and those of its CRDs.
+    pub(super) fn kinds(&self, crds: &[Arc<LiveCrd>]) -> Kinds {
+        let builtins = objects::builtins().iter().map(|builtin| Served {
+            gvk: builtin.gvk(),
+            plural: builtin.plural.to_owned(),
+            namespaced: builtin.namespaced,
+            status: has_status(builtin.group, builtin.plural),
+            scale: false,
+        });
+        let mut kinds = Kinds::new(builtins.collect());
+        crds.iter().filter(|live| live.established).for_each(|live| kinds.add(&live.crd));
+        kinds
+    }
+}
+
+/// Whether the status of a kind of every cluster is written on its own.
+fn has_status(group: &str, plural: &str) -> bool {
+    let without = ["configmaps", "secrets", "events", "endpoints", "podtemplates", "controllerrevisions", "leases"];
+    matches!(group, "" | "apps" | "batch" | "autoscaling" | "networking.k8s.io" | "policy")
+        && !without.contains(&plural)
+}
+
+/// Whose object it is, by its labels.
+fn parent(object: &Value) -> Option<Work> {
+    let labels_of = &object["metadata"]["labels"];
+    let text = |key: &str| labels_of[key].as_str().unwrap_or_default();
+    let name = text(labels::PARENT_NAME);
+    match text(labels::PARENT_KIND) {
+        Stack::KIND => Some(Work::Stack(Key::new(text(labels::PARENT_NAMESPACE), name))),
+        "Namespace" => Some(Work::Namespace(name.to_owned())),
+        _ => None,
+    }
+}
+
+/// Leaves out what nobody reads and is large.
+fn strip(object: &Value) -> Value {
+    let mut object = object.clone();
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        metadata.remove("managedFields");
+    }
+    object
+}
