@@ -1,10 +1,16 @@
 //! A rule of a role: which verbs on which resources or paths. Rules only ever allow.
 
-use std::{collections::BTreeSet, fmt};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use serde_json::{Map, Value};
 
 use super::{About, Question};
+
+/// The most atoms that a rule is taken apart into.
+const LARGEST: usize = 10_000;
 
 /// What a role allows, all combinations of the parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -91,6 +97,12 @@ impl Rule {
             && atom.urls.iter().all(|url| self.urls.iter().any(|own| url_covers(own, url)))
     }
 
+    /// How many atoms it has.
+    fn size(&self) -> usize {
+        let resources = self.groups.len().saturating_mul(self.resources.len()).saturating_mul(self.names.len().max(1));
+        resources.saturating_add(self.urls.len()).saturating_mul(self.verbs.len())
+    }
+
     /// The same as many rules of one verb, one resource and one name, or of one verb and one path.
     fn atoms(&self) -> impl Iterator<Item = Self> + '_ {
         let one = |text: &String| vec![text.clone()];
@@ -136,24 +148,28 @@ pub(crate) fn quoted(items: &[String]) -> String {
     format!("[{}]", items.join(" "))
 }
 
-/// What some rules allow and others do not, as lines for a message; none if all is covered.
+/// What some rules allow and others do not, as lines for a message; none if all is covered. Rules that multiply to more
+/// than anybody writes down are not taken apart.
 pub(crate) fn missing(held: &[Rule], wanted: &[Rule]) -> Vec<String> {
-    let mut gathered: Vec<Rule> = Vec::new();
-    for atom in wanted.iter().flat_map(Rule::atoms) {
-        if held.iter().any(|own| own.covers(&atom)) {
+    let mut verbs: BTreeMap<(Vec<String>, Vec<String>, Vec<String>), Vec<String>> = BTreeMap::new();
+    let mut lines = BTreeSet::new();
+    let left = wanted.iter().filter(|rule| !held.iter().any(|own| own.covers(rule)));
+    for rule in left {
+        if rule.size() > LARGEST {
+            lines.insert("a rule with too many parts".to_owned());
             continue;
         }
-        let same = |other: &&mut Rule| {
-            atom.urls.is_empty()
-                && (&other.groups, &other.resources, &other.names, &other.urls)
-                    == (&atom.groups, &atom.resources, &atom.names, &atom.urls)
-        };
-        match gathered.iter_mut().find(same) {
-            Some(other) => other.verbs.extend(atom.verbs),
-            None => gathered.push(atom),
+        for atom in rule.atoms().filter(|atom| !held.iter().any(|own| own.covers(atom))) {
+            if atom.urls.is_empty() {
+                verbs.entry((atom.groups, atom.resources, atom.names)).or_default().extend(atom.verbs);
+            } else {
+                lines.insert(atom.to_string());
+            }
         }
     }
-    gathered.iter().map(Rule::to_string).collect::<BTreeSet<_>>().into_iter().collect()
+    let gathered = |((groups, resources, names), verbs)| Rule { verbs, groups, resources, names, urls: Vec::new() };
+    lines.extend(verbs.into_iter().map(gathered).map(|rule| rule.to_string()));
+    lines.into_iter().collect()
 }
 
 fn has(items: &[String], wanted: &str) -> bool {
@@ -250,6 +266,16 @@ mod tests {
             r#"{NonResourceURLs:["/x"], Verbs:["post"]}"#,
         ];
         assert_eq!(missing(&[held], &wanted), expect);
+    }
+
+    #[test]
+    fn a_rule_of_too_many_parts_is_not_taken_apart() {
+        let many: Vec<String> = (0..2_000).map(|number| number.to_string()).collect();
+        let huge =
+            Rule { verbs: many.clone(), groups: many.clone(), resources: many.clone(), names: many, urls: Vec::new() };
+        let all = Rule::read(&json!({"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}));
+        assert_eq!(missing(&[all], std::slice::from_ref(&huge)), Vec::<String>::new());
+        assert_eq!(missing(&[], &[huge]), ["a rule with too many parts"]);
     }
 
     #[test]
