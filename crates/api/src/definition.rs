@@ -181,7 +181,8 @@ fn flatten(fields: &mut Map<String, Value>) {
 fn one_of_package_and_crd(spec: &mut Value) {
     let given = |field: &str| format!("(has(self.{field}) && self.{field} != '')");
     spec["x-kubernetes-validations"] = json!([{
-        "rule": format!("{} != {}", given("package"), given("crd")),
+        // A word that the language of rules keeps for itself is written so.
+        "rule": format!("{} != {}", given("__package__"), given("crd")),
         "message": "exactly one of package and crd must be set",
     }]);
     spec["properties"]["imagePullPolicy"]["enum"] = json!(["", "Always", "IfNotPresent", "Never"]);

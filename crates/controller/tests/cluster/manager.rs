@@ -1,0 +1,217 @@
+//! One stack manager for all scenarios on a cluster, with packages from memory and controllers that run at once.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use anyhow::{Context, Result};
+use controller::stack_manager::{Availability, Future, Packages, Parts, Runner, StackManager};
+use controller::{Cluster as Hands, Error, Key};
+use engine::manage::install::Settings;
+use engine::manage::stack::Run;
+use engine::manage::{Reference, Trouble};
+use kube::Api;
+use kube::api::{DynamicObject, Patch, PatchParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use package::Files;
+use package::image::Digest;
+use serde_json::{Value, json};
+use testkit::{Cluster, Scene};
+
+/// The user that the stack manager is.
+pub const USER: &str = "stack-manager";
+
+/// Packages by `repository:tag`, and what is wrong with the place they come from.
+#[derive(Default)]
+pub struct Shelf {
+    packages: Mutex<BTreeMap<String, Files>>,
+    broken: Mutex<BTreeMap<String, Trouble>>,
+}
+
+impl Shelf {
+    pub fn put(&self, repository: &str, version: &str, files: Files) {
+        self.packages.lock().unwrap().insert(format!("{repository}:{version}"), files);
+    }
+
+    pub fn break_down(&self, repository: &str, trouble: Option<Trouble>) {
+        let mut broken = self.broken.lock().unwrap();
+        match trouble {
+            Some(trouble) => broken.insert(repository.to_owned(), trouble),
+            None => broken.remove(repository),
+        };
+    }
+
+    fn find(&self, reference: &Reference) -> Result<Files, Trouble> {
+        if let Some(trouble) = self.broken.lock().unwrap().get(&reference.repository) {
+            return Err(trouble.clone());
+        }
+        let name = format!("{}:{}", reference.repository, reference.tag.as_deref().unwrap_or_default());
+        let packages = self.packages.lock().unwrap();
+        packages.get(&name).cloned().ok_or_else(|| Trouble::new("PackageNotFound", format!("there is no {name}")))
+    }
+}
+
+impl Packages for Shelf {
+    fn resolve<'f>(&'f self, reference: &'f Reference, _: &'f [Vec<u8>]) -> Future<'f, Result<Reference, Trouble>> {
+        Box::pin(async move {
+            let files = self.find(reference)?;
+            let digest = Digest::of(format!("{reference}{files:?}").as_bytes());
+            Ok(reference.at(&digest.to_string()))
+        })
+    }
+
+    fn fetch<'f>(&'f self, reference: &'f Reference, _: &'f [Vec<u8>]) -> Future<'f, Result<Files, Trouble>> {
+        Box::pin(async move { self.find(reference) })
+    }
+}
+
+/// Controllers that run as soon as they should.
+struct AtOnce;
+
+impl Runner for AtOnce {
+    fn ensure<'f>(
+        &'f self,
+        _run: &'f Run,
+        _live: &'f (dyn Fn(&Key) -> Option<Arc<Value>> + Sync),
+    ) -> Future<'f, Result<Availability, Error>> {
+        Box::pin(async { Ok(Availability::yes("its controller runs")) })
+    }
+
+    fn stop<'f>(&'f self, _: &'f Key) -> Future<'f, Result<(), Error>> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+/// The stack manager of a cluster.
+pub struct Manager {
+    pub shelf: Arc<Shelf>,
+    pub manager: Arc<StackManager>,
+}
+
+/// The stack manager of this cluster, which the first scenario starts.
+pub async fn manager(cluster: &Cluster) -> Result<Arc<Manager>> {
+    static RUNNING: tokio::sync::Mutex<BTreeMap<&str, Arc<Manager>>> = tokio::sync::Mutex::const_new(BTreeMap::new());
+    let mut running = RUNNING.lock().await;
+    if let Some(manager) = running.get(cluster.backend().name()) {
+        return Ok(manager.clone());
+    }
+    let crds: Api<DynamicObject> = Api::all_with(
+        cluster.admin()?,
+        &resource("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions"),
+    );
+    for definition in api::definitions() {
+        let name = definition["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        crds.patch(&name, &PatchParams::apply("test").force(), &Patch::Apply(&definition)).await?;
+        let served = kube::runtime::wait::await_condition(crds.clone(), &name, |object: Option<&DynamicObject>| {
+            let conditions = object.map(|object| object.data["status"]["conditions"].clone()).unwrap_or_default();
+            conditions
+                .as_array()
+                .is_some_and(|all| all.iter().any(|one| one["type"] == "Established" && one["status"] == "True"))
+        });
+        served.await.context("our own CRDs are served")?;
+    }
+    let namespaces: Api<k8s_openapi::api::core::v1::Namespace> = Api::all(cluster.admin()?);
+    let namespace = serde_json::from_value(json!({ "metadata": { "name": "cairn-stacks" } }))?;
+    namespaces.create(&Default::default(), &namespace).await?;
+    let client = cluster.client_for_user(USER, &["system:masters"])?;
+    let hands = Hands::new(client, "stack-manager");
+    let shelf = Arc::new(Shelf::default());
+    let parts = Parts {
+        tenant: hands.clone(),
+        host: hands,
+        packages: shelf.clone(),
+        runner: Arc::new(AtOnce),
+        settings: Settings {
+            own_namespace: "cairn".into(),
+            cluster_namespace: "cairn-stacks".into(),
+            source: "registry.example.org".into(),
+            policy: engine::manage::Policy::default(),
+            own_image: "example.org/cairn:1".into(),
+        },
+    };
+    let manager = StackManager::start(parts).await;
+    let worker = manager.clone();
+    tokio::spawn(async move { worker.run().await });
+    let manager = Arc::new(Manager { shelf, manager });
+    running.insert(cluster.backend().name(), manager.clone());
+    Ok(manager)
+}
+
+pub fn resource(group: &str, version: &str, kind: &str, plural: &str) -> ApiResource {
+    ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural)
+}
+
+pub fn installs(scene: &Scene<'_>) -> Api<DynamicObject> {
+    Api::namespaced_with(
+        scene.client(),
+        scene.namespace(),
+        &resource("stacks.crossplane.io", "v1alpha1", "StackInstall", "stackinstalls"),
+    )
+}
+
+pub fn stacks(scene: &Scene<'_>) -> Api<DynamicObject> {
+    Api::namespaced_with(
+        scene.client(),
+        scene.namespace(),
+        &resource("stacks.crossplane.io", "v1alpha1", "Stack", "stacks"),
+    )
+}
+
+/// A package with one kind, `Redis`, of a group, whose spec has these fields.
+pub fn package(group: &str, version: &str, fields: &[&str], more: &str) -> Files {
+    let fields: String = fields.iter().map(|name| format!("{name}: {{type: string}}, ")).collect();
+    let files = [
+        ("app.yaml".to_owned(), format!("title: Redis\nversion: {version}\n{more}")),
+        (
+            "resources/crd.yaml".to_owned(),
+            format!(
+                "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n\
+                 metadata: {{name: redises.{group}}}\nspec:\n  group: {group}\n  scope: Namespaced\n  \
+                 names: {{kind: Redis, plural: redises, singular: redis}}\n  versions:\n  - name: v1\n    served: true\n    \
+                 storage: true\n    subresources: {{status: {{}}}}\n    schema:\n      openAPIV3Schema:\n        \
+                 type: object\n        properties:\n          spec: {{type: object, properties: {{{fields}}}}}\n          \
+                 status: {{type: object, x-kubernetes-preserve-unknown-fields: true}}\n"
+            ),
+        ),
+        (
+            format!("templates/redis.{group}/v1/config.yaml"),
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: '{{ .metadata.name }}'\n".to_owned(),
+        ),
+    ];
+    files.into_iter().map(|(path, text)| (format!(".registry/{path}"), text.into_bytes())).collect()
+}
+
+pub fn install(scene: &Scene<'_>, version: &str) -> Value {
+    json!({
+        "apiVersion": "stacks.crossplane.io/v1alpha1", "kind": "StackInstall",
+        "metadata": { "name": "redis", "namespace": scene.namespace() },
+        "spec": { "package": format!("{}/redis:{version}", scene.namespace()) },
+    })
+}
+
+/// Whether a condition of an object has a status and, unless that is empty, a reason.
+pub fn has(kind: &'static str, status: &'static str, reason: &'static str) -> impl Fn(Option<&DynamicObject>) -> bool {
+    move |object| {
+        let conditions = object.map(|object| object.data["status"]["conditions"].clone()).unwrap_or_default();
+        conditions.as_array().is_some_and(|all| {
+            all.iter().any(|one| {
+                one["type"] == kind && one["status"] == status && (reason.is_empty() || one["reason"] == reason)
+            })
+        })
+    }
+}
+
+/// Creates the install and waits until it is ready.
+pub async fn installed(
+    scene: &Scene<'_>,
+    manager: &Manager,
+    fields: &[&str],
+    more: &str,
+) -> Result<Api<DynamicObject>> {
+    let repository = format!("{}/redis", scene.namespace());
+    manager.shelf.put(&repository, "1.0.0", package(scene.group(), "1.0.0", fields, more));
+    let installs = installs(scene);
+    let object = serde_json::from_value(install(scene, "1.0.0"))?;
+    installs.create(&Default::default(), &object).await?;
+    scene.wait(&installs, "redis", has("Ready", "True", "")).await?;
+    Ok(installs)
+}
