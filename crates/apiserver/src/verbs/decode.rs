@@ -136,9 +136,11 @@ fn fit(cx: &Cx<'_>, object: &mut Value, twice: bool, text: impl FnOnce() -> Stri
     let whole = text();
     let mut found = strict_fields(&whole, shape);
     if served.custom.is_some() {
-        found.extend(unknown_metadata(&whole));
+        // Which fields are kept is up to the schema; its types only know which are there twice.
+        found.retain(|one| !one.starts_with("unknown "));
+        let before = serde_json::from_str(&whole).unwrap_or(Value::Null);
+        gone(&before, object, "", &mut found);
         found.sort();
-        found.dedup();
     }
     if found.is_empty() {
         return Ok(());
@@ -152,12 +154,26 @@ fn fit(cx: &Cx<'_>, object: &mut Value, twice: bool, text: impl FnOnce() -> Stri
     Ok(())
 }
 
-/// Fields of the metadata that no object has.
-fn unknown_metadata(text: &str) -> Vec<String> {
-    let Some(shapes) = meta_shape() else { return Vec::new() };
-    let Ok(object) = serde_json::from_str::<Value>(text) else { return Vec::new() };
-    let found = strict_fields(&object["metadata"].to_string(), meta_of(&shapes));
-    found.iter().map(|one| one.replacen("unknown field \"", "unknown field \"metadata.", 1)).collect()
+/// The fields that have been dropped, by their paths; those that said nothing are not missed.
+fn gone(before: &Value, after: &Value, path: &str, found: &mut Vec<String>) {
+    match (before, after) {
+        (Value::Object(before), Value::Object(after)) => {
+            for (name, value) in before {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                match after.get(name) {
+                    Some(kept) => gone(value, kept, &path, found),
+                    None if value.is_null() => {}
+                    None => found.push(format!("unknown field {path:?}")),
+                }
+            }
+        }
+        (Value::Array(before), Value::Array(after)) => {
+            for (index, (before, after)) in before.iter().zip(after).enumerate() {
+                gone(before, after, &format!("{path}[{index}]"), found);
+            }
+        }
+        _ => {}
+    }
 }
 
 /// How many fields there are, at all depths.
