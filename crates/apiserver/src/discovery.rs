@@ -30,7 +30,7 @@ pub(crate) fn answer(inner: &Arc<Inner>, asked: &Asked, parts: &Parts) -> Result
     let words: Vec<&str> = path.split('/').filter(|word| !word.is_empty()).collect();
     match &*words {
         [] => respond::value(parts, 200, &json!({"paths": paths(&kinds)})),
-        ["api"] if aggregated(parts) => Ok(discovery_list(parts, &all_of(&kinds, |group| group.is_empty()))),
+        ["api"] if aggregated(parts) => Ok(discovery_list(parts, &all_of(&kinds, str::is_empty))),
         ["apis"] if aggregated(parts) => Ok(discovery_list(parts, &all_of(&kinds, |group| !group.is_empty()))),
         ["api"] => respond::value(
             parts,

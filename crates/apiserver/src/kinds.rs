@@ -10,9 +10,10 @@ mod shapes;
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{Arc, PoisonError, RwLock},
+    sync::{Arc, OnceLock, PoisonError, RwLock},
 };
 
+use objects::shape::Shapes;
 use serde_json::{Value, json};
 
 use crate::status::ApiError;
@@ -59,6 +60,8 @@ pub struct Served {
     pub storage_hash: String,
     /// What a definition says of it; none for what is built in.
     pub custom: Option<Arc<Custom>>,
+    /// The types of a built-in kind, once they have been read.
+    types: OnceLock<Option<Arc<Shapes>>>,
 }
 
 /// A part of objects with a path of its own.
@@ -233,13 +236,19 @@ pub struct Registry {
     now: RwLock<Arc<Kinds>>,
 }
 
+impl Default for Registry {
+    /// What is built in.
+    fn default() -> Self {
+        let registry = Self { builtin: builtin::read(), now: RwLock::default() };
+        registry.replace(BTreeMap::new());
+        registry
+    }
+}
+
 impl Registry {
     /// What is built in.
     pub fn new() -> Self {
-        let builtin = builtin::read();
-        let registry = Self { builtin, now: RwLock::default() };
-        registry.replace(BTreeMap::new());
-        registry
+        Self::default()
     }
 
     /// What is served now.

@@ -159,8 +159,8 @@ impl Asked {
         };
         let (namespace, words) = match words {
             // A namespace and its subresources are objects themselves.
-            ["namespaces", name] => (*name, &words[..]),
-            ["namespaces", name, "status" | "finalize"] => (*name, &words[..]),
+            ["namespaces", name] => (*name, words),
+            ["namespaces", name, "status" | "finalize"] => (*name, words),
             ["namespaces", name, rest @ ..] if !rest.is_empty() => (*name, rest),
             words => ("", words),
         };

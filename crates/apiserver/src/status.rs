@@ -12,7 +12,7 @@ pub struct ApiError {
     /// The sentence for people.
     pub message: String,
     /// What it is about; none where the server leaves the field out.
-    pub details: Option<Details>,
+    pub details: Option<Box<Details>>,
     /// Answer with this plain text instead of a `Status`: some paths are not the API's.
     pub plain: bool,
 }
@@ -56,8 +56,8 @@ impl ApiError {
     }
 
     fn about(mut self, group: &str, kind: &str, name: &str) -> Self {
-        self.details =
-            Some(Details { group: group.into(), kind: kind.into(), name: name.into(), ..Details::default() });
+        let details = Details { group: group.into(), kind: kind.into(), name: name.into(), ..Details::default() };
+        self.details = Some(Box::new(details));
         self
     }
 
@@ -75,13 +75,13 @@ impl ApiError {
     /// There is no such group, version or resource.
     pub fn no_resource() -> Self {
         let message = "the server could not find the requested resource";
-        Self { details: Some(Details::default()), ..Self::new(404, "NotFound", message) }
+        Self { details: Some(Box::default()), ..Self::new(404, "NotFound", message) }
     }
 
     /// The path is there, the method is not.
     pub fn method_not_allowed() -> Self {
         let message = "the server does not allow this method on the requested resource";
-        Self { details: Some(Details::default()), ..Self::new(405, "MethodNotAllowed", message) }
+        Self { details: Some(Box::default()), ..Self::new(405, "MethodNotAllowed", message) }
     }
 
     /// There is such an object already.
@@ -105,7 +105,7 @@ impl ApiError {
     /// Others manage fields that were to be applied.
     pub fn apply_conflict(message: String, causes: Vec<Cause>) -> Self {
         let details = Details { causes, ..Details::default() };
-        Self { details: Some(details), ..Self::new(409, "Conflict", message) }
+        Self { details: Some(Box::new(details)), ..Self::new(409, "Conflict", message) }
     }
 
     /// The object is not valid, and why.
@@ -127,7 +127,7 @@ impl ApiError {
     /// A patch does not fit the object.
     pub fn unprocessable() -> Self {
         let message = "the server rejected our request due to an error in our request";
-        Self { details: Some(Details::default()), ..Self::new(422, "Invalid", message) }
+        Self { details: Some(Box::default()), ..Self::new(422, "Invalid", message) }
     }
 
     /// The request makes no sense.
@@ -164,7 +164,7 @@ impl ApiError {
                 "406: Not Acceptable\n\nAvailable representations: {}, application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch",
                 offers.join(", ")
             );
-            return Self { details: Some(Details::default()), ..Self::new(406, "NotAcceptable", message) };
+            return Self { details: Some(Box::default()), ..Self::new(406, "NotAcceptable", message) };
         }
         let message = format!("only the following media types are accepted: {}", offers.join(", "));
         Self::new(406, "NotAcceptable", message)
@@ -188,7 +188,7 @@ impl ApiError {
     /// Too many at once; try again.
     pub fn too_many(message: impl Into<String>) -> Self {
         let details = Details { retry_after: 1, ..Details::default() };
-        Self { details: Some(details), ..Self::new(429, "TooManyRequests", message) }
+        Self { details: Some(Box::new(details)), ..Self::new(429, "TooManyRequests", message) }
     }
 
     /// Something is wrong with the server itself.
@@ -197,7 +197,7 @@ impl ApiError {
         let cause = Cause { message: message.clone(), ..Cause::default() };
         let details = Details { causes: vec![cause], ..Details::default() };
         Self {
-            details: Some(details),
+            details: Some(Box::new(details)),
             ..Self::new(500, "InternalError", format!("Internal error occurred: {message}"))
         }
     }
@@ -211,7 +211,7 @@ impl ApiError {
             field: String::new(),
         };
         let details = Details { causes: vec![cause], retry_after: 1, ..Details::default() };
-        Self { details: Some(details), ..Self::new(504, "Timeout", message) }
+        Self { details: Some(Box::new(details)), ..Self::new(504, "Timeout", message) }
     }
 
     /// Any other failure, such as one that a test wants.

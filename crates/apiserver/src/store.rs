@@ -212,11 +212,7 @@ impl Store {
 
     /// Writes what is on its way and lets go of the journal. Nothing can be written after that.
     pub async fn close(&self) {
-        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
-        if matches!(state.sink, Sink::Journal(_)) {
-            state.sink = Sink::Closed;
-        }
-        drop(state);
+        self.shut();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
             // It ends as soon as it has written everything; a panic of it has been noticed by those who waited.
@@ -271,6 +267,14 @@ impl Store {
         let (revision, entries) = self.apply(changes)?;
         self.settled(revision).await?;
         Ok(entries)
+    }
+
+    /// Nothing more goes to the journal.
+    fn shut(&self) {
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        if matches!(state.sink, Sink::Journal(_)) {
+            state.sink = Sink::Closed;
+        }
     }
 
     fn apply(&self, changes: Vec<Change>) -> Result<(u64, Vec<Entry>), CommitError> {

@@ -52,7 +52,7 @@ pub(crate) fn faults(table: &str, old: Option<&Value>, object: &Value) -> Vec<Ca
     }
     match table {
         "deployments.apps" | "replicasets.apps" | "statefulsets.apps" | "daemonsets.apps" => {
-            selector(object, &mut faults)
+            selector(object, &mut faults);
         }
         "configmaps" => data(object, &mut faults),
         "secrets" => data(object, &mut faults),

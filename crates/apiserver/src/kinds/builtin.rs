@@ -1,6 +1,6 @@
 //! The built-in resources, from what was recorded of the real server. Their types are read when they are first needed.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
@@ -68,6 +68,7 @@ fn served(group: &str, version: &str, plural: &str, resource: &Value) -> Served 
         is_stored: shared.is_none(),
         storage_hash: text(&resource["storageVersionHash"]),
         custom: None,
+        types: OnceLock::new(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a definition says of a resource: its schema and rules, columns, subresources and selectable fields.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use objects::{Schema, shape::Shapes};
@@ -81,6 +81,7 @@ pub(super) fn versions(definition: &Value) -> Vec<Arc<Served>> {
             deprecation: deprecation(version, &api_version(&group, &name), &kind),
         };
         Arc::new(Served {
+            types: OnceLock::new(),
             is_stored: name == stored,
             version: name,
             subresources,

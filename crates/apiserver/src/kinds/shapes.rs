@@ -18,7 +18,7 @@ impl Served {
     pub(crate) fn shapes(&self) -> Option<Arc<Shapes>> {
         match &self.custom {
             Some(custom) => Some(custom.shapes.clone()),
-            None => builtin(&self.group, &self.version),
+            None => self.types.get_or_init(|| builtin(&self.group, &self.version)).clone(),
         }
     }
 }

@@ -38,11 +38,12 @@ pub(crate) async fn create(cx: &Cx<'_>) -> Result<Response<Body>, ApiError> {
 }
 
 /// Writes a new object, for all verbs that create.
-pub(crate) async fn insert(cx: &Cx<'_>, body: Value) -> Result<Entry, ApiError> {
+pub(crate) async fn insert(cx: &Cx<'_>, mut body: Value) -> Result<Entry, ApiError> {
     let dry = cx.asked.dry_run();
     let drawn = metadata::text(&body, "name").is_empty();
     for _ in 0..DRAWS {
-        let new = prepare::create(cx, body.clone())?;
+        // A name that is drawn may be taken, so that all of it has to be done again.
+        let new = prepare::create(cx, if drawn { body.clone() } else { std::mem::take(&mut body) })?;
         let name = metadata::text(&new, "name").to_owned();
         let namespace = if cx.served.namespaced { &*cx.attributes().namespace } else { "" };
         let key = Key::new(&cx.served.table, namespace, &name);

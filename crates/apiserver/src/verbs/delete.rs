@@ -275,7 +275,7 @@ fn mark_object(table: &str, object: &mut Value, wish: &Wish) {
 /// How many seconds a pod on a node gets to end; everything else gets none.
 fn grace(table: &str, object: &Value, wish: &Wish) -> i64 {
     let ended = matches!(object["status"]["phase"].as_str(), Some("Failed" | "Succeeded"));
-    if table != "pods" || ended || !object["spec"]["nodeName"].as_str().is_some_and(|node| !node.is_empty()) {
+    if table != "pods" || ended || object["spec"]["nodeName"].as_str().is_none_or(str::is_empty) {
         return 0;
     }
     let own = object["spec"]["terminationGracePeriodSeconds"].as_i64().unwrap_or(30);

@@ -37,10 +37,9 @@ pub(crate) fn begin(cx: &Cx<'_>, object: &mut Value) -> Result<String, ApiError>
         name = generate_name(&generate, random::number());
         metadata.insert("name".to_owned(), name.as_str().into());
     }
-    if metadata.get("resourceVersion").and_then(Value::as_str).is_some_and(|version| !version.is_empty()) {
-        if !super::patch::is_apply(cx) {
-            return Err(ApiError::other(500, "", "resourceVersion should not be set on objects to be created"));
-        }
+    let said = metadata.get("resourceVersion").and_then(Value::as_str).is_some_and(|version| !version.is_empty());
+    if said && !super::patch::is_apply(cx) {
+        return Err(ApiError::other(500, "", "resourceVersion should not be set on objects to be created"));
     }
     for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"] {
         metadata.remove(field);

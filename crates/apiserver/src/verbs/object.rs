@@ -33,8 +33,8 @@ impl Text {
 
 /// The object in the body of a creation or an update.
 pub(crate) fn read(cx: &Cx<'_>) -> Result<Value, ApiError> {
-    let text = parse(cx)?;
-    let mut object = text.value.clone();
+    let mut text = parse(cx)?;
+    let mut object = std::mem::take(&mut text.value);
     if !object.is_object() {
         let what = match object {
             Value::Array(_) => "array",

@@ -10,7 +10,7 @@ use crate::{
     request::Verb,
     respond,
     serve::Cx,
-    status::{ApiError, Cause, Details},
+    status::{ApiError, Cause},
     store::{Entry, Key},
 };
 
@@ -58,10 +58,7 @@ pub(crate) async fn patch(cx: &Cx<'_>) -> Result<Response<Body>, ApiError> {
         offers.push("application/apply-patch+yaml");
         if cx.served.custom.is_none() {
             let message = "415: Unsupported Media Type";
-            return ApiError {
-                details: Some(Details::default()),
-                ..ApiError::other(415, "UnsupportedMediaType", message)
-            };
+            return ApiError { details: Some(Box::default()), ..ApiError::other(415, "UnsupportedMediaType", message) };
         }
         ApiError::unsupported_media_type(&offers)
     })?;
