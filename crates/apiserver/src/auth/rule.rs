@@ -148,10 +148,13 @@ pub(crate) fn quoted(items: &[String]) -> String {
     format!("[{}]", items.join(" "))
 }
 
+/// Groups, resources and names.
+type Place = (Vec<String>, Vec<String>, Vec<String>);
+
 /// What some rules allow and others do not, as lines for a message; none if all is covered. Rules that multiply to more
 /// than anybody writes down are not taken apart.
 pub(crate) fn missing(held: &[Rule], wanted: &[Rule]) -> Vec<String> {
-    let mut verbs: BTreeMap<(Vec<String>, Vec<String>, Vec<String>), Vec<String>> = BTreeMap::new();
+    let mut verbs: BTreeMap<Place, Vec<String>> = BTreeMap::new();
     let mut lines = BTreeSet::new();
     let left = wanted.iter().filter(|rule| !held.iter().any(|own| own.covers(rule)));
     for rule in left {
