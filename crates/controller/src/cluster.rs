@@ -7,6 +7,7 @@ use http::{Method, Request, header};
 use kube::Client;
 use serde_json::{Value, json};
 
+use crate::Metrics;
 use crate::resource::{Key, Resource};
 
 /// The longest that a request may take.
@@ -17,6 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Cluster {
     client: Client,
     manager: String,
+    metrics: Metrics,
 }
 
 /// Why a request did not go well.
@@ -69,7 +71,13 @@ impl From<kube::Error> for Error {
 impl Cluster {
     /// A cluster that is written to as `manager`.
     pub fn new(client: Client, manager: &str) -> Self {
-        Self { client, manager: manager.to_owned() }
+        Self { client, manager: manager.to_owned(), metrics: Metrics::default() }
+    }
+
+    /// The same, counting what it asks.
+    #[must_use]
+    pub fn counted(self, metrics: Metrics) -> Self {
+        Self { metrics, ..self }
     }
 
     /// The client itself, for watches.
@@ -81,13 +89,15 @@ impl Cluster {
     pub async fn apply(&self, resource: &Resource, object: &Value, force: bool) -> Result<Value, Error> {
         let path = resource.path(&Key::of(object));
         let query = format!("?fieldManager={}&force={force}", self.manager);
-        self.send(Method::PATCH, &format!("{path}{query}"), "application/apply-patch+yaml", object).await
+        self.send(("apply", resource), Method::PATCH, &format!("{path}{query}"), "application/apply-patch+yaml", object)
+            .await
     }
 
     /// Creates an object.
     pub async fn create(&self, resource: &Resource, object: &Value) -> Result<Value, Error> {
         let path = resource.collection(&Key::of(object).namespace);
-        self.send(Method::POST, &format!("{path}?fieldManager={}", self.manager), "application/json", object).await
+        let path = format!("{path}?fieldManager={}", self.manager);
+        self.send(("create", resource), Method::POST, &path, "application/json", object).await
     }
 
     /// A JSON merge patch of an object, or of a part of it such as `status`.
@@ -97,7 +107,7 @@ impl Cluster {
             path = format!("{path}/{part}");
         }
         let path = format!("{path}?fieldManager={}", self.manager);
-        self.send(Method::PATCH, &path, "application/merge-patch+json", patch).await
+        self.send(("patch", resource), Method::PATCH, &path, "application/merge-patch+json", patch).await
     }
 
     /// Deletes the object with this uid. One that is gone already, or has become another, is as good.
@@ -106,7 +116,7 @@ impl Cluster {
         if !uid.is_empty() {
             options["preconditions"] = json!({ "uid": uid });
         }
-        match self.send(Method::DELETE, &resource.path(key), "application/json", &options).await {
+        match self.send(("delete", resource), Method::DELETE, &resource.path(key), "application/json", &options).await {
             Ok(_) | Err(Error::NotFound(_) | Error::Conflict(_)) => Ok(()),
             Err(error) => Err(error),
         }
@@ -114,7 +124,7 @@ impl Cluster {
 
     /// An object, if it is there.
     pub async fn get(&self, resource: &Resource, key: &Key) -> Result<Option<Value>, Error> {
-        match self.send(Method::GET, &resource.path(key), "", &Value::Null).await {
+        match self.send(("get", resource), Method::GET, &resource.path(key), "", &Value::Null).await {
             Ok(object) => Ok(Some(object)),
             Err(Error::NotFound(_)) => Ok(None),
             Err(error) => Err(error),
@@ -127,17 +137,24 @@ impl Cluster {
         if let Some(limit) = limit {
             path = format!("{path}?limit={limit}");
         }
-        let mut list = self.send(Method::GET, &path, "", &Value::Null).await?;
+        let mut list = self.send(("list", resource), Method::GET, &path, "", &Value::Null).await?;
         Ok(list["items"].as_array_mut().map(std::mem::take).unwrap_or_default())
     }
 
     /// Asks for a part of an object to be made, such as a token of a ServiceAccount.
     pub async fn create_part(&self, resource: &Resource, key: &Key, part: &str, body: &Value) -> Result<Value, Error> {
         let path = format!("{}/{part}", resource.path(key));
-        self.send(Method::POST, &path, "application/json", body).await
+        self.send(("create", resource), Method::POST, &path, "application/json", body).await
     }
 
-    async fn send(&self, method: Method, path: &str, content: &str, body: &Value) -> Result<Value, Error> {
+    async fn send(
+        &self,
+        (verb, resource): (&str, &Resource),
+        method: Method,
+        path: &str,
+        content: &str,
+        body: &Value,
+    ) -> Result<Value, Error> {
         let mut request = Request::builder().method(method).uri(path).header(header::ACCEPT, "application/json");
         let body = match body {
             Value::Null => Vec::new(),
@@ -147,9 +164,13 @@ impl Cluster {
             }
         };
         let request = request.body(body).map_err(|error| Error::Refused(error.to_string()))?;
-        match tokio::time::timeout(PATIENCE, self.client.request::<Value>(request)).await {
-            Ok(answer) => Ok(answer?),
+        let answer = match tokio::time::timeout(PATIENCE, self.client.request::<Value>(request)).await {
+            Ok(answer) => answer.map_err(Error::from),
             Err(_) => Err(Error::Unavailable(format!("the API server did not answer within {} s", PATIENCE.as_secs()))),
-        }
+        };
+        let outcome = answer.as_ref().map_or_else(Error::reason, |_| "Ok");
+        let labels = [("verb", verb), ("resource", &*resource.to_string()), ("outcome", outcome)];
+        self.metrics.count("cairn_api_calls_total", "Requests to the API server, watches aside.", &labels);
+        answer
     }
 }

@@ -2,11 +2,17 @@
 
 mod cache;
 mod cluster;
+mod health;
+mod lease;
+mod metrics;
 mod queue;
 mod resource;
 pub mod stack_manager;
 
 pub use cache::{Cache, Change, Scope};
 pub use cluster::{Cluster, Error};
+pub use health::{Readiness, serve};
+pub use lease::Lease;
+pub use metrics::Metrics;
 pub use queue::{Again, Queue};
 pub use resource::{Key, Resource};

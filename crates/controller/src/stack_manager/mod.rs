@@ -22,7 +22,7 @@ pub use runner::{Availability, KubernetesRunner, Runner};
 
 use crate::queue::{Again, Queue};
 use crate::resource::Key;
-use crate::{Cluster, Error};
+use crate::{Cluster, Error, Metrics};
 use world::World;
 
 /// A future of a trait's function.
@@ -52,6 +52,8 @@ pub struct Parts {
     pub runner: Arc<dyn Runner>,
     /// How it was started.
     pub settings: Settings,
+    /// Where it counts what it does.
+    pub metrics: Metrics,
 }
 
 /// What to look at.
@@ -110,14 +112,21 @@ impl StackManager {
     }
 
     async fn look(&self, work: &Work) -> Again {
-        let outcome = match work {
-            Work::Install(key) => self.install(key).await,
-            Work::Stack(key) => self.stack(key).await,
-            Work::Namespace(name) => self.namespace(name).await,
+        let begin = tokio::time::Instant::now();
+        let (kind, outcome) = match work {
+            Work::Install(key) => ("install", self.install(key).await),
+            Work::Stack(key) => ("stack", self.stack(key).await),
+            Work::Namespace(name) => ("namespace", self.namespace(name).await),
         };
+        let metrics = &self.parts.metrics;
+        let help = "How long looking at something took.";
+        metrics.took("cairn_reconcile_seconds", help, &[("kind", kind)], begin.elapsed());
+        metrics.gauge("cairn_queue_depth", "What waits to be looked at.", &[], self.queue.len() as f64);
         match outcome {
             Ok(again) => again,
             Err(error) => {
+                let labels = [("kind", kind), ("reason", error.reason())];
+                metrics.count("cairn_reconcile_errors_total", "What did not go well.", &labels);
                 tracing::warn!(?work, reason = error.reason(), %error, "this did not go well and is tried again");
                 match error {
                     Error::Conflict(_) => Again::After(Duration::from_millis(20)),

@@ -127,6 +127,7 @@ pub async fn manager(cluster: &Cluster) -> Result<Arc<Manager>> {
             policy: engine::manage::Policy::default(),
             own_image: "example.org/cairn:1".into(),
         },
+        metrics: controller::Metrics::default(),
     };
     let manager = StackManager::start(parts).await;
     let worker = manager.clone();
