@@ -8,6 +8,7 @@ mod definition;
 mod faults;
 mod pod;
 mod quantity;
+mod rules;
 mod status;
 mod structure;
 

@@ -103,6 +103,16 @@ impl Served {
         self.subresource("status").is_some()
     }
 
+    /// What to warn of when it is used.
+    pub(crate) fn deprecation(&self) -> Option<&str> {
+        match (&self.custom, &*self.table) {
+            (Some(custom), _) => custom.deprecation.as_deref(),
+            (None, "endpoints") => Some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"),
+            (None, "componentstatuses") => Some("v1 ComponentStatus is deprecated in v1.19+"),
+            _ => None,
+        }
+    }
+
     /// As messages name the resource: `deployments.apps`.
     pub fn qualified(&self) -> String {
         if self.group.is_empty() { self.plural.clone() } else { format!("{}.{}", self.plural, self.group) }

@@ -149,7 +149,7 @@ where
     }
     let body = read(parts, body).await?;
     let cx = Cx { inner, asked, user, parts, served, body, stale, warnings: Mutex::default() };
-    if let Some(warning) = cx.served.custom.as_ref().and_then(|custom| custom.deprecation.clone()) {
+    if let Some(warning) = cx.served.deprecation() {
         cx.warn(warning);
     }
     check_verb(&cx)?;

@@ -18,3 +18,4 @@ pub(crate) mod selection;
 pub(crate) mod update;
 
 pub(crate) use decode::check_options;
+pub(crate) use json::parse as parse_json;

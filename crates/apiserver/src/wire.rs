@@ -72,6 +72,52 @@ pub(crate) fn read(body: &[u8]) -> Result<Value, String> {
     Ok(Value::Object(object))
 }
 
+/// Leaves out of an object of a built-in kind what Go does not write: what is empty or zero and need not be there.
+pub(crate) fn tidy(version: &str, kind: &str, object: &mut Value) {
+    if let Some(number) = BOOK.kinds.get(&format!("{version}/{kind}")) {
+        tidy_message(&BOOK, *number, object, 0);
+    }
+}
+
+fn tidy_message(book: &Book, number: usize, value: &mut Value, depth: usize) {
+    let Value::Object(fields) = value else { return };
+    if depth > DEEPEST {
+        return;
+    }
+    fields.retain(|name, value| {
+        let Some(field) = named(book, number, name, depth) else { return true };
+        let is_message = field.what == What::Message;
+        match value {
+            Value::Object(entries) if field.map => {
+                if is_message {
+                    entries.values_mut().for_each(|entry| tidy_message(book, field.message, entry, depth + 1));
+                }
+                !entries.is_empty() || field.keeps(&Value::Null)
+            }
+            Value::Array(items) if field.repeated && is_message => {
+                items.iter_mut().for_each(|item| tidy_message(book, field.message, item, depth + 1));
+                field.keeps(value)
+            }
+            _ => {
+                if is_message && !field.map && !field.repeated {
+                    tidy_message(book, field.message, value, depth + 1);
+                }
+                field.keeps(value)
+            }
+        }
+    });
+}
+
+/// The field of a name in JSON, which may be one of a part that stands inline.
+fn named<'a>(book: &'a Book, number: usize, name: &str, depth: usize) -> Option<&'a Field> {
+    let fields = book.types.get(number).filter(|_| depth <= DEEPEST)?;
+    let own = fields.iter().find(|field| !field.inline && &*field.name == name);
+    own.or_else(|| {
+        let inline = fields.iter().filter(|field| field.inline);
+        inline.into_iter().find_map(|field| named(book, field.message, name, depth + 1))
+    })
+}
+
 /// The fields of a message.
 fn message(book: &Book, number: usize, bytes: &[u8], depth: usize) -> Result<Map<String, Value>, String> {
     if depth > DEEPEST {
@@ -214,6 +260,35 @@ mod tests {
                 "name": "c", "resources": {"limits": {"cpu": "100m"}}, "livenessProbe": {"httpGet": {"port": "http"}},
             }]}}})
         );
+    }
+
+    #[test]
+    fn what_go_does_not_write_is_left_out() {
+        let mut deployment = json!({
+            "metadata": {"name": "a", "labels": {}, "annotations": {"k": ""}, "ownerReferences": []},
+            "spec": {"replicas": 0, "minReadySeconds": 0, "paused": false, "strategy": {}, "template": {"spec": {
+                "containers": [{"name": "c", "image": "", "env": [], "tty": false, "resources": {}, "livenessProbe": {
+                    "initialDelaySeconds": 0, "httpGet": {"port": 0, "path": ""},
+                }}],
+                "volumes": [{"name": "v", "emptyDir": {"medium": ""}}],
+                "nodeSelector": {}, "hostNetwork": false, "automountServiceAccountToken": false,
+            }}},
+        });
+        tidy("apps/v1", "Deployment", &mut deployment);
+        assert_eq!(
+            deployment,
+            json!({
+                "metadata": {"name": "a", "annotations": {"k": ""}},
+                "spec": {"replicas": 0, "strategy": {}, "template": {"spec": {
+                    "containers": [{"name": "c", "resources": {}, "livenessProbe": {"httpGet": {"port": 0}}}],
+                    "volumes": [{"name": "v", "emptyDir": {}}],
+                    "automountServiceAccountToken": false,
+                }}},
+            })
+        );
+        let mut unknown = json!({"a": {}});
+        tidy("no/v1", "Such", &mut unknown);
+        assert_eq!(unknown, json!({"a": {}}));
     }
 
     #[test]

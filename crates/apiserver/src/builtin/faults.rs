@@ -3,7 +3,7 @@
 use objects::selector::LabelSelector;
 use serde_json::Value;
 
-use super::{definition, template};
+use super::{definition, rules, template};
 use crate::{kinds::DEFINITIONS, status::Cause};
 
 /// Fields that never change once they are set: a table and the field.
@@ -72,6 +72,7 @@ pub(crate) fn faults(table: &str, old: Option<&Value>, object: &Value) -> Vec<Ca
         let path = format!("{}.spec", place.trim_start_matches('/').replace('/', "."));
         pod(&path, spec, &mut faults);
     }
+    rules::faults(table, old, object, &mut faults);
     faults
 }
 

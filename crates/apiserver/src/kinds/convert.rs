@@ -8,7 +8,15 @@ use super::Served;
 /// From the stored version to the one that is served.
 pub(crate) fn convert(object: &mut Value, served: &Served) {
     match (&*served.group, &*served.version, &*served.plural) {
-        ("events.k8s.io", "v1", "events") => rename_all(object, &EVENT),
+        ("events.k8s.io", "v1", "events") => {
+            rename_all(object, &EVENT);
+            if let Some(fields) = object.as_object_mut() {
+                // These are always there in the core group, and in the other one only if they say something.
+                fields.retain(|name, value| {
+                    !matches!(&**name, "reportingController" | "reportingInstance") || value != ""
+                });
+            }
+        }
         ("autoscaling", "v1", "horizontalpodautoscalers") => scaler_to_v1(object),
         _ => {}
     }

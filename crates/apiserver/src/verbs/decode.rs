@@ -15,6 +15,7 @@ use crate::{
     kinds::builtin_shapes,
     serve::Cx,
     status::{ApiError, Cause},
+    wire,
 };
 
 /// What becomes of fields that are not known.
@@ -127,6 +128,7 @@ fn fit(cx: &Cx<'_>, object: &mut Value, twice: bool, text: impl FnOnce() -> Stri
             shape = found;
             check_type(shape, object).map_err(Misfit::Type)?;
             dropped = builtin::decode::decode(shape, object);
+            wire::tidy(&served.api_version(), kind, object);
         }
     }
     let mode = validation(cx).unwrap_or(Validation::Warn);

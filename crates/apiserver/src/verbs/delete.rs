@@ -185,11 +185,17 @@ async fn remove(store: &Store, key: &Key, wish: &Wish) -> Result<Removed, Kept> 
         if !gone && object == *entry.value {
             return Ok(Removed::Waiting(entry));
         }
-        let to = if gone { None } else { Some(object) };
+        let (to, marked) = if gone { (None, object) } else { (Some(object), Value::Null) };
         let change = Change { key: key.clone(), expect: Expect::Revision(entry.revision), to };
         match store.commit(vec![change]).await {
             Ok(mut entries) => {
                 let Some(entry) = entries.pop() else { return Err(Kept::Missing) };
+                if gone && &*key.resource == "pods" {
+                    // A pod is shown as it was marked, even if it goes at once.
+                    let mut last = marked;
+                    last["metadata"]["resourceVersion"] = entry.revision.to_string().into();
+                    return Ok(Removed::Gone(Entry::new(last, entry.revision)));
+                }
                 return Ok(if gone { Removed::Gone(entry) } else { Removed::Waiting(entry) });
             }
             Err(CommitError::Conflict(_)) => {}

@@ -79,11 +79,46 @@ pub(crate) fn patch(cx: &Cx<'_>) -> Result<Value, String> {
     json::parse(&cx.body).map(|(value, _)| value)
 }
 
+/// Checks that a patch leaves an object what it is.
+pub(crate) fn check_patched(cx: &Cx<'_>, object: &Value) -> Result<(), ApiError> {
+    let (version, kind) = expected(&cx.served, &cx.attributes().subresource);
+    let text = |name: &str| object[name].as_str().unwrap_or_default();
+    let (has_version, has_kind) = (text("apiVersion"), text("kind"));
+    if has_version == version && has_kind == kind {
+        return Ok(());
+    }
+    if cx.served.custom.is_none() {
+        let message = format!(
+            "Invalid value: \"<object>\": no kind {has_kind:?} is registered for version {has_version:?} in scheme \"pkg/runtime/scheme.go:111\""
+        );
+        return Err(ApiError::invalid("", "", "", vec![Cause::new("FieldValueInvalid", "patch", message)]));
+    }
+    let (group, _) = has_version.rsplit_once('/').unwrap_or_default();
+    let mut causes = Vec::new();
+    if has_kind != kind {
+        causes.push(Cause::invalid("kind", &has_kind.into(), &format!("must be {kind}")));
+    }
+    if has_version != version {
+        causes.push(Cause::invalid("apiVersion", &has_version.into(), &format!("must be {version}")));
+    }
+    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    Err(ApiError::invalid(group, has_kind, name, causes))
+}
+
 /// YAML as a value. Whole numbers that are written as fractions become whole, as in Go.
 pub(crate) fn yaml(body: &[u8]) -> Result<Value, ApiError> {
+    read_yaml(body, "decoding", yaml::parse)
+}
+
+/// YAML as a value, in which nothing stands twice.
+pub(crate) fn strict_yaml(body: &[u8]) -> Result<Value, ApiError> {
+    read_yaml(body, "strict decoding", yaml::parse_strict)
+}
+
+fn read_yaml(body: &[u8], what: &str, parse: fn(&str) -> Result<Value, yaml::Error>) -> Result<Value, ApiError> {
     let text = std::str::from_utf8(body).map_err(|_| ApiError::bad_request("error decoding YAML: not UTF-8"))?;
-    let value = yaml::parse(text).map_err(|error| ApiError::bad_request(format!("error decoding YAML: {error}")))?;
-    Ok(value)
+    parse(text)
+        .map_err(|error| ApiError::bad_request(format!("error {what} YAML: error converting YAML to JSON: {error}")))
 }
 
 /// A body that says nothing, and how it begins.

@@ -82,6 +82,7 @@ pub(crate) async fn patch(cx: &Cx<'_>) -> Result<Response<Body>, ApiError> {
             // The patch does not say which revision it is for, so any will do.
             metadata::of(&mut after)?.remove("resourceVersion");
         }
+        object::check_patched(cx, &after)?;
         let shown = if kind == Kind::Strategic { go_map(&change) } else { "<object>".to_owned() };
         decode::patched(cx, &mut after, &shown)?;
         Ok(after)
@@ -150,7 +151,8 @@ fn check_kind_options(cx: &Cx<'_>, kind: Kind) -> Result<(), ApiError> {
 
 /// Applies a configuration: merges it into what is there, or creates it.
 async fn apply(cx: &Cx<'_>, key: &Key) -> Result<Response<Body>, ApiError> {
-    let config = object::yaml(&cx.body)?;
+    let strict = cx.asked.query.get("fieldValidation") == Some("Strict");
+    let config = if strict { object::strict_yaml(&cx.body)? } else { object::yaml(&cx.body)? };
     if !config.is_object() {
         return Err(ApiError::bad_request("the body of the request is not an object"));
     }

@@ -234,6 +234,9 @@ impl Play<'_> {
 
     fn shown(&self, step: &Step, mut value: Value) -> Result<String> {
         step.all("hide").flat_map(str::split_whitespace).for_each(|path| pick::hide(&mut value, path));
+        if step.directive("brief").is_some() && value.get("reason").is_some() {
+            value = brief(&value);
+        }
         let value = match step.directive("show") {
             // An error is told in full, whatever was to be shown.
             Some(paths) if value.get("reason").is_none() => pick::show(&value, paths),
@@ -288,6 +291,13 @@ impl Play<'_> {
         }
         Ok("< end".to_owned())
     }
+}
+
+/// An error without its words, where those of the real server are about Go.
+fn brief(error: &Value) -> Value {
+    let causes = error["details"]["causes"].as_array().into_iter().flatten();
+    let causes: Vec<Value> = causes.map(|cause| json!({"field": cause["field"], "reason": cause["reason"]})).collect();
+    json!({"reason": error["reason"], "causes": causes})
 }
 
 /// What all errors have in common says nothing: the kind, and the code once more.

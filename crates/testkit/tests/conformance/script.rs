@@ -46,8 +46,8 @@ pub struct Step {
 }
 
 /// The directives that there are.
-const DIRECTIVES: [&str; 11] =
-    ["as", "body-of", "hide", "managed-fields", "raw", "repeat", "save", "show", "until", "accept", "type"];
+const DIRECTIVES: [&str; 12] =
+    ["as", "body-of", "brief", "hide", "managed-fields", "raw", "repeat", "save", "show", "until", "accept", "type"];
 
 impl Script {
     /// Reads a file.

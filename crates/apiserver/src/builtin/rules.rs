@@ -1,0 +1,254 @@
+//! More that is refused of single kinds: what would never work, and what does not change once it is there.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use serde_json::{Map, Value};
+
+use crate::status::Cause;
+
+/// Adds what is wrong with an object of a table. `old` is none for a creation.
+pub(super) fn faults(table: &str, old: Option<&Value>, object: &Value, faults: &mut Vec<Cause>) {
+    match table {
+        "services" => ports(&object["spec"], faults),
+        "secrets" => secret(object, faults),
+        "ingresses.networking.k8s.io" => ingress(&object["spec"], faults),
+        "horizontalpodautoscalers.autoscaling" => scaler(&object["spec"], faults),
+        "jobs.batch" => restart("spec.template.spec", &object["spec"]["template"]["spec"], faults),
+        "cronjobs.batch" => {
+            schedule(&object["spec"]["schedule"], faults);
+            let pod = &object["spec"]["jobTemplate"]["spec"]["template"]["spec"];
+            restart("spec.jobTemplate.spec.template.spec", pod, faults);
+        }
+        _ => {}
+    }
+    if let Some(old) = old {
+        fixed(table, &old["spec"], &object["spec"], faults);
+    }
+}
+
+fn ports(spec: &Value, faults: &mut Vec<Cause>) {
+    let ports = spec["ports"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if ports.is_empty() && spec["type"] != "ExternalName" && spec["clusterIP"] != "None" {
+        faults.push(Cause::required("spec.ports", ""));
+    }
+    for (index, port) in ports.iter().enumerate() {
+        let place = |field: &str| format!("spec.ports[{index}].{field}");
+        if ports.len() > 1 && port["name"].as_str().is_none_or(str::is_empty) {
+            faults.push(Cause::required(&place("name"), ""));
+        }
+        for field in ["port", "targetPort"] {
+            if port[field].as_i64().is_some_and(|number| !(1..=65535).contains(&number)) {
+                let why = "must be between 1 and 65535, inclusive";
+                faults.push(Cause::invalid(&place(field), &port[field], why));
+            }
+        }
+    }
+}
+
+/// Secrets of the types that Kubernetes uses itself hold what it looks for.
+fn secret(object: &Value, faults: &mut Vec<Cause>) {
+    let mut need = |names: &[&str]| {
+        for name in names.iter().filter(|name| object["data"].get(**name).is_none()) {
+            faults.push(Cause::required(&format!("data[{name}]"), ""));
+        }
+    };
+    match object["type"].as_str().unwrap_or_default() {
+        "kubernetes.io/tls" => need(&["tls.crt", "tls.key"]),
+        "kubernetes.io/service-account-token" => {
+            let account = "kubernetes.io/service-account.name";
+            if object["metadata"]["annotations"][account].as_str().is_none_or(str::is_empty) {
+                faults.push(Cause::required(&format!("metadata.annotations[{account}]"), ""));
+            }
+        }
+        "kubernetes.io/ssh-auth" => need(&["ssh-privatekey"]),
+        kind @ ("kubernetes.io/dockerconfigjson" | "kubernetes.io/dockercfg") => {
+            let name = format!(".{}", kind.trim_start_matches("kubernetes.io/"));
+            need(&[&name]);
+            let text = object["data"][&name].as_str().and_then(|text| STANDARD.decode(text).ok());
+            if let Some(Err(error)) = text.map(|text| crate::verbs::parse_json(&text)) {
+                let message = format!("Invalid value: \"<secret contents redacted>\": {error}");
+                faults.push(Cause::new("FieldValueInvalid", &format!("data[{name}]"), message));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn ingress(spec: &Value, faults: &mut Vec<Cause>) {
+    let rules = spec["rules"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if rules.is_empty() && !spec["defaultBackend"].is_object() {
+        let why = "either `defaultBackend` or `rules` must be specified";
+        faults.push(Cause::invalid("spec", &Value::Null, why));
+    }
+    for (rule, value) in rules.iter().enumerate() {
+        for (index, path) in value["http"]["paths"].as_array().into_iter().flatten().enumerate() {
+            if path["pathType"].as_str().is_none_or(str::is_empty) {
+                let place = format!("spec.rules[{rule}].http.paths[{index}].pathType");
+                faults.push(Cause::required(&place, "pathType must be specified"));
+            }
+        }
+    }
+}
+
+fn scaler(spec: &Value, faults: &mut Vec<Cause>) {
+    if let (Some(least), Some(most)) = (spec["minReplicas"].as_i64(), spec["maxReplicas"].as_i64())
+        && most < least
+    {
+        let why = "must be greater than or equal to `minReplicas`";
+        faults.push(Cause::invalid("spec.maxReplicas", &most.into(), why));
+    }
+}
+
+/// What a job runs comes to an end.
+fn restart(path: &str, pod: &Value, faults: &mut Vec<Cause>) {
+    if pod["restartPolicy"] == "Always" {
+        let why = "valid values: \"OnFailure\", \"Never\"";
+        faults.push(Cause::required(&format!("{path}.restartPolicy"), why));
+    }
+}
+
+fn schedule(schedule: &Value, faults: &mut Vec<Cause>) {
+    let text = schedule.as_str().unwrap_or_default();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    if text.is_empty() {
+        faults.push(Cause::required("spec.schedule", ""));
+    } else if !text.starts_with('@') && !text.contains("TZ") && words.len() != 5 {
+        let why = format!("expected exactly 5 fields, found {}: [{}]", words.len(), words.join(" "));
+        faults.push(Cause::invalid("spec.schedule", schedule, &why));
+    }
+}
+
+/// Parts of a specification that stay, told as the real server does, but for the difference that it shows.
+fn fixed(table: &str, old: &Value, new: &Value, faults: &mut Vec<Cause>) {
+    match table {
+        "statefulsets.apps" => {
+            const OPEN: [&str; 7] = [
+                "replicas",
+                "ordinals",
+                "template",
+                "updateStrategy",
+                "revisionHistoryLimit",
+                "persistentVolumeClaimRetentionPolicy",
+                "minReadySeconds",
+            ];
+            if without(old, &OPEN) != without(new, &OPEN) {
+                let why = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', \
+                           'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and \
+                           'minReadySeconds' are forbidden";
+                faults.push(Cause::forbidden("spec", why));
+            }
+        }
+        // A suspended job may still be changed by who queues it.
+        "jobs.batch" if old["suspend"] != true && old["template"] != new["template"] => {
+            faults.push(Cause::invalid("spec.template", &new["template"], "field is immutable"));
+        }
+        "persistentvolumeclaims" => {
+            const OPEN: [&str; 2] = ["resources", "volumeAttributesClassName"];
+            let (mut old, mut new) = (without(old, &OPEN), without(new, &OPEN));
+            for late in ["volumeName", "storageClassName"] {
+                if old.get(late).is_none_or(|value| value == "") {
+                    old.remove(late);
+                    new.remove(late);
+                }
+            }
+            if old != new {
+                let why = "spec is immutable after creation except resources.requests and volumeAttributesClassName \
+                           for bound claims";
+                faults.push(Cause::forbidden("spec", why));
+            }
+        }
+        "pods" if pod(old, old) != pod(new, old) => {
+            let why = "pod updates may not change fields other than `spec.containers[*].image`,\
+                       `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions \
+                       to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was \
+                       previously negative)";
+            faults.push(Cause::forbidden("spec", why));
+        }
+        _ => {}
+    }
+}
+
+fn without(spec: &Value, names: &[&str]) -> Map<String, Value> {
+    let fields = spec.as_object().into_iter().flatten().filter(|(name, _)| !names.contains(&name.as_str()));
+    fields.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// A pod's specification without what may change, by an update or by its subresources.
+fn pod(spec: &Value, old: &Value) -> Map<String, Value> {
+    let mut open = vec![
+        "activeDeadlineSeconds",
+        "ephemeralContainers",
+        "resources",
+        "schedulingGates",
+        "terminationGracePeriodSeconds",
+        "tolerations",
+    ];
+    if old["nodeName"].as_str().is_none_or(str::is_empty) {
+        open.push("nodeName");
+    }
+    let mut rest = without(spec, &open);
+    for list in ["containers", "initContainers"] {
+        for container in rest.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+            if let Some(fields) = container.as_object_mut() {
+                fields.remove("image");
+                fields.remove("resources");
+            }
+        }
+    }
+    rest
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn found(table: &str, old: Option<Value>, object: Value) -> Vec<String> {
+        let mut found = Vec::new();
+        faults(table, old.as_ref(), &object, &mut found);
+        found.iter().map(|cause| cause.field.clone()).collect()
+    }
+
+    #[test]
+    fn each_kind_is_held_to_its_rules() {
+        let job = |policy: &str| json!({"spec": {"template": {"spec": {"restartPolicy": policy}}}});
+        let table: [(&str, Value, &[&str]); 10] = [
+            ("services", json!({"spec": {}}), &["spec.ports"]),
+            ("services", json!({"spec": {"clusterIP": "None"}}), &[]),
+            ("services", json!({"spec": {"ports": [{"port": 0}]}}), &["spec.ports[0].port"]),
+            ("secrets", json!({"type": "kubernetes.io/tls", "data": {"tls.crt": ""}}), &["data[tls.key]"]),
+            ("secrets", json!({"type": "Opaque"}), &[]),
+            ("ingresses.networking.k8s.io", json!({"spec": {}}), &["spec"]),
+            (
+                "horizontalpodautoscalers.autoscaling",
+                json!({"spec": {"minReplicas": 2, "maxReplicas": 1}}),
+                &["spec.maxReplicas"],
+            ),
+            ("jobs.batch", job("Always"), &["spec.template.spec.restartPolicy"]),
+            ("jobs.batch", job("Never"), &[]),
+            ("cronjobs.batch", json!({"spec": {"schedule": "1 2 3"}}), &["spec.schedule"]),
+        ];
+        for (kind, object, expected) in table {
+            assert_eq!(found(kind, None, object.clone()), expected, "{kind} {object}");
+        }
+    }
+
+    #[test]
+    fn what_stays_is_not_changed() {
+        let spec = |value: Value| json!({"spec": value});
+        let table: [(&str, Value, Value, bool); 9] = [
+            ("pods", json!({"hostname": "a"}), json!({"hostname": "b"}), false),
+            ("pods", json!({"containers": [{"image": "a"}]}), json!({"containers": [{"image": "b"}]}), true),
+            ("pods", json!({}), json!({"nodeName": "n"}), true),
+            ("pods", json!({"nodeName": "m"}), json!({"nodeName": "n"}), false),
+            ("statefulsets.apps", json!({"replicas": 1}), json!({"replicas": 2}), true),
+            ("statefulsets.apps", json!({"serviceName": "a"}), json!({"serviceName": "b"}), false),
+            ("persistentvolumeclaims", json!({}), json!({"volumeName": "v"}), true),
+            ("persistentvolumeclaims", json!({"accessModes": ["a"]}), json!({"accessModes": ["b"]}), false),
+            ("jobs.batch", json!({"template": {}}), json!({"template": {"a": 1}}), false),
+        ];
+        for (kind, old, new, good) in table {
+            assert_eq!(found(kind, Some(spec(old.clone())), spec(new.clone())).is_empty(), good, "{kind} {old} {new}");
+        }
+    }
+}
