@@ -314,10 +314,11 @@ impl Store {
                     (Entry::stamped(last, revision), before)
                 }
             };
+            let replaces = before.as_ref().map(|entry| entry.revision);
             let event = Arc::new(Event { revision, key: change.key, deleted, entry: entry.clone(), before });
             if matches!(state.sink, Sink::Journal(_)) {
                 let bytes = (!deleted).then(|| entry.bytes.clone());
-                written.records.push(Record { revision, key: event.key.clone(), bytes });
+                written.records.push(Record { revision, replaces, key: event.key.clone(), bytes });
             }
             if !written.signals.iter().any(|signal| signal.same_channel(&table.signal)) {
                 written.signals.push(table.signal.clone());

@@ -10,8 +10,10 @@ use super::{
     journal::{Journal, JournalError, Load, Record},
 };
 
-/// `resource NUL namespace/name` to the revision, eight bytes with the lowest first, and the object's JSON.
-const OBJECTS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("objects");
+/// The revision of every object that is there to its resource, its `namespace/name` and its JSON, the first two each
+/// after its length in four bytes. New records come in order, so that whatever is written in one go lies together and
+/// few pages of the file change.
+const OBJECTS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("objects");
 /// The newest revision, under the key `revision`.
 const FACTS: TableDefinition<'_, &str, u64> = TableDefinition::new("facts");
 
@@ -44,11 +46,11 @@ impl Journal for FileJournal {
         };
         for item in objects.iter().map_err(|error| failed(error.into()))? {
             let (key, value) = item.map_err(|error| failed(error.into()))?;
-            let damaged = || JournalError::new("read", &format!("damaged record {:?}", key.value()));
-            let (resource, path) = key.value().split_once('\0').ok_or_else(damaged)?;
-            let (revision, object) = value.value().split_first_chunk::<8>().ok_or_else(damaged)?;
-            let key = Key { resource: Arc::from(resource), path: Arc::from(path) };
-            each(key, u64::from_le_bytes(*revision), Bytes::copy_from_slice(object))?;
+            let revision = key.value();
+            let damaged = || JournalError::new("read", &format!("the record {revision} is damaged"));
+            let (resource, rest) = name(value.value()).ok_or_else(damaged)?;
+            let (path, object) = name(rest).ok_or_else(damaged)?;
+            each(Key { resource, path }, revision, Bytes::copy_from_slice(object))?;
         }
         let facts = read.open_table(FACTS).map_err(|error| failed(error.into()))?;
         let revision = facts.get("revision").map_err(|error| failed(error.into()))?;
@@ -67,20 +69,20 @@ impl FileJournal {
         write.set_durability(Durability::Immediate)?;
         {
             let mut objects = write.open_table(OBJECTS)?;
-            let (mut name, mut row) = (String::new(), Vec::new());
+            let mut row = Vec::new();
             for record in batch {
-                name.clear();
-                name.push_str(&record.key.resource);
-                name.push('\0');
-                name.push_str(record.key.path());
-                match &record.bytes {
-                    Some(bytes) => {
-                        row.clear();
-                        row.extend_from_slice(&record.revision.to_le_bytes());
-                        row.extend_from_slice(bytes);
-                        objects.insert(name.as_str(), row.as_slice())?;
+                if let Some(old) = record.replaces {
+                    objects.remove(old)?;
+                }
+                if let Some(bytes) = &record.bytes {
+                    row.clear();
+                    for part in [&*record.key.resource, record.key.path()] {
+                        let length = u32::try_from(part.len()).unwrap_or(u32::MAX);
+                        row.extend_from_slice(&length.to_le_bytes());
+                        row.extend_from_slice(part.as_bytes());
                     }
-                    None => drop(objects.remove(name.as_str())?),
+                    row.extend_from_slice(bytes);
+                    objects.insert(record.revision, row.as_slice())?;
                 }
             }
             write.open_table(FACTS)?.insert("revision", newest.revision)?;
@@ -88,4 +90,11 @@ impl FileJournal {
         write.commit()?;
         Ok(())
     }
+}
+
+/// A name at the begin of a record, and what follows it.
+fn name(record: &[u8]) -> Option<(Arc<str>, &[u8])> {
+    let (length, rest) = record.split_first_chunk::<4>()?;
+    let (name, rest) = rest.split_at_checked(usize::try_from(u32::from_le_bytes(*length)).ok()?)?;
+    Some((Arc::from(std::str::from_utf8(name).ok()?), rest))
 }

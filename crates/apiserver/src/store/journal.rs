@@ -16,6 +16,8 @@ const GROUP: usize = 1024;
 pub struct Record {
     /// The revision that it made.
     pub revision: u64,
+    /// The revision of the object until then, if it was there.
+    pub replaces: Option<u64>,
     /// Which object.
     pub key: Key,
     /// The object as JSON; none if it is gone.
