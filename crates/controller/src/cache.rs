@@ -92,12 +92,13 @@ impl<T: Clone + Send + 'static> Cache<T> {
                         fresh.insert(Key::of(&value), keep(&value));
                     }
                     Ok(Event::InitDone) => {
-                        cache.replace(std::mem::take(&mut fresh), &tell);
+                        cache.replace(&fresh, &tell);
+                        fresh.clear();
                         cache.synced.send_replace(true);
                     }
                     Ok(Event::Apply(object)) => {
                         let value = serde_json::to_value(&object).unwrap_or_default();
-                        cache.set(&Key::of(&value), Some(keep(&value)), &tell);
+                        cache.set(&Key::of(&value), Some(&keep(&value)), &tell);
                     }
                     Ok(Event::Delete(object)) => {
                         let value = serde_json::to_value(&object).unwrap_or_default();
@@ -140,20 +141,20 @@ impl<T: Clone + Send + 'static> Cache<T> {
         };
     }
 
-    fn set(&self, key: &Key, new: Option<T>, tell: &impl Fn(Change<'_, T>)) {
+    fn set(&self, key: &Key, new: Option<&T>, tell: &impl Fn(Change<'_, T>)) {
         let old = {
             let mut objects = self.lock();
-            match new.clone() {
-                Some(object) => objects.insert(key.clone(), object),
+            match new {
+                Some(object) => objects.insert(key.clone(), object.clone()),
                 None => objects.remove(key),
             }
         };
-        tell(Change { key, old: old.as_ref(), new: new.as_ref() });
+        tell(Change { key, old: old.as_ref(), new });
     }
 
-    fn replace(&self, fresh: BTreeMap<Key, T>, tell: &impl Fn(Change<'_, T>)) {
+    fn replace(&self, fresh: &BTreeMap<Key, T>, tell: &impl Fn(Change<'_, T>)) {
         let old = std::mem::replace(&mut *self.lock(), fresh.clone());
-        for (key, new) in &fresh {
+        for (key, new) in fresh {
             tell(Change { key, old: old.get(key), new: Some(new) });
         }
         for (key, old) in old.iter().filter(|(key, _)| !fresh.contains_key(key)) {

@@ -132,7 +132,7 @@ impl<K: Ord + Clone> Queue<K> {
     }
 
     /// How many keys wait to be looked at.
-    pub fn len(&self) -> usize {
+    pub fn depth(&self) -> usize {
         self.lock().ready.len()
     }
 
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(queue.next().await, Some("a"));
         queue.add("a");
         assert_eq!(queue.next().await, Some("b"));
-        assert_eq!(queue.len(), 0, "a is being worked on");
+        assert_eq!(queue.depth(), 0, "a is being worked on");
         queue.done("a", Again::OnChange);
         assert_eq!(queue.next().await, Some("a"), "it changed meanwhile");
         queue.done("a", Again::OnChange);

@@ -121,7 +121,7 @@ impl StackManager {
         let metrics = &self.parts.metrics;
         let help = "How long looking at something took.";
         metrics.took("cairn_reconcile_seconds", help, &[("kind", kind)], begin.elapsed());
-        metrics.gauge("cairn_queue_depth", "What waits to be looked at.", &[], self.queue.len() as f64);
+        metrics.gauge("cairn_queue_depth", "What waits to be looked at.", &[], self.queue.depth() as f64);
         match outcome {
             Ok(again) => again,
             Err(error) => {

@@ -109,7 +109,8 @@ impl StackManager {
         for (resource, made, object) in self.world.made_for(&Work::Stack(key.clone())) {
             let same = |wanted: &&Value| wanted["kind"] == object["kind"] && Key::of(wanted) == made;
             let wanted = run.access.iter().chain(&run.controllers).any(|wanted| same(&wanted));
-            if !wanted && !(resource.plural == "secrets" && made.name == seed) {
+            let is_seed = resource.plural == "secrets" && made.name == seed;
+            if !wanted && !is_seed {
                 let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
                 self.cluster_of(&resource).delete(&resource, &made, uid, "Background").await?;
             }

@@ -176,30 +176,27 @@ pub async fn looking_at_what_is_in_place_costs_no_request(cluster: Arc<Cluster>)
     let scene = cluster.scene("quiet").await?;
     let installs = installed(&scene, &manager, &["a"], "").await?;
     let stacks = stacks(&scene);
-    // Whatever the manager still had to do is done once it looked at a change that says nothing.
-    let poke = |name: &'static str, value: &'static str| {
-        Patch::Merge(json!({ "metadata": { "annotations": { name: value } } }))
-    };
+    // Something that has to be put back shows that the manager has looked at what came before. The first time settles
+    // whatever was still under way.
+    let system = format!("stack:{}:redis:system", scene.namespace());
+    let bindings: Api<RoleBinding> = scene.api();
     for round in ["1", "2"] {
         let mark = cluster.mark()?;
-        installs.patch("redis", &PatchParams::default(), &poke("poke", round)).await?;
-        stacks.patch("redis", &PatchParams::default(), &poke("poke", round)).await?;
-        scene
-            .within("the manager to have looked", async {
-                while !manager.manager.is_idle() {
-                    tokio::task::yield_now().await;
-                }
-                Ok(())
-            })
-            .await?;
+        let poke = Patch::Merge(json!({ "metadata": { "annotations": { "poke": round } } }));
+        installs.patch("redis", &PatchParams::default(), &poke).await?;
+        stacks.patch("redis", &PatchParams::default(), &poke).await?;
+        let uid = bindings.get(&system).await?.metadata.uid;
+        bindings.delete(&system, &DeleteParams::default()).await?;
+        let restored = move |object: Option<&RoleBinding>| object.is_some_and(|object| object.metadata.uid != uid);
+        scene.wait(&bindings, &system, restored).await?;
         if round == "2" {
-            let names = scene.namespace().to_owned();
-            let made = cluster
-                .requests(mark, move |request| {
-                    request.user == USER && request.verb != "watch" && request.uri.contains(&names)
-                })
-                .await?;
-            ensure!(made.is_empty(), "{made:?}");
+            let namespace = scene.namespace().to_owned();
+            let ours = move |request: &testkit::Request| {
+                request.user == USER && request.verb != "watch" && request.uri.contains(&namespace)
+            };
+            let made = cluster.requests(mark, ours).await?;
+            let told: Vec<_> = made.iter().map(|request| (request.verb.as_str(), request.resource.as_str())).collect();
+            ensure!(told == [("patch", "rolebindings")], "{made:?}");
         }
     }
     Ok(())
