@@ -34,6 +34,14 @@ pub(crate) enum Command {
     Pull(Pull),
     /// Print the objects that installing a package adds to a cluster
     Unpack(Unpack),
+    /// Install a package into a cluster
+    Install(Install),
+    /// Take an installed package away, with its types, its instances and its rights
+    Uninstall(Uninstall),
+    /// List what is installed
+    List(List),
+    /// Run the stack manager: the controller of installs and stacks
+    StackManager(StackManager),
     /// Print a script that completes cairn's commands in your shell
     Completions(Completions),
 }
@@ -315,4 +323,155 @@ pub(crate) struct Unpack {
 
     #[command(flatten)]
     pub registries: Registries,
+}
+
+/// Which cluster, as kubectl names it.
+#[derive(Args, Debug)]
+pub(crate) struct Connection {
+    /// The kubeconfig [default: KUBECONFIG, or ~/.kube/config, or the pod's own account]
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+
+    /// The context of the kubeconfig
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+
+    /// The namespace
+    #[arg(short, long, value_name = "NAME")]
+    pub namespace: Option<String>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  cairn install registry.example.org/team/redis:1.0.0 -n team --wait
+  cairn install --cluster team/database:2.1.0 --source registry.example.org
+
+It creates a StackInstall (or with --cluster a ClusterStackInstall), as this does:
+  kubectl apply -f - <<END
+  apiVersion: stacks.crossplane.io/v1alpha1
+  kind: StackInstall
+  metadata: {name: redis, namespace: team}
+  spec: {package: \"registry.example.org/team/redis:1.0.0\"}
+  END")]
+pub(crate) struct Install {
+    /// The package: [registry/]path[:tag][@sha256:...]
+    #[arg(value_name = "REF")]
+    pub reference: String,
+
+    /// The name of the install and its stack [default: the last part of the path]
+    #[arg(long)]
+    pub name: Option<String>,
+
+    /// The registry for packages that name none
+    #[arg(long, value_name = "HOST")]
+    pub source: Option<String>,
+
+    /// A Secret in the namespace with credentials for the registry
+    #[arg(long = "pull-secret", value_name = "NAME")]
+    pub pull_secrets: Vec<String>,
+
+    /// Install for the whole cluster
+    #[arg(long)]
+    pub cluster: bool,
+
+    /// Wait until it is ready, and tell each step
+    #[arg(long)]
+    pub wait: bool,
+
+    /// The longest to wait, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "300")]
+    pub timeout: u64,
+
+    #[command(flatten)]
+    pub connection: Connection,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  cairn uninstall redis -n team --wait
+
+Instances go first, while their controller still runs. To keep types and data:
+  kubectl annotate stackinstall redis stacks.crossplane.io/keep-crds=true")]
+pub(crate) struct Uninstall {
+    /// The name of the install
+    pub name: String,
+
+    /// It is installed for the whole cluster
+    #[arg(long)]
+    pub cluster: bool,
+
+    /// Wait until everything is gone
+    #[arg(long)]
+    pub wait: bool,
+
+    /// The longest to wait, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "300")]
+    pub timeout: u64,
+
+    #[command(flatten)]
+    pub connection: Connection,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  cairn list -A
+  cairn list -n team -o json")]
+pub(crate) struct List {
+    /// In all namespaces
+    #[arg(short = 'A', long)]
+    pub all_namespaces: bool,
+
+    /// How to write the list
+    #[arg(short, long, value_name = "FORMAT", default_value = "yaml")]
+    pub output: Format,
+
+    #[command(flatten)]
+    pub connection: Connection,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  cairn stack-manager --kubeconfig ~/.kube/config -n cairn
+  cairn stack-manager --allow-types '*.example.org' --allow-types configmaps
+
+It puts its own CRDs in place, so that it needs nothing but rights: it grants stacks what they need, and nobody can
+grant what they do not have.")]
+pub(crate) struct StackManager {
+    /// The namespace for the stacks of the whole cluster
+    #[arg(long, value_name = "NAME", default_value = "cairn-stacks")]
+    pub cluster_stack_namespace: String,
+
+    /// The registry for packages and installs that name none
+    #[arg(long, value_name = "HOST")]
+    pub source: Option<String>,
+
+    /// Kinds that stacks may have: deployments.apps, *.example.org, configmaps, * [default: the usual ones]
+    #[arg(long, value_name = "KINDS")]
+    pub allow_types: Vec<String>,
+
+    /// The image that this program runs from, for the controllers of stacks with templates
+    #[arg(long, value_name = "IMAGE", default_value = "cairn:latest")]
+    pub image: String,
+
+    /// Where to answer /healthz, /readyz and /metrics
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+    pub listen: std::net::SocketAddr,
+
+    /// Work only while holding a Lease, so that several can run
+    #[arg(long)]
+    pub leader_elect: bool,
+
+    /// Write the log as JSON
+    #[arg(long)]
+    pub log_json: bool,
+
+    #[command(flatten)]
+    pub registries: Registries,
+
+    #[command(flatten)]
+    pub connection: Connection,
 }

@@ -19,6 +19,8 @@ pub(crate) struct Places {
     pub cache: Option<PathBuf>,
     /// Names and passwords for registries.
     pub docker_config: Option<PathBuf>,
+    /// Which cluster.
+    pub kubeconfig: Option<PathBuf>,
 }
 
 /// Looks up where things are kept.
@@ -27,6 +29,7 @@ pub(crate) fn places() -> Places {
     let home = path("HOME");
     Places {
         cache: path("XDG_CACHE_HOME").or_else(|| Some(home.as_ref()?.join(".cache"))),
+        kubeconfig: path("KUBECONFIG").or_else(|| Some(home.as_ref()?.join(".kube/config"))),
         docker_config: path("DOCKER_CONFIG").or_else(|| Some(home?.join(".docker"))).map(|dir| dir.join("config.json")),
     }
 }

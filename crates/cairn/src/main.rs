@@ -2,6 +2,7 @@
 
 mod args;
 mod cases;
+mod connection;
 mod env;
 mod expect;
 mod failure;

@@ -54,6 +54,15 @@ impl Printer {
         self.result(format!("{text}\n").as_bytes())
     }
 
+    /// Begins a controller's log, on standard error; RUST_LOG says how much of it.
+    pub fn log(&self, json: bool) {
+        let filter = tracing_subscriber::EnvFilter::try_from_default_env()
+            .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info,kube=warn"));
+        let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+        // A second log of one process would be the first.
+        let _ = if json { log.json().try_init() } else { log.with_ansi(self.env.colour).try_init() };
+    }
+
     /// A line that tells how far something is, in place of the one before; only for somebody who watches.
     pub fn progress(&self, doing: &str, what: &str, done: u64, total: u64) {
         if self.env.watched {

@@ -82,6 +82,13 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> Result<T, Failure>
     Ok(runtime.block_on(future))
 }
 
+/// The same with several threads, for a controller.
+pub(crate) fn block_on_many<T>(future: impl Future<Output = T>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::new(format!("cannot start: {error}")))?;
+    Ok(runtime.block_on(future))
+}
+
 /// An error of a registry, with what to do about it.
 pub(crate) fn failure(error: &registry::Error) -> Failure {
     let failure = Failure::new(error.to_string());

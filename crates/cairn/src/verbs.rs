@@ -5,10 +5,12 @@ mod completions;
 mod demo;
 mod eval;
 mod explain;
+mod install;
 mod jsonl;
 mod pull;
 mod push;
 pub(crate) mod render;
+mod stack_manager;
 mod test;
 mod unpack;
 mod validate;
@@ -30,6 +32,10 @@ pub(crate) fn run(command: Command, printer: &Printer) -> Result<Code, Failure> 
         Command::Push(args) => push::run(&args, printer),
         Command::Pull(args) => pull::run(&args, printer),
         Command::Unpack(args) => unpack::run(&args, printer),
+        Command::Install(args) => install::install(&args, printer),
+        Command::Uninstall(args) => install::uninstall(&args, printer),
+        Command::List(args) => install::list(&args, printer),
+        Command::StackManager(args) => stack_manager::run(&args, printer),
         Command::Completions(args) => completions::run(&args, printer),
     }
 }

@@ -48,6 +48,13 @@ impl Client {
         Self { http: Http::new(), options, bases: Mutex::default(), proofs: Mutex::default() }
     }
 
+    /// A client that is somebody else where they have credentials.
+    #[must_use]
+    pub fn with(&self, credentials: Credentials) -> Self {
+        let credentials = credentials.or(self.options.credentials.clone());
+        Self::new(Options { credentials, ..self.options.clone() })
+    }
+
     /// Asks something about a repository. `path` is below the repository; `actions` are `pull` or `pull,push`.
     pub(crate) async fn ask(
         &self,

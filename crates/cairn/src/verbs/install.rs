@@ -1,0 +1,184 @@
+//! `cairn install`, `cairn uninstall` and `cairn list`: packages in a cluster.
+
+use std::time::Duration;
+
+use api::{ClusterStackInstall, StackInstall};
+use futures::StreamExt;
+use kube::Api;
+use kube::api::{DeleteParams, DynamicObject, ListParams, PostParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use kube::runtime::watcher::{self, Event, watcher};
+use serde_json::{Value, json};
+
+use crate::args::{Format, Install, List, Uninstall};
+use crate::connection::Connected;
+use crate::failure::{Code, Failure};
+use crate::printer::Printer;
+use crate::registries::{block_on, parse};
+
+pub(crate) fn install(args: &Install, printer: &Printer) -> Result<Code, Failure> {
+    let reference = parse(&args.reference)?;
+    let last = reference.repository.rsplit('/').next().unwrap_or_default();
+    let name = args.name.clone().unwrap_or_else(|| last.to_owned());
+    block_on(async {
+        let connected = args.connection.connect().await?;
+        let api = installs(&connected, args.cluster, false);
+        let mut spec = json!({ "package": args.reference });
+        if let Some(source) = &args.source {
+            spec["source"] = json!(source);
+        }
+        if !args.pull_secrets.is_empty() {
+            let secrets = args.pull_secrets.iter().map(|name| json!({ "name": name }));
+            spec["imagePullSecrets"] = secrets.collect();
+        }
+        let kind = kind(args.cluster);
+        let object = json!({
+            "apiVersion": api::API_VERSION, "kind": kind, "metadata": { "name": name }, "spec": spec,
+        });
+        let object = serde_json::from_value(object).map_err(|error| Failure::new(error.to_string()))?;
+        api.create(&PostParams::default(), &object).await.map_err(|error| told(&error))?;
+        printer.result(format!("{}/{name} created\n", kind.to_lowercase()).as_bytes())?;
+        if args.wait {
+            let limit = Duration::from_secs(args.timeout);
+            return wait(&api, &name, limit, printer).await;
+        }
+        Ok(Code::Ok)
+    })?
+}
+
+pub(crate) fn uninstall(args: &Uninstall, printer: &Printer) -> Result<Code, Failure> {
+    block_on(async {
+        let connected = args.connection.connect().await?;
+        let api = installs(&connected, args.cluster, false);
+        let object = api.get(&args.name).await.map_err(|error| told(&error))?;
+        api.delete(&args.name, &DeleteParams::default()).await.map_err(|error| told(&error))?;
+        let kind = kind(args.cluster).to_lowercase();
+        if args.wait {
+            let uid = object.metadata.uid.unwrap_or_default();
+            let gone = kube::runtime::wait::await_condition(
+                api,
+                &args.name,
+                kube::runtime::wait::conditions::is_deleted(&uid),
+            );
+            let limit = Duration::from_secs(args.timeout);
+            if tokio::time::timeout(limit, gone).await.is_err() {
+                let what = format!("{kind}/{} is still there after {} s", args.name, args.timeout);
+                return Err(Failure::new(what).hint("its Ready condition says what it waits for: `cairn list`"));
+            }
+        }
+        printer.result(format!("{kind}/{} deleted\n", args.name).as_bytes())?;
+        Ok(Code::Ok)
+    })?
+}
+
+pub(crate) fn list(args: &List, printer: &Printer) -> Result<Code, Failure> {
+    block_on(async {
+        let connected = args.connection.connect().await?;
+        let mut found = Vec::new();
+        for cluster in [false, true] {
+            let api = installs(&connected, cluster, args.all_namespaces);
+            let list = api.list(&ListParams::default()).await.map_err(|error| told(&error))?;
+            for object in list.items {
+                found.push(serde_json::to_value(&object).unwrap_or_default());
+            }
+        }
+        match args.output {
+            Format::Json => printer.json(&json!({ "apiVersion": "v1", "kind": "List", "items": found }))?,
+            Format::Yaml if found.is_empty() => printer.result(b"nothing is installed\n")?,
+            Format::Yaml => {
+                let head = ["NAMESPACE", "NAME", "PACKAGE", "VERSION", "READY", "REASON"];
+                let mut rows = vec![head.map(str::to_owned).to_vec()];
+                rows.extend(found.iter().map(row));
+                printer.table(&rows)?;
+            }
+        }
+        Ok(Code::Ok)
+    })?
+}
+
+fn row(install: &Value) -> Vec<String> {
+    let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+    let ready = condition(install, "Ready");
+    let what =
+        if install["spec"]["package"].is_string() { &install["spec"]["package"] } else { &install["spec"]["crd"] };
+    vec![
+        text(&install["metadata"]["namespace"]),
+        text(&install["metadata"]["name"]),
+        text(what),
+        text(&install["status"]["version"]),
+        text(&ready["status"]),
+        text(&ready["reason"]),
+    ]
+}
+
+fn condition<'v>(object: &'v Value, kind: &str) -> &'v Value {
+    let all = object["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    all.iter().find(|condition| condition["type"] == kind).unwrap_or(&Value::Null)
+}
+
+/// Tells each step of an install as it is taken, until it is ready.
+async fn wait(api: &Api<DynamicObject>, name: &str, limit: Duration, printer: &Printer) -> Result<Code, Failure> {
+    let config = watcher::Config::default().fields(&format!("metadata.name={name}"));
+    let mut events = watcher(api.clone(), config).boxed();
+    let mut told: Vec<(String, String)> = Vec::new();
+    let mut last = Value::Null;
+    let deadline = tokio::time::Instant::now() + limit;
+    loop {
+        let event = tokio::time::timeout_at(deadline, events.next()).await;
+        let Ok(Some(event)) = event else {
+            let ready = condition(&last, "Ready");
+            let why =
+                ready["message"].as_str().unwrap_or("no controller has looked at it: is the stack manager running?");
+            return Err(Failure::new(format!("{name} is not ready after {} s: {why}", limit.as_secs())));
+        };
+        let (Event::Apply(object) | Event::InitApply(object)) =
+            event.map_err(|error| Failure::new(error.to_string()))?
+        else {
+            continue;
+        };
+        last = serde_json::to_value(&object).unwrap_or_default();
+        let conditions = last["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
+        for condition in conditions {
+            let text = |field: &str| condition[field].as_str().unwrap_or_default().to_owned();
+            let line = format!("{}={} {}: {}", text("type"), text("status"), text("reason"), text("message"));
+            let known = told.iter_mut().find(|(kind, _)| *kind == text("type"));
+            match known {
+                Some((_, before)) if *before == line => continue,
+                Some((_, before)) => before.clone_from(&line),
+                None => told.push((text("type"), line.clone())),
+            }
+            printer.result(format!("{line}\n").as_bytes())?;
+        }
+        if condition(&last, "Ready")["status"] == "True" {
+            return Ok(Code::Ok);
+        }
+    }
+}
+
+fn kind(cluster: bool) -> &'static str {
+    if cluster { ClusterStackInstall::KIND } else { StackInstall::KIND }
+}
+
+fn installs(connected: &Connected, cluster: bool, everywhere: bool) -> Api<DynamicObject> {
+    let plural = if cluster { ClusterStackInstall::PLURAL } else { StackInstall::PLURAL };
+    let kind = GroupVersionKind::gvk(api::GROUP, api::VERSION, kind(cluster));
+    let resource = ApiResource::from_gvk_with_plural(&kind, plural);
+    if cluster || everywhere {
+        Api::all_with(connected.client.clone(), &resource)
+    } else {
+        Api::namespaced_with(connected.client.clone(), &connected.namespace, &resource)
+    }
+}
+
+/// An error of the API server, with what to do about the usual ones.
+fn told(error: &kube::Error) -> Failure {
+    let kube::Error::Api(status) = error else { return Failure::new(format!("the API server: {error}")) };
+    let failure = Failure::new(status.message.clone());
+    match status.code {
+        404 if status.message.contains("could not find the requested resource") => {
+            failure.hint("the cluster knows no installs: is the stack manager running? (`cairn stack-manager --help`)")
+        }
+        403 => failure.hint("you may not do this here: ask whoever administers the cluster"),
+        _ => failure,
+    }
+}

@@ -1,0 +1,165 @@
+//! `cairn stack-manager`: the controller of installs and Stacks.
+
+use std::sync::Arc;
+
+use controller::stack_manager::{Future, KubernetesRunner, Packages, Parts, StackManager};
+use controller::{Cluster, Lease, Metrics, Readiness};
+use engine::manage::install::Settings;
+use engine::manage::{Pattern, Policy, Reference, Trouble};
+use kube::Api;
+use kube::api::{DynamicObject, Patch, PatchParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use package::Files;
+use registry::{Client, Credentials};
+
+use crate::args::StackManager as Args;
+use crate::failure::{Code, Failure};
+use crate::printer::Printer;
+use crate::registries::block_on_many;
+
+/// The field manager of everything that the stack manager writes.
+const MANAGER: &str = "stack-manager";
+
+pub(crate) fn run(args: &Args, printer: &Printer) -> Result<Code, Failure> {
+    let allow = args.allow_types.iter().map(|text| Pattern::parse(text)).collect::<Result<Vec<_>, _>>();
+    let policy = Policy { allow: allow.map_err(Failure::usage)? };
+    printer.log(args.log_json);
+    block_on_many(manage(args, policy))?
+}
+
+async fn manage(args: &Args, policy: Policy) -> Result<Code, Failure> {
+    let connected = args.connection.connect().await?;
+    let metrics = Metrics::default();
+    let readiness = Readiness::default();
+    let address = controller::serve(args.listen, metrics.clone(), readiness.clone()).await;
+    let address = address.map_err(|error| Failure::new(format!("cannot listen on {}: {error}", args.listen)))?;
+    tracing::info!(%address, "serving /healthz, /readyz and /metrics");
+    let tenant = Cluster::new(connected.client.clone(), MANAGER).counted(metrics.clone());
+    define(&connected.client).await?;
+    let settings = Settings {
+        own_namespace: connected.namespace.clone(),
+        cluster_namespace: args.cluster_stack_namespace.clone(),
+        source: args.source.clone().unwrap_or_default(),
+        policy,
+        own_image: args.image.clone(),
+    };
+    let identity = format!("{}-{}", hostname(), std::process::id());
+    let mut lease = Lease::new(tenant.clone(), &connected.namespace, "cairn-stack-manager", &identity);
+    if args.leader_elect {
+        tracing::info!("waiting for the Lease");
+        lease.acquire().await;
+    }
+    let parts = Parts {
+        tenant: tenant.clone(),
+        host: tenant.clone(),
+        packages: Arc::new(Registry { client: args.registries.client()? }),
+        runner: Arc::new(KubernetesRunner::new(tenant)),
+        settings,
+        metrics,
+    };
+    let manager = StackManager::start(parts).await;
+    readiness.set(true);
+    tracing::info!("managing stacks");
+    let worker = manager.clone();
+    let mut working = tokio::spawn(async move { worker.run().await });
+    let code = tokio::select! {
+        () = stopped() => Code::Ok,
+        () = lost(&mut lease, args.leader_elect) => {
+            tracing::error!("the Lease is lost");
+            Code::Failed
+        }
+        _ = &mut working => Code::Failed,
+    };
+    readiness.set(false);
+    manager.stop();
+    // What is being done is done to its end, unless it hangs.
+    let _ = tokio::time::timeout(std::time::Duration::from_secs(10), working).await;
+    if args.leader_elect && code == Code::Ok {
+        lease.release().await;
+    }
+    Ok(code)
+}
+
+/// Puts our own CRDs in place, and waits until they are served.
+async fn define(client: &kube::Client) -> Result<(), Failure> {
+    let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+    let resource = ApiResource::from_gvk_with_plural(&kind, "customresourcedefinitions");
+    let crds: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+    for definition in api::definitions() {
+        let name = definition["metadata"]["name"].as_str().unwrap_or_default();
+        let bad = |error: String| Failure::new(format!("the CRD {name} cannot be put in place: {error}"));
+        let params = PatchParams::apply(MANAGER).force();
+        crds.patch(name, &params, &Patch::Apply(&definition)).await.map_err(|error| bad(error.to_string()))?;
+        let served = kube::runtime::wait::await_condition(crds.clone(), name, |object: Option<&DynamicObject>| {
+            let conditions = object.and_then(|object| object.data["status"]["conditions"].as_array());
+            conditions.is_some_and(|all| all.iter().any(|one| one["type"] == "Established" && one["status"] == "True"))
+        });
+        served.await.map_err(|error| bad(error.to_string()))?;
+    }
+    Ok(())
+}
+
+async fn lost(lease: &mut Lease, elected: bool) {
+    if elected {
+        lease.keep().await;
+    } else {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Ends when somebody wants the program to end.
+pub(crate) async fn stopped() {
+    let Ok(mut terminate) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminate.recv() => {}
+    }
+}
+
+fn hostname() -> String {
+    std::fs::read_to_string("/etc/hostname").unwrap_or_default().trim().to_owned()
+}
+
+/// Packages from registries.
+struct Registry {
+    client: Client,
+}
+
+impl Registry {
+    fn with(&self, secrets: &[Vec<u8>]) -> Result<Client, Trouble> {
+        let mut credentials = Credentials::default();
+        for secret in secrets {
+            let own = Credentials::from_docker_config(secret);
+            let own = own.map_err(|cause| Trouble::new("PullSecretInvalid", format!("a pull secret: {cause}")))?;
+            credentials = credentials.or(own);
+        }
+        Ok(self.client.with(credentials))
+    }
+}
+
+fn trouble(error: &registry::Error) -> Trouble {
+    let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+    Trouble::new(error.reason(), format!("{error}{hint}"))
+}
+
+impl Packages for Registry {
+    fn resolve<'f>(
+        &'f self,
+        reference: &'f Reference,
+        secrets: &'f [Vec<u8>],
+    ) -> Future<'f, Result<Reference, Trouble>> {
+        Box::pin(async move {
+            let resolved = self.with(secrets)?.resolve(reference).await;
+            resolved.map(|resolved| resolved.reference).map_err(|error| trouble(&error))
+        })
+    }
+
+    fn fetch<'f>(&'f self, reference: &'f Reference, secrets: &'f [Vec<u8>]) -> Future<'f, Result<Files, Trouble>> {
+        Box::pin(async move {
+            let pulled = self.with(secrets)?.pull(reference, &|_| ()).await;
+            pulled.map(|pulled| pulled.files).map_err(|error| trouble(&error))
+        })
+    }
+}
