@@ -13,7 +13,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::{cache, cargo::cargo, k8s, toolchain::go};
+use crate::{cache, cargo::cargo, generated::GENERATED, k8s, toolchain::go};
 
 /// Where the pack is, from the root of the repository.
 const PACK: &str = "crates/apiserver/data/kubernetes.pack";
@@ -44,8 +44,11 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let bytes = pack::write(&members)?;
-    fs::write(&path, &bytes).with_context(|| format!("cannot write {}", path.display()))?;
     println!("{PACK}: {} members, {} bytes", members.len(), bytes.len());
+    let generated = GENERATED.iter().find(|generated| generated.path == PACK).context("the pack is on no list")?;
+    for (path, content) in generated.stamped(cache::repository(), bytes).context("cannot read what it is made from")? {
+        fs::write(&path, content).with_context(|| format!("cannot write {}", path.display()))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -203,9 +203,9 @@ mod tests {
 
     use super::*;
 
-    fn found(table: &str, old: Option<Value>, object: Value) -> Vec<String> {
+    fn found(table: &str, old: Option<&Value>, object: &Value) -> Vec<String> {
         let mut found = Vec::new();
-        faults(table, old.as_ref(), &object, &mut found);
+        faults(table, old, object, &mut found);
         found.iter().map(|cause| cause.field.clone()).collect()
     }
 
@@ -229,7 +229,7 @@ mod tests {
             ("cronjobs.batch", json!({"spec": {"schedule": "1 2 3"}}), &["spec.schedule"]),
         ];
         for (kind, object, expected) in table {
-            assert_eq!(found(kind, None, object.clone()), expected, "{kind} {object}");
+            assert_eq!(found(kind, None, &object), expected, "{kind} {object}");
         }
     }
 
@@ -248,7 +248,8 @@ mod tests {
             ("jobs.batch", json!({"template": {}}), json!({"template": {"a": 1}}), false),
         ];
         for (kind, old, new, good) in table {
-            assert_eq!(found(kind, Some(spec(old.clone())), spec(new.clone())).is_empty(), good, "{kind} {old} {new}");
+            let (old, new) = (spec(old), spec(new));
+            assert_eq!(found(kind, Some(&old), &new).is_empty(), good, "{kind} {old} {new}");
         }
     }
 }

@@ -6,6 +6,7 @@ pub(super) struct Reader<'a> {
 }
 
 /// The value of a field.
+#[derive(Clone, Copy)]
 pub(super) enum Wire<'a> {
     /// A number of any length.
     Number(u64),
