@@ -174,9 +174,11 @@ fn installs(connected: &Connected, cluster: bool, everywhere: bool) -> Api<Dynam
 fn told(error: &kube::Error) -> Failure {
     let kube::Error::Api(status) = error else { return Failure::new(format!("the API server: {error}")) };
     let failure = Failure::new(status.message.clone());
+    let unknown = ["could not find the requested resource", "404 page not found"];
     match status.code {
-        404 if status.message.contains("could not find the requested resource") => {
-            failure.hint("the cluster knows no installs: is the stack manager running? (`cairn stack-manager --help`)")
+        404 if unknown.iter().any(|words| status.message.contains(words)) => {
+            Failure::new("the cluster knows no installs")
+                .hint("is the stack manager running? See `cairn stack-manager --help`")
         }
         403 => failure.hint("you may not do this here: ask whoever administers the cluster"),
         _ => failure,

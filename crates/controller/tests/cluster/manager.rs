@@ -84,7 +84,6 @@ impl Runner for AtOnce {
 /// The stack manager of a cluster.
 pub struct Manager {
     pub shelf: Arc<Shelf>,
-    pub manager: Arc<StackManager>,
 }
 
 /// The stack manager of this cluster, which the first scenario starts.
@@ -132,7 +131,7 @@ pub async fn manager(cluster: &Cluster) -> Result<Arc<Manager>> {
     let manager = StackManager::start(parts).await;
     let worker = manager.clone();
     tokio::spawn(async move { worker.run().await });
-    let manager = Arc::new(Manager { shelf, manager });
+    let manager = Arc::new(Manager { shelf });
     running.insert(cluster.backend().name(), manager.clone());
     Ok(manager)
 }

@@ -1,5 +1,6 @@
 //! How far something has come: conditions that are set step by step, and the Events that follow from their changes.
 
+use api::conditions::READY;
 use api::{Condition, Status, set_condition};
 
 /// A step that may be taken.
@@ -75,11 +76,20 @@ impl<'c> Conditions<'c> {
 
     /// The conditions, and what to say of those that changed since `before`.
     pub(super) fn finish(self, before: &[Condition]) -> (Vec<Condition>, Vec<Notice>) {
+        // That Ready does not hold for the reason that another condition gives is no news beside that.
+        let repeats = |condition: &Condition| {
+            condition.r#type == READY
+                && condition.status == Status::False
+                && self.all.iter().any(|other| other.r#type != READY && other.reason == condition.reason)
+        };
         let news = self.all.iter().filter(|condition| {
             let old = before.iter().find(|old| old.r#type == condition.r#type);
-            old.is_none_or(|old| {
-                (old.status, &old.reason, &old.message) != (condition.status, &condition.reason, &condition.message)
-            })
+            let changed = old.is_none_or(|old| {
+                let same = (old.status, &old.reason) == (condition.status, &condition.reason);
+                let patient = PATIENT.contains(&condition.reason.as_str());
+                !same || (old.message != condition.message && condition.status == Status::False && !patient)
+            });
+            changed && !repeats(condition)
         });
         let notices = news.map(|condition| Notice {
             warning: condition.status == Status::False && !PATIENT.contains(&condition.reason.as_str()),
