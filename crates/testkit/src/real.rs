@@ -43,6 +43,8 @@ pub struct Options {
     pub controllers: Vec<String>,
     /// More flags for kube-apiserver.
     pub apiserver_flags: Vec<String>,
+    /// Whether etcd waits for the disk before it answers; tests have no use for that, measurements do.
+    pub durable: bool,
     /// A directory for the logs to be kept in; otherwise they go with the cluster.
     pub logs: Option<PathBuf>,
 }
@@ -56,6 +58,7 @@ impl Options {
             patience: Duration::from_secs(120),
             controllers: CONTROLLERS.iter().map(|&name| name.to_owned()).collect(),
             apiserver_flags: Vec::new(),
+            durable: false,
             logs: None,
         }
     }

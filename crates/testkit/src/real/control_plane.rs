@@ -75,7 +75,7 @@ impl ControlPlane {
             supervisor,
             dir,
         };
-        plane.run(&options, "etcd", &flags::etcd(&plane.dir), &logs)?;
+        plane.run(&options, "etcd", &flags::etcd(&options, &plane.dir), &logs)?;
         plane.await_etcd(deadline).await?;
         plane.start_apiserver(&options, &logs, deadline).await?;
         kubeconfig::write(

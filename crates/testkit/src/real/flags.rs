@@ -15,11 +15,11 @@ pub(crate) const AUDIT_POLICY: &str = r#"{"apiVersion": "audit.k8s.io/v1", "kind
 pub(crate) const ETCD_SOCKET: &str = "etcd.sock";
 
 /// etcd, for the API server alone: its sockets are files in a directory that only this user can enter.
-pub(crate) fn etcd(dir: &Path) -> Vec<String> {
+pub(crate) fn etcd(options: &Options, dir: &Path) -> Vec<String> {
     let socket = |name: &str| format!("unix://{}", dir.join(name).display());
     // Must be given and look like a network address, but a single member has nobody to use it.
     let nowhere = "http://127.0.0.1:2380";
-    vec![
+    let mut flags = vec![
         "--name=e0".into(),
         format!("--data-dir={}", dir.join("etcd").display()),
         format!("--listen-client-urls={}", socket(ETCD_SOCKET)),
@@ -28,9 +28,12 @@ pub(crate) fn etcd(dir: &Path) -> Vec<String> {
         format!("--initial-advertise-peer-urls={nowhere}"),
         format!("--initial-cluster=e0={nowhere}"),
         "--log-level=warn".into(),
+    ];
+    if !options.durable {
         // The data goes with the cluster: nobody needs it to survive a power cut.
-        "--unsafe-no-fsync".into(),
-    ]
+        flags.push("--unsafe-no-fsync".into());
+    }
+    flags
 }
 
 /// kube-apiserver.
