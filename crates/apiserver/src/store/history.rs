@@ -103,7 +103,12 @@ impl History {
     }
 }
 
+/// How far back from the end is looked one by one: nearly all who watch are nearly up to date.
+const NEAR: usize = 32;
+
 fn after(events: &VecDeque<Arc<Event>>, revision: u64) -> impl DoubleEndedIterator<Item = &Arc<Event>> {
-    let start = events.partition_point(|event| event.revision <= revision);
+    let near = events.iter().rev().take(NEAR).take_while(|event| event.revision > revision).count();
+    let start =
+        if near < NEAR { events.len() - near } else { events.partition_point(|event| event.revision <= revision) };
     events.range(start..)
 }
