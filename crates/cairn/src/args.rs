@@ -341,6 +341,18 @@ pub(crate) struct Connection {
     pub namespace: Option<String>,
 }
 
+/// Whether to wait for the end.
+#[derive(Args, Debug)]
+pub(crate) struct Waiting {
+    /// Wait until it is done, and tell what it waits for
+    #[arg(long)]
+    pub wait: bool,
+
+    /// The longest to wait, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "300")]
+    pub timeout: u64,
+}
+
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -375,13 +387,8 @@ pub(crate) struct Install {
     #[arg(long)]
     pub cluster: bool,
 
-    /// Wait until it is ready, and tell each step
-    #[arg(long)]
-    pub wait: bool,
-
-    /// The longest to wait, in seconds
-    #[arg(long, value_name = "SECONDS", default_value = "300")]
-    pub timeout: u64,
+    #[command(flatten)]
+    pub waiting: Waiting,
 
     #[command(flatten)]
     pub connection: Connection,
@@ -402,13 +409,8 @@ pub(crate) struct Uninstall {
     #[arg(long)]
     pub cluster: bool,
 
-    /// Wait until everything is gone
-    #[arg(long)]
-    pub wait: bool,
-
-    /// The longest to wait, in seconds
-    #[arg(long, value_name = "SECONDS", default_value = "300")]
-    pub timeout: u64,
+    #[command(flatten)]
+    pub waiting: Waiting,
 
     #[command(flatten)]
     pub connection: Connection,

@@ -38,8 +38,8 @@ pub(crate) fn install(args: &Install, printer: &Printer) -> Result<Code, Failure
         let object = serde_json::from_value(object).map_err(|error| Failure::new(error.to_string()))?;
         api.create(&PostParams::default(), &object).await.map_err(|error| told(&error))?;
         printer.result(format!("{}/{name} created\n", kind.to_lowercase()).as_bytes())?;
-        if args.wait {
-            let limit = Duration::from_secs(args.timeout);
+        if args.waiting.wait {
+            let limit = Duration::from_secs(args.waiting.timeout);
             return wait(&api, &name, limit, printer).await;
         }
         Ok(Code::Ok)
@@ -53,16 +53,16 @@ pub(crate) fn uninstall(args: &Uninstall, printer: &Printer) -> Result<Code, Fai
         let object = api.get(&args.name).await.map_err(|error| told(&error))?;
         api.delete(&args.name, &DeleteParams::default()).await.map_err(|error| told(&error))?;
         let kind = kind(args.cluster).to_lowercase();
-        if args.wait {
+        if args.waiting.wait {
             let uid = object.metadata.uid.unwrap_or_default();
             let gone = kube::runtime::wait::await_condition(
                 api,
                 &args.name,
                 kube::runtime::wait::conditions::is_deleted(&uid),
             );
-            let limit = Duration::from_secs(args.timeout);
+            let limit = Duration::from_secs(args.waiting.timeout);
             if tokio::time::timeout(limit, gone).await.is_err() {
-                let what = format!("{kind}/{} is still there after {} s", args.name, args.timeout);
+                let what = format!("{kind}/{} is still there after {} s", args.name, args.waiting.timeout);
                 return Err(Failure::new(what).hint("its Ready condition says what it waits for: `cairn list`"));
             }
         }

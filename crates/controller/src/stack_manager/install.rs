@@ -168,7 +168,7 @@ impl StackManager {
         live: &Value,
         finalizer: &str,
     ) -> Result<(), Error> {
-        let mut all = live["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
+        let mut all = finalizers_of(live);
         if all.iter().any(|held| held == finalizer) {
             return Ok(());
         }
@@ -176,7 +176,7 @@ impl StackManager {
         self.finalizers(resource, key, live, &all).await
     }
 
-    /// Takes a finalizer off an object.
+    /// Takes a finalizer off an object, which may be gone already.
     pub(super) async fn release(
         &self,
         resource: &Resource,
@@ -184,13 +184,12 @@ impl StackManager {
         live: &Value,
         finalizer: &str,
     ) -> Result<(), Error> {
-        let mut all = live["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
-        let before = all.len();
-        all.retain(|held| held != finalizer);
-        if all.len() == before {
+        let all = finalizers_of(live);
+        let rest: Vec<Value> = all.iter().filter(|held| *held != finalizer).cloned().collect();
+        if rest.len() == all.len() {
             return Ok(());
         }
-        match self.finalizers(resource, key, live, &all).await {
+        match self.finalizers(resource, key, live, &rest).await {
             Err(Error::NotFound(_)) => Ok(()),
             outcome => outcome,
         }
@@ -208,6 +207,10 @@ impl StackManager {
         } });
         self.parts.tenant.merge(resource, key, "", &patch).await.map(|_| ())
     }
+}
+
+fn finalizers_of(object: &Value) -> Vec<Value> {
+    object["metadata"]["finalizers"].as_array().cloned().unwrap_or_default()
 }
 
 fn read(object: &Value, cluster: bool) -> Option<Install> {
