@@ -78,11 +78,19 @@ fn secret(object: &mut Value) {
     }
 }
 
-/// A job selects its pods by its own uid, unless it selects them itself.
+/// A job selects its pods by its own uid, unless it selects them itself; without labels it has those of its pods.
 fn job(object: &mut Value) {
-    if object["spec"]["manualSelector"] == true {
-        return;
+    if object["spec"]["manualSelector"] != true {
+        select_by_uid(object);
     }
+    let labels = object["spec"]["template"]["metadata"]["labels"].clone();
+    let own = object["metadata"]["labels"].as_object();
+    if labels.is_object() && own.is_none_or(serde_json::Map::is_empty) {
+        object["metadata"]["labels"] = labels;
+    }
+}
+
+fn select_by_uid(object: &mut Value) {
     let (uid, name) = (object["metadata"]["uid"].clone(), object["metadata"]["name"].clone());
     let own = "batch.kubernetes.io/controller-uid";
     object["spec"]["selector"]["matchLabels"][own] = uid.clone();

@@ -37,6 +37,9 @@ fn scenario(script: Script) -> Scenario {
         async move {
             let embedded = testkit::embedded().await?;
             let expected = play(&script, real.kubeconfig()).await?;
+            // What fails everywhere is equal everywhere.
+            let first = expected.first().map_or("", String::as_str);
+            ensure!(first.ends_with("created"), "the script does not begin well: {first}");
             let found = play(&script, embedded.kubeconfig()).await?;
             let mut differences = String::new();
             for (command, (expected, found)) in script.commands.iter().zip(expected.iter().zip(&found)) {

@@ -27,7 +27,7 @@ kubectl auth can-i list pods --as system:serviceaccount:rights:robot
 kubectl auth can-i list secrets --as system:serviceaccount:rights:robot
 kubectl auth can-i create pods --as system:serviceaccount:rights:robot
 kubectl create token robot --duration 10m | cut -c 1-2
-kubectl --token "$(kubectl create token robot)" --server "$(kubectl config view --minify -o 'jsonpath={.clusters[0].cluster.server}')" auth whoami --as-uid x 2>&1 | head -1 | cut -c 1-5
+kubectl --kubeconfig /dev/null --server "$(kubectl config view --minify -o 'jsonpath={.clusters[0].cluster.server}')" --insecure-skip-tls-verify --token "$(kubectl create token robot)" auth whoami -o 'jsonpath={.status.userInfo.username} {.status.userInfo.groups}'
 kubectl create role escalate --verb get --resource secrets --as alice
 kubectl create clusterrole nodes --verb get --resource nodes --dry-run=server -o yaml
 kubectl delete rolebinding alice
