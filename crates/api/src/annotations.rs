@@ -37,6 +37,8 @@ pub const DELETION_POLICY: &str = "stacks.crossplane.io/deletion-policy";
 pub const ORPHAN: &str = "Orphan";
 /// On a rendered object: a hash of what the template asked for, to see without a comparison whether it has changed.
 pub const DESIRED_HASH: &str = "stacks.crossplane.io/desired-hash";
+/// On an instance: `"true"` leaves it and its children as they are.
+pub const PAUSED: &str = "stacks.crossplane.io/paused";
 /// On an instance: any new value draws new random values for it.
 pub const ROTATE: &str = "stacks.crossplane.io/rotate";
 /// On an install: `"true"` keeps CRDs, and so all instances, when it is deleted.

@@ -8,6 +8,7 @@ mod metrics;
 mod queue;
 mod resource;
 pub mod stack_manager;
+pub mod template_stack_manager;
 
 pub use cache::{Cache, Change, Scope};
 pub use cluster::{Cluster, Error};

@@ -3,12 +3,14 @@
 //! Nothing here touches a cluster, a clock or a file. `cairn render` and the controllers call the very same functions.
 
 mod blame;
+pub mod carry;
 mod compile;
 mod functions;
 pub mod manage;
 mod origin;
 mod plan;
 mod problem;
+mod record;
 mod seed;
 mod simulate;
 mod source;

@@ -18,6 +18,13 @@ impl Seed {
     pub fn new(bytes: impl Into<Vec<u8>>) -> Seed {
         Seed(bytes.into())
     }
+
+    /// A short text that is the same for the same bytes, and tells who does not know the seed nothing of them.
+    pub fn fingerprint(&self, bytes: &[u8]) -> String {
+        let mut digest = [0; 12];
+        expand(&self.0, bytes, &mut digest);
+        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
 }
 
 impl std::fmt::Debug for Seed {

@@ -1,0 +1,231 @@
+//! The template stack manager: the instances of one stack become what their templates say. What is decided is
+//! `engine`'s; here it is watched for and carried out, as the stack's own account.
+
+mod catalog;
+mod instance;
+mod inventory;
+mod removal;
+mod revision;
+mod watches;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::cache::{Cache, Scope};
+use crate::queue::{Again, Queue};
+use crate::resource::{Key, Resource};
+use crate::{Cluster, Error};
+use inventory::{Id, Inventory};
+use revision::Revision;
+use serde_json::Value;
+use watches::Watches;
+
+/// What a template stack manager works with.
+pub struct Parts {
+    /// The API, as the stack's own account.
+    pub cluster: Cluster,
+    /// The field manager of that cluster: [`api::names::field_manager`].
+    pub manager: String,
+    /// The namespace of the Stack.
+    pub namespace: String,
+    /// The name of the Stack.
+    pub stack: String,
+    /// How often a settled instance is looked at without a reason; half as much again at most.
+    pub resync: Duration,
+}
+
+impl Parts {
+    /// For a Stack, with the usual resync. The cluster writes as [`api::names::field_manager`] says.
+    pub fn new(client: kube::Client, namespace: &str, stack: &str) -> Self {
+        let manager = api::names::field_manager(namespace, stack);
+        Self {
+            cluster: Cluster::new(client, &manager),
+            manager,
+            namespace: namespace.to_owned(),
+            stack: stack.to_owned(),
+            resync: RESYNC,
+        }
+    }
+}
+
+/// What to look at.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Work {
+    Stack,
+    Counts,
+    Instance(Id),
+}
+
+/// How an instance is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Ready,
+    Waiting,
+    Failing,
+}
+
+/// What is remembered of an instance between two looks at it.
+struct Memory {
+    /// Everything that the last complete look depended on.
+    inputs: u64,
+    /// When to look without a reason.
+    resync: Instant,
+    /// The last look was an extra one, because of our own status.
+    extra: bool,
+    outcome: Outcome,
+    /// What people were told.
+    told: Vec<String>,
+}
+
+/// What the watches and the workers share.
+struct Shared {
+    queue: Queue<Work>,
+    inventory: Inventory,
+    /// The kinds of instances.
+    owned: Mutex<Vec<Resource>>,
+}
+
+/// The template stack manager of one Stack.
+pub struct TemplateStackManager {
+    parts: Parts,
+    shared: Arc<Shared>,
+    stack: Arc<Cache<Arc<Value>>>,
+    seed: Arc<Cache<Arc<Value>>>,
+    watches: Watches,
+    revision: Mutex<Option<Arc<Revision>>>,
+    memory: Mutex<BTreeMap<Id, Memory>>,
+    /// By uid of a child: the hash wanted and the fields that came of it, where the server keeps less than it was given.
+    accepted: Mutex<BTreeMap<String, (String, u64)>>,
+}
+
+/// How many instances are looked at side by side.
+const WORKERS: usize = 8;
+/// How often a settled instance is looked at without a reason.
+const RESYNC: Duration = Duration::from_secs(600);
+/// How soon after a change the instances are counted.
+const DEBOUNCE: Duration = Duration::from_secs(1);
+
+impl TemplateStackManager {
+    /// Watches the Stack and its seed, and returns when both have been looked for once.
+    pub async fn start(parts: Parts) -> Arc<Self> {
+        let shared =
+            Arc::new(Shared { queue: Queue::default(), inventory: Inventory::default(), owned: Mutex::default() });
+        let one = |resource: Resource, name: &str| {
+            let scope = Scope { namespace: parts.namespace.clone(), name: name.to_owned(), ..Scope::all(resource) };
+            let shared = shared.clone();
+            Cache::watch(
+                parts.cluster.client(),
+                &scope,
+                |object| Arc::new(object.clone()),
+                move |_| shared.queue.add(Work::Stack),
+            )
+        };
+        let stacks = Resource::namespaced(api::GROUP, api::VERSION, api::Stack::KIND, api::Stack::PLURAL);
+        let stack = one(stacks, &parts.stack);
+        let seed = one(Resource::namespaced("", "v1", "Secret", "secrets"), &api::names::seed(&parts.stack));
+        stack.synced().await;
+        seed.synced().await;
+        shared.queue.add(Work::Stack);
+        Arc::new(Self {
+            parts,
+            shared,
+            stack,
+            seed,
+            watches: Watches::default(),
+            revision: Mutex::default(),
+            memory: Mutex::default(),
+            accepted: Mutex::default(),
+        })
+    }
+
+    /// Works until [`Self::stop`].
+    pub async fn run(self: &Arc<Self>) {
+        let workers = (0..WORKERS).map(|_| {
+            let manager = self.clone();
+            tokio::spawn(async move {
+                while let Some(work) = manager.shared.queue.next().await {
+                    let again = manager.look(&work).await;
+                    manager.shared.queue.done(work, again);
+                }
+            })
+        });
+        futures::future::join_all(workers).await;
+    }
+
+    /// Ends the work, after what is being done.
+    pub fn stop(&self) {
+        self.shared.queue.close();
+    }
+
+    /// Whether there is nothing to do right now.
+    pub fn is_idle(&self) -> bool {
+        self.shared.queue.is_idle()
+    }
+
+    async fn look(self: &Arc<Self>, work: &Work) -> Again {
+        let outcome = match work {
+            Work::Stack => self.stack().await,
+            Work::Counts => self.count().await,
+            Work::Instance(id) => self.instance(id).await,
+        };
+        match outcome {
+            Ok(again) => again,
+            Err(error) => {
+                tracing::warn!(?work, reason = error.reason(), %error, "this did not go well and is tried again");
+                match error {
+                    Error::Conflict(_) => Again::After(Duration::from_millis(20)),
+                    _ => Again::BackOff,
+                }
+            }
+        }
+    }
+
+    fn current(&self) -> Option<Arc<Revision>> {
+        lock(&self.revision).clone()
+    }
+
+    fn stack_key(&self) -> Key {
+        Key::new(&self.parts.namespace, &self.parts.stack)
+    }
+
+    /// Remembers how an instance is; a change is counted a little later.
+    fn note(&self, id: &Id, change: impl FnOnce(&mut Memory)) {
+        let changed = {
+            let mut memory = lock(&self.memory);
+            let known = memory.contains_key(id);
+            let own = memory.entry(id.clone()).or_insert_with(|| Memory {
+                inputs: 0,
+                resync: Instant::now(),
+                extra: false,
+                outcome: Outcome::Waiting,
+                told: Vec::new(),
+            });
+            let before = own.outcome;
+            change(own);
+            !known || own.outcome != before
+        };
+        if changed {
+            self.count_soon();
+        }
+    }
+
+    fn count_soon(&self) {
+        let shared = self.shared.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(DEBOUNCE).await;
+            shared.queue.add(Work::Counts);
+        });
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The time as Kubernetes writes it.
+fn now() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}

@@ -1,0 +1,227 @@
+//! Looking at the Stack itself: compiled when it changes, watched for what it makes, and told how its instances are.
+//! A Stack that does not compile changes nothing: what was compiled before goes on.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use api::{Counts, Diagnostic, KindRef, PermissionScope, Stack};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use engine::{Compiled, Problem, Seed, Severity, compile};
+use objects::Gvk;
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+use super::catalog::Catalog;
+use super::inventory::hash_of;
+use super::{Outcome, RESYNC, TemplateStackManager, Work, lock};
+use crate::Error;
+use crate::queue::Again;
+use crate::resource::Resource;
+
+/// OpenAPI follows a changed CRD a moment later, so that it is read once more.
+const SETTLE: Duration = Duration::from_secs(3);
+
+/// A Stack as it is carried out.
+pub(super) struct Revision {
+    /// Everything it was made of.
+    inputs: u64,
+    /// The text of the Stack and the seed alone.
+    spec: u64,
+    /// When to ask again what is served.
+    check: Instant,
+    /// Whether it has been asked twice for the same Stack.
+    settled: bool,
+    /// None if the Stack never compiled since we run.
+    pub(super) compiled: Option<Arc<Compiled>>,
+    pub(super) seed: Seed,
+    /// The owned kinds and those that were ever rendered.
+    pub(super) resources: BTreeMap<Gvk, Arc<Resource>>,
+    /// Of the Stack.
+    pub(super) uid: String,
+    problems: Vec<Problem>,
+}
+
+impl TemplateStackManager {
+    pub(super) async fn stack(self: &Arc<Self>) -> Result<Again, Error> {
+        let Some(object) = self.stack.get(&self.stack_key()) else { return Ok(Again::OnChange) };
+        let Some(seed) = self.seed_bytes() else {
+            tracing::info!(stack = self.parts.stack, "waiting for the seed, which the stack manager makes");
+            return Ok(Again::OnChange);
+        };
+        let record: Stack = match serde_json::from_value(Value::clone(&object)) {
+            Ok(record) => record,
+            Err(error) => {
+                self.report(&object, &[], &[Problem::general(format!("this is no Stack: {error}"))]).await?;
+                return Ok(Again::OnChange);
+            }
+        };
+        let spec = hash_of(&(object["spec"].to_string(), &seed));
+        let before = self.current();
+        if let Some(now) = before.as_ref().filter(|now| now.spec == spec && Instant::now() < now.check) {
+            self.report(&object, &[], &now.problems).await?;
+            return Ok(Again::After(now.check.saturating_duration_since(Instant::now())));
+        }
+        let mut catalog = Catalog::new(&self.parts.cluster);
+        let crds = catalog.definitions(&record.spec.customresourcedefinitions).await?;
+        let documents: String = crds.iter().map(|crd| crd.object.to_string()).collect();
+        let (stack, mut problems) = engine::Stack::recorded(&record, &crds);
+        let (compiled, found) = compile(&stack);
+        problems.extend(found.into_iter().filter(|problem| problem.severity == Severity::Error));
+        let compiled = compiled.filter(|_| problems.is_empty()).map(Arc::new);
+        let rendered: BTreeSet<Gvk> = compiled.iter().flat_map(|new| new.rendered()).cloned().collect();
+        let known = record.status.as_ref().map(|status| status.rendered_kinds.clone()).unwrap_or_default();
+        let ever =
+            known.iter().filter_map(|kind| Gvk::of(&json!({ "apiVersion": kind.api_version, "kind": kind.kind })));
+        let ever: BTreeSet<Gvk> = ever.chain(rendered.iter().cloned()).collect();
+        let mut resources = BTreeMap::new();
+        let mut missing = false;
+        for gvk in stack.kinds.iter().map(|kind| &kind.gvk).chain(&ever) {
+            match catalog.resource(gvk).await? {
+                Some(resource) => {
+                    resources.insert(gvk.clone(), Arc::new(resource));
+                }
+                None => missing = true,
+            }
+        }
+        let failed = compiled.is_none();
+        // Before the first of its objects is made, the Stack says where to look for them.
+        let rendered: Vec<Gvk> = rendered.into_iter().collect();
+        self.report(&object, &rendered, &problems).await?;
+
+        let names: Vec<String> = resources.values().map(|resource| format!("{resource:?}")).collect();
+        let inputs = hash_of(&(spec, documents, names, failed));
+        let same = before.as_ref().is_some_and(|now| now.inputs == inputs);
+        let settled = before.as_ref().is_some_and(|now| now.spec == spec);
+        let incomplete = failed || missing;
+        let wait = if settled { RESYNC } else { SETTLE };
+        let last_good = before.as_ref().and_then(|now| now.compiled.clone());
+        let revision = Arc::new(Revision {
+            inputs,
+            spec,
+            check: if incomplete { Instant::now() } else { Instant::now() + wait },
+            settled,
+            compiled: match before.as_ref().filter(|_| same) {
+                // The very same, so that nothing that was decided by it is decided again.
+                Some(now) => now.compiled.clone(),
+                None => compiled.or(last_good),
+            },
+            seed: Seed::new(seed),
+            resources,
+            uid: record.metadata.uid.clone(),
+            problems,
+        });
+        *lock(&self.revision) = Some(revision.clone());
+        if !same {
+            self.follow(&record, &stack, &ever, &revision);
+        }
+        Ok(match (incomplete, revision.settled) {
+            (true, _) => Again::BackOff,
+            (false, _) => Again::After(wait),
+        })
+    }
+
+    /// Watches what a new revision needs, and looks at every instance once all of it has been seen.
+    fn follow(self: &Arc<Self>, record: &Stack, stack: &engine::Stack, ever: &BTreeSet<Gvk>, revision: &Revision) {
+        let of = |gvk: &Gvk| revision.resources.get(gvk).map(|resource| Resource::clone(resource));
+        let owned: Vec<Resource> = stack.kinds.iter().filter_map(|kind| of(&kind.gvk)).collect();
+        let rendered: Vec<Resource> = ever.iter().filter_map(of).collect();
+        let everywhere = record.spec.app.permission_scope == PermissionScope::Cluster;
+        let namespace = if everywhere { "" } else { self.parts.namespace.as_str() };
+        self.watches.follow(&self.parts, &self.shared, &owned, &rendered, namespace);
+        let manager = self.clone();
+        tokio::spawn(async move {
+            manager.watches.synced().await;
+            for id in manager.shared.inventory.instances() {
+                manager.shared.queue.add(Work::Instance(id));
+            }
+            manager.count_soon();
+        });
+    }
+
+    fn seed_bytes(&self) -> Option<Vec<u8>> {
+        let key = crate::Key::new(&self.parts.namespace, &api::names::seed(&self.parts.stack));
+        STANDARD.decode(self.seed.get(&key)?["data"]["seed"].as_str()?).ok()
+    }
+
+    /// Says in the Stack's status which kinds it renders and what is wrong with it.
+    async fn report(&self, live: &Value, rendered: &[Gvk], problems: &[Problem]) -> Result<(), Error> {
+        let mut patch = Map::new();
+        let status = &live["status"];
+        let mut kinds: Vec<KindRef> = serde_json::from_value(status["renderedKinds"].clone()).unwrap_or_default();
+        let before = kinds.len();
+        for gvk in rendered {
+            let kind = KindRef { kind: gvk.kind.clone(), api_version: gvk.api_version().to_string() };
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
+        if kinds.len() != before {
+            patch.insert("renderedKinds".to_owned(), json!(kinds));
+        }
+        let wrong: Vec<Diagnostic> = problems.iter().map(diagnostic).collect();
+        let said: Vec<Diagnostic> = serde_json::from_value(status["diagnostics"].clone()).unwrap_or_default();
+        if wrong != said {
+            patch.insert("diagnostics".to_owned(), json!(wrong));
+        }
+        self.write_status(patch).await
+    }
+
+    /// Counts the instances into the Stack's status.
+    pub(super) async fn count(&self) -> Result<Again, Error> {
+        let Some(stack) = self.stack.get(&self.stack_key()) else { return Ok(Again::OnChange) };
+        let mut counts: BTreeMap<String, Counts> = BTreeMap::new();
+        for resource in lock(&self.shared.owned).iter() {
+            counts.insert(resource.to_string(), Counts::default());
+        }
+        {
+            let memory = lock(&self.memory);
+            let owned = lock(&self.shared.owned).clone();
+            for id in self.shared.inventory.instances() {
+                let Some(resource) = owned.iter().find(|own| own.gvk == id.gvk) else { continue };
+                let counts = counts.entry(resource.to_string()).or_default();
+                counts.total += 1;
+                match memory.get(&id).map(|memory| memory.outcome) {
+                    Some(Outcome::Ready) => counts.ready += 1,
+                    Some(Outcome::Failing) => counts.failing += 1,
+                    Some(Outcome::Waiting) | None => counts.waiting += 1,
+                }
+            }
+        }
+        let said: BTreeMap<String, Counts> =
+            serde_json::from_value(stack["status"]["instances"].clone()).unwrap_or_default();
+        if said == counts {
+            return Ok(Again::OnChange);
+        }
+        let mut wanted = json!(counts);
+        for kind in said.keys().filter(|kind| !counts.contains_key(*kind)) {
+            wanted[kind] = Value::Null;
+        }
+        self.write_status(Map::from_iter([("instances".to_owned(), wanted)])).await?;
+        Ok(Again::OnChange)
+    }
+
+    async fn write_status(&self, patch: Map<String, Value>) -> Result<(), Error> {
+        if patch.is_empty() {
+            return Ok(());
+        }
+        let stacks = Resource::namespaced(api::GROUP, api::VERSION, Stack::KIND, Stack::PLURAL);
+        let key = self.stack_key();
+        let written = self.parts.cluster.merge(&stacks, &key, "status", &json!({ "status": patch })).await?;
+        self.stack.overlay(&key, Some(Arc::new(written)));
+        Ok(())
+    }
+}
+
+fn diagnostic(problem: &Problem) -> Diagnostic {
+    let file = problem.place.as_ref().map(|place| place.file.as_str()).unwrap_or_default();
+    let (key, template) = file.strip_suffix(".yaml").unwrap_or(file).rsplit_once('/').unwrap_or_default();
+    Diagnostic {
+        key: key.to_owned(),
+        template: template.to_owned(),
+        line: problem.place.as_ref().map(|place| place.line).unwrap_or_default(),
+        column: problem.place.as_ref().and_then(|place| place.column).unwrap_or_default(),
+        message: problem.what.clone(),
+        hint: problem.hint.clone().unwrap_or_default(),
+    }
+}
