@@ -128,7 +128,24 @@ fn version_faults(definition: &Value, faults: &mut Vec<Cause>) {
             }
         }
     }
+    let served: Vec<&Value> = versions.iter().map(|version| &version["name"]).collect();
+    for (index, name) in kept.as_array().into_iter().flatten().enumerate() {
+        if !served.contains(&name) {
+            let text = name.as_str().unwrap_or_default();
+            let why = format!(
+                "missing from spec.versions; {text} was previously a storage version, and must remain in spec.versions \
+                 until a storage migration ensures no data remains persisted in {text} and removes {text} from \
+                 status.storedVersions"
+            );
+            faults.push(Cause::invalid(&format!("status.storedVersions[{index}]"), name, &why));
+        }
+    }
     for (index, version) in versions.iter().enumerate() {
+        // What all versions have in common is kept, and complained of, in one place.
+        let one = versions.len() == 1;
+        let place = if one { "spec".to_owned() } else { format!("spec.versions[{index}]") };
+        column_faults(&version["additionalPrinterColumns"], &place, faults);
+        scale_faults(&version["subresources"]["scale"], &place, faults);
         let name = version["name"].as_str().unwrap_or_default();
         for why in NameRule::OldLabel.errors(name) {
             faults.push(Cause::invalid(&format!("spec.versions[{index}].name"), &name.into(), &why));
@@ -144,6 +161,45 @@ fn version_faults(definition: &Value, faults: &mut Vec<Cause>) {
             faults.extend(super::structure::faults(schema, &path));
         } else if index == 0 {
             faults.extend(super::structure::faults(schema, "spec.validation.openAPIV3Schema"));
+        }
+    }
+}
+
+fn column_faults(columns: &Value, place: &str, faults: &mut Vec<Cause>) {
+    const TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
+    for (index, column) in columns.as_array().into_iter().flatten().enumerate() {
+        let place = |field: &str| format!("{place}.additionalPrinterColumns[{index}].{field}");
+        let text = |field: &str| column[field].as_str().unwrap_or_default();
+        if text("name").is_empty() {
+            faults.push(Cause::required(&place("name"), ""));
+        }
+        match text("type") {
+            "" => faults.push(Cause::required(&place("type"), &format!("must be one of {}", TYPES.join(",")))),
+            kind if !TYPES.contains(&kind) => {
+                let why = format!("must be one of {}", TYPES.join(","));
+                faults.push(Cause::invalid(&place("type"), &kind.into(), &why));
+            }
+            _ => {}
+        }
+        if text("jsonPath").is_empty() {
+            faults.push(Cause::required(&place("JSONPath"), ""));
+        }
+    }
+}
+
+fn scale_faults(scale: &Value, place: &str, faults: &mut Vec<Cause>) {
+    if !scale.is_object() {
+        return;
+    }
+    for (field, below) in [("specReplicasPath", ".spec."), ("statusReplicasPath", ".status.")] {
+        let place = format!("{place}.subresources.scale.{field}");
+        match scale[field].as_str().unwrap_or_default() {
+            "" => faults.push(Cause::required(&place, "")),
+            path if !path.starts_with(below) => {
+                let why = format!("should be a json path under {}", below.trim_end_matches('.'));
+                faults.push(Cause::invalid(&place, &path.into(), &why));
+            }
+            _ => {}
         }
     }
 }

@@ -55,6 +55,7 @@ impl Walk<'_> {
             let why = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
             self.faults.push(Cause::forbidden(&format!("{path}.uniqueItems"), why));
         }
+        self.sense(fields, path);
         for (name, inner) in fields.get("properties").and_then(Value::as_object).into_iter().flatten() {
             self.typed(inner, &format!("{path}.properties[{name}]"), "must not be empty for specified object fields");
         }
@@ -73,6 +74,28 @@ impl Walk<'_> {
         self.keys(fields, path);
         self.default(schema, path);
         self.depth -= 1;
+    }
+
+    /// Keywords that cannot be what they are, alone or together.
+    fn sense(&mut self, schema: &Map<String, Value>, path: &str) {
+        const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
+        let text = |name: &str| schema.get(name).and_then(Value::as_str).unwrap_or_default();
+        let kind = text("type");
+        if !kind.is_empty() && !TYPES.contains(&kind) {
+            let known = TYPES.map(|known| format!("{known:?}")).join(", ");
+            let message = format!("Unsupported value: {kind:?}: supported values: {known}");
+            self.faults.push(Cause::new("FieldValueNotSupported", &format!("{path}.type"), message));
+        }
+        let has = |name: &str| schema.get(name).and_then(Value::as_object).is_some_and(|inner| !inner.is_empty());
+        if has("properties") && has("additionalProperties") {
+            let why = "additionalProperties and properties are mutual exclusive";
+            self.faults.push(Cause::forbidden(&format!("{path}.additionalProperties"), why));
+        }
+        let pattern = text("pattern");
+        if regex::Regex::new(pattern).is_err() {
+            let why = "must be a valid regular expression";
+            self.faults.push(Cause::invalid(&format!("{path}.pattern"), &pattern.into(), why));
+        }
     }
 
     fn typed(&mut self, schema: &Value, path: &str, why: &str) {
