@@ -100,6 +100,11 @@ impl Mask {
             if !managed_fields {
                 meta.remove("managedFields");
             }
+            if let Some(Value::Array(entries)) = meta.get_mut("managedFields") {
+                // They are ordered by their times, which may or may not be of the same second.
+                let word = |entry: &Value, name: &str| entry[name].as_str().unwrap_or_default().to_owned();
+                entries.sort_by_key(|entry| ["operation", "manager", "subresource"].map(|name| word(entry, name)));
+            }
             if is_list && meta.get("resourceVersion").is_some_and(|revision| revision != "") {
                 meta.insert("resourceVersion".to_owned(), "<list rv>".into());
             }
