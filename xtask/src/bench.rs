@@ -1,6 +1,7 @@
-//! `cargo xtask bench templates`: what templates and YAML cost in Go and here, measured in turns in the same run.
+//! `cargo xtask bench`: what templates, YAML and an API server cost in Go and here, measured in turns in the same run.
 //! The measuring is done by the programs it runs; this one compares, prints, and keeps docs/benchmarks.md.
 
+mod apiserver;
 mod page;
 mod render;
 mod tally;
@@ -10,6 +11,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 
 use crate::{cargo::cargo, oracle::Oracles};
+use page::Place;
 use tally::Tally;
 
 /// Options of `cargo xtask bench`.
@@ -32,14 +34,16 @@ enum What {
     Templates,
     /// Compiling a stack and planning an instance, beside Go's text/template alone on the same texts
     Render,
+    /// The embedded API server beside kube-apiserver with etcd
+    Apiserver,
 }
 
 /// Runs the verb.
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let oracles = Oracles::provide()?;
     match args.what {
-        What::Templates => templates(args, &oracles),
-        What::Render => render::run(args.turns, &oracles),
+        What::Templates => templates(args, &Oracles::provide()?),
+        What::Render => render::run(args.turns, &Oracles::provide()?),
+        What::Apiserver => apiserver::run(args.turns, args.write),
     }
 }
 
@@ -67,7 +71,7 @@ fn templates(args: &Args, oracles: &Oracles) -> Result<ExitCode> {
     let tables = page::render(&templates, &yaml, &page::Machine::look(&oracles.templates.go)?);
     println!("{tables}");
     if args.write {
-        page::write(&tables)?;
+        page::write(&Place::of("templates"), &tables)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -8,8 +8,21 @@ use super::tally::{Cost, Tally};
 use crate::{cache, oracle};
 
 const PAGE: &str = "docs/benchmarks.md";
-const BEGIN: &str = "<!-- begin: cargo xtask bench templates --write -->\n";
 const END: &str = "<!-- end -->\n";
+
+/// The place of a benchmark's tables on the page.
+pub struct Place(&'static str);
+
+impl Place {
+    /// Named by what follows `cargo xtask bench`.
+    pub const fn of(name: &'static str) -> Self {
+        Self(name)
+    }
+
+    fn begin(&self) -> String {
+        format!("<!-- begin: cargo xtask bench {} --write -->\n", self.0)
+    }
+}
 
 /// What the numbers depend on beside the programs.
 pub struct Machine {
@@ -20,16 +33,20 @@ pub struct Machine {
 impl Machine {
     /// Looks at this one; it has no name.
     pub fn look(go: &str) -> Result<Self> {
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-        let output = Command::new(rustc).arg("--version").output().context("cannot run rustc")?;
-        let rustc = String::from_utf8_lossy(&output.stdout);
-        let rustc: Vec<&str> = rustc.split_whitespace().take(2).collect();
-        let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
         let libraries = oracle::libraries()?;
-        let facts = format!("{os} {arch}, {cores} cores; {}; {go} with {libraries}", rustc.join(" "));
-        Ok(Self { facts })
+        Ok(Self { facts: format!("{}; {go} with {libraries}", machine()?) })
     }
+}
+
+/// System, cores and compiler.
+pub fn machine() -> Result<String> {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc).arg("--version").output().context("cannot run rustc")?;
+    let rustc = String::from_utf8_lossy(&output.stdout);
+    let rustc: Vec<&str> = rustc.split_whitespace().take(2).collect();
+    let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
+    Ok(format!("{os} {arch}, {cores} cores; {}", rustc.join(" ")))
 }
 
 /// The tables.
@@ -77,17 +94,19 @@ fn ratio(go: Option<Cost>, ours: Option<Cost>) -> String {
 }
 
 /// Puts the tables in the place of the last ones.
-pub fn write(tables: &str) -> Result<()> {
+pub fn write(place: &Place, tables: &str) -> Result<()> {
     let path = cache::repository().join(PAGE);
     let page = fs::read_to_string(&path).with_context(|| format!("cannot read {PAGE}"))?;
-    let page = replaced(&page, tables).with_context(|| format!("{PAGE} has no place for the tables: {BEGIN}"))?;
+    let page = replaced(&page, place, tables)
+        .with_context(|| format!("{PAGE} has no place for the tables: {}", place.begin()))?;
     fs::write(&path, page).with_context(|| format!("cannot write {PAGE}"))
 }
 
-fn replaced(page: &str, tables: &str) -> Option<String> {
-    let (before, rest) = page.split_once(BEGIN)?;
+fn replaced(page: &str, place: &Place, tables: &str) -> Option<String> {
+    let begin = place.begin();
+    let (before, rest) = page.split_once(&begin)?;
     let (_, after) = rest.split_once(END)?;
-    Some(format!("{before}{BEGIN}\n{tables}\n{END}{after}"))
+    Some(format!("{before}{begin}\n{tables}\n{END}{after}"))
 }
 
 #[cfg(test)]
@@ -96,11 +115,15 @@ mod tests {
 
     #[test]
     fn the_tables_take_the_place_of_the_last_ones_and_nothing_else() {
-        let page = format!("# Title\n{BEGIN}old\n{END}\nThe rest.\n");
-        assert_eq!(replaced(&page, "new").unwrap(), format!("# Title\n{BEGIN}\nnew\n{END}\nThe rest.\n"));
-        assert!(replaced("no markers", "new").is_none());
+        let place = Place::of("this");
+        let begin = place.begin();
+        let page = format!("# Title\n{begin}old\n{END}\nThe rest.\n");
+        assert_eq!(replaced(&page, &place, "new").unwrap(), format!("# Title\n{begin}\nnew\n{END}\nThe rest.\n"));
+        assert!(replaced("no markers", &place, "new").is_none());
         let real = fs::read_to_string(cache::repository().join(PAGE)).unwrap();
-        assert!(replaced(&real, "new").is_some(), "{PAGE} has the markers");
+        for name in ["templates", "apiserver"] {
+            assert!(replaced(&real, &Place::of(name), "new").is_some(), "{PAGE} has the markers of {name}");
+        }
     }
 
     #[test]
