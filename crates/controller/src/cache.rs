@@ -8,6 +8,7 @@ use kube::api::DynamicObject;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client};
+use objects::Gvk;
 use serde_json::Value;
 use tokio::sync::watch;
 
@@ -73,6 +74,7 @@ impl<T: Clone + Send + 'static> Cache<T> {
         }
         let weak = Arc::downgrade(&cache);
         let what = scope.resource.to_string();
+        let gvk = scope.resource.gvk.clone();
         tokio::spawn(async move {
             let mut events = watcher(api, config).default_backoff().boxed();
             let mut fresh: BTreeMap<Key, T> = BTreeMap::new();
@@ -88,7 +90,7 @@ impl<T: Clone + Send + 'static> Cache<T> {
                 match event {
                     Ok(Event::Init) => fresh.clear(),
                     Ok(Event::InitApply(object)) => {
-                        let value = serde_json::to_value(&object).unwrap_or_default();
+                        let value = complete(&object, &gvk);
                         fresh.insert(Key::of(&value), keep(&value));
                     }
                     Ok(Event::InitDone) => {
@@ -97,11 +99,11 @@ impl<T: Clone + Send + 'static> Cache<T> {
                         cache.synced.send_replace(true);
                     }
                     Ok(Event::Apply(object)) => {
-                        let value = serde_json::to_value(&object).unwrap_or_default();
+                        let value = complete(&object, &gvk);
                         cache.set(&Key::of(&value), Some(&keep(&value)), &tell);
                     }
                     Ok(Event::Delete(object)) => {
-                        let value = serde_json::to_value(&object).unwrap_or_default();
+                        let value = complete(&object, &gvk);
                         cache.set(&Key::of(&value), None, &tell);
                     }
                     Err(error) => tracing::debug!(kind = what, %error, "the watch broke off and is taken up again"),
@@ -165,6 +167,16 @@ impl<T: Clone + Send + 'static> Cache<T> {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, T>> {
         self.objects.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// An object with its kind, which items of a list do not say.
+fn complete(object: &DynamicObject, gvk: &Gvk) -> Value {
+    let mut value = serde_json::to_value(object).unwrap_or_default();
+    if value["kind"].is_null() {
+        value["apiVersion"] = gvk.api_version().to_string().into();
+        value["kind"] = gvk.kind.clone().into();
+    }
+    value
 }
 
 /// Ends when nobody holds the cache any more.

@@ -1,7 +1,9 @@
 //! The controllers on a cluster: the embedded API server always, and the real one with `cargo xtask cluster-test`.
 #![allow(clippy::unwrap_used, reason = "a scenario may panic")]
 
+mod actor;
 mod installs;
+mod instances;
 mod manager;
 
 use std::process::ExitCode;
@@ -19,6 +21,12 @@ fn main() -> ExitCode {
         installs::a_bad_upgrade_changes_nothing_and_a_good_one_all,
         installs::people_use_new_types_by_their_persona,
         installs::trouble_is_told_and_heals,
+        instances::an_instance_becomes_ready_with_six_calls_and_stays_so_with_none,
+        instances::a_child_that_drifts_is_put_back_and_what_others_added_stays,
+        instances::an_object_of_somebody_else_is_never_seized,
+        instances::a_stack_changes_live_and_a_bad_one_changes_nothing,
+        instances::an_instance_goes_after_its_children_in_reverse_order,
+        instances::an_instance_that_no_longer_renders_can_be_deleted,
     ])
     .also_on("embedded", embedded)
     .main()
