@@ -31,7 +31,7 @@ pub trait Backend: Send + Sync {
     }
     /// The longest that anything a test waits for may take.
     fn patience(&self) -> Duration {
-        Duration::from_secs(10)
+        Duration::from_secs(30)
     }
     /// A kubeconfig of the admin, for programs.
     fn kubeconfig(&self) -> &Path;

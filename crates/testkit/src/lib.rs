@@ -29,3 +29,8 @@ pub use embedded::{Embedded, embedded};
 pub use identity::Identity;
 pub use scene::Scene;
 pub use suite::{Scenario, Suite};
+
+/// What goes wrong on purpose in the embedded API server, for suites of crates that may not use it themselves.
+pub mod faults {
+    pub use apiserver::{ApiError, Fault, FaultPlan, Filter, Gate, Options, Trouble};
+}

@@ -87,18 +87,19 @@ impl StackManager {
         Arc::new(Self { parts, world, queue, packages: Mutex::default() })
     }
 
-    /// Works until [`Self::stop`].
+    /// Works until [`Self::stop`]; dropping it ends the work at once.
     pub async fn run(self: &Arc<Self>) {
-        let workers = (0..WORKERS).map(|_| {
+        let mut workers = tokio::task::JoinSet::new();
+        for _ in 0..WORKERS {
             let manager = self.clone();
-            tokio::spawn(async move {
+            workers.spawn(async move {
                 while let Some(work) = manager.queue.next().await {
                     let again = manager.look(&work).await;
                     manager.queue.done(work, again);
                 }
-            })
-        });
-        futures::future::join_all(workers).await;
+            });
+        }
+        while workers.join_next().await.is_some() {}
     }
 
     /// Ends the work, after what is being done.

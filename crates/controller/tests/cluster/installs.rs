@@ -12,7 +12,7 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 use testkit::{Cluster, Scene};
 
-use crate::manager::{USER, has, install, installed, installs, manager, package, resource, stacks};
+use crate::manager::{USER, definitions, has, install, installed, installs, manager, package, resource, stacks};
 
 fn redises(scene: &Scene<'_>, client: Client) -> Api<DynamicObject> {
     Api::namespaced_with(client, scene.namespace(), &resource(scene.group(), "v1", "Redis", "redises"))
@@ -225,10 +225,7 @@ pub async fn an_uninstall_takes_instances_rights_and_types_along(cluster: Arc<Cl
     let roles: Api<ClusterRole> = Api::all(scene.client());
     ensure!(roles.get_opt(&format!("stack:{}:redis:system", scene.namespace())).await?.is_none());
     ensure!(stacks.get_opt("redis").await?.is_none());
-    let crds: Api<DynamicObject> = Api::all_with(
-        scene.client(),
-        &resource("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions"),
-    );
+    let crds = definitions(scene.client());
     scene.wait(&crds, &format!("redises.{}", scene.group()), |object: Option<&DynamicObject>| object.is_none()).await?;
     Ok(())
 }
@@ -243,10 +240,7 @@ pub async fn two_namespaces_share_a_type(cluster: Arc<Cluster>) -> Result<()> {
     let second = installs(&two);
     second.create(&PostParams::default(), &serde_json::from_value(install(&two, "1.1.0"))?).await?;
     two.wait(&second, "redis", has("Ready", "True", "")).await?;
-    let crds: Api<DynamicObject> = Api::all_with(
-        one.client(),
-        &resource("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions"),
-    );
+    let crds = definitions(one.client());
     let name = format!("redises.{}", one.group());
     let labels = crds.get(&name).await?.metadata.labels.unwrap_or_default();
     for scene in [&one, &two] {
@@ -347,10 +341,7 @@ pub async fn trouble_is_told_and_heals(cluster: Arc<Cluster>) -> Result<()> {
     scene.wait(&installs, "redis", has("PackageResolved", "False", "RegistryUnreachable")).await?;
     manager.shelf.break_down(&repository, None);
     scene.wait(&installs, "redis", has("DependenciesSatisfied", "False", "Waiting")).await?;
-    let crds: Api<DynamicObject> = Api::all_with(
-        scene.client(),
-        &resource("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions"),
-    );
+    let crds = definitions(scene.client());
     ensure!(crds.get_opt(&format!("redises.{}", scene.group())).await?.is_none(), "nothing is half installed");
     let later = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",

@@ -4,6 +4,8 @@
 mod actor;
 mod installs;
 mod instances;
+mod instances_examples;
+mod instances_sweep;
 mod manager;
 
 use std::process::ExitCode;
@@ -27,7 +29,17 @@ fn main() -> ExitCode {
         instances::a_stack_changes_live_and_a_bad_one_changes_nothing,
         instances::an_instance_goes_after_its_children_in_reverse_order,
         instances::an_instance_that_no_longer_renders_can_be_deleted,
+        instances_examples::every_example_converges_and_goes,
+        instances_examples::plus_one_grows_once_per_resync,
     ])
     .also_on("embedded", embedded)
+    .with_only(
+        "embedded",
+        scenarios![
+            instances_sweep::whatever_write_fails_an_instance_ends_the_same,
+            instances_sweep::whatever_answer_is_lost_an_instance_ends_the_same,
+            instances_sweep::wherever_its_manager_dies_an_instance_ends_the_same,
+        ],
+    )
     .main()
 }

@@ -10,7 +10,7 @@ use engine::manage::install::Settings;
 use engine::manage::stack::Run;
 use engine::manage::{Reference, Trouble};
 use kube::Api;
-use kube::api::{DynamicObject, Patch, PatchParams};
+use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use package::Files;
 use package::image::Digest;
@@ -93,31 +93,37 @@ pub async fn manager(cluster: &Cluster) -> Result<Arc<Manager>> {
     if let Some(manager) = running.get(cluster.backend().name()) {
         return Ok(manager.clone());
     }
-    let crds: Api<DynamicObject> = Api::all_with(
-        cluster.admin()?,
-        &resource("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions"),
-    );
+    furnish(cluster).await?;
+    let shelf = Arc::new(Shelf::default());
+    start(cluster, shelf.clone()).await?;
+    let manager = Arc::new(Manager { shelf });
+    running.insert(cluster.backend().name(), manager.clone());
+    Ok(manager)
+}
+
+/// Puts our own kinds and the namespace of cluster-wide stacks into a cluster.
+pub async fn furnish(cluster: &Cluster) -> Result<()> {
+    let crds = definitions(cluster.admin()?);
     for definition in api::definitions() {
         let name = definition["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         crds.patch(&name, &PatchParams::apply("test").force(), &Patch::Apply(&definition)).await?;
-        let served = kube::runtime::wait::await_condition(crds.clone(), &name, |object: Option<&DynamicObject>| {
-            let conditions = object.map(|object| object.data["status"]["conditions"].clone()).unwrap_or_default();
-            conditions
-                .as_array()
-                .is_some_and(|all| all.iter().any(|one| one["type"] == "Established" && one["status"] == "True"))
-        });
+        let served = kube::runtime::wait::await_condition(crds.clone(), &name, has("Established", "True", ""));
         served.await.context("our own CRDs are served")?;
     }
     let namespaces: Api<k8s_openapi::api::core::v1::Namespace> = Api::all(cluster.admin()?);
     let namespace = serde_json::from_value(json!({ "metadata": { "name": "cairn-stacks" } }))?;
-    namespaces.create(&Default::default(), &namespace).await?;
+    namespaces.create(&PostParams::default(), &namespace).await?;
+    Ok(())
+}
+
+/// Starts a stack manager, which ends when its task does.
+pub async fn start(cluster: &Cluster, shelf: Arc<Shelf>) -> Result<tokio::task::JoinHandle<()>> {
     let client = cluster.client_for_user(USER, &["system:masters"])?;
     let hands = Hands::new(client, "stack-manager");
-    let shelf = Arc::new(Shelf::default());
     let parts = Parts {
         tenant: hands.clone(),
         host: hands,
-        packages: shelf.clone(),
+        packages: shelf,
         runner: Arc::new(AtOnce),
         settings: Settings {
             own_namespace: "cairn".into(),
@@ -129,11 +135,13 @@ pub async fn manager(cluster: &Cluster) -> Result<Arc<Manager>> {
         metrics: controller::Metrics::default(),
     };
     let manager = StackManager::start(parts).await;
-    let worker = manager.clone();
-    tokio::spawn(async move { worker.run().await });
-    let manager = Arc::new(Manager { shelf });
-    running.insert(cluster.backend().name(), manager.clone());
-    Ok(manager)
+    Ok(tokio::spawn(async move { manager.run().await }))
+}
+
+/// The CRDs of a cluster.
+pub fn definitions(client: kube::Client) -> Api<DynamicObject> {
+    let kind = resource("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions");
+    Api::all_with(client, &kind)
 }
 
 pub fn resource(group: &str, version: &str, kind: &str, plural: &str) -> ApiResource {
@@ -211,7 +219,7 @@ pub async fn installed(
     manager.shelf.put(&repository, "1.0.0", package(scene.group(), "1.0.0", fields, more));
     let installs = installs(scene);
     let object = serde_json::from_value(install(scene, "1.0.0"))?;
-    installs.create(&Default::default(), &object).await?;
+    installs.create(&PostParams::default(), &object).await?;
     scene.wait(&installs, "redis", has("Ready", "True", "")).await?;
     Ok(installs)
 }
