@@ -1,7 +1,10 @@
 //! The way of a request: understood, recorded, authenticated, authorized, served, counted. This is the only place
 //! where all of them meet.
 
-use std::{sync::Arc, sync::Mutex, sync::PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use http::{
@@ -10,6 +13,7 @@ use http::{
     request::Parts,
 };
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use tokio::time::timeout;
 
 use crate::{
     auth::Decision,
@@ -28,6 +32,8 @@ use crate::{
 
 /// The largest body that is read.
 const LARGEST: usize = 3 << 20;
+/// How long a body may take to come.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A request on a resource with all that is known about it.
 pub(crate) struct Cx<'a> {
@@ -198,7 +204,7 @@ fn check_verb(cx: &Cx<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// The whole body, unless it is too large.
+/// The whole body, unless it is too large or too slow.
 async fn read<B>(parts: &Parts, body: B) -> Result<Bytes, ApiError>
 where
     B: http_body::Body<Data = Bytes> + Send,
@@ -207,7 +213,11 @@ where
     if matches!(parts.method, Method::GET | Method::HEAD) {
         return Ok(Bytes::new());
     }
-    match Box::pin(Limited::new(body, LARGEST).collect()).await {
+    let whole = Box::pin(Limited::new(body, LARGEST).collect());
+    let Ok(whole) = timeout(PATIENCE, whole).await else {
+        return Err(ApiError::other(408, "Timeout", "the body of the request did not come in time".to_owned()));
+    };
+    match whole {
         Ok(body) => Ok(body.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(ApiError::too_large(LARGEST)),
         Err(error) => Err(ApiError::bad_request(format!("cannot read the body: {error}"))),

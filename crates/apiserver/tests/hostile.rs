@@ -3,10 +3,13 @@
 
 mod support;
 
-use apiserver::{Options, Server};
+use apiserver::{Options, Server, User};
 use serde_json::{Value, json};
-use support::{Client, connect};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use support::{Client, connect, exchange, still_serves};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
@@ -91,22 +94,80 @@ async fn patches_cannot_make_the_server_do_endless_work() {
 }
 
 #[tokio::test]
-async fn half_open_and_broken_connections_do_not_keep_others_out() {
+async fn requests_of_no_good_shape_are_refused_on_the_wire() {
     let server = Server::start(Options::default()).await.unwrap();
     let listener = server.listen(([127, 0, 0, 1], 0).into()).await.unwrap();
-    let mut open = Vec::new();
-    for _ in 0..50 {
-        open.push(tokio::net::TcpStream::connect(listener.address()).await.unwrap());
-        let mut half = connect(&listener).await;
-        half.write_all(b"POST /api/v1/namespaces/default/configmaps HTTP/1.1\r\nContent-Le").await.unwrap();
-        std::mem::forget(half);
+    let token = server.token(&User::admin());
+    let head = |method: &str, path: &str, more: &str| {
+        format!("{method} {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n{more}\r\n").into_bytes()
+    };
+    let with = |mut head: Vec<u8>, body: &[u8]| {
+        head.extend_from_slice(body);
+        head
+    };
+    let json = "Content-Type: application/json\r\n";
+    let chunk = [b"100000\r\n".as_slice(), &vec![b'x'; 1 << 20], b"\r\n"].concat();
+    let huge = "x".repeat(2 << 20);
+    for (name, bytes, codes) in [
+        (
+            "a body far beyond the limit",
+            with(head("POST", MAPS, &format!("{json}Content-Length: {}\r\n", 64 << 20)), &vec![b'x'; 64 << 20]),
+            ["413"].as_slice(),
+        ),
+        (
+            "the same in pieces, without an end",
+            with(head("POST", MAPS, &format!("{json}Transfer-Encoding: chunked\r\n")), &chunk.repeat(16)),
+            &["413"],
+        ),
+        ("a long header", head("GET", MAPS, &format!("X-Long: {huge}\r\n")), &["431"]),
+        ("many headers", head("GET", MAPS, &"X-Many: x\r\n".repeat(5000)), &["431"]),
+        ("a long path", head("GET", &format!("{MAPS}/{huge}"), ""), &["414", "431"]),
+        (
+            "a long selector",
+            head("GET", &format!("{MAPS}?labelSelector={}", "a,".repeat(30_000)), ""),
+            &["200", "400", "414"],
+        ),
+        ("two lengths", head("POST", MAPS, "Content-Length: 3\r\nContent-Length: 4\r\n"), &["400"]),
+        ("a length that is none", head("POST", MAPS, "Content-Length: -1\r\n"), &["400"]),
+        ("no HTTP", b"\0\xff\xfe no HTTP at all\r\n\r\n".to_vec(), &["400"]),
+        (
+            "no token",
+            b"GET /api HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \xff\r\n\r\n".to_vec(),
+            &["400", "401", "403"],
+        ),
+        ("a strange version", b"GET /api HTTP/9.9\r\n\r\n".to_vec(), &["400", "505", ""]),
+    ] {
+        let mut stream = connect(&listener).await;
+        let answer = exchange(&mut stream, &bytes).await;
+        let code = answer.split(' ').nth(1).unwrap_or_default();
+        assert!(codes.contains(&code), "{name}: {answer}");
+        still_serves(&listener, &token).await;
     }
-    let mut noise = tokio::net::TcpStream::connect(listener.address()).await.unwrap();
-    noise.write_all(&[0x16; 4096]).await.unwrap();
+}
+
+#[tokio::test]
+async fn garbage_after_a_request_breaks_its_own_connection_only() {
+    let server = Server::start(Options::default()).await.unwrap();
+    let listener = server.listen(([127, 0, 0, 1], 0).into()).await.unwrap();
+    let token = server.token(&User::admin());
+    let request = format!("GET /livez HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n");
+    for noise in [b"\0\x01\x02\x03\r\n\r\n".repeat(100), b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xff\xff\xff\xff".to_vec()] {
+        let mut stream = connect(&listener).await;
+        stream.write_all(&[request.as_bytes(), &request.clone().into_bytes(), &noise].concat()).await.unwrap();
+        let mut answers = Vec::new();
+        // It ends with whatever error the transport has; what counts is what came before.
+        _ = stream.read_to_end(&mut answers).await;
+        let answers = String::from_utf8_lossy(&answers);
+        assert_eq!(answers.matches("HTTP/1.1 200").count(), 2, "{answers}");
+    }
+    // An HTTP/2 client that sends no frames.
     let mut stream = connect(&listener).await;
-    stream.write_all(b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await.unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
-    // Whoever does not say who they are is told so, and that is an answer.
-    assert!(answer.starts_with("HTTP/1.1 401") || answer.starts_with("HTTP/1.1 200"), "{answer}");
+    exchange(&mut stream, &[b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".as_slice(), &[0xff; 4096]].concat()).await;
+    // No TLS at all, and a handshake that is none.
+    for noise in [b"GET / HTTP/1.1\r\n\r\n".to_vec(), vec![0x16; 1 << 16]] {
+        let mut plain = TcpStream::connect(listener.address()).await.unwrap();
+        let answer = exchange(&mut plain, &noise).await;
+        assert!(!answer.contains("HTTP/1.1 200"), "{answer}");
+    }
+    still_serves(&listener, &token).await;
 }

@@ -12,7 +12,10 @@ use rustls::{
     pki_types::{CertificateDer, ServerName, pem::PemObject},
 };
 use serde_json::Value;
-use tokio::net::TcpStream;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    net::TcpStream,
+};
 use tokio_rustls::{TlsConnector, client::TlsStream};
 use tower_service::Service;
 
@@ -62,4 +65,37 @@ pub async fn connect(listener: &Listener) -> TlsStream<TcpStream> {
     let config = config.with_root_certificates(roots).with_no_client_auth();
     let stream = TcpStream::connect(listener.address()).await.unwrap();
     TlsConnector::from(Arc::new(config)).connect(ServerName::try_from("localhost").unwrap(), stream).await.unwrap()
+}
+
+/// Sends bytes, as far as they are taken, and reads until the server closes or has answered with a whole head.
+pub async fn exchange(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), bytes: &[u8]) -> String {
+    let (mut reading, mut writing) = tokio::io::split(stream);
+    let mut seen = Vec::new();
+    let read = async {
+        let mut piece = [0; 4096];
+        // The head, and with it what came in the same piece.
+        while !seen.windows(4).any(|part| part == b"\r\n\r\n") {
+            match reading.read(&mut piece).await {
+                Ok(read) if read > 0 => seen.extend_from_slice(&piece[..read]),
+                _ => break,
+            }
+        }
+    };
+    let write = async {
+        // A server that has heard enough closes, and that is its right.
+        if writing.write_all(bytes).await.is_ok() {
+            _ = writing.flush().await;
+        }
+        std::future::pending::<()>().await;
+    };
+    tokio::select! { () = read => {}, () = write => {} }
+    String::from_utf8_lossy(&seen).into_owned()
+}
+
+/// Whether a request of the admin on a new connection is answered well.
+pub async fn still_serves(listener: &Listener, token: &str) {
+    let mut stream = connect(listener).await;
+    let request = format!("GET /readyz HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n");
+    let answer = exchange(&mut stream, request.as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 }

@@ -1,0 +1,7 @@
+//! `cargo +nightly fuzz run request`
+#![no_main]
+
+#[path = "../bodies/request.rs"]
+mod body;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| body::request(bytes));
