@@ -22,7 +22,7 @@ use crate::{cargo::cargo, k8s};
 const PLACE: Place = Place::of("apiserver");
 
 /// How long each kind of load goes on, in seconds.
-const SECONDS: &str = "4";
+const SECONDS: &str = "3";
 
 /// The server and the client.
 const BENCH: &str = "release/examples/bench";
