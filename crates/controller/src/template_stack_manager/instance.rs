@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use api::names::{CHILDREN_FINALIZER, label_value};
 use api::{Stack, annotations};
-use engine::carry::{Failure, blamed, dressed, is_orphan, is_ours, may_adopt, owns, status_patch};
+use engine::carry::{Failure, blamed, controller_of, dressed, is_orphan, is_ours, may_adopt, owns, status_patch};
 use engine::{Apply, CompiledKind, Context, Observed, Plan, Shape, plan};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -356,7 +356,9 @@ impl TemplateStackManager {
         }
         let mut owners = object["metadata"]["ownerReferences"].as_array().cloned().unwrap_or_default();
         let here = object["metadata"]["namespace"] == self.parts.namespace.as_str();
-        if here && !owners.iter().any(|owner| owner["uid"] == revision.uid.as_str()) {
+        // One that another instance made goes with that; the garbage collector would keep it as long as any owner is there.
+        let free = controller_of(object).is_none();
+        if here && free && !owners.iter().any(|owner| owner["uid"] == revision.uid.as_str()) {
             owners.retain(|owner| owner["kind"] != Stack::KIND || owner["name"] != self.parts.stack.as_str());
             owners.push(json!({
                 "apiVersion": api::API_VERSION, "kind": Stack::KIND, "name": self.parts.stack,

@@ -195,12 +195,12 @@ impl Inventory {
 impl State {
     fn forget(&mut self, place: &Place) {
         let Some(known) = self.children.remove(place) else { return };
-        if let Some(owner) = owner(&known.object) {
-            if let Some(places) = self.owned.get_mut(&owner) {
-                places.remove(place);
-                if places.is_empty() {
-                    self.owned.remove(&owner);
-                }
+        if let Some(owner) = owner(&known.object)
+            && let Some(places) = self.owned.get_mut(&owner)
+        {
+            places.remove(place);
+            if places.is_empty() {
+                self.owned.remove(&owner);
             }
         }
     }
@@ -228,7 +228,7 @@ fn owner(child: &Value) -> Option<String> {
 /// Both keys under which children of an instance are found.
 fn keys_of(instance: &Value) -> [String; 2] {
     let marks = parent_labels(instance);
-    let text = |key: &str| marks.iter().find(|(mark, _)| *mark == key).map(|(_, text)| text.as_str()).unwrap_or("");
+    let text = |key: &str| marks.iter().find(|(mark, _)| *mark == key).map_or("", |(_, text)| text.as_str());
     let parts = [labels::PARENT_GROUP, labels::PARENT_KIND, labels::PARENT_NAMESPACE, labels::PARENT_NAME];
     [instance["metadata"]["uid"].as_str().unwrap_or_default().to_owned(), parts.map(text).join("/")]
 }

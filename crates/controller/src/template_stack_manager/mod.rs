@@ -9,6 +9,7 @@ mod revision;
 mod watches;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -81,11 +82,14 @@ struct Memory {
 }
 
 /// What the watches and the workers share.
+#[derive(Default)]
 struct Shared {
     queue: Queue<Work>,
     inventory: Inventory,
     /// The kinds of instances.
     owned: Mutex<Vec<Resource>>,
+    /// Whether the instances will be counted soon.
+    counting: AtomicBool,
 }
 
 /// The template stack manager of one Stack.
@@ -111,8 +115,7 @@ const DEBOUNCE: Duration = Duration::from_secs(1);
 impl TemplateStackManager {
     /// Watches the Stack and its seed, and returns when both have been looked for once.
     pub async fn start(parts: Parts) -> Arc<Self> {
-        let shared =
-            Arc::new(Shared { queue: Queue::default(), inventory: Inventory::default(), owned: Mutex::default() });
+        let shared = Arc::new(Shared::default());
         let one = |resource: Resource, name: &str| {
             let scope = Scope { namespace: parts.namespace.clone(), name: name.to_owned(), ..Scope::all(resource) };
             let shared = shared.clone();
@@ -141,18 +144,19 @@ impl TemplateStackManager {
         })
     }
 
-    /// Works until [`Self::stop`].
+    /// Works until [`Self::stop`]; dropping it ends the work at once.
     pub async fn run(self: &Arc<Self>) {
-        let workers = (0..WORKERS).map(|_| {
+        let mut workers = tokio::task::JoinSet::new();
+        for _ in 0..WORKERS {
             let manager = self.clone();
-            tokio::spawn(async move {
+            workers.spawn(async move {
                 while let Some(work) = manager.shared.queue.next().await {
                     let again = manager.look(&work).await;
                     manager.shared.queue.done(work, again);
                 }
-            })
-        });
-        futures::future::join_all(workers).await;
+            });
+        }
+        while workers.join_next().await.is_some() {}
     }
 
     /// Ends the work, after what is being done.
@@ -213,9 +217,13 @@ impl TemplateStackManager {
     }
 
     fn count_soon(&self) {
+        if self.shared.counting.swap(true, Ordering::AcqRel) {
+            return;
+        }
         let shared = self.shared.clone();
         tokio::spawn(async move {
             tokio::time::sleep(DEBOUNCE).await;
+            shared.counting.store(false, Ordering::Release);
             shared.queue.add(Work::Counts);
         });
     }

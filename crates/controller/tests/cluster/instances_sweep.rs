@@ -1,0 +1,156 @@
+//! The life of an instance while things go wrong: every write of its manager in turn fails, succeeds without an answer,
+//! or is the last thing that the manager ever asks; a new one takes over. The end is always the same.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use controller::template_stack_manager::{Parts, TemplateStackManager};
+use futures::{StreamExt, TryStreamExt, stream};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Api;
+use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use serde_json::json;
+use testkit::faults::{ApiError, Fault, Filter, Gate, Options, Trouble};
+use testkit::{Cluster, Embedded, Scene};
+use tokio::task::JoinHandle;
+
+use crate::actor::{CONFIG, STACK, own, package_of, says, web};
+use crate::manager::{furnish, has, stacks};
+
+#[derive(Debug, Clone, Copy)]
+enum Mishap {
+    Fail,
+    LoseAnswer,
+    Die,
+}
+
+const USER: &str = "tsm";
+
+async fn work(scene: &Scene<'_>) -> Result<JoinHandle<()>> {
+    let client = scene.cluster().client_for_user(USER, &["system:masters"])?;
+    let parts = Parts { resync: Duration::from_secs(3600), ..Parts::new(client, scene.namespace(), STACK) };
+    let manager = TemplateStackManager::start(parts).await;
+    Ok(tokio::spawn(async move { manager.run().await }))
+}
+
+async fn furnished(scene: &Scene<'_>) -> Result<()> {
+    let open = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    scene.install_crd(&scene.crd("Db", &open)).await?;
+    let (package, _) = package::read(&package_of(scene.group(), CONFIG, &[]));
+    for crd in &package.crds {
+        scene.install_crd(&crd.crd.object).await?;
+    }
+    let seed = json!({ "metadata": { "name": "app-seed" }, "stringData": { "seed": "a seed" } });
+    let secrets: Api<k8s_openapi::api::core::v1::Secret> = scene.api();
+    secrets.create(&PostParams::default(), &serde_json::from_value(seed)?).await?;
+    let mut stack = serde_json::to_value(&package.stack)?;
+    stack["metadata"] = json!({ "name": STACK, "namespace": scene.namespace() });
+    stacks(scene).create(&PostParams::default(), &serde_json::from_value(stack)?).await?;
+    Ok(())
+}
+
+/// Made, changed, its template changed, one pruned, and taken away.
+async fn story(scene: &Scene<'_>) -> Result<()> {
+    let webs = own(scene, "Web");
+    let maps: Api<ConfigMap> = scene.api();
+    let text = |map: Option<&ConfigMap>| map.and_then(|map| map.data.as_ref()?.get("text").cloned());
+    webs.create(&PostParams::default(), &web(scene, "one", "a")).await?;
+    says(scene, &own(scene, "Db"), "one", json!({ "endpoint": "db:1" })).await.context("the database")?;
+    scene.wait(&webs, "one", has("Ready", "True", "")).await.context("ready")?;
+    let uids = |list: Vec<ConfigMap>| -> Vec<_> { list.into_iter().map(|map| map.metadata.uid).collect() };
+    let ours = ListParams::default().labels("stacks.crossplane.io/stack=app");
+    let before = uids(maps.list(&ours).await?.items);
+
+    let change = Patch::Merge(json!({ "spec": { "text": "b" } }));
+    webs.patch("one", &PatchParams::default(), &change).await?;
+    for name in ["one-config", "one-extra"] {
+        scene
+            .wait(&maps, name, move |map: Option<&ConfigMap>| text(map).as_deref() == Some("b"))
+            .await
+            .context(name)?;
+    }
+    ensure!(uids(maps.list(&ours).await?.items) == before, "nothing was made anew");
+
+    let key = format!("web.{}/v1", scene.group());
+    let prune = Patch::Merge(json!({ "spec": { "templates": { key: { "extra": null } } } }));
+    stacks(scene).patch(STACK, &PatchParams::default(), &prune).await?;
+    scene.wait(&maps, "one-extra", |map: Option<&ConfigMap>| map.is_none()).await.context("pruned")?;
+    ensure!(maps.get_opt("one-config").await?.is_some(), "the other stays");
+
+    webs.delete("one", &DeleteParams::default()).await?;
+    scene.wait(&webs, "one", |object: Option<&DynamicObject>| object.is_none()).await.context("gone")?;
+    ensure!(maps.list(&ours).await?.items.is_empty(), "no orphan");
+    ensure!(own(scene, "Db").list(&ListParams::default()).await?.items.is_empty(), "no orphan");
+    Ok(())
+}
+
+/// One life with one mishap; answers whether the mishap came to pass.
+async fn life(verb: &'static str, at: usize, mishap: Mishap) -> Result<bool> {
+    let embedded = Embedded::start(Options::default()).await?;
+    let server = embedded.server().clone();
+    let cluster = Cluster::of(embedded);
+    furnish(&cluster).await?;
+    let scene = cluster.scene("sweep").await?;
+    furnished(&scene).await?;
+    let gate = Gate::new();
+    let trouble = match mishap {
+        Mishap::Fail => Trouble::Fail(ApiError::internal("a mishap")),
+        Mishap::LoseAnswer => Trouble::LoseAnswer,
+        Mishap::Die => Trouble::Wait(gate.clone()),
+    };
+    let filter = Filter { verb: Some(verb.to_owned()), user: Some(USER.to_owned()), ..Filter::default() };
+    server.faults().add(Fault { filter, at, trouble });
+    let mut task = work(&scene).await?;
+    let death = async {
+        if !matches!(mishap, Mishap::Die) {
+            return std::future::pending().await;
+        }
+        gate.reached(1).await;
+    };
+    let story = story(&scene);
+    tokio::pin!(story);
+    let outcome = tokio::select! {
+        outcome = &mut story => outcome,
+        () = death => {
+            task.abort();
+            let _ = (&mut task).await;
+            gate.release();
+            task = work(&scene).await?;
+            story.await
+        }
+    };
+    task.abort();
+    outcome.with_context(|| format!("{mishap:?} at the {at}. {verb}"))?;
+    let requests = cluster.backend().requests(0)?;
+    Ok(requests.iter().filter(|request| request.user == USER && request.verb == verb).count() >= at)
+}
+
+/// Lets each write in turn go wrong. The first that is never reached ends the sweep.
+async fn sweep(mishap: Mishap) -> Result<()> {
+    for verb in ["patch", "delete", "get"] {
+        let mut next = 1;
+        loop {
+            let batch: Vec<bool> =
+                stream::iter(next..next + 4).map(|at| life(verb, at, mishap)).buffered(4).try_collect().await?;
+            if !batch.iter().all(|reached| *reached) {
+                ensure!(batch[0] || next > 1, "there is no {verb} to go wrong");
+                break;
+            }
+            next += 4;
+        }
+    }
+    Ok(())
+}
+
+pub async fn whatever_write_fails_an_instance_ends_the_same(_: Arc<Cluster>) -> Result<()> {
+    sweep(Mishap::Fail).await
+}
+
+pub async fn whatever_answer_is_lost_an_instance_ends_the_same(_: Arc<Cluster>) -> Result<()> {
+    sweep(Mishap::LoseAnswer).await
+}
+
+pub async fn wherever_its_manager_dies_an_instance_ends_the_same(_: Arc<Cluster>) -> Result<()> {
+    sweep(Mishap::Die).await
+}
