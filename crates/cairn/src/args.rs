@@ -42,6 +42,8 @@ pub(crate) enum Command {
     List(List),
     /// Run the stack manager: the controller of installs and stacks
     StackManager(StackManager),
+    /// Run the template stack manager of one stack: the controller of its instances
+    TemplateStackManager(TemplateStackManager),
     /// Print a script that completes cairn's commands in your shell
     Completions(Completions),
 }
@@ -473,6 +475,30 @@ pub(crate) struct StackManager {
 
     #[command(flatten)]
     pub registries: Registries,
+
+    #[command(flatten)]
+    pub connection: Connection,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  cairn template-stack-manager --stack redis --namespace team
+
+The stack manager starts one for every stack with templates. It needs the rights of the stack's own account, and no
+more.")]
+pub(crate) struct TemplateStackManager {
+    /// The name of the Stack, in the namespace
+    #[arg(long, value_name = "NAME")]
+    pub stack: String,
+
+    /// Where to answer /healthz, /readyz and /metrics
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+    pub listen: std::net::SocketAddr,
+
+    /// Write the log as JSON
+    #[arg(long)]
+    pub log_json: bool,
 
     #[command(flatten)]
     pub connection: Connection,

@@ -11,6 +11,7 @@ mod pull;
 mod push;
 pub(crate) mod render;
 mod stack_manager;
+mod template_stack_manager;
 mod test;
 mod unpack;
 mod validate;
@@ -36,6 +37,7 @@ pub(crate) fn run(command: Command, printer: &Printer) -> Result<Code, Failure> 
         Command::Uninstall(args) => install::uninstall(&args, printer),
         Command::List(args) => install::list(&args, printer),
         Command::StackManager(args) => stack_manager::run(&args, printer),
+        Command::TemplateStackManager(args) => template_stack_manager::run(&args, printer),
         Command::Completions(args) => completions::run(&args, printer),
     }
 }

@@ -58,7 +58,10 @@ pub fn templates(identity: &Identity, own_image: &str) -> Value {
     let container = json!({
         "name": "template-stack-manager",
         "image": own_image,
-        "args": ["template-stack-manager", "--stack", identity.name, "--namespace", identity.namespace],
+        "args": [
+            "template-stack-manager", "--stack", identity.name, "--namespace", identity.namespace,
+            "--listen", "0.0.0.0:8080",
+        ],
         "ports": [{ "name": "metrics", "containerPort": 8080 }],
         "livenessProbe": { "httpGet": { "path": "/healthz", "port": 8080 } },
         "readinessProbe": { "httpGet": { "path": "/readyz", "port": 8080 } },
@@ -238,7 +241,8 @@ mod tests {
         assert_eq!(made["metadata"]["name"], "redis-templates");
         let container = &made["spec"]["template"]["spec"]["containers"][0];
         assert_eq!(container["image"], "example.org/cairn:1");
-        let args = json!(["template-stack-manager", "--stack", "redis", "--namespace", "team"]);
+        let args =
+            json!(["template-stack-manager", "--stack", "redis", "--namespace", "team", "--listen", "0.0.0.0:8080"]);
         assert_eq!(container["args"], args);
     }
 }

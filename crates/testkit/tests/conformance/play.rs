@@ -267,10 +267,15 @@ impl Play<'_> {
         let (name, number) = step.target.split_once(' ').context("of which watch, and how many")?;
         let number: usize = number.parse().context("how many events")?;
         let mut events = Vec::new();
-        for _ in 0..number {
+        while events.len() < number {
             let watch = self.watches.get_mut(name).with_context(|| format!("there is no watch {name}"))?;
             let line = watch.line().await?.with_context(|| format!("the watch ended after {events:?}"))?;
             let mut event: Value = serde_json::from_slice(&line).context("an event is no JSON")?;
+            // A server may tell at any time how far it is; only the end of the initial events is at a fixed place.
+            let ends = &event["object"]["metadata"]["annotations"]["k8s.io/initial-events-end"];
+            if event["type"] == "BOOKMARK" && ends.is_null() {
+                continue;
+            }
             self.mask.value(&mut event, step.directive("managed-fields").is_some());
             step.all("hide").flat_map(str::split_whitespace).for_each(|path| pick::hide(&mut event, path));
             let is_error = event["type"] == "ERROR";
