@@ -15,7 +15,7 @@ use std::{
     path::Path,
     process::{Child, Command, Stdio},
     sync::mpsc::{Receiver, RecvTimeoutError, channel},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use apiserver::{Options, Server, User};
@@ -167,13 +167,11 @@ impl Writer {
             acknowledged += u64::from(matches!(one, Some(Told::Ack(..))));
             told.extend(one);
         }
-        loop {
-            match self.lines.recv_timeout(then) {
-                Ok(line) if writes == 0 => told.extend(Told::read(&line)),
-                Ok(line) => {
-                    told.extend(Told::read(&line));
-                    break;
-                }
+        let deadline = Instant::now() + then;
+        // However fast it tells, its time comes.
+        while let Some(left) = deadline.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
+            match self.lines.recv_timeout(left) {
+                Ok(line) => told.extend(Told::read(&line)),
                 Err(RecvTimeoutError::Timeout) => break,
                 Err(RecvTimeoutError::Disconnected) => panic!("the writer has ended by itself"),
             }
