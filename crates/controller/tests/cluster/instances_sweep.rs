@@ -6,24 +6,16 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use controller::template_stack_manager::{Parts, TemplateStackManager};
-use futures::{StreamExt, TryStreamExt, stream};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use serde_json::json;
-use testkit::faults::{ApiError, Fault, Filter, Gate, Options, Trouble};
-use testkit::{Cluster, Embedded, Scene};
+use testkit::{Cluster, Scene};
 use tokio::task::JoinHandle;
 
 use crate::actor::{CONFIG, STACK, own, package_of, says, web};
 use crate::manager::{furnish, has, stacks};
-
-#[derive(Debug, Clone, Copy)]
-enum Mishap {
-    Fail,
-    LoseAnswer,
-    Die,
-}
+use crate::mishap::{Mishap, Place, fresh, sweep};
 
 const USER: &str = "tsm";
 
@@ -86,71 +78,30 @@ async fn story(scene: &Scene<'_>) -> Result<()> {
 }
 
 /// One life with one mishap; answers whether the mishap came to pass.
-async fn life(verb: &'static str, at: usize, mishap: Mishap) -> Result<bool> {
-    let embedded = Embedded::start(Options::default()).await?;
-    let server = embedded.server().clone();
-    let cluster = Cluster::of(embedded);
+async fn life(place: Place) -> Result<bool> {
+    let (cluster, faults) = fresh().await?;
     furnish(&cluster).await?;
     let scene = cluster.scene("sweep").await?;
     furnished(&scene).await?;
-    let gate = Gate::new();
-    let trouble = match mishap {
-        Mishap::Fail => Trouble::Fail(ApiError::internal("a mishap")),
-        Mishap::LoseAnswer => Trouble::LoseAnswer,
-        Mishap::Die => Trouble::Wait(gate.clone()),
-    };
-    let filter = Filter { verb: Some(verb.to_owned()), user: Some(USER.to_owned()), ..Filter::default() };
-    server.faults().add(Fault { filter, at, trouble });
-    let mut task = work(&scene).await?;
-    let death = async {
-        if !matches!(mishap, Mishap::Die) {
-            return std::future::pending().await;
-        }
-        gate.reached(1).await;
-    };
-    let story = story(&scene);
-    tokio::pin!(story);
-    let outcome = tokio::select! {
-        outcome = &mut story => outcome,
-        () = death => {
-            task.abort();
-            let _ = (&mut task).await;
-            gate.release();
-            task = work(&scene).await?;
-            story.await
-        }
-    };
-    task.abort();
-    outcome.with_context(|| format!("{mishap:?} at the {at}. {verb}"))?;
-    let requests = cluster.backend().requests(0)?;
-    Ok(requests.iter().filter(|request| request.user == USER && request.verb == verb).count() >= at)
+    let gate = place.plan(&faults);
+    place.lived(&cluster, &gate, || work(&scene), story(&scene)).await
 }
 
-/// Lets each write in turn go wrong. The first that is never reached ends the sweep.
-async fn sweep(mishap: Mishap) -> Result<()> {
+async fn sweep_all(mishap: Mishap) -> Result<()> {
     for verb in ["patch", "delete", "get"] {
-        let mut next = 1;
-        loop {
-            let batch: Vec<bool> =
-                stream::iter(next..next + 4).map(|at| life(verb, at, mishap)).buffered(4).try_collect().await?;
-            if !batch.iter().all(|reached| *reached) {
-                ensure!(batch[0] || next > 1, "there is no {verb} to go wrong");
-                break;
-            }
-            next += 4;
-        }
+        sweep(USER, verb, mishap, life).await?;
     }
     Ok(())
 }
 
 pub async fn whatever_write_fails_an_instance_ends_the_same(_: Arc<Cluster>) -> Result<()> {
-    sweep(Mishap::Fail).await
+    sweep_all(Mishap::Fail).await
 }
 
 pub async fn whatever_answer_is_lost_an_instance_ends_the_same(_: Arc<Cluster>) -> Result<()> {
-    sweep(Mishap::LoseAnswer).await
+    sweep_all(Mishap::LoseAnswer).await
 }
 
 pub async fn wherever_its_manager_dies_an_instance_ends_the_same(_: Arc<Cluster>) -> Result<()> {
-    sweep(Mishap::Die).await
+    sweep_all(Mishap::Die).await
 }

@@ -7,6 +7,7 @@ mod instances;
 mod instances_examples;
 mod instances_sweep;
 mod manager;
+mod mishap;
 
 use std::process::ExitCode;
 

@@ -1,0 +1,103 @@
+//! What goes wrong in a sweep, where, and how a life goes on after it. What the life is, the sweeps say.
+
+use anyhow::{Context, Result, ensure};
+use futures::FutureExt;
+use futures::future::try_join_all;
+use testkit::faults::{ApiError, Fault, FaultPlan, Filter, Gate, Trouble};
+use testkit::{Cluster, Embedded};
+use tokio::task::JoinHandle;
+
+/// What happens to one request.
+#[derive(Debug, Clone, Copy)]
+pub enum Mishap {
+    /// It fails.
+    Fail,
+    /// It is done, and the answer is lost.
+    LoseAnswer,
+    /// It is the last thing that its manager asks; another takes over.
+    Die,
+}
+
+/// A mishap at the n-th request of a verb by a user.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    pub user: &'static str,
+    pub verb: &'static str,
+    pub at: usize,
+    pub mishap: Mishap,
+}
+
+impl Place {
+    /// Lets it happen on a server; the gate is where a manager dies.
+    pub fn plan(self, faults: &FaultPlan) -> Gate {
+        let gate = Gate::new();
+        let trouble = match self.mishap {
+            Mishap::Fail => Trouble::Fail(ApiError::internal("a mishap")),
+            Mishap::LoseAnswer => Trouble::LoseAnswer,
+            Mishap::Die => Trouble::Wait(gate.clone()),
+        };
+        let filter = Filter { verb: Some(self.verb.to_owned()), user: Some(self.user.to_owned()), ..Filter::default() };
+        faults.add(Fault { filter, at: self.at, trouble });
+        gate
+    }
+
+    /// Lives a story while managers work, one after another; answers whether the mishap came to pass.
+    pub async fn lived<F: Future<Output = Result<JoinHandle<()>>> + Send>(
+        self,
+        cluster: &Cluster,
+        gate: &Gate,
+        manager: impl Fn() -> F,
+        story: impl Future<Output = Result<()>> + Send,
+    ) -> Result<bool> {
+        let mut task = manager().await?;
+        let death = async {
+            match self.mishap {
+                Mishap::Die => gate.reached(1).await,
+                Mishap::Fail | Mishap::LoseAnswer => std::future::pending().await,
+            }
+        };
+        tokio::pin!(story);
+        let outcome = tokio::select! {
+            outcome = &mut story => outcome,
+            () = death => {
+                task.abort();
+                let _ = (&mut task).await;
+                gate.release();
+                task = manager().await?;
+                story.await
+            }
+        };
+        task.abort();
+        outcome.with_context(|| format!("{:?} at the {}. {}", self.mishap, self.at, self.verb))?;
+        let requests = cluster.backend().requests(0)?;
+        let asked = requests.iter().filter(|request| request.user == self.user && request.verb == self.verb).count();
+        Ok(asked >= self.at)
+    }
+}
+
+/// A cluster of its own for one life, and the faults of its server.
+pub async fn fresh() -> Result<(Cluster, FaultPlan)> {
+    let embedded = Embedded::start(testkit::faults::Options::default()).await?;
+    let faults = embedded.server().faults().clone();
+    Ok((Cluster::of(embedded), faults))
+}
+
+/// Lets each request of a verb in turn go wrong, a few side by side. The first that is never reached ends the sweep.
+pub async fn sweep<F: Future<Output = Result<bool>> + Send + 'static>(
+    user: &'static str,
+    verb: &'static str,
+    mishap: Mishap,
+    life: impl Fn(Place) -> F,
+) -> Result<()> {
+    const SIDE_BY_SIDE: usize = 4;
+    let mut next = 1;
+    loop {
+        let places = (next..next + SIDE_BY_SIDE).map(|at| life(Place { user, verb, at, mishap }).boxed());
+        let reached: Vec<bool> = try_join_all(places.collect::<Vec<_>>()).await?;
+        ensure!(reached[0] || next > 1, "there is no {verb} to go wrong");
+        if !reached.iter().all(|reached| *reached) {
+            return Ok(());
+        }
+        next += SIDE_BY_SIDE;
+    }
+}
