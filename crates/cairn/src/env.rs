@@ -10,6 +10,10 @@ pub(crate) struct Env {
     pub colour: bool,
     /// Whether somebody watches, who wants to see how far it is.
     pub watched: bool,
+    /// The width of the terminal that results go to; none if they go elsewhere.
+    pub screen: Option<usize>,
+    /// Whether results may be coloured.
+    pub paint: bool,
 }
 
 /// Where things are kept, as far as the environment says.
@@ -38,6 +42,10 @@ impl Env {
     pub fn read() -> Env {
         let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let watched = std::io::stderr().is_terminal();
-        Env { colour: !refused && watched, watched }
+        let terminal = std::io::stdout().is_terminal();
+        let width = terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0));
+        // A terminal without a size is no smaller than most.
+        let screen = terminal.then_some(if width == 0 { 80 } else { width });
+        Env { colour: !refused && watched, watched, screen, paint: !refused && terminal }
     }
 }

@@ -13,6 +13,16 @@ pub(crate) struct Printer {
     env: Env,
 }
 
+/// What a colour is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Paint {
+    Good,
+    Coming,
+    Waiting,
+    Bad,
+    Strong,
+}
+
 impl Printer {
     pub fn new(env: Env) -> Printer {
         Printer { env }
@@ -26,6 +36,36 @@ impl Printer {
             Err(error) => Err(Failure::new(format!("cannot write the result: {error}"))),
             Ok(()) => Ok(()),
         }
+    }
+
+    /// Writes a line of a result.
+    pub fn line(&self, text: &str) -> Result<(), Failure> {
+        self.result(format!("{text}\n").as_bytes())
+    }
+
+    /// A text in a colour, if the terminal that results go to shall have any.
+    pub fn painted(&self, paint: Paint, text: &str) -> String {
+        let code = match paint {
+            Paint::Good => "32",
+            Paint::Coming => "33",
+            Paint::Waiting => "36",
+            Paint::Bad => "1;31",
+            Paint::Strong => "1",
+        };
+        if self.env.paint { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    /// The width of the terminal that results go to; none if there is no terminal.
+    pub fn screen(&self) -> Option<usize> {
+        self.env.screen
+    }
+
+    /// Draws lines in the place of those that were drawn last, on a terminal.
+    pub fn redraw(&self, last: usize, lines: &[String]) -> Result<(), Failure> {
+        let up = if last > 0 { format!("\x1b[{last}A") } else { String::new() };
+        let text: String = lines.iter().map(|line| format!("\x1b[2K{line}\n")).collect();
+        // What was longer than this goes.
+        self.result(format!("{up}\r{text}\x1b[J").as_bytes())
     }
 
     /// Rows with their columns lined up; the first is the heading.

@@ -10,7 +10,7 @@ mod jsonl;
 mod pull;
 mod push;
 pub(crate) mod render;
-mod stack_manager;
+pub(crate) mod stack_manager;
 mod template_stack_manager;
 mod test;
 mod unpack;

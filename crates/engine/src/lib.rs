@@ -9,6 +9,7 @@ mod functions;
 pub mod manage;
 mod origin;
 mod plan;
+mod play;
 mod problem;
 mod record;
 mod seed;
@@ -22,6 +23,7 @@ pub use compile::{Child, Compiled, CompiledKind, Shape, compile};
 pub use plan::{
     Apply, Context, Delete, Event, Explanation, Hold, Maker, Observed, Plan, TemplateProblem, Wait, explain, plan,
 };
+pub use play::{PLAYED, play};
 pub use problem::{Place, Problem, Severity};
 pub use seed::Seed;
 pub use simulate::{Pass, Report, Rule, Simulation, simulate};

@@ -1,21 +1,33 @@
-//! `cairn demo`: one instance of an example stack, from its first template to its status, with nothing installed.
+//! `cairn demo`: a whole run on a control plane in memory, from an installed package to an instance that is ready.
 //!
-//! The package, the engine and its plans are real; the outside controllers that would set the children's statuses are
-//! played.
+//! The API server, the stack manager, the template stack manager with its own account and the templates are real. The
+//! controllers that would start containers are played, since nothing runs here.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use engine::{Context, Rule, Seed};
+use api::StackInstall;
+use apiserver::{Options, Server};
+use controller::Cluster;
+use controller::stack_manager::Runner;
+use futures::StreamExt;
+use kube::api::{DynamicObject, PostParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::{Api, Client};
 use package::Files;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::args::Demo;
 use crate::failure::{Code, Failure};
-use crate::instance::{self, Admitted};
-use crate::printer::Printer;
+use crate::live::{Follower, State, grow, resource, roots};
+use crate::plane::{InProcess, Plane, Players, Shelf};
+use crate::printer::{Paint, Printer};
 use crate::project::Project;
-use crate::verbs::render::{PREVIEW_SEED, emitted};
-use crate::written::Part;
+use crate::registries::block_on_many;
+use crate::shown::Shown;
+use crate::verbs::render::emitted;
 
 macro_rules! example {
     ($($file:literal),* $(,)?) => {
@@ -34,65 +46,130 @@ const PACKAGE: &[(&str, &str)] = example![
     ".registry/templates/redis.example.org/v1/service.yaml",
     ".registry/templates/redis.example.org/v1/status.yaml",
 ];
-const OTHERS: &[(&str, &str)] = example!["cacheme.yaml", "controllers.yaml"];
+const INSTANCE: &str = include_str!("../../../../examples/caching-web-service/cacheme.yaml");
+const NAME: &str = "caching-web-service";
+const NAMESPACE: &str = "default";
+/// How long containers seem to take to start: long enough to see what waits for them.
+const START: Duration = Duration::from_millis(250);
+/// When something has to be wrong.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) fn run(args: &Demo, printer: &Printer) -> Result<Code, Failure> {
-    let [(file, instance), (_, controllers)] = OTHERS else {
-        return Err(Failure::new("the demo lacks its example"));
-    };
-    let files: Files = PACKAGE.iter().map(|(file, text)| ((*file).to_string(), text.as_bytes().to_vec())).collect();
-    let project = Project::of(Path::new("examples/caching-web-service"), "caching-web-service", files);
-    say(
-        printer,
-        &format!("A platform team wrote a CRD and these templates; there is no controller to write:\n{}", listed()),
-    )?;
-    say(printer, &format!("\nA user asks for this:\n{}", indented(instance)))?;
+    block_on_many(async {
+        match tokio::time::timeout(PATIENCE, show(args, printer)).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(Failure::new(format!("the example is not ready after {} s", PATIENCE.as_secs()))),
+        }
+    })?
+}
 
-    let mut written = Part::read(file, instance)?;
-    let (Some(written), compiled) = (written.pop(), project.compiled()?) else {
-        return Err(Failure::new("the demo lacks its instance"));
-    };
-    let Admitted { kind, object, .. } = instance::admit(compiled, &written)
-        .map_err(|refused| Failure::new(refused.iter().map(|one| one.finding.to_string()).collect::<String>()))?;
-    let rules: Vec<Rule> =
-        serde_json::from_value(parse(controllers)?).map_err(|error| Failure::new(error.to_string()))?;
-    let seed = Seed::new(PREVIEW_SEED);
-    let context = Context { stack: &compiled.name, seed: &seed, limits: gotpl::Limits::default() };
-    let simulation = engine::simulate(kind, &object, engine::Observed::new(), &rules, &context);
-    for (index, pass) in simulation.passes.iter().enumerate().filter(|(_, pass)| !pass.changed.is_empty()) {
-        say(printer, &format!("\nPass {}", index + 1))?;
-        for apply in pass.plan.applies.iter().filter(|apply| pass.changed.contains(&apply.template)) {
-            let (kind, name) = (&apply.object["kind"], &apply.object["metadata"]["name"]);
-            let name = format!("{}/{}", kind.as_str().unwrap_or_default(), name.as_str().unwrap_or_default());
-            say(printer, &format!("  {:<6} makes {name}", apply.template))?;
-        }
-        for hold in &pass.plan.holds {
-            let waits: Vec<_> = hold.waits.iter().map(|wait| format!("`{}`", wait.path)).collect();
-            say(printer, &format!("  {:<6} waits for {}", hold.template, waits.join(", ")))?;
-        }
-        for rule in rules.iter().filter(|rule| pass.changed.contains(&rule.child)) {
-            say(printer, &format!("         ... and the controller of {} reports {}", rule.child, rule.status))?;
-        }
-    }
-    let last = simulation.passes.last().and_then(|pass| pass.plan.status.as_ref());
-    let ready = simulation.settled && simulation.passes.last().is_some_and(|pass| pass.plan.is_complete());
-    say(
+async fn show(args: &Demo, printer: &Printer) -> Result<Code, Failure> {
+    let files: Files = PACKAGE.iter().map(|(file, text)| ((*file).to_string(), text.as_bytes().to_vec())).collect();
+    let project = Project::of(Path::new("examples/caching-web-service"), NAME, files);
+    heading(
         printer,
-        &format!("\nReady. The user's object now says:\n{}", indented(&emitted(last.unwrap_or(&Value::Null))?)),
+        "A platform team wrote a CRD and templates for each of two kinds; there is no controller to write:",
     )?;
-    if !ready {
-        return Err(Failure::new("the example did not become ready"));
-    }
+    printer.result(listed().as_bytes())?;
+
+    let begin = Instant::now();
+    let server = Server::start(Options::default()).await.map_err(|error| Failure::new(error.to_string()))?;
+    let shelf = Arc::new(Shelf::new(None, None));
+    let inside = server.clone();
+    let runner = |tenant: Cluster| -> Arc<dyn Runner> { Arc::new(InProcess::new(inside, tenant)) };
+    let plane = Plane::start(server, shelf.clone(), runner).await?;
+    let took = begin.elapsed().as_millis();
+    heading(printer, &format!("A Kubernetes API and the stack manager, in this process and in memory: {took} ms"))?;
+
+    let begin = Instant::now();
+    let package = shelf.put(NAME, &project)?.to_string();
+    let client = plane.admin();
+    install(&client, &package, printer).await?;
+    let took = begin.elapsed().as_millis();
+    printer.line(&format!("  its controller runs, as the account stack-{NAME} and with no more rights: {took} ms"))?;
+
+    heading(printer, "A user asks for this:")?;
+    printer.result(indented(INSTANCE).as_bytes())?;
+    heading(printer, "What becomes of it (the controllers that start containers are played):")?;
+    let status = watch(&client, &project, printer).await?;
+    heading(printer, "The user's object now says:")?;
+    printer.result(indented(&emitted(&json!({ "status": status }))?).as_bytes())?;
     if !args.exit {
-        say(
-            printer,
-            "\nNext (`cairn` is target/release/cairn, or `cargo run --release --`):\n  \
-             cairn test examples/caching-web-service          its tests, in milliseconds\n  \
-             cairn render examples/web-application -f examples/web-application/shop.yaml\n  \
-             cairn eval --help                                templates of your own",
-        )?;
+        heading(printer, "Next:")?;
+        printer.result(NEXT.as_bytes())?;
     }
+    plane.stop().await;
     Ok(Code::Ok)
+}
+
+const NEXT: &str = "  \
+  cairn up examples/caching-web-service     the same with a kubeconfig for kubectl; edit a template and save
+  cairn test examples/caching-web-service   the tests kept with the package, in milliseconds
+  cairn render examples/web-application -f examples/web-application/shop.yaml
+";
+
+/// Creates the install, and tells each step as it is taken.
+async fn install(client: &Client, package: &str, printer: &Printer) -> Result<(), Failure> {
+    let bad = |error: &dyn std::fmt::Display| Failure::new(format!("the example cannot be installed: {error}"));
+    let kind = GroupVersionKind::gvk(api::GROUP, api::VERSION, StackInstall::KIND);
+    let resource = ApiResource::from_gvk_with_plural(&kind, StackInstall::PLURAL);
+    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), NAMESPACE, &resource);
+    let object = json!({
+        "apiVersion": api::API_VERSION, "kind": StackInstall::KIND,
+        "metadata": { "name": NAME }, "spec": { "package": package },
+    });
+    let object = serde_json::from_value(object).map_err(|error| bad(&error))?;
+    api.create(&PostParams::default(), &object).await.map_err(|error| bad(&error))?;
+    heading(printer, &format!("StackInstall/{NAME} is created, and the stack manager installs it:"))?;
+    let mut events = watcher(api, watcher::Config::default()).boxed();
+    let mut told: Vec<String> = Vec::new();
+    while let Some(event) = events.next().await {
+        let (Event::Apply(object) | Event::InitApply(object)) = event.map_err(|error| bad(&error))? else { continue };
+        let conditions = object.data["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        let done = conditions.iter().filter(|condition| condition["status"] == "True");
+        for kind in done.filter_map(|condition| condition["type"].as_str()) {
+            if kind == api::conditions::READY {
+                return Ok(());
+            }
+            if !told.iter().any(|known| known == kind) {
+                printer.line(&format!("  {} {kind}", printer.painted(Paint::Good, "✓")))?;
+                told.push(kind.to_owned());
+            }
+        }
+    }
+    Err(bad(&"the watch ended"))
+}
+
+/// Creates the instance, plays outside controllers, and shows the tree until all of it is ready; answers its status.
+async fn watch(client: &Client, project: &Project, printer: &Printer) -> Result<Value, Failure> {
+    let bad = |error: &dyn std::fmt::Display| Failure::new(format!("the example cannot be made: {error}"));
+    let compiled = project.compiled()?;
+    let crds: Vec<_> = project.package.crds.iter().map(|file| file.crd.clone()).collect();
+    let kinds = compiled.kinds.iter().map(|kind| &kind.gvk).chain(compiled.rendered());
+    let mut follower = Follower::start(client, kinds.filter_map(|gvk| resource(gvk, &crds)).collect()).await;
+    let instance = yaml::parse(INSTANCE).map_err(|error| bad(&error))?;
+    let kind = objects::Gvk::of(&instance).and_then(|gvk| resource(&gvk, &crds));
+    let kind = kind.ok_or_else(|| bad(&"its kind is not in the package"))?;
+    let _players = Players::start(client, START);
+    Cluster::new(client.clone(), "cairn-demo").create(&kind, &instance).await.map_err(|error| bad(&error))?;
+    let begin = Instant::now();
+    let mut shown = Shown::default();
+    loop {
+        follower.changed().await;
+        let objects = follower.objects();
+        let live: Vec<&Value> = objects.iter().map(|object| &**object).collect();
+        let roots = roots(compiled, &live);
+        let Some(root) = roots.first() else { continue };
+        let tree = grow(compiled, root, &live);
+        shown.tree(printer, &tree, begin.elapsed())?;
+        if tree.state == State::Ready {
+            return Ok(root["status"].clone());
+        }
+    }
+}
+
+fn heading(printer: &Printer, text: &str) -> Result<(), Failure> {
+    printer.line(&format!("\n{}", printer.painted(Paint::Strong, text)))
 }
 
 fn listed() -> String {
@@ -102,12 +179,4 @@ fn listed() -> String {
 
 fn indented(text: &str) -> String {
     text.lines().map(|line| format!("  {line}\n")).collect()
-}
-
-fn parse(text: &str) -> Result<Value, Failure> {
-    yaml::parse(text).map_err(|error| Failure::new(error.to_string()))
-}
-
-fn say(printer: &Printer, text: &str) -> Result<(), Failure> {
-    printer.result(format!("{}\n", text.trim_end()).as_bytes())
 }

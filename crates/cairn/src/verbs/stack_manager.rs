@@ -18,7 +18,7 @@ use crate::printer::Printer;
 use crate::registries::block_on_many;
 
 /// The field manager of everything that the stack manager writes.
-const MANAGER: &str = "stack-manager";
+pub(crate) const MANAGER: &str = "stack-manager";
 
 pub(crate) fn run(args: &Args, printer: &Printer) -> Result<Code, Failure> {
     let allow = args.allow_types.iter().map(|text| Pattern::parse(text)).collect::<Result<Vec<_>, _>>();
@@ -81,7 +81,7 @@ async fn manage(args: &Args, policy: Policy) -> Result<Code, Failure> {
 }
 
 /// Puts our own CRDs in place, and waits until they are served.
-async fn define(client: &kube::Client) -> Result<(), Failure> {
+pub(crate) async fn define(client: &kube::Client) -> Result<(), Failure> {
     let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
     let resource = ApiResource::from_gvk_with_plural(&kind, "customresourcedefinitions");
     let crds: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
@@ -123,7 +123,7 @@ fn hostname() -> String {
 }
 
 /// Packages from registries.
-struct Registry {
+pub(crate) struct Registry {
     client: Client,
 }
 

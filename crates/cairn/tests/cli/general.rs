@@ -1,4 +1,4 @@
-//! What holds for all verbs: help, version, completions, the demo, and command lines that make no sense.
+//! What holds for all verbs: help, version, completions, and command lines that make no sense.
 
 use std::process::Stdio;
 
@@ -56,20 +56,6 @@ fn there_are_completions_for_every_common_shell() {
         assert_eq!((found.code, found.stderr.as_str()), (Some(0), ""), "{shell}");
         assert!(found.stdout.contains(part) && found.stdout.contains("missing-key"), "{shell}");
     }
-}
-
-#[test]
-fn the_demo_goes_from_the_instance_over_a_held_child_to_the_status_and_names_the_next_step() {
-    let short = Outcome::from(cairn(&["demo", "--exit"]).output().expect("cairn runs"));
-    assert_eq!((short.code, short.stderr.as_str()), (Some(0), ""));
-    let mut rest = short.stdout.as_str();
-    for part in ["kind: CachingWebService", "waits for", "cache.status.endpoint", "Deployment", "ready: true"] {
-        let at = rest.find(part).unwrap_or_else(|| panic!("{part:?} does not follow in:\n{}", short.stdout));
-        rest = &rest[at..];
-    }
-    let long = Outcome::from(cairn(&["demo"]).output().expect("cairn runs"));
-    assert_eq!(long.code, Some(0));
-    assert!(long.stdout.contains("cairn eval") && !short.stdout.contains("cairn eval"), "{}", long.stdout);
 }
 
 #[test]

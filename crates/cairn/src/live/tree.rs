@@ -1,0 +1,248 @@
+//! The tree of an instance and what became of it: which child is ready, and what the others wait for. Values in, a tree
+//! out; the engine says what waits, as it says to the controllers.
+
+use engine::carry::{controller_of, status_patch};
+use engine::{Child, Compiled, Context, Seed, plan};
+use objects::Gvk;
+use serde_json::Value;
+
+use super::children;
+use crate::verbs::render::PREVIEW_SEED;
+
+/// How something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Ready,
+    /// It is there, or will be at once, and not ready yet.
+    Coming,
+    /// It needs something that is not there yet.
+    Waiting,
+    Failing,
+}
+
+/// An object, or the place of one that is not there yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Node {
+    /// The template that makes it; empty for an instance that a person made.
+    pub template: String,
+    /// `Kind/name`, or the kind alone while there is no object.
+    pub object: String,
+    pub state: State,
+    /// What is to be said of it.
+    pub note: String,
+    pub children: Vec<Node>,
+}
+
+/// The tree of an instance, from all objects that could be part of it.
+pub(crate) fn grow(compiled: &Compiled, instance: &Value, live: &[&Value]) -> Node {
+    grown(compiled, instance, live, "", 0)
+}
+
+/// Instances that make instances that make instances: deeper is a circle.
+const DEPTH: usize = 12;
+
+fn grown(compiled: &Compiled, object: &Value, live: &[&Value], template: &str, depth: usize) -> Node {
+    let mut node = Node {
+        template: template.to_owned(),
+        object: named(object),
+        state: State::Ready,
+        note: "ready".to_owned(),
+        children: Vec::new(),
+    };
+    let kind = Gvk::of(object).and_then(|gvk| compiled.kind(&gvk)).filter(|_| depth < DEPTH);
+    let Some(kind) = kind else {
+        if let Some(note) = unready(object) {
+            (node.state, node.note) = (State::Coming, note);
+        }
+        return node;
+    };
+    let observed = children(kind, object, &compiled.name, live.iter().copied());
+    let seed = Seed::new(PREVIEW_SEED);
+    let context = Context { stack: &compiled.name, seed: &seed, limits: gotpl::Limits::default() };
+    let plan = plan(kind, object, &observed, &context);
+    for child in &kind.children {
+        let found: Vec<&Value> = match observed.get(&child.name) {
+            Some(Value::Array(objects)) => objects.iter().collect(),
+            Some(object) => vec![object],
+            None => Vec::new(),
+        };
+        let problem = plan.problems.iter().find(|problem| problem.template == child.name);
+        let hold = plan.holds.iter().find(|hold| hold.template == child.name);
+        let waits = hold.map(|hold| {
+            let waits: Vec<String> = hold.waits.iter().map(ToString::to_string).collect();
+            (State::Waiting, format!("waits for {}", waits.join(", ")))
+        });
+        let odd = problem.map(|problem| (State::Failing, format!("fails: {}", problem.problem.short()))).or(waits);
+        if found.is_empty() {
+            let wanted = plan.applies.iter().any(|apply| apply.template == child.name);
+            let state = odd.clone().or_else(|| wanted.then(|| (State::Coming, "is being made".to_owned())));
+            node.children.extend(state.map(|(state, note)| absent(child, state, note)));
+        }
+        for object in found {
+            let mut inner = grown(compiled, object, live, &child.name, depth + 1);
+            if let Some((state, note)) = &odd {
+                (inner.state, inner.note) = (*state, note.clone());
+            }
+            node.children.push(inner);
+        }
+    }
+    let told = plan.problems.iter().find(|problem| problem.template == "status");
+    if let Some(problem) = told {
+        (node.state, node.note) = (State::Failing, format!("its status fails: {}", problem.problem.short()));
+    } else if let Some(worst) = node.children.iter().find(|child| child.state == State::Failing) {
+        (node.state, node.note) = (State::Failing, format!("{} fails", worst.template));
+    } else if let Some(unready) = node.children.iter().find(|child| child.state != State::Ready) {
+        let state = if unready.state == State::Waiting { State::Waiting } else { State::Coming };
+        (node.state, node.note) = (state, format!("{} is not ready", unready.template));
+    } else if let Some(wanted) = &plan.status
+        && status_patch(&object["status"], wanted, &Value::Null, "").is_some()
+    {
+        (node.state, node.note) = (State::Coming, "its status is being written".to_owned());
+    } else if let Some(note) = unready(object) {
+        (node.state, node.note) = (State::Coming, note);
+    }
+    node
+}
+
+fn absent(child: &Child, state: State, note: String) -> Node {
+    Node { template: child.name.clone(), object: child.gvk.kind.clone(), state, note, children: Vec::new() }
+}
+
+fn named(object: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    format!("{}/{}", text(&object["kind"]), text(&object["metadata"]["name"]))
+}
+
+/// Why an object is not ready, by what it says and by what its kind would say.
+fn unready(object: &Value) -> Option<String> {
+    if !object["metadata"]["deletionTimestamp"].is_null() {
+        return Some("is being deleted".to_owned());
+    }
+    let conditions = object["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let said = ["Ready", "Available"].iter().find_map(|kind| conditions.iter().find(|one| one["type"] == **kind));
+    if let Some(said) = said.filter(|said| said["status"] != "True") {
+        let message = said["message"].as_str().filter(|message| !message.is_empty());
+        return Some(message.or_else(|| said["reason"].as_str()).unwrap_or("not ready").to_owned());
+    }
+    // What its own controller has yet to report.
+    engine::play(object, "")?;
+    let wanted = object["spec"]["replicas"].as_i64();
+    Some(match wanted {
+        Some(wanted) => format!("{} of {wanted} ready", object["status"]["readyReplicas"].as_i64().unwrap_or(0)),
+        None => "not ready yet".to_owned(),
+    })
+}
+
+/// The instances that people made, of the stack's kinds: those that no other instance made.
+pub(crate) fn roots<'l>(compiled: &Compiled, live: &[&'l Value]) -> Vec<&'l Value> {
+    let is_own = |object: &&&Value| Gvk::of(object).is_some_and(|gvk| compiled.kind(&gvk).is_some());
+    live.iter().filter(is_own).filter(|object| controller_of(object).is_none()).copied().collect()
+}
+
+/// A line of a shown tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Line {
+    pub state: State,
+    /// The templates that lead to it.
+    pub path: String,
+    /// What leads to it from its parent.
+    pub branch: String,
+    /// Its template and its object.
+    pub what: String,
+    pub note: String,
+}
+
+impl Node {
+    /// The tree in lines.
+    pub fn lines(&self) -> Vec<Line> {
+        let mut lines = Vec::new();
+        self.add(&mut lines, "", "", "");
+        lines
+    }
+
+    fn add(&self, lines: &mut Vec<Line>, path: &str, own: &str, below: &str) {
+        let path = format!("{path}/{}", self.template);
+        let template = if self.template.is_empty() { String::new() } else { format!("{}: ", self.template) };
+        let what = format!("{template}{}", self.object);
+        let note = self.note.clone();
+        lines.push(Line { state: self.state, path: path.clone(), branch: own.to_owned(), what, note });
+        for (index, child) in self.children.iter().enumerate() {
+            let last = index + 1 == self.children.len();
+            let (branch, trunk) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+            child.add(lines, &path, &format!("{below}{branch}"), &format!("{below}{trunk}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::{Value, json};
+
+    use super::{grow, roots};
+    use crate::project::Project;
+
+    fn example() -> Project {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/caching-web-service");
+        Project::read(&root).unwrap()
+    }
+
+    fn object(kind: &str, name: &str, uid: &str, parent: Option<(&str, &str)>, status: &Value) -> Value {
+        let api_version = if kind == "Deployment" { "apps/v1" } else { "example.org/v1" };
+        let mut object = json!({
+            "apiVersion": api_version, "kind": kind,
+            "metadata": { "name": name, "namespace": "default", "uid": uid, "generation": 1 },
+            "spec": { "nginxVersion": "1", "replicas": 2, "redisVersion": "5" },
+        });
+        if !status.is_null() {
+            object["status"] = status.clone();
+        }
+        if let Some((uid, template)) = parent {
+            object["metadata"]["ownerReferences"] = json!([{ "uid": uid, "controller": true }]);
+            object["metadata"]["labels"] = json!({ "stacks.crossplane.io/template": template });
+        }
+        object
+    }
+
+    fn shown(live: &[Value]) -> Vec<String> {
+        let project = example();
+        let compiled = project.compiled().unwrap();
+        let live: Vec<&Value> = live.iter().collect();
+        let roots = roots(compiled, &live);
+        assert_eq!(roots.len(), 1);
+        let lines = grow(compiled, roots[0], &live).lines();
+        let told = |line: &super::Line| format!("{:?} {}{}: {}", line.state, line.branch, line.what, line.note);
+        lines.iter().map(told).collect()
+    }
+
+    #[test]
+    fn what_waits_is_shown_with_what_it_waits_for_and_its_parents_wait_too() {
+        let root = object("CachingWebService", "it", "1", None, &json!(null));
+        let found = shown(std::slice::from_ref(&root));
+        assert_eq!(
+            found,
+            [
+                "Coming CachingWebService/it: cache is not ready",
+                "Coming ├─ cache: Redis: is being made",
+                "Waiting └─ web: Deployment: waits for cache.status.endpoint (web.yaml:18:27)",
+            ]
+        );
+        let cache = object("Redis", "it-cache", "2", Some(("1", "cache")), &json!({ "readyReplicas": 0 }));
+        let deployment = object("Deployment", "it-cache-redis", "3", Some(("2", "deployment")), &json!(null));
+        let found = shown(&[root, cache, deployment]);
+        assert_eq!(found[2], "Coming │  ├─ deployment: Deployment/it-cache-redis: 0 of 2 ready");
+        assert_eq!(found[1], "Coming ├─ cache: Redis/it-cache: deployment is not ready");
+        assert!(found[4].starts_with("Waiting └─ web: Deployment: waits for cache.status.endpoint"), "{found:?}");
+    }
+
+    #[test]
+    fn a_state_of_a_parent_is_the_worst_of_its_children() {
+        let mut root = object("CachingWebService", "it", "1", None, &json!(null));
+        root["spec"].as_object_mut().unwrap().remove("nginxVersion");
+        let mut cache = object("Redis", "it-cache", "2", Some(("1", "cache")), &json!({ "endpoint": "here" }));
+        cache["spec"] = json!({});
+        let found = shown(&[root, cache]);
+        assert!(found[0].starts_with("Failing CachingWebService/it: "), "{found:?}");
+    }
+}

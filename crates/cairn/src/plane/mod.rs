@@ -1,0 +1,95 @@
+//! A control plane in this process: the embedded API server, the stack manager, and whoever plays the controllers of a
+//! cluster with nodes.
+
+mod in_process;
+mod players;
+mod shelf;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use apiserver::{Server, User};
+use controller::stack_manager::{Packages, Parts, Runner, StackManager};
+use controller::{Cluster, Metrics};
+use engine::manage::install::Settings;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::api::PostParams;
+use kube::{Api, Client};
+use serde_json::json;
+use tokio::task::JoinHandle;
+
+pub(crate) use in_process::InProcess;
+pub(crate) use players::Players;
+pub(crate) use shelf::Shelf;
+
+use crate::failure::Failure;
+use crate::verbs::stack_manager::{MANAGER, define};
+
+/// The namespace that the stack manager counts as its own.
+const OWN: &str = "cairn-system";
+/// The namespace of the stacks of the whole cluster.
+pub(crate) const CLUSTER_STACKS: &str = "cairn-stacks";
+/// How long what is being done may take when everything ends.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A running control plane.
+pub(crate) struct Plane {
+    server: Server,
+    manager: Arc<StackManager>,
+    working: JoinHandle<()>,
+}
+
+impl Plane {
+    /// Puts our own kinds into a server and manages stacks there, with these packages and this runner.
+    pub async fn start(
+        server: Server,
+        packages: Arc<dyn Packages>,
+        runner: impl FnOnce(Cluster) -> Arc<dyn Runner>,
+    ) -> Result<Plane, Failure> {
+        let admin = Client::new(server.door(Some(User::admin())), "default");
+        define(&admin).await?;
+        for name in [OWN, CLUSTER_STACKS] {
+            namespace(&admin, name).await?;
+        }
+        let user = User::new(MANAGER, &["system:masters"]);
+        let metrics = Metrics::default();
+        let tenant = Cluster::new(Client::new(server.door(Some(user)), "default"), MANAGER).counted(metrics.clone());
+        let settings = Settings {
+            own_namespace: OWN.to_owned(),
+            cluster_namespace: CLUSTER_STACKS.to_owned(),
+            own_image: "cairn:latest".to_owned(),
+            ..Settings::default()
+        };
+        let runner = runner(tenant.clone());
+        let parts = Parts { host: tenant.clone(), tenant, packages, runner, settings, metrics };
+        let manager = StackManager::start(parts).await;
+        let worker = manager.clone();
+        let working = tokio::spawn(async move { worker.run().await });
+        Ok(Plane { server, manager, working })
+    }
+
+    /// A client that may do everything.
+    pub fn admin(&self) -> Client {
+        Client::new(self.server.door(Some(User::admin())), "default")
+    }
+
+    /// Ends what is being done, and then the server; what was acknowledged is kept.
+    pub async fn stop(self) {
+        self.manager.stop();
+        // What is being done is done to its end, unless it hangs.
+        let _ = tokio::time::timeout(PATIENCE, self.working).await;
+        self.server.shutdown().await;
+    }
+}
+
+/// Makes a namespace unless it is there.
+pub(crate) async fn namespace(client: &Client, name: &str) -> Result<(), Failure> {
+    let bad = |error: &dyn std::fmt::Display| Failure::new(format!("cannot make the namespace {name}: {error}"));
+    let object: Namespace =
+        serde_json::from_value(json!({ "metadata": { "name": name } })).map_err(|error| bad(&error))?;
+    match Api::<Namespace>::all(client.clone()).create(&PostParams::default(), &object).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
+        Err(error) => Err(bad(&error)),
+    }
+}

@@ -1,0 +1,102 @@
+//! Packages from directories of this machine, beside those from registries: the image of each is known by its digest,
+//! and kept in a directory so that what was installed can be read again after the package has changed.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use controller::stack_manager::{Future, Packages};
+use engine::manage::{Reference, Trouble};
+use package::Files;
+use package::image::{Archive, Image};
+
+use crate::failure::Failure;
+use crate::project::Project;
+
+/// The registry in the names of packages of this machine; such a name never leads anywhere else.
+pub(crate) const HERE: &str = "up.localhost";
+
+/// Packages of this machine.
+pub(crate) struct Shelf {
+    /// Where images are kept.
+    dir: Option<PathBuf>,
+    /// Files of packages, by the digest of their image.
+    known: Mutex<BTreeMap<String, Files>>,
+    /// Where all other packages come from.
+    beyond: Option<Box<dyn Packages>>,
+}
+
+impl Shelf {
+    /// An empty shelf, in memory or in a directory.
+    pub fn new(dir: Option<PathBuf>, beyond: Option<Box<dyn Packages>>) -> Shelf {
+        Shelf { dir, known: Mutex::default(), beyond }
+    }
+
+    /// Builds the image of a package that has no faults, puts it on the shelf, and says how an install names it.
+    pub fn put(&self, name: &str, project: &Project) -> Result<Reference, Failure> {
+        let image = Image::build(&project.files, &project.package);
+        let digest = image.manifest.digest.to_string();
+        let version = &project.package.app.version;
+        let tag = Some(version.clone()).filter(|version| !version.is_empty());
+        let reference =
+            Reference { registry: HERE.to_owned(), repository: name.to_owned(), tag, digest: Some(digest.clone()) };
+        Reference::parse(&reference.to_string()).map_err(|bad| Failure::new(bad.what).hint(bad.hint))?;
+        if let Some(path) = self.path(&reference) {
+            let bad = |error: std::io::Error| Failure::new(format!("cannot write {}: {error}", path.display()));
+            if let Some(dir) = path.parent() {
+                std::fs::create_dir_all(dir).map_err(bad)?;
+            }
+            // A file of that name has this content, since it is moved into place as a whole.
+            if !path.exists() {
+                let part = path.with_extension("part");
+                std::fs::write(&part, Archive::write(&image, None)).map_err(bad)?;
+                std::fs::rename(&part, &path).map_err(bad)?;
+            }
+        }
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(digest, project.files.clone());
+        Ok(reference)
+    }
+
+    fn path(&self, reference: &Reference) -> Option<PathBuf> {
+        let digest = reference.digest.as_deref()?.replace(':', "-");
+        Some(self.dir.as_ref()?.join(&reference.repository).join(format!("{digest}.tar")))
+    }
+
+    fn find(&self, reference: &Reference) -> Result<Files, Trouble> {
+        let digest = reference.digest.clone().unwrap_or_default();
+        if let Some(files) = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&digest) {
+            return Ok(files.clone());
+        }
+        let missing = |why: String| {
+            let what = format!("{reference} is no package of this machine any more{why}");
+            Trouble::new("PackageNotFound", format!("{what}; name its directory again: `cairn up DIR`"))
+        };
+        let path = self.path(reference).ok_or_else(|| missing(String::new()))?;
+        let file = std::fs::File::open(&path).map_err(|error| missing(format!(" ({error})")))?;
+        let archive = Archive::read(std::io::BufReader::new(file)).map_err(|why| missing(format!(" ({why})")))?;
+        if archive.manifest.digest.to_string() != digest {
+            return Err(missing(format!(" ({} has changed)", path.display())));
+        }
+        archive.files().map_err(|why| missing(format!(" ({why})")))
+    }
+}
+
+impl Packages for Shelf {
+    fn resolve<'f>(
+        &'f self,
+        reference: &'f Reference,
+        secrets: &'f [Vec<u8>],
+    ) -> Future<'f, Result<Reference, Trouble>> {
+        match &self.beyond {
+            Some(beyond) if reference.registry != HERE => beyond.resolve(reference, secrets),
+            _ => Box::pin(async move { self.find(reference).map(|_| reference.clone()) }),
+        }
+    }
+
+    fn fetch<'f>(&'f self, reference: &'f Reference, secrets: &'f [Vec<u8>]) -> Future<'f, Result<Files, Trouble>> {
+        match &self.beyond {
+            Some(beyond) if reference.registry != HERE => beyond.fetch(reference, secrets),
+            _ => Box::pin(async move { self.find(reference) }),
+        }
+    }
+}
