@@ -461,6 +461,10 @@ pub(crate) struct StackManager {
     #[arg(long, value_name = "IMAGE", default_value = "cairn:latest")]
     pub image: String,
 
+    /// What runs the controllers of stacks
+    #[arg(long, value_name = "RUNNER", default_value = "kubernetes")]
+    pub runner: RunnerKind,
+
     /// Where to answer /healthz, /readyz and /metrics
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     pub listen: std::net::SocketAddr,
@@ -478,6 +482,15 @@ pub(crate) struct StackManager {
 
     #[command(flatten)]
     pub connection: Connection,
+}
+
+/// What runs the controllers of stacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RunnerKind {
+    /// Deployments, in a cluster that runs pods
+    Kubernetes,
+    /// Processes beside this one, each with the token of its stack's account; only for stacks of templates
+    Process,
 }
 
 #[derive(Args, Debug)]
@@ -499,6 +512,10 @@ pub(crate) struct TemplateStackManager {
     /// Write the log as JSON
     #[arg(long)]
     pub log_json: bool,
+
+    /// Say `ready` on standard output, and end with standard input: for a program that runs this one
+    #[arg(long, hide = true)]
+    pub supervised: bool,
 
     #[command(flatten)]
     pub connection: Connection,

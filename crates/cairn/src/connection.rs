@@ -1,5 +1,6 @@
 //! The cluster that a command talks to: by kubeconfig and context as kubectl finds them, or from inside a pod.
 
+use controller::stack_manager::Endpoint;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
@@ -7,10 +8,11 @@ use crate::args::Connection;
 use crate::env::places;
 use crate::failure::Failure;
 
-/// A client, and the namespace that commands without `-n` mean.
+/// A client, the namespace that commands without `-n` mean, and where other programs find the same cluster.
 pub(crate) struct Connected {
     pub client: Client,
     pub namespace: String,
+    pub endpoint: Endpoint,
 }
 
 impl Connection {
@@ -20,8 +22,9 @@ impl Connection {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let config = self.config().await?;
         let namespace = self.namespace.clone().unwrap_or_else(|| config.default_namespace.clone());
+        let endpoint = Endpoint::of(&config);
         let client = Client::try_from(config).map_err(|error| Failure::new(format!("cannot connect: {error}")))?;
-        Ok(Connected { client, namespace })
+        Ok(Connected { client, namespace, endpoint })
     }
 
     async fn config(&self) -> Result<Config, Failure> {

@@ -1,5 +1,6 @@
 //! Everything the command takes from its environment, read once.
 
+use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
@@ -25,6 +26,8 @@ pub(crate) struct Places {
     pub docker_config: Option<PathBuf>,
     /// Which cluster.
     pub kubeconfig: Option<PathBuf>,
+    /// Where to keep what nobody needs after this run.
+    pub runtime: PathBuf,
 }
 
 /// Looks up where things are kept.
@@ -32,10 +35,17 @@ pub(crate) fn places() -> Places {
     let path = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let home = path("HOME");
     Places {
+        runtime: path("XDG_RUNTIME_DIR").unwrap_or_else(std::env::temp_dir),
         cache: path("XDG_CACHE_HOME").or_else(|| Some(home.as_ref()?.join(".cache"))),
         kubeconfig: path("KUBECONFIG").or_else(|| Some(home.as_ref()?.join(".kube/config"))),
         docker_config: path("DOCKER_CONFIG").or_else(|| Some(home?.join(".docker"))).map(|dir| dir.join("config.json")),
     }
+}
+
+/// What processes that this one starts get of its environment: how much they tell, and nothing else.
+pub(crate) fn passed_on() -> Vec<(OsString, OsString)> {
+    let names = ["RUST_LOG", "RUST_BACKTRACE"];
+    names.into_iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?))).collect()
 }
 
 impl Env {

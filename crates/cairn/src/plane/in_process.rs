@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use apiserver::Server;
-use controller::stack_manager::{Availability, Future, Runner};
+use controller::stack_manager::{Availability, Future, Live, Runner};
 use controller::template_stack_manager::{Parts, TemplateStackManager};
 use controller::{Cluster, Error, Key, Resource};
 use engine::manage::stack::Run;
@@ -41,11 +41,7 @@ impl InProcess {
 }
 
 impl Runner for InProcess {
-    fn ensure<'f>(
-        &'f self,
-        run: &'f Run,
-        _live: &'f (dyn Fn(&Key) -> Option<Arc<Value>> + Sync),
-    ) -> Future<'f, Result<Availability, Error>> {
+    fn ensure<'f>(&'f self, run: &'f Run, _live: Live<'f>) -> Future<'f, Result<Availability, Error>> {
         Box::pin(async move {
             let stack = Key::new(&run.identity.namespace, &run.identity.name);
             let known = self.running.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&stack);
@@ -54,6 +50,10 @@ impl Runner for InProcess {
             }
             Ok(Availability::yes("its controller runs"))
         })
+    }
+
+    fn objects<'r>(&self, _run: &'r Run) -> Vec<&'r Value> {
+        Vec::new()
     }
 
     fn stop<'f>(&'f self, stack: &'f Key) -> Future<'f, Result<(), Error>> {

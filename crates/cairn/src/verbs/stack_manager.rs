@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use controller::stack_manager::{Future, KubernetesRunner, Packages, Parts, StackManager};
+use controller::stack_manager::{
+    Endpoint, Future, KubernetesRunner, Packages, Parts, ProcessOptions, ProcessRunner, Runner, StackManager,
+};
 use controller::{Cluster, Lease, Metrics, Readiness};
 use engine::manage::install::Settings;
 use engine::manage::{Pattern, Policy, Reference, Trouble};
@@ -12,7 +14,8 @@ use kube::core::{ApiResource, GroupVersionKind};
 use package::Files;
 use registry::{Client, Credentials};
 
-use crate::args::StackManager as Args;
+use crate::args::{RunnerKind, StackManager as Args};
+use crate::env::{passed_on, places};
 use crate::failure::{Code, Failure};
 use crate::printer::Printer;
 use crate::registries::block_on_many;
@@ -49,11 +52,19 @@ async fn manage(args: &Args, policy: Policy) -> Result<Code, Failure> {
         tracing::info!("waiting for the Lease");
         lease.acquire().await;
     }
+    let processes = match args.runner {
+        RunnerKind::Process => Some(Arc::new(processes(&tenant, connected.endpoint)?)),
+        RunnerKind::Kubernetes => None,
+    };
+    let runner: Arc<dyn Runner> = match &processes {
+        Some(processes) => processes.clone(),
+        None => Arc::new(KubernetesRunner::new(tenant.clone())),
+    };
     let parts = Parts {
         tenant: tenant.clone(),
-        host: tenant.clone(),
+        host: tenant,
         packages: Arc::new(Registry { client: args.registries.client()? }),
-        runner: Arc::new(KubernetesRunner::new(tenant)),
+        runner,
         settings,
         metrics,
     };
@@ -74,10 +85,28 @@ async fn manage(args: &Args, policy: Policy) -> Result<Code, Failure> {
     manager.stop();
     // What is being done is done to its end, unless it hangs.
     let _ = tokio::time::timeout(std::time::Duration::from_secs(10), working).await;
+    if let Some(processes) = processes {
+        processes.end_all().await;
+    }
     if args.leader_elect && code == Code::Ok {
         lease.release().await;
     }
     Ok(code)
+}
+
+/// What runs controllers as processes of this program.
+fn processes(tenant: &Cluster, endpoint: Endpoint) -> Result<ProcessRunner, Failure> {
+    let program = std::env::current_exe();
+    let options = ProcessOptions {
+        program: program.map_err(|error| Failure::new(format!("this program cannot find itself: {error}")))?,
+        environment: passed_on(),
+        directory: places().runtime.join(format!("cairn-stack-manager-{}", std::process::id())),
+        endpoint,
+        tenant: tenant.clone(),
+        token_lifetime: std::time::Duration::from_secs(3600),
+    };
+    let bad = |error| Failure::new(format!("there is no place for the tokens of stacks: {error}"));
+    ProcessRunner::new(options).map_err(bad)
 }
 
 /// Puts our own CRDs in place, and waits until they are served.

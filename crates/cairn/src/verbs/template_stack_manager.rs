@@ -11,10 +11,15 @@ use crate::verbs::stack_manager::stopped;
 
 pub(crate) fn run(args: &Args, printer: &Printer) -> Result<Code, Failure> {
     printer.log(args.log_json);
-    block_on_many(manage(args))?
+    block_on_many(async {
+        tokio::select! {
+            code = manage(args, printer) => code,
+            () = orphaned(args.supervised) => Ok(Code::Ok),
+        }
+    })?
 }
 
-async fn manage(args: &Args) -> Result<Code, Failure> {
+async fn manage(args: &Args, printer: &Printer) -> Result<Code, Failure> {
     let connected = args.connection.connect().await?;
     let readiness = Readiness::default();
     let address = controller::serve(args.listen, Metrics::default(), readiness.clone()).await;
@@ -23,6 +28,9 @@ async fn manage(args: &Args) -> Result<Code, Failure> {
     let parts = Parts::new(connected.client, &connected.namespace, &args.stack);
     let manager = TemplateStackManager::start(parts).await;
     readiness.set(true);
+    if args.supervised {
+        printer.result(b"ready\n")?;
+    }
     tracing::info!(stack = args.stack, namespace = connected.namespace, "managing instances");
     let code = tokio::select! {
         () = stopped() => Code::Ok,
@@ -31,4 +39,18 @@ async fn manage(args: &Args) -> Result<Code, Failure> {
     readiness.set(false);
     manager.stop();
     Ok(code)
+}
+
+/// Ends when standard input does, as it does when the program that holds the other end is gone, however it went.
+async fn orphaned(supervised: bool) {
+    if !supervised {
+        return std::future::pending().await;
+    }
+    let (gone, ended) = tokio::sync::oneshot::channel::<()>();
+    // A thread, which nobody waits for when the program ends for another reason.
+    std::thread::spawn(move || {
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        drop(gone);
+    });
+    let _ = ended.await;
 }

@@ -4,6 +4,7 @@
 mod install;
 mod news;
 mod personas;
+mod process;
 mod removal;
 mod runner;
 mod stack;
@@ -18,7 +19,8 @@ use engine::manage::install::Settings;
 use engine::manage::{Reference, Trouble};
 use package::{Files, Package};
 
-pub use runner::{Availability, KubernetesRunner, Runner};
+pub use process::{Endpoint, ProcessOptions, ProcessRunner};
+pub use runner::{Availability, KubernetesRunner, Live, Runner, Tell};
 
 use crate::queue::{Again, Queue};
 use crate::resource::Key;
@@ -82,6 +84,8 @@ impl StackManager {
     /// Watches what it needs to, and returns when all of it has been seen once.
     pub async fn start(parts: Parts) -> Arc<Self> {
         let queue = Arc::new(Queue::default());
+        let news = queue.clone();
+        parts.runner.begin(Arc::new(move |stack| news.add(Work::Stack(stack.clone()))));
         let world = World::watch(&parts, &queue);
         world.synced().await;
         Arc::new(Self { parts, world, queue, packages: Mutex::default() })

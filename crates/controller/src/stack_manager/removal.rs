@@ -48,6 +48,7 @@ impl StackManager {
 
     /// Deletes what a Stack that is gone has left behind.
     pub(super) async fn sweep(&self, key: &Key) -> Result<Again, Error> {
+        self.parts.runner.stop(key).await?;
         for (resource, made, object) in self.world.made_for(&Work::Stack(key.clone())) {
             let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
             self.cluster_of(&resource).delete(&resource, &made, uid, "Background").await?;

@@ -27,20 +27,33 @@ impl Availability {
         Self { available: true, reason: "Available", message: message.into() }
     }
 
+    /// There are none, so that nothing is missing.
+    pub fn none() -> Self {
+        Self { reason: "NoController", ..Self::yes("it has no controller") }
+    }
+
     /// They do not run yet.
     pub fn not_yet(message: impl Into<String>) -> Self {
         Self { available: false, reason: "Starting", message: message.into() }
     }
 }
 
+/// Looks up an object of a kind that is made for stacks, as the watches show it.
+pub type Live<'f> = &'f (dyn Fn(&Resource, &Key) -> Option<Arc<Value>> + Sync);
+
+/// Says that something changed about the controllers of a stack.
+pub type Tell = Arc<dyn Fn(&Key) + Send + Sync>;
+
 /// Runs the controllers of stacks.
 pub trait Runner: Send + Sync {
-    /// Makes the controllers of a stack run as they should, and says whether they do. `live` looks up a Deployment.
-    fn ensure<'f>(
-        &'f self,
-        run: &'f Run,
-        live: &'f (dyn Fn(&Key) -> Option<Arc<Value>> + Sync),
-    ) -> Future<'f, Result<Availability, Error>>;
+    /// Told once how to say that something changed. What a watch shows need not be said.
+    fn begin(&self, _tell: Tell) {}
+
+    /// Makes the controllers of a stack run as they should, and says whether they do.
+    fn ensure<'f>(&'f self, run: &'f Run, live: Live<'f>) -> Future<'f, Result<Availability, Error>>;
+
+    /// The objects by which it runs a stack; others of their kinds that were made for the stack go.
+    fn objects<'r>(&self, run: &'r Run) -> Vec<&'r Value>;
 
     /// Stops the controllers of a stack; what is a Deployment goes with everything else that was made for it.
     fn stop<'f>(&'f self, stack: &'f Key) -> Future<'f, Result<(), Error>>;
@@ -59,17 +72,13 @@ impl KubernetesRunner {
 }
 
 impl Runner for KubernetesRunner {
-    fn ensure<'f>(
-        &'f self,
-        run: &'f Run,
-        live: &'f (dyn Fn(&Key) -> Option<Arc<Value>> + Sync),
-    ) -> Future<'f, Result<Availability, Error>> {
+    fn ensure<'f>(&'f self, run: &'f Run, live: Live<'f>) -> Future<'f, Result<Availability, Error>> {
         Box::pin(async move {
             let resource = Resource::namespaced("apps", "v1", "Deployment", "deployments");
             let mut waiting = Vec::new();
-            for wanted in &run.controllers {
+            for wanted in self.objects(run) {
                 let key = Key::of(wanted);
-                let there = live(&key);
+                let there = live(&resource, &key);
                 if !there.as_ref().is_some_and(|there| covers(there, wanted)) {
                     self.host.apply(&resource, wanted, true).await?;
                 }
@@ -79,10 +88,14 @@ impl Runner for KubernetesRunner {
             }
             Ok(match (waiting.is_empty(), run.controllers.len()) {
                 (false, _) => Availability::not_yet(waiting.join("; ")),
-                (true, 0) => Availability { reason: "NoController", ..Availability::yes("it has no controller") },
+                (true, 0) => Availability::none(),
                 (true, _) => Availability::yes("its controller runs"),
             })
         })
+    }
+
+    fn objects<'r>(&self, run: &'r Run) -> Vec<&'r Value> {
+        run.controllers.iter().map(|controller| &controller.deployment).collect()
     }
 
     fn stop<'f>(&'f self, _stack: &'f Key) -> Future<'f, Result<(), Error>> {

@@ -66,8 +66,7 @@ impl StackManager {
             self.put(wanted).await?;
         }
         self.seed(key, run).await?;
-        let deployments = Resource::namespaced("apps", "v1", "Deployment", "deployments");
-        let live = |key: &Key| self.world.made(&deployments, key);
+        let live = |resource: &Resource, key: &Key| self.world.made(resource, key);
         let availability = self.parts.runner.ensure(run, &live).await?;
         self.prune(key, run).await?;
         Ok(availability)
@@ -106,9 +105,10 @@ impl StackManager {
     /// Deletes what was made for the Stack and is no longer wanted.
     async fn prune(&self, key: &Key, run: &Run) -> Result<(), Error> {
         let seed = api::names::seed(&key.name);
+        let controllers = self.parts.runner.objects(run);
         for (resource, made, object) in self.world.made_for(&Work::Stack(key.clone())) {
             let same = |wanted: &&Value| wanted["kind"] == object["kind"] && Key::of(wanted) == made;
-            let wanted = run.access.iter().chain(&run.controllers).any(|wanted| same(&wanted));
+            let wanted = run.access.iter().chain(controllers.iter().copied()).any(|wanted| same(&wanted));
             let is_seed = resource.plural == "secrets" && made.name == seed;
             if !wanted && !is_seed {
                 let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
@@ -138,7 +138,7 @@ impl StackManager {
         if let Decision::Run(run) = decision {
             status.rules.clone_from(&run.rules);
             status.service_account = run.identity.account();
-            status.controller_ref = run.controllers.first().map(|controller| ObjectRef {
+            status.controller_ref = self.parts.runner.objects(run).first().map(|controller| ObjectRef {
                 api_version: "apps/v1".to_owned(),
                 kind: "Deployment".to_owned(),
                 namespace: key.namespace.clone(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result};
-use controller::stack_manager::{Availability, Future, Packages, Parts, Runner, StackManager};
+use controller::stack_manager::{Availability, Future, Live, Packages, Parts, Runner, StackManager};
 use controller::{Cluster as Hands, Error, Key};
 use engine::manage::install::Settings;
 use engine::manage::stack::Run;
@@ -68,12 +68,12 @@ impl Packages for Shelf {
 struct AtOnce;
 
 impl Runner for AtOnce {
-    fn ensure<'f>(
-        &'f self,
-        _run: &'f Run,
-        _live: &'f (dyn Fn(&Key) -> Option<Arc<Value>> + Sync),
-    ) -> Future<'f, Result<Availability, Error>> {
+    fn ensure<'f>(&'f self, _run: &'f Run, _live: Live<'f>) -> Future<'f, Result<Availability, Error>> {
         Box::pin(async { Ok(Availability::yes("its controller runs")) })
+    }
+
+    fn objects<'r>(&self, _run: &'r Run) -> Vec<&'r Value> {
+        Vec::new()
     }
 
     fn stop<'f>(&'f self, _: &'f Key) -> Future<'f, Result<(), Error>> {

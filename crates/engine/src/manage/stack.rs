@@ -45,12 +45,30 @@ pub struct Run {
     pub rules: Vec<Value>,
     /// Account, roles and bindings, in the order in which they are made.
     pub access: Vec<Value>,
-    /// The Deployments of its controllers.
-    pub controllers: Vec<Value>,
+    /// Its controllers.
+    pub controllers: Vec<Controller>,
     /// The names of the CRDs that it owns.
     pub crds: Vec<String>,
     /// What should be known though it stops nothing.
     pub notes: Vec<String>,
+}
+
+/// A controller of a Stack.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Controller {
+    /// What it does.
+    pub role: Role,
+    /// What runs it where pods run.
+    pub deployment: Value,
+}
+
+/// What a controller of a Stack does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// It renders the Stack's templates; it is this program.
+    Templates,
+    /// Whatever its package made it for.
+    Brought,
 }
 
 /// Decides about a Stack.
@@ -80,12 +98,13 @@ pub fn decide(facts: &Facts<'_>) -> Decision {
     let mut controllers = Vec::new();
     if let Some(deployment) = &spec.controller.deployment {
         match workload::brought(&identity, &deployment["spec"]) {
-            Ok(deployment) => controllers.push(deployment),
+            Ok(deployment) => controllers.push(Controller { role: Role::Brought, deployment }),
             Err(reasons) => refused.extend(reasons),
         }
     }
     if !spec.templates.is_empty() || !spec.template_status.is_empty() {
-        controllers.push(workload::templates(&identity, facts.own_image));
+        let deployment = workload::templates(&identity, facts.own_image);
+        controllers.push(Controller { role: Role::Templates, deployment });
     }
     if !refused.is_empty() {
         return Decision::Refused(refused);
