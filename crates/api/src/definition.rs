@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     ClusterStackInstall, GROUP, InstallSpec, InstallStatus, Stack, StackInstall, StackSpec, StackStatus, VERSION,
+    template,
 };
 
 /// The CRDs, in the order of their names.
@@ -52,7 +53,46 @@ pub fn definitions() -> Vec<Value> {
     ]);
     let about = "The record of an installed stack: its kinds, its controller or templates, and how they are.";
     let stack = definition(Stack::KIND, Stack::PLURAL, "Namespaced", about, (spec, schema::<StackStatus>(), columns));
-    vec![in_cluster, in_namespace, stack]
+    vec![in_cluster, in_namespace, stack, template_definition()]
+}
+
+/// The CRD of stored templates, whose fields are not below a `spec`: they are those of the design and of OpenShift.
+fn template_definition() -> Value {
+    let mut fields = schema::<template::TemplateFields>();
+    fields["description"] = json!("Objects with parameters: a library that users fill in and make their own.");
+    fields["required"] = json!(["objects"]);
+    let own = [("apiVersion", "string"), ("kind", "string"), ("metadata", "object")];
+    for (field, kind) in own {
+        fields["properties"][field] = json!({ "type": kind });
+    }
+    let parameter = &mut fields["properties"]["parameters"]["items"];
+    parameter["required"] = json!(["name"]);
+    parameter["properties"]["name"]["pattern"] = json!("^[a-zA-Z0-9_]+$");
+    parameter["properties"]["type"]["enum"] = json!(["string", "int", "integer", "bool", "boolean", "base64"]);
+    let parameters = &mut fields["properties"]["parameters"];
+    parameters["x-kubernetes-list-type"] = json!("map");
+    parameters["x-kubernetes-list-map-keys"] = json!(["name"]);
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": { "name": format!("{}.{}", template::PLURAL, template::GROUP) },
+        "spec": {
+            "group": template::GROUP,
+            "names": {
+                "kind": template::KIND, "listKind": "TemplateList", "plural": template::PLURAL,
+                "singular": "template", "categories": ["crossplane"],
+            },
+            "scope": "Namespaced",
+            "versions": [{
+                "name": VERSION, "served": true, "storage": true,
+                "additionalPrinterColumns": [
+                    column("Description", "string", ".metadata.annotations.description", 0),
+                    column("Age", "date", ".metadata.creationTimestamp", 0),
+                ],
+                "schema": { "openAPIV3Schema": fields },
+            }],
+        },
+    })
 }
 
 fn definition(

@@ -12,6 +12,7 @@ pub mod labels;
 mod metadata;
 pub mod names;
 mod stack;
+pub mod template;
 
 pub use app::{App, Dependency, Icon, PermissionScope, Person};
 pub use condition::{Condition, Status, conditions, set_condition};

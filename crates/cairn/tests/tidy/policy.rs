@@ -12,7 +12,7 @@ pub struct Pure {
 }
 
 /// The pure crates, those that are planned too.
-pub const PURE: [Pure; 6] = [
+pub const PURE: [Pure; 7] = [
     Pure { name: "yaml", level: 0, dependencies: &["memchr", "serde", "serde_json"] },
     Pure {
         name: "gotpl",
@@ -59,6 +59,7 @@ pub const PURE: [Pure; 6] = [
             "thiserror",
         ],
     },
+    Pure { name: "templates", level: 3, dependencies: &["base64", "memchr", "serde", "serde_json"] },
     Pure {
         name: "package",
         level: 3,

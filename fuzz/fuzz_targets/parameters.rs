@@ -1,0 +1,7 @@
+//! `cargo +nightly fuzz run parameters`
+#![no_main]
+
+#[path = "../bodies/parameters.rs"]
+mod body;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| body::parameters(bytes));
