@@ -5,6 +5,7 @@ mod completions;
 mod demo;
 mod eval;
 mod explain;
+mod init;
 mod install;
 mod jsonl;
 mod pull;
@@ -23,6 +24,7 @@ use crate::printer::Printer;
 pub(crate) fn run(command: Command, printer: &Printer) -> Result<Code, Failure> {
     match command {
         Command::Demo(args) => demo::run(&args, printer),
+        Command::Init(args) => init::run(&args, printer),
         Command::Eval(args) if args.jsonl => jsonl::run(printer),
         Command::Eval(args) => eval::run(&args, printer),
         Command::Validate(args) => validate::run(&args, printer),

@@ -16,6 +16,7 @@ mod seed;
 mod simulate;
 mod source;
 mod stack;
+pub mod start;
 mod surface;
 
 pub use compile::fields::is_unquoted;

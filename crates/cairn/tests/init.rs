@@ -1,0 +1,120 @@
+//! `cairn init`: what it writes passes its own tests, whatever it was made from, and nothing is ever overwritten.
+#![allow(clippy::expect_used, clippy::panic, reason = "a test may panic")]
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use support::{cairn, root, told};
+
+/// Runs the program, which has to succeed; what it printed.
+fn succeeds(dir: &Path, args: &[&str]) -> String {
+    let output = cairn(dir, args);
+    let told = told(args, &output);
+    assert!(output.status.success(), "{told}");
+    told
+}
+
+fn passes(dir: &Path, name: &str) {
+    let told = succeeds(dir, &["validate", name]);
+    assert!(told.contains(&format!("{name}: ok (")), "{told}");
+    succeeds(dir, &["test", name]);
+}
+
+#[test]
+fn a_new_stack_is_valid_and_passes_its_tests_and_the_next_commands_work() {
+    for (args, name) in [
+        (&["init", "shop"][..], "shop"),
+        (&["init", "web-shop", "--group", "platform.example.org", "--dir", "stacks/web"], "stacks/web"),
+    ] {
+        let place = tempfile::tempdir().expect("a directory");
+        let told = succeeds(place.path(), args);
+        passes(place.path(), name);
+        let next = told.split("Next:\n").nth(1).expect("next commands");
+        let commands: Vec<&str> = next.lines().map(str::trim).collect();
+        assert_eq!(commands.len(), 3, "{told}");
+        for command in commands.iter().filter(|command| !command.starts_with("cairn up")) {
+            let words: Vec<&str> = command.split(' ').skip(1).collect();
+            succeeds(place.path(), &words);
+        }
+    }
+}
+
+#[test]
+fn manifests_become_a_stack_that_passes_its_tests() {
+    let folder = root().join("crates/engine/tests/start");
+    let mut count = 0;
+    for entry in fs::read_dir(folder).expect("manifests") {
+        let file = entry.expect("a file").path();
+        let place = tempfile::tempdir().expect("a directory");
+        succeeds(place.path(), &["init", "made", "--from", file.to_str().expect("a path")]);
+        passes(place.path(), "made");
+        count += 1;
+    }
+    assert!(count >= 5);
+}
+
+#[test]
+fn what_the_examples_render_to_becomes_a_stack_again() {
+    let mut count = 0;
+    for entry in fs::read_dir(root().join("examples")).expect("examples") {
+        let dir = entry.expect("an example").path();
+        let Ok(files) = fs::read_dir(&dir) else { continue };
+        for file in files.filter_map(|entry| Some(entry.ok()?.path())) {
+            let (package, instance) = (dir.to_str().expect("a path"), file.to_str().expect("a path"));
+            let is_instance = fs::read_to_string(&file).is_ok_and(|text| text.starts_with("apiVersion:"));
+            if !is_instance {
+                continue;
+            }
+            let rendered = cairn(&dir, &["render", package, "-f", instance, "-o", "json"]);
+            let plan: Value = serde_json::from_slice(&rendered.stdout).expect("a plan");
+            let applies = plan["passes"][0]["applies"].as_array().expect("a list");
+            let objects: Vec<Value> = applies
+                .iter()
+                .map(|apply| {
+                    let mut object = apply["object"].clone();
+                    object["metadata"].as_object_mut().expect("metadata").remove("ownerReferences");
+                    object
+                })
+                .collect();
+            if objects.is_empty() {
+                continue;
+            }
+            let place = tempfile::tempdir().expect("a directory");
+            let list = serde_json::json!({"apiVersion": "v1", "kind": "List", "items": objects});
+            fs::write(place.path().join("all.json"), list.to_string()).expect("a file");
+            let told = succeeds(place.path(), &["init", "again", "--from", "all.json"]);
+            assert!(!told.contains("stays as it is"), "{told}");
+            passes(place.path(), "again");
+            count += 1;
+        }
+    }
+    assert!(count >= 8, "only {count}");
+}
+
+#[test]
+fn nothing_is_overwritten_and_nothing_written_in_vain() {
+    let place = tempfile::tempdir().expect("a directory");
+    fs::write(place.path().join("shop.yaml"), "mine").expect("a file");
+    fs::write(place.path().join("bad.yaml"), "a: [").expect("a file");
+    for (args, code, words) in [
+        (&["init", "shop", "--dir", "."][..], 1, "./shop.yaml is there already"),
+        (&["init", "Shop"], 2, "hint: for example `shop`"),
+        (&["init", "shop", "--group", "example"], 2, "--group platform.example.org"),
+        (&["init", "shop", "--from", "none.yaml"], 1, "cannot read none.yaml"),
+        (&["init", "shop", "--from", "bad.yaml"], 1, "bad.yaml:2:1: this is not YAML"),
+        (&["init", "shop", "--from", "-", "--from", "-"], 2, "standard input can be read only once"),
+        (&["init", "shop", "--from", "-"], 1, "there is no object in the manifests"),
+    ] {
+        let output = cairn(place.path(), args);
+        let told = told(args, &output);
+        assert_eq!(output.status.code(), Some(code), "{told}");
+        assert!(told.contains(words), "{told}");
+    }
+    let mut left: Vec<_> = fs::read_dir(place.path()).expect("a directory").filter_map(Result::ok).collect();
+    left.sort_by_key(fs::DirEntry::file_name);
+    assert_eq!(left.len(), 2, "{left:?}");
+    assert_eq!(fs::read_to_string(place.path().join("shop.yaml")).expect("a file"), "mine");
+}

@@ -1,0 +1,104 @@
+//! The name that the objects of an application share, and where it stands in texts. It becomes the instance's.
+
+use super::names::Names;
+use super::piece::Piece;
+
+/// The name that most objects are called by or begin with. Of several the one that was given, then that of the first
+/// object, then the longest.
+pub(super) fn base(names: &Names, pieces: &[Piece]) -> String {
+    let mut candidates: Vec<(usize, &str)> = Vec::new();
+    for (index, piece) in pieces.iter().enumerate() {
+        let name = piece.name();
+        let ends = name.match_indices('-').map(|(at, _)| at).chain([name.len()]);
+        candidates.extend(ends.filter(|end| *end > 0).map(|end| (index, &name[..end])));
+    }
+    let score = |(index, candidate): &(usize, &str)| {
+        let shared = pieces.iter().filter(|piece| holds(piece.name(), candidate)).count();
+        (shared, *candidate == names.name, std::cmp::Reverse(*index), candidate.len())
+    };
+    let best = candidates.into_iter().filter(|(_, name)| objects::is_subdomain(name)).max_by_key(score);
+    best.map_or_else(|| names.name.clone(), |(_, name)| name.to_string())
+}
+
+/// Where a name stands in a text as a word of its own.
+pub(super) fn places(text: &str, name: &str) -> Vec<usize> {
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let bytes = text.as_bytes();
+    let alone = |at: &usize| {
+        let before = at.checked_sub(1).and_then(|at| bytes.get(at)).is_none_or(|byte| !is_word(byte));
+        before && bytes.get(at + name.len()).is_none_or(|byte| !is_word(byte))
+    };
+    if name.is_empty() {
+        return Vec::new();
+    }
+    text.match_indices(name).map(|(at, _)| at).filter(alone).collect()
+}
+
+/// Whether a name stands in a text as a word of its own.
+pub(super) fn holds(text: &str, name: &str) -> bool {
+    !places(text, name).is_empty()
+}
+
+/// Where a Service is spoken to in a text, such as `http://web-api:8080/` or `web-db.team.svc`.
+pub(super) fn hosts(text: &str, service: &str, namespace: Option<&str>) -> Vec<usize> {
+    let host = |at: &usize| {
+        let (before, after) = (&text[..*at], &text[at + service.len()..]);
+        let own = !before.ends_with(['-', '.', '/']) || before.ends_with("//");
+        let port = after.strip_prefix(':').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        let domain = after.strip_prefix('.').is_some_and(|rest| {
+            rest.starts_with("svc") || namespace.is_some_and(|namespace| rest.starts_with(namespace))
+        });
+        let addressed = before.ends_with("://") || before.ends_with('@');
+        own && !after.starts_with('-') && (port || domain || (addressed && !after.starts_with('.')))
+    };
+    places(text, service).into_iter().filter(host).collect()
+}
+
+/// What an object's name has besides the shared one: `worker` of `web-worker`, nothing of `web`.
+pub(super) fn rest(name: &str, base: &str) -> String {
+    let Some(at) = places(name, base).first().copied() else { return name.to_string() };
+    let parts = [&name[..at], &name[at + base.len()..]];
+    let parts: Vec<&str> =
+        parts.iter().map(|part| part.trim_matches(['-', '.'])).filter(|part| !part.is_empty()).collect();
+    parts.join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{hosts, places, rest};
+
+    #[test]
+    fn a_name_is_found_only_as_a_word() {
+        for (text, name, found) in [
+            ("web", "web", &[0][..]),
+            ("my-web-app", "web", &[3]),
+            ("website", "web", &[]),
+            ("web_x web", "web", &[6]),
+            ("x", "", &[]),
+        ] {
+            assert_eq!(places(text, name), found, "{text}");
+        }
+        for (name, expected) in [("web", ""), ("web-db", "db"), ("my-web-db", "my-db"), ("other", "other")] {
+            assert_eq!(rest(name, "web"), expected);
+        }
+    }
+
+    #[test]
+    fn a_service_is_found_where_it_is_spoken_to() {
+        for (text, count) in [
+            ("http://web", 1),
+            ("http://web/", 1),
+            ("web:8080", 1),
+            ("postgres://u:p@web/x", 1),
+            ("web.svc", 1),
+            ("web.team.svc", 1),
+            ("the web server", 0),
+            ("http://web.example.org", 0),
+            ("my-web:80", 0),
+            ("web-db:5432", 0),
+            ("/srv/web:1", 0),
+        ] {
+            assert_eq!(hosts(text, "web", Some("team")).len(), count, "{text}");
+        }
+    }
+}

@@ -1,0 +1,2 @@
+app.kubernetes.io/name: @SINGULAR@
+app.kubernetes.io/instance: {{ .metadata.name }}

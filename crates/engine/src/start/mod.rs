@@ -1,0 +1,26 @@
+//! The first files of a new stack: a small one to begin with, or one made from manifests. Values in, files out; whoever
+//! asks writes them.
+
+mod base;
+mod blank;
+mod check;
+mod edit;
+mod field;
+mod from;
+mod names;
+mod noise;
+mod piece;
+mod secret;
+mod substitute;
+mod write;
+
+pub use blank::blank;
+pub use from::{Started, from};
+pub use names::Names;
+pub use piece::Manifest;
+
+/// The schema of conditions, at an indentation.
+fn conditions(indent: usize) -> String {
+    let indent = " ".repeat(indent);
+    include_str!("conditions.yaml").lines().map(|line| format!("{indent}{line}\n")).collect()
+}

@@ -1,0 +1,67 @@
+//! What becomes of Secrets: values that can be drawn are drawn for each instance, everything else stays outside. No
+//! value is ever copied.
+
+use serde_json::Value;
+use yaml::Step;
+
+use super::piece::Piece;
+use crate::problem::Problem;
+
+/// Words in the names of values that anything random serves as.
+const DRAWN: [&str; 6] = ["password", "passwd", "pwd", "salt", "secret", "token"];
+
+/// Whether an object is a Secret.
+pub(super) fn is_secret(piece: &Piece) -> bool {
+    piece.gvk.group.is_empty() && piece.gvk.kind == "Secret"
+}
+
+/// A Secret whose values are drawn, or why it is left out.
+pub(super) fn drawn(piece: &Piece) -> Result<Piece, Problem> {
+    let keys = keys(&piece.value);
+    let kind = piece.value["type"].as_str().unwrap_or("Opaque");
+    let odd: Vec<&str> = keys.iter().map(String::as_str).filter(|key| !is_drawn(key)).collect();
+    if kind != "Opaque" || !odd.is_empty() {
+        let why = match odd.as_slice() {
+            [] => format!("nothing of the type {kind} can be drawn"),
+            odd => format!("{} cannot be drawn, and no value of a Secret belongs into a package", odd.join(", ")),
+        };
+        let problem = Problem::at(piece.place(), format!("{} is left out: {why}", piece.title())).warning();
+        let hint = format!(
+            "every instance expects a Secret of its own with {}; the names follow the instance's",
+            keys.join(", ")
+        );
+        return Err(problem.hint(hint));
+    }
+    let mut value = piece.value.clone();
+    if let Some(fields) = value.as_object_mut() {
+        fields.remove("stringData");
+        fields.insert("data".into(), keys.iter().map(|key| (key.clone(), Value::from(""))).collect());
+    }
+    // The text is made of the object without its values, so that none can stay behind in a comment either.
+    Ok(Piece { text: Piece::emitted(&value), value, ..piece.clone() })
+}
+
+/// What stands in the template for a value of a Secret.
+pub(super) fn action(template: &str, path: &[Step]) -> Option<String> {
+    match path {
+        [Step::Key(data), Step::Key(key)] if &**data == "data" => {
+            let name = Value::from(format!("{template}.{key}"));
+            Some(format!("{{{{ generated {name} \"randAlphaNum\" 32 | b64enc }}}}"))
+        }
+        _ => None,
+    }
+}
+
+/// The names of a Secret's values.
+pub(super) fn keys(secret: &Value) -> Vec<String> {
+    let fields = ["data", "stringData"].iter().filter_map(|field| secret[*field].as_object());
+    let mut keys: Vec<String> = fields.flat_map(|fields| fields.keys().cloned()).collect();
+    keys.sort();
+    keys.dedup();
+    keys
+}
+
+fn is_drawn(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    DRAWN.iter().any(|word| key.contains(word)) || (key.ends_with("key") && !key.contains("public"))
+}
