@@ -16,7 +16,7 @@ use std::{
 use objects::shape::Shapes;
 use serde_json::{Value, json};
 
-use crate::status::ApiError;
+use crate::{extension::Extension, status::ApiError};
 
 pub(crate) use convert::{convert, to_stored};
 pub use custom::Custom;
@@ -133,7 +133,8 @@ impl Served {
         if !self.storage_hash.is_empty() {
             own["storageVersionHash"] = json!(self.storage_hash);
         }
-        let mut all = vec![own];
+        // A resource without verbs only holds its subresources.
+        let mut all = if self.verbs.is_empty() { Vec::new() } else { vec![own] };
         for subresource in &self.subresources {
             let mut value = json!({
                 "name": format!("{}/{}", self.plural, subresource.name), "singularName": "",
@@ -259,6 +260,17 @@ impl Registry {
     /// What is built in.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// What is built in, and what others in the process answer for.
+    pub(crate) fn with(extensions: &[Extension]) -> Self {
+        let mut builtin = builtin::read();
+        for Extension { group, version, resources, .. } in extensions {
+            builtin.extend(builtin::of_version(group, version, resources).into_iter().map(Arc::new));
+        }
+        let registry = Self { builtin, now: RwLock::default() };
+        registry.replace(BTreeMap::new());
+        registry
     }
 
     /// What is served now.

@@ -19,6 +19,7 @@ mod captured;
 mod clock;
 mod discovery;
 mod door;
+mod extension;
 mod faults;
 mod inside;
 pub mod kinds;
@@ -43,6 +44,7 @@ mod wire;
 
 pub use body::Body;
 pub use door::{Door, Lost};
+pub use extension::{Answer, Call, Extension};
 pub use faults::{Fault, FaultPlan, Filter, Gate, Trouble};
 pub use listener::Listener;
 pub use record::RequestRecord;

@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use crate::{
     body::Body,
     captured,
+    extension::Extension,
     kinds::{Kinds, Served},
     respond,
     server::Inner,
@@ -25,7 +26,10 @@ const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
 pub(crate) fn answer(inner: &Arc<Inner>, path: &[&str], parts: &Parts) -> Result<Response<Body>, ApiError> {
     let kinds = inner.registry.now();
     match path {
-        ["v3"] => respond::value(parts, 200, &index(&kinds)),
+        ["v3"] => respond::value(parts, 200, &index(&kinds, &inner.extensions)),
+        ["v3", "apis", group, version] if let Some(extension) = inner.extension(group, version) => {
+            respond::value(parts, 200, &extension.openapi)
+        }
         ["v3", "apis", group, version] if custom(&kinds, group, version).next().is_some() => {
             let served: Vec<&Arc<Served>> = custom(&kinds, group, version).collect();
             respond::value(parts, 200, &document(&served))
@@ -45,7 +49,7 @@ fn custom<'a>(kinds: &'a Kinds, group: &'a str, version: &'a str) -> impl Iterat
 }
 
 /// Where each document is. What a hash is of, changes when it does: clients keep what they have read.
-fn index(kinds: &Kinds) -> Value {
+fn index(kinds: &Kinds, extensions: &[Extension]) -> Value {
     let mut hashes: BTreeMap<String, Sha256> = BTreeMap::new();
     for path in captured::openapi_paths() {
         hashes.entry(path.to_owned()).or_default().update(path);
@@ -56,6 +60,10 @@ fn index(kinds: &Kinds) -> Value {
         if let Some(custom) = &served.custom {
             hash.update(custom.raw.to_string());
         }
+    }
+    for extension in extensions {
+        let hash = hashes.entry(format!("apis/{}/{}", extension.group, extension.version)).or_default();
+        hash.update(extension.openapi.to_string());
     }
     let mut paths = Map::new();
     for (path, hash) in hashes {

@@ -20,6 +20,7 @@ use crate::{
     body::Body,
     discovery,
     door::Lost,
+    extension,
     faults::Trouble,
     kinds::Served,
     record::Open,
@@ -159,6 +160,9 @@ where
         cx.warn(warning);
     }
     check_verb(&cx)?;
+    if let Some(extension) = inner.extension(&attributes.group, &attributes.version) {
+        return extension::answer(&cx, extension).await;
+    }
     if !attributes.verb.reads() {
         verbs::check_options(&cx)?;
     }

@@ -11,6 +11,7 @@ use tokio::{sync::watch, task::AbortHandle};
 use crate::{
     auth::Auth,
     door::Door,
+    extension::Extension,
     faults::FaultPlan,
     inside,
     kinds::{self, Registry},
@@ -32,6 +33,8 @@ pub struct Options {
     pub faults: FaultPlan,
     /// How many of the latest requests [`Server::requests`] keeps.
     pub records: usize,
+    /// Groups that somebody else in the process answers for.
+    pub extensions: Vec<Extension>,
 }
 
 /// Why a server did not start.
@@ -67,6 +70,7 @@ pub(crate) struct Inner {
     pub(crate) registry: Arc<Registry>,
     pub(crate) auth: Auth,
     pub(crate) faults: FaultPlan,
+    pub(crate) extensions: Vec<Extension>,
     pub(crate) records: Arc<Records>,
     pub(crate) metrics: Metrics,
     pub(crate) authority: Authority,
@@ -99,7 +103,7 @@ impl Server {
                 Store::with_journal(Box::new(journal), options.history)?
             }
         };
-        let registry = Arc::new(Registry::new());
+        let registry = Arc::new(Registry::with(&options.extensions));
         let authority = Authority::open(options.data.as_deref())?;
         let auth = Auth::open(&store, &registry, options.data.as_deref())?;
         let inner = Arc::new(Inner {
@@ -107,6 +111,7 @@ impl Server {
             registry,
             auth,
             faults: options.faults,
+            extensions: options.extensions,
             records: Records::new(options.records),
             metrics: Metrics::default(),
             authority,
@@ -174,6 +179,11 @@ impl Server {
 }
 
 impl Inner {
+    /// Whoever answers for a group and version in place of this server.
+    pub(crate) fn extension(&self, group: &str, version: &str) -> Option<&Extension> {
+        self.extensions.iter().find(|extension| extension.group == group && extension.version == version)
+    }
+
     /// Runs a task for as long as the server.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         let handle = tokio::spawn(task).abort_handle();

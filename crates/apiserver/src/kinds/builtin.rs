@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Served, Subresource, api_version, table_name};
 use crate::captured;
@@ -29,15 +29,19 @@ pub(super) fn read() -> Vec<Arc<Served>> {
     all
 }
 
-fn of_version(group: &str, version: &str, list: &Value) -> Vec<Served> {
+pub(super) fn of_version(group: &str, version: &str, list: &Value) -> Vec<Served> {
     let resources = list["resources"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut found: Vec<Served> = Vec::new();
     for resource in resources {
         let Some(name) = resource["name"].as_str() else { continue };
         match name.split_once('/') {
             None => found.push(served(group, version, name, resource)),
-            // A subresource follows its resource.
+            // A subresource follows its resource, or stands alone where nothing can be done with that.
             Some((plural, sub)) => {
+                if !found.iter().any(|served| served.plural == plural) {
+                    let alone = json!({ "namespaced": resource["namespaced"] });
+                    found.push(served(group, version, plural, &alone));
+                }
                 if let Some(owner) = found.iter_mut().find(|served| served.plural == plural) {
                     owner.subresources.push(subresource(sub, resource));
                 }
