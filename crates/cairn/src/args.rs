@@ -1,8 +1,12 @@
 //! What can be typed. What it means is the verbs' business.
 
+mod init;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub(crate) use self::init::Init;
 
 /// A CRD and a few templates become a working Kubernetes API, with no controller to write.
 #[derive(Parser, Debug)]
@@ -51,48 +55,31 @@ pub(crate) enum Command {
 }
 
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  cairn demo
+  cairn demo --exit")]
 pub(crate) struct Demo {
     /// End with status 0 when everything is rendered, without the closing words
     #[arg(long)]
     pub exit: bool,
 }
 
-#[derive(Args, Debug)]
-#[command(after_help = "\
-Examples:
-  cairn init shop
-  cairn init web-shop --group platform.example.org --dir stacks/web-shop
-  cairn init shop --from deployment.yaml --from service.yaml
-  kubectl get deploy,svc,cm -l app=shop -o yaml | cairn init shop --from -
-
-With --from, images, replicas, hosts and the shared name of the objects become the instance's. What is printed says
-what was left out. The instance that comes with the stack renders to the objects that were given: this is checked
-before anything is written.")]
-pub(crate) struct Init {
-    /// What the stack is called; its kind is made of it: web-shop, WebShop
-    pub name: String,
-
-    /// The directory to write into [default: the name]
-    #[arg(long, value_name = "DIR")]
-    pub dir: Option<PathBuf>,
-
-    /// The group of its kind
-    #[arg(long, default_value = "example.org")]
-    pub group: String,
-
-    /// Manifests to make it from; `-` is standard input
-    #[arg(long, value_name = "FILE", num_args = 1..)]
-    pub from: Vec<PathBuf>,
-}
-
-/// How results are written.
+/// How a report is written for programs; without it, it is for people.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For people
+    Json,
     #[default]
     Yaml,
-    /// For programs
+}
+
+/// How objects are written; without it, as people like to read them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Objects {
     Json,
+    Yaml,
+    /// Kind and name alone, as `kubectl -o name` has them
+    Name,
 }
 
 #[derive(Args, Debug)]
@@ -113,9 +100,9 @@ pub(crate) struct Validate {
     #[arg(value_name = "DIR", default_value = ".")]
     pub dirs: Vec<PathBuf>,
 
-    /// How to write the findings
-    #[arg(short, long, value_name = "FORMAT", default_value = "yaml")]
-    pub output: Format,
+    /// How to write the findings [default: for people]
+    #[arg(short, long, value_name = "FORMAT")]
+    pub output: Option<Format>,
 }
 
 #[derive(Args, Debug)]
@@ -146,9 +133,9 @@ pub(crate) struct Render {
     #[arg(long, value_name = "FILE", num_args = 0..=1)]
     pub simulate: Option<Option<PathBuf>>,
 
-    /// How to write the plan
-    #[arg(short, long, value_name = "FORMAT", default_value = "yaml")]
-    pub output: Format,
+    /// How to write the plan: all of it, or its objects with words around them [default: yaml]
+    #[arg(short, long, value_name = "FORMAT")]
+    pub output: Option<Objects>,
 }
 
 #[derive(Args, Debug)]
@@ -170,9 +157,9 @@ pub(crate) struct Test {
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
 
-    /// How to write the results
-    #[arg(short, long, value_name = "FORMAT", default_value = "yaml")]
-    pub output: Format,
+    /// How to write the results [default: for people]
+    #[arg(short, long, value_name = "FORMAT")]
+    pub output: Option<Format>,
 }
 
 #[derive(Args, Debug)]
@@ -193,9 +180,9 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "FILE")]
     pub observed: Option<PathBuf>,
 
-    /// How to write the explanation
-    #[arg(short, long, value_name = "FORMAT", default_value = "yaml")]
-    pub output: Format,
+    /// How to write the explanation [default: for people]
+    #[arg(short, long, value_name = "FORMAT")]
+    pub output: Option<Format>,
 }
 
 #[derive(Args, Debug)]
@@ -235,6 +222,10 @@ pub(crate) struct Eval {
     #[arg(long, conflicts_with = "jsonl")]
     pub reads: bool,
 
+    /// With --reads, how to write the list [default: a table]
+    #[arg(short, long, value_name = "FORMAT", requires = "reads")]
+    pub output: Option<Format>,
+
     /// Read cases from standard input, one JSON object a line, and answer each with a line
     #[arg(long, conflicts_with_all = ["templates", "expression", "data"])]
     pub jsonl: bool,
@@ -261,6 +252,11 @@ pub(crate) enum Funcs {
 }
 
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  cairn completions bash > ~/.local/share/bash-completion/completions/cairn
+  cairn completions zsh > ~/.zfunc/_cairn
+  cairn completions fish > ~/.config/fish/completions/cairn.fish")]
 pub(crate) struct Completions {
     /// The shell
     pub shell: clap_complete::Shell,
@@ -349,9 +345,9 @@ pub(crate) struct Unpack {
     #[arg(value_name = "DIR|FILE|REF", default_value = ".")]
     pub what: String,
 
-    /// How to write the objects
-    #[arg(short, long, value_name = "FORMAT", default_value = "yaml")]
-    pub output: Format,
+    /// How to write the objects [default: yaml]
+    #[arg(short, long, value_name = "FORMAT")]
+    pub output: Option<Objects>,
 
     #[command(flatten)]
     pub registries: Registries,
@@ -458,9 +454,9 @@ pub(crate) struct List {
     #[arg(short = 'A', long)]
     pub all_namespaces: bool,
 
-    /// How to write the list
-    #[arg(short, long, value_name = "FORMAT", default_value = "yaml")]
-    pub output: Format,
+    /// How to write the list [default: a table]
+    #[arg(short, long, value_name = "FORMAT")]
+    pub output: Option<Objects>,
 
     #[command(flatten)]
     pub connection: Connection,

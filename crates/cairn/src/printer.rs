@@ -3,7 +3,10 @@
 use std::io::{ErrorKind, Write};
 
 use engine::Severity;
+use objects::Gvk;
+use serde_json::{Value, json};
 
+use crate::args::{Format, Objects};
 use crate::env::Env;
 use crate::failure::Failure;
 use crate::finding::Finding;
@@ -94,6 +97,33 @@ impl Printer {
         self.result(format!("{text}\n").as_bytes())
     }
 
+    /// A result for programs, in the format that was asked for.
+    pub fn report(&self, value: &impl serde::Serialize, format: Format) -> Result<(), Failure> {
+        match format {
+            Format::Json => self.json(value),
+            Format::Yaml => {
+                let value = serde_json::to_value(value).map_err(|error| Failure::new(error.to_string()))?;
+                let text = yaml::emit(&value).map_err(|error| Failure::new(error.to_string()))?;
+                self.result(text.as_bytes())
+            }
+        }
+    }
+
+    /// Objects as kubectl writes them: a list, a stream of documents, or kinds and names.
+    pub fn objects(&self, objects: &[Value], format: Objects) -> Result<(), Failure> {
+        match format {
+            Objects::Json => self.json(&json!({ "apiVersion": "v1", "kind": "List", "items": objects })),
+            Objects::Yaml => {
+                let text = package::stream(objects).map_err(|error| Failure::new(error.to_string()))?;
+                self.result(text.as_bytes())
+            }
+            Objects::Name => {
+                let names: String = objects.iter().map(|object| named(object) + "\n").collect();
+                self.result(names.as_bytes())
+            }
+        }
+    }
+
     /// Begins a controller's log, on standard error; RUST_LOG says how much of it.
     pub fn log(&self, json: bool) {
         let filter = tracing_subscriber::EnvFilter::try_from_default_env()
@@ -147,4 +177,12 @@ impl Printer {
         let _ = std::io::stderr().write_all(text.as_bytes());
         failure.others.iter().for_each(|other| self.failure(other));
     }
+}
+
+/// An object in a word, as kubectl says it: `deployment.apps/web`.
+pub(crate) fn named(object: &Value) -> String {
+    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    let Gvk { group, kind, .. } = Gvk::of(object).unwrap_or_default();
+    let dot = if group.is_empty() { "" } else { "." };
+    format!("{}{dot}{group}/{name}", kind.to_lowercase())
 }

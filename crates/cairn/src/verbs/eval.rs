@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use gotpl::{Error, Input, Library, Options, Presence, Run, Set, Trace, UseKind, Watch};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::args::{Eval, Funcs, MissingKey};
 use crate::failure::{Code, Failure};
@@ -44,7 +44,10 @@ pub(crate) fn run(args: &Eval, printer: &Printer) -> Result<Code, Failure> {
     let run = Run { host: &Machine, watch, ..Run::new(&set) };
     let output = run.execute(main, &Input::new(&data)).map_err(|error| explain(&error, &sources, &set))?;
     match output.trace {
-        Some(trace) => printer.table(&reads(&trace))?,
+        Some(trace) => match args.output {
+            Some(format) => printer.report(&records(&reads(&trace)), format)?,
+            None => printer.table(&reads(&trace))?,
+        },
         None => printer.result(&output.text)?,
     }
     Ok(Code::Ok)
@@ -106,6 +109,12 @@ fn hint(error: &Error, set: &Set) -> Option<String> {
         return rest.is_empty().then(|| "numbers of the data are int64: write `(int .x)`".to_string());
     }
     None
+}
+
+/// The rows below a heading, for programs.
+fn records(rows: &[Vec<String>]) -> Vec<Value> {
+    let record = |row: &Vec<String>| json!({"path": row[0], "there": row[1], "readAt": row[2], "wentTo": row[3]});
+    rows.iter().skip(1).map(record).collect()
 }
 
 fn reads(trace: &Trace) -> Vec<Vec<String>> {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use engine::{Context, Seed};
 
-use crate::args::{Explain, Format};
+use crate::args::Explain;
 use crate::failure::{Code, Failure};
 use crate::instance::Admitted;
 use crate::observed;
@@ -57,8 +57,8 @@ pub(crate) fn run(args: &Explain, printer: &Printer) -> Result<Code, Failure> {
     let context = Context { stack: &project.compiled()?.name, seed: &seed, limits: gotpl::Limits::default() };
     let steps = steps(path)?;
     let explanation = engine::explain(kind, &instance, &observed, &context, template, &steps).map_err(Failure::new)?;
-    if let Format::Json = args.output {
-        printer.json(&explanation)?;
+    if let Some(format) = args.output {
+        printer.report(&explanation, format)?;
         return Ok(Code::Ok);
     }
     let mut text = format!("{path}: {}\n", explanation.value);

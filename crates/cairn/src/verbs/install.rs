@@ -10,7 +10,7 @@ use kube::core::{ApiResource, GroupVersionKind};
 use kube::runtime::watcher::{self, Event, watcher};
 use serde_json::{Value, json};
 
-use crate::args::{Format, Install, List, Uninstall};
+use crate::args::{Install, List, Uninstall};
 use crate::connection::Connected;
 use crate::failure::{Code, Failure};
 use crate::printer::Printer;
@@ -79,13 +79,20 @@ pub(crate) fn list(args: &List, printer: &Printer) -> Result<Code, Failure> {
             let api = installs(&connected, cluster, args.all_namespaces);
             let list = api.list(&ListParams::default()).await.map_err(|error| told(&error))?;
             for object in list.items {
-                found.push(serde_json::to_value(&object).unwrap_or_default());
+                let mut value = serde_json::to_value(&object).unwrap_or_default();
+                value["apiVersion"] = json!(api::API_VERSION);
+                value["kind"] = json!(kind(cluster));
+                found.push(value);
             }
         }
         match args.output {
-            Format::Json => printer.json(&json!({ "apiVersion": "v1", "kind": "List", "items": found }))?,
-            Format::Yaml if found.is_empty() => printer.result(b"nothing is installed\n")?,
-            Format::Yaml => {
+            Some(format) => printer.objects(&found, format)?,
+            None if found.is_empty() && args.all_namespaces => printer.result(b"nothing is installed\n")?,
+            None if found.is_empty() => {
+                let place = &connected.namespace;
+                printer.line(&format!("nothing is installed in the namespace {place}; `-A` looks into all"))?;
+            }
+            None => {
                 let head = ["NAMESPACE", "NAME", "PACKAGE", "VERSION", "READY", "REASON"];
                 let mut rows = vec![head.map(str::to_owned).to_vec()];
                 rows.extend(found.iter().map(row));

@@ -3,10 +3,10 @@
 use engine::{Context, Pass, Plan, Seed, Simulation};
 use serde_json::{Value, json};
 
-use crate::args::{Format, Render};
+use crate::args::{Objects, Render};
 use crate::failure::{Code, Failure};
 use crate::instance::Admitted;
-use crate::printer::Printer;
+use crate::printer::{Printer, named};
 use crate::project::Project;
 use crate::{observed, rules};
 
@@ -38,8 +38,9 @@ pub(crate) fn run(args: &Render, printer: &Printer) -> Result<Code, Failure> {
         }
     };
     match args.output {
-        Format::Json => printer.json(&json!({"passes": simulation.passes, "settled": simulation.settled}))?,
-        Format::Yaml => printer.result(story(&simulation, args.simulate.is_some())?.as_bytes())?,
+        Some(Objects::Json) => printer.json(&json!({"passes": simulation.passes, "settled": simulation.settled}))?,
+        Some(Objects::Name) => printer.objects(&made(&simulation), Objects::Name)?,
+        Some(Objects::Yaml) | None => printer.result(story(&simulation, args.simulate.is_some())?.as_bytes())?,
     }
     let last = simulation.passes.last().map(|pass| &pass.plan);
     let failed = last.is_some_and(|plan| !plan.problems.is_empty());
@@ -103,6 +104,17 @@ fn story(simulation: &Simulation, numbered: bool) -> Result<String, Failure> {
         text.push_str("# this is the first pass; --simulate shows those that follow\n");
     }
     Ok(text)
+}
+
+/// Every object that was made, in the order in which it came.
+fn made(simulation: &Simulation) -> Vec<Value> {
+    let mut found: Vec<Value> = Vec::new();
+    for apply in simulation.passes.iter().flat_map(|pass| &pass.plan.applies) {
+        if !found.iter().any(|object| named(object) == named(&apply.object)) {
+            found.push(apply.object.clone());
+        }
+    }
+    found
 }
 
 /// The templates whose objects are new or changed in a pass.

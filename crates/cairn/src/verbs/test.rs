@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::args::{Format, Test};
+use crate::args::Test;
 use crate::cases::{self, Listed};
 use crate::failure::{Code, Failure};
 use crate::printer::Printer;
@@ -35,8 +35,8 @@ pub(crate) fn run(args: &Test, printer: &Printer) -> Result<Code, Failure> {
     let count = |suites: &[Suite]| suites.iter().map(|suite| suite.outcomes.len()).sum::<usize>();
     let failed: usize = suites.iter().map(Suite::failed).sum();
     match args.output {
-        Format::Json => printer.json(&suites.iter().flat_map(Suite::json).collect::<Vec<_>>())?,
-        Format::Yaml => {
+        Some(format) => printer.report(&suites.iter().flat_map(Suite::json).collect::<Vec<_>>(), format)?,
+        None => {
             let mut text: String = suites.iter().map(|suite| suite.story(suites.len() > 1)).collect();
             text.push_str(&format!("{} passed, {failed} failed\n", count(&suites) - failed));
             printer.result(text.as_bytes())?;

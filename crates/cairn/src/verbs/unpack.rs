@@ -1,6 +1,6 @@
 //! `cairn unpack`: the objects that installing a package adds to a cluster.
 
-use crate::args::{Format, Unpack};
+use crate::args::{Objects, Unpack};
 use crate::failure::{Code, Failure};
 use crate::printer::Printer;
 use crate::project::Project;
@@ -13,12 +13,6 @@ pub(crate) fn run(args: &Unpack, printer: &Printer) -> Result<Code, Failure> {
         project.package.set_tag(&tag).map_err(|problem| Failure::new(problem.what))?;
     }
     let manifests = project.package.manifests();
-    match args.output {
-        Format::Json => printer.json(&serde_json::json!({ "apiVersion": "v1", "kind": "List", "items": manifests }))?,
-        Format::Yaml => {
-            let text = package::stream(&manifests).map_err(|error| Failure::new(error.to_string()))?;
-            printer.result(text.as_bytes())?;
-        }
-    }
+    printer.objects(&manifests, args.output.unwrap_or(Objects::Yaml))?;
     Ok(Code::Ok)
 }

@@ -2,7 +2,7 @@
 
 use engine::Severity;
 
-use crate::args::{Format, Validate};
+use crate::args::Validate;
 use crate::failure::{Code, Failure};
 use crate::finding::Finding;
 use crate::printer::Printer;
@@ -16,7 +16,7 @@ pub(crate) fn run(args: &Validate, printer: &Printer) -> Result<Code, Failure> {
         let project = Project::read(dir)?;
         let errors = project.findings.iter().filter(|finding| finding.severity == Severity::Error).count();
         failed |= errors > 0;
-        if args.output == Format::Yaml {
+        if args.output.is_none() {
             for finding in &project.findings {
                 printer.finding(finding, shown(&project, finding).as_deref());
             }
@@ -24,8 +24,8 @@ pub(crate) fn run(args: &Validate, printer: &Printer) -> Result<Code, Failure> {
         }
         all.extend(project.findings);
     }
-    if args.output == Format::Json {
-        printer.json(&all)?;
+    if let Some(format) = args.output {
+        printer.report(&all, format)?;
     }
     Ok(if failed { Code::Failed } else { Code::Ok })
 }
