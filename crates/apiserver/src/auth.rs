@@ -35,7 +35,6 @@ use token::{ISSUER, Verified, Verifier};
 
 use crate::{
     clock, inside,
-    kinds::Registry,
     request::{Asked, Attributes, Verb},
     server::{Inner, StartError},
     status::ApiError,
@@ -66,10 +65,15 @@ pub(crate) struct Auth {
 
 impl Auth {
     /// Reads or makes keys; called once, before anything is served.
-    pub(crate) fn open(store: &Arc<Store>, _registry: &Arc<Registry>, data: Option<&Path>) -> Result<Self, StartError> {
+    pub(crate) fn open(store: &Arc<Store>, data: Option<&Path>) -> Result<Self, StartError> {
         let secrets = Secrets::open(data).map_err(StartError::Keys)?;
         let (policy, verifier) = (Policy::new(store), Verifier::new(store));
         Ok(Self { policy, secrets, verifier, modes: Mutex::default() })
+    }
+
+    /// Writes keys that are new into the server's directory.
+    pub(crate) fn save_new(&self) -> Result<(), StartError> {
+        self.secrets.save_new().map_err(StartError::Keys)
     }
 
     /// A bearer token of a user, for as long as the server, or as its directory. Without one, which is when the

@@ -47,27 +47,33 @@ const IDLE: Duration = Duration::from_secs(120);
 pub(crate) struct Authority {
     certificate: String,
     key: String,
+    /// Whether it is nowhere but here.
+    is_new: bool,
 }
 
 impl Authority {
-    /// The one that is kept in a directory, or a new one.
+    /// The one that is kept in a directory, or a new one, which [`Self::save`] keeps.
     pub(crate) fn open(data: Option<&Path>) -> Result<Self, StartError> {
-        let failed = |error: &dyn std::fmt::Display| StartError::Keys(error.to_string());
-        let Some(data) = data else { return Self::new().map_err(|error| failed(&error)) };
-        let (certificate, key) = (data.join("ca.crt"), data.join("ca.key"));
-        if let (Ok(certificate), Ok(key)) = (std::fs::read_to_string(&certificate), std::fs::read_to_string(&key)) {
-            return Ok(Self { certificate, key });
+        let read = |name: &str| std::fs::read_to_string(data?.join(name)).ok();
+        if let (Some(certificate), Some(key)) = (read("ca.crt"), read("ca.key")) {
+            return Ok(Self { certificate, key, is_new: false });
         }
-        let new = Self::new().map_err(|error| failed(&error))?;
-        write_private(&key, &new.key).map_err(|error| failed(&error))?;
-        std::fs::write(&certificate, &new.certificate).map_err(|error| failed(&error))?;
-        Ok(new)
+        Self::new().map_err(|error| StartError::Keys(error.to_string()))
+    }
+
+    /// Writes a new authority into a directory.
+    pub(crate) fn save(&self, data: &Path) -> io::Result<()> {
+        if self.is_new {
+            write_private(&data.join("ca.key"), &self.key)?;
+            write_private(&data.join("ca.crt"), &self.certificate)?;
+        }
+        Ok(())
     }
 
     fn new() -> Result<Self, rcgen::Error> {
         let key = KeyPair::generate()?;
         let certificate = Self::parameters().self_signed(&key)?.pem();
-        Ok(Self { certificate, key: key.serialize_pem() })
+        Ok(Self { certificate, key: key.serialize_pem(), is_new: true })
     }
 
     /// What every authority of ours says of itself; together with its key this is all that signing needs.

@@ -35,7 +35,7 @@ pub(crate) fn object(cx: &Cx<'_>, code: u16, entry: &Entry) -> Result<Response<B
     if form == Form::WHOLE && !pretty(cx.parts) && is_stored_form(&cx.served) {
         return Ok(json_bytes(code, Body::full(entry.bytes.clone())));
     }
-    let object = shown(&cx.served, &entry.value);
+    let object = shown(&cx.served, &entry.value());
     let value = match form.what {
         As::Whole | As::Discovery => object,
         As::Metadata => metadata(&object),
@@ -70,7 +70,7 @@ pub(crate) fn list(
             format!("{{\"kind\":{},\"apiVersion\":{},\"metadata\":{meta},\"items\":[", json!(kind), json!(version));
         return Ok(json_bytes(200, Body::pieces(spliced(head, &listing.entries, cx.served.custom.is_some()))));
     }
-    let items: Vec<Value> = listing.entries.iter().map(|entry| shown(&cx.served, &entry.value)).collect();
+    let items: Vec<Value> = listing.entries.iter().map(|entry| shown(&cx.served, &entry.value())).collect();
     let value = match form.what {
         As::Whole | As::Discovery => json!({"kind": kind, "apiVersion": version, "metadata": meta, "items": items}),
         As::Metadata => {

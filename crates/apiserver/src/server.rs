@@ -2,7 +2,7 @@
 
 use std::{
     net::SocketAddr,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -99,13 +99,13 @@ impl Server {
             None => Store::in_memory(options.history),
             Some(directory) => {
                 std::fs::create_dir_all(directory).map_err(|error| StartError::Directory(directory.clone(), error))?;
-                let journal = FileJournal::open(&directory.join("objects.redb"))?;
+                let journal = FileJournal::open(directory)?;
                 Store::with_journal(Box::new(journal), options.history)?
             }
         };
         let registry = Arc::new(Registry::with(&options.extensions));
         let authority = Authority::open(options.data.as_deref())?;
-        let auth = Auth::open(&store, &registry, options.data.as_deref())?;
+        let auth = Auth::open(&store, options.data.as_deref())?;
         let inner = Arc::new(Inner {
             store,
             registry,
@@ -120,7 +120,15 @@ impl Server {
         });
         let definitions = kinds::follow(&inner.store, &inner.registry);
         inner.spawn(definitions);
+        // New keys and the first objects wait for the disk at the same time.
+        let saving = options.data.map(|data| {
+            let inner = inner.clone();
+            tokio::task::spawn_blocking(move || inner.save_keys(&data))
+        });
         inside::start(&inner).await?;
+        if let Some(saving) = saving {
+            saving.await.map_err(|error| StartError::Keys(error.to_string()))??;
+        }
         Ok(Self { _end: Arc::new(End(inner.clone())), inner })
     }
 
@@ -182,6 +190,12 @@ impl Inner {
     /// Whoever answers for a group and version in place of this server.
     pub(crate) fn extension(&self, group: &str, version: &str) -> Option<&Extension> {
         self.extensions.iter().find(|extension| extension.group == group && extension.version == version)
+    }
+
+    /// Writes keys that are new into the server's directory.
+    fn save_keys(&self, data: &Path) -> Result<(), StartError> {
+        self.authority.save(data).map_err(|error| StartError::Keys(error.to_string()))?;
+        self.auth.save_new()
     }
 
     /// Runs a task for as long as the server.

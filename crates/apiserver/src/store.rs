@@ -1,10 +1,13 @@
 //! Objects in memory, with one revision for everything, a bounded past, and a journal where they have to survive.
 //! It knows nothing of HTTP, nor of kinds beyond the name of a resource.
 
+mod entry;
 mod file;
+mod frame;
 mod history;
 mod journal;
 mod listing;
+mod parsed;
 mod watcher;
 
 use std::{
@@ -19,13 +22,16 @@ use std::{
 
 use bytes::Bytes;
 use serde_json::Value;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 
+use entry::Draft;
+pub use entry::{Entry, Kept};
 pub use file::FileJournal;
 pub use history::{Event, Window};
 use history::{History, Past};
-pub use journal::{Journal, JournalError, Record};
+pub use journal::{Journal, JournalError, Record, Snapshot};
 pub use listing::{Listing, Query};
+use parsed::Parsed;
 pub use watcher::{Batch, Watcher};
 
 /// Where an object is: its resource, as `deployments.apps` or `pods`, its namespace and its name.
@@ -58,19 +64,6 @@ impl Key {
     pub fn path(&self) -> &str {
         &self.path
     }
-}
-
-/// An object as it was at a revision: as a value, and as the JSON that answers are put together from.
-#[derive(Clone, Debug)]
-pub struct Entry {
-    /// The revision that made it so; also in its metadata.
-    pub revision: u64,
-    /// The object.
-    pub value: Arc<Value>,
-    /// The same as compact JSON: its kind and version first.
-    pub bytes: Bytes,
-    /// Where in the JSON kind and version end, so that lists can leave them out.
-    pub typed: usize,
 }
 
 /// What has to be true of an object for a change to be made.
@@ -123,6 +116,7 @@ pub struct Store {
     settled: AtomicU64,
     settling: watch::Sender<u64>,
     broken: AtomicBool,
+    parsed: Arc<Parsed>,
     /// The journal's thread, until it is waited for.
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -155,6 +149,22 @@ struct Written {
     revision: u64,
     records: Vec<Record>,
     signals: Vec<watch::Sender<u64>>,
+    /// Whoever made the commit waits for this.
+    done: Option<oneshot::Sender<()>>,
+}
+
+/// A change with all that can be prepared while nobody waits.
+struct Prepared {
+    key: Key,
+    expect: Expect,
+    to: Option<Draft>,
+}
+
+/// A commit that was made, and may not be kept yet.
+struct Applied {
+    entries: Vec<Entry>,
+    /// Ends once it is kept; none if it is.
+    kept: Option<oneshot::Receiver<()>>,
 }
 
 impl Default for Table {
@@ -178,6 +188,7 @@ impl Store {
             settled: AtomicU64::new(1),
             settling: watch::Sender::new(1),
             broken: AtomicBool::new(false),
+            parsed: Arc::default(),
             thread: Mutex::default(),
         })
     }
@@ -189,10 +200,10 @@ impl Store {
     /// If the journal cannot be read, or its thread cannot be started.
     pub fn with_journal(mut journal: Box<dyn Journal>, window: Window) -> Result<Arc<Self>, JournalError> {
         let mut tables: HashMap<Arc<str>, Table> = HashMap::new();
+        let parsed = Arc::<Parsed>::default();
         let mut load = |key: Key, revision: u64, bytes: Bytes| {
-            let value = serde_json::from_slice(&bytes).map_err(|error| JournalError::new("parse", &error))?;
-            let table = tables.entry(key.resource).or_default();
-            table.objects.insert(key.path, Entry::new(value, revision));
+            let entry = Entry::read(bytes, revision, &parsed).map_err(|error| JournalError::new("parse", &error))?;
+            tables.entry(key.resource).or_default().objects.insert(key.path, entry);
             Ok(())
         };
         let revision = journal.load(&mut load)?.max(1);
@@ -203,6 +214,7 @@ impl Store {
             settled: AtomicU64::new(revision),
             settling: watch::Sender::new(revision),
             broken: AtomicBool::new(false),
+            parsed,
             thread: Mutex::default(),
         });
         let thread = journal::spawn(journal, receiver, Arc::downgrade(&store))?;
@@ -264,9 +276,27 @@ impl Store {
     ///
     /// If an object is not as expected, or the journal has failed.
     pub async fn commit(&self, changes: Vec<Change>) -> Result<Vec<Entry>, CommitError> {
-        let (revision, entries) = self.apply(changes)?;
-        self.settled(revision).await?;
+        let prepare = |Change { key, expect, to }| Prepared { key, expect, to: to.map(Draft::new) };
+        let Applied { entries, kept } = self.apply(changes.into_iter().map(prepare).collect())?;
+        if let Some(kept) = kept
+            && kept.await.is_err()
+        {
+            return Err(CommitError::Broken("what was written may not be kept".to_owned()));
+        }
         Ok(entries)
+    }
+
+    /// Everything as it is, whether it is kept already or not.
+    fn snapshot(&self) -> Snapshot {
+        let state = self.read();
+        let objects = state.tables.iter().flat_map(|(resource, table)| {
+            table.objects.iter().map(|(path, entry)| Record {
+                revision: entry.revision,
+                key: Key { resource: resource.clone(), path: path.clone() },
+                bytes: Some(entry.bytes.clone()),
+            })
+        });
+        Snapshot { revision: state.revision, objects: objects.collect() }
     }
 
     /// Nothing more goes to the journal.
@@ -277,7 +307,7 @@ impl Store {
         }
     }
 
-    fn apply(&self, changes: Vec<Change>) -> Result<(u64, Vec<Entry>), CommitError> {
+    fn apply(&self, changes: Vec<Prepared>) -> Result<Applied, CommitError> {
         let mut guard = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let state = &mut *guard;
         if matches!(state.sink, Sink::Closed) {
@@ -296,29 +326,28 @@ impl Store {
             }
         }
         let mut entries = Vec::with_capacity(changes.len());
-        let mut written = Written { revision: 0, records: Vec::new(), signals: Vec::new() };
+        let mut written = Written { revision: 0, records: Vec::new(), signals: Vec::new(), done: None };
         for change in changes {
-            state.revision += 1;
-            let revision = state.revision;
+            let revision = state.revision + 1;
             let table = state.tables.entry(change.key.resource.clone()).or_default();
             let deleted = change.to.is_none();
             let (entry, before) = match change.to {
-                Some(value) => {
-                    let entry = Entry::stamped(value, revision);
+                Some(draft) => {
+                    let entry = draft.stamped(revision, &self.parsed);
                     let before = table.objects.insert(change.key.path.clone(), entry.clone());
                     (entry, before)
                 }
-                None => {
-                    let before = table.objects.remove(&change.key.path);
-                    let last = before.as_ref().map_or(Value::Null, |entry| (*entry.value).clone());
-                    (Entry::stamped(last, revision), before)
-                }
+                // That it is there was seen above.
+                None => match table.objects.remove(&change.key.path) {
+                    Some(before) => (before.ended(revision, &self.parsed), Some(before)),
+                    None => continue,
+                },
             };
-            let replaces = before.as_ref().map(|entry| entry.revision);
+            state.revision = revision;
             let event = Arc::new(Event { revision, key: change.key, deleted, entry: entry.clone(), before });
             if matches!(state.sink, Sink::Journal(_)) {
                 let bytes = (!deleted).then(|| entry.bytes.clone());
-                written.records.push(Record { revision, replaces, key: event.key.clone(), bytes });
+                written.records.push(Record { revision, key: event.key.clone(), bytes });
             }
             if !written.signals.iter().any(|signal| signal.same_channel(&table.signal)) {
                 written.signals.push(table.signal.clone());
@@ -332,26 +361,38 @@ impl Store {
                 table.history.forget(event.revision);
             }
         }
-        let revision = state.revision;
-        written.revision = revision;
+        written.revision = state.revision;
+        let mut kept = None;
         match &state.sink {
             // Sent with the lock held, so that the journal has everything in order.
             Sink::Journal(journal) => {
+                let (done, wait) = oneshot::channel();
+                written.done = Some(done);
+                kept = Some(wait);
                 if journal.send(written).is_err() {
                     self.broken.store(true, Ordering::Release);
                 }
             }
-            Sink::Memory | Sink::Closed => self.settle(&written),
+            Sink::Memory | Sink::Closed => self.settle(&mut vec![written]),
         }
-        Ok((revision, entries))
+        Ok(Applied { entries, kept })
     }
 
-    /// Everything up to there is kept: whoever waits for it may go on.
-    fn settle(&self, written: &Written) {
-        self.settled.store(written.revision, Ordering::Release);
-        self.settling.send_replace(written.revision);
-        for signal in &written.signals {
-            signal.send_replace(written.revision);
+    /// Everything in a group of commits is kept: whoever waits for it may go on.
+    fn settle(&self, group: &mut Vec<Written>) {
+        let Some(revision) = group.last().map(|written| written.revision) else { return };
+        self.settled.store(revision, Ordering::Release);
+        self.settling.send_replace(revision);
+        let mut told: Vec<watch::Sender<u64>> = Vec::new();
+        for signal in group.iter_mut().flat_map(|written| std::mem::take(&mut written.signals)) {
+            if !told.iter().any(|other| other.same_channel(&signal)) {
+                signal.send_replace(revision);
+                told.push(signal);
+            }
+        }
+        for written in group.drain(..) {
+            // Whoever does not wait any more need not be told.
+            _ = written.done.map(|done| done.send(()));
         }
     }
 
@@ -363,52 +404,6 @@ impl Store {
     fn read(&self) -> RwLockReadGuard<'_, State> {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-impl Entry {
-    /// An object with its revision written into it.
-    fn stamped(mut value: Value, revision: u64) -> Self {
-        if let Some(Value::Object(metadata)) = value.get_mut("metadata") {
-            metadata.insert("resourceVersion".to_owned(), Value::String(revision.to_string()));
-        }
-        Self::new(value, revision)
-    }
-
-    /// An object as it is.
-    pub fn new(value: Value, revision: u64) -> Self {
-        let (bytes, typed) = json(&value);
-        Self { revision, value: Arc::new(value), bytes: bytes.into(), typed }
-    }
-}
-
-/// Compact JSON as the API server orders it: kind and version, the metadata, then the rest by name; and where kind and
-/// version end.
-fn json(value: &Value) -> (Vec<u8>, usize) {
-    let Value::Object(fields) = value else { return (serde_json::to_vec(value).unwrap_or_default(), 0) };
-    let mut bytes = Vec::with_capacity(512);
-    bytes.push(b'{');
-    let mut typed = 1;
-    let first = ["kind", "apiVersion", "metadata"];
-    let rest = fields.iter().filter(|(name, _)| !first.contains(&name.as_str()));
-    for (name, value) in first.into_iter().filter_map(|name| fields.get_key_value(name)).chain(rest) {
-        if bytes.len() > 1 {
-            bytes.push(b',');
-        }
-        if name == "kind" || name == "apiVersion" {
-            typed = 0;
-        } else if typed == 0 {
-            typed = bytes.len();
-        }
-        // Writing into memory does not fail, and neither keys nor values can be refused.
-        _ = serde_json::to_writer(&mut bytes, name);
-        bytes.push(b':');
-        _ = serde_json::to_writer(&mut bytes, value);
-    }
-    bytes.push(b'}');
-    if typed == 0 {
-        typed = bytes.len() - 1;
-    }
-    (bytes, typed)
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ pub(crate) async fn watch(cx: &Cx<'_>, open: &mut Option<Open>) -> Result<Respon
         Start::From(revision) => revision,
         Start::Everything => {
             let all = Query { resource: &cx.served.table, namespace: &namespace, ..Query::default() };
-            let listing = store.list(&all, |entry| selection.wants(&entry.value));
+            let listing = store.list(&all, |entry| selection.wants(entry));
             let listing = listing.map_err(|gone| ApiError::expired(gone.to_string()))?;
             store.settled(listing.revision).await.map_err(ApiError::internal)?;
             first = listing.entries;
@@ -230,8 +230,8 @@ impl Teller {
         if !self.namespace.is_empty() && event.key.namespace() != self.namespace {
             return;
         }
-        let was = event.before.as_ref().is_some_and(|entry| self.selection.wants(&entry.value));
-        let is = !event.deleted && self.selection.wants(&event.entry.value);
+        let was = event.before.as_ref().is_some_and(|entry| self.selection.wants(entry));
+        let is = !event.deleted && self.selection.wants(&event.entry);
         match (was, is) {
             (false, true) => self.tell("ADDED", &event.entry, out),
             (true, true) => self.tell("MODIFIED", &event.entry, out),
@@ -239,7 +239,7 @@ impl Teller {
             (true, false) => {
                 // It is told as it was when it was last in view.
                 let Some(before) = &event.before else { return };
-                let mut last = (*before.value).clone();
+                let mut last = (*before.value()).clone();
                 last["metadata"]["resourceVersion"] = event.revision.to_string().into();
                 self.tell("DELETED", &Entry::new(last, event.revision), out);
             }
@@ -254,7 +254,7 @@ impl Teller {
         if self.form.what == As::Whole && self.served.is_stored {
             out.extend_from_slice(&entry.bytes);
         } else {
-            let object = self.formed(respond::shown(&self.served, &entry.value));
+            let object = self.formed(respond::shown(&self.served, &entry.value()));
             _ = serde_json::to_writer(&mut *out, &object);
         }
         out.extend_from_slice(b"}\n");

@@ -177,7 +177,7 @@ fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-fn config_map(name: &str, turn: usize) -> String {
+pub fn config_map(name: &str, turn: usize) -> String {
     let line = "x".repeat(40);
     let mut data: serde_json::Map<String, Value> =
         (0..7).map(|number| (format!("key-{number}"), line.clone().into())).collect();

@@ -1,5 +1,6 @@
 //! Two programs for `cargo xtask bench apiserver`: `serve [DIRECTORY]` is the server, `load KUBECONFIG GROUP` measures
-//! whatever API server a kubeconfig leads to, together with the processes of a group. It compares nothing.
+//! whatever API server a kubeconfig leads to, together with the processes of a group. It compares nothing. A third,
+//! `inside COUNT`, creates objects without a socket, for those who count instructions.
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -8,6 +9,7 @@
 )]
 
 mod connection;
+mod inside;
 mod load;
 mod processes;
 mod target;
@@ -23,7 +25,8 @@ fn main() {
         ["serve"] => serve(None),
         ["serve", directory] => serve(Some(directory)),
         ["load", kubeconfig, group, seconds] => load::run(kubeconfig, group.parse().unwrap(), seconds.parse().unwrap()),
-        _ => panic!("usage: bench serve [DIRECTORY] | bench load KUBECONFIG GROUP SECONDS"),
+        ["inside", count] => inside::run(count.parse().unwrap()),
+        _ => panic!("usage: bench serve [DIRECTORY] | bench load KUBECONFIG GROUP SECONDS | bench inside COUNT"),
     }
 }
 

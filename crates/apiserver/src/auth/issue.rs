@@ -35,7 +35,7 @@ pub(crate) fn answer(
     now: Timestamp,
 ) -> Result<Value, ApiError> {
     let find = |resource: &str, namespace: &str, name: &str| {
-        store.get(&Key::new(&table_name("", resource), namespace, name)).map(|entry| entry.value)
+        store.get(&Key::new(&table_name("", resource), namespace, name)).map(|entry| entry.value())
     };
     let given = request["metadata"]["namespace"].as_str().unwrap_or_default();
     if !given.is_empty() && given != namespace {

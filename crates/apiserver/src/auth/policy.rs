@@ -55,8 +55,8 @@ impl Policy {
                 }
                 let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
                 for event in batch.events {
-                    let object = (!event.deleted).then_some(&*event.entry.value);
-                    index.note(feed.kind, event.key.namespace(), event.key.name(), object);
+                    let object = (!event.deleted).then(|| event.entry.value());
+                    index.note(feed.kind, event.key.namespace(), event.key.name(), object.as_deref());
                 }
             }
         }
@@ -69,8 +69,9 @@ impl Policy {
         let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
         index.forget(feed.kind);
         for entry in listing.entries {
-            let text = |field: &str| entry.value["metadata"][field].as_str().unwrap_or_default().to_owned();
-            index.note(feed.kind, &text("namespace"), &text("name"), Some(&entry.value));
+            let value = entry.value();
+            let text = |field: &str| value["metadata"][field].as_str().unwrap_or_default();
+            index.note(feed.kind, text("namespace"), text("name"), Some(&value));
         }
         feed.watcher = self.store.watch(&feed.table, listing.revision).ok();
     }

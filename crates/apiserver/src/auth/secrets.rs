@@ -25,13 +25,15 @@ pub(crate) struct Secrets {
     pub(crate) key: Key,
     pkcs8: Vec<u8>,
     path: Option<PathBuf>,
+    /// Whether they were nowhere but here when this began.
+    is_new: bool,
     users: RwLock<HashMap<String, User>>,
     /// Held while the file is written, so that the newest state is what stays.
     writing: Mutex<()>,
 }
 
 impl Secrets {
-    /// Reads what is in a directory, or makes new ones.
+    /// Reads what is in a directory, or makes new ones, which [`Self::save_new`] keeps.
     pub(crate) fn open(data: Option<&Path>) -> Result<Self, String> {
         let path = data.map(|data| data.join(FILE));
         let kept = match &path {
@@ -42,17 +44,19 @@ impl Secrets {
             },
             None => None,
         };
-        let fresh = kept.is_none();
+        let is_new = kept.is_none();
         let (pkcs8, users) = match kept {
             Some(kept) => kept,
-            None => (Key::generate()?, HashMap::new()),
+            // The administrator will want a token, and this way it is written together with the key.
+            None => (Key::generate()?, HashMap::from([(random()?, User::admin())])),
         };
         let key = Key::read(&pkcs8)?;
-        let secrets = Self { key, pkcs8, path, users: RwLock::new(users), writing: Mutex::default() };
-        if fresh {
-            secrets.save()?;
-        }
-        Ok(secrets)
+        Ok(Self { key, pkcs8, path, is_new, users: RwLock::new(users), writing: Mutex::default() })
+    }
+
+    /// Writes new secrets into the directory.
+    pub(crate) fn save_new(&self) -> Result<(), String> {
+        if self.is_new { self.save() } else { Ok(()) }
     }
 
     /// The token of a user; the same as before if there was one.
@@ -63,12 +67,11 @@ impl Secrets {
         if let Some(token) = find(&self.users.read().unwrap_or_else(PoisonError::into_inner)) {
             return Ok(token);
         }
-        let mut bytes = [0_u8; 32];
-        getrandom::fill(&mut bytes).map_err(|error| error.to_string())?;
+        let new = random()?;
         let token = {
             let mut users = self.users.write().unwrap_or_else(PoisonError::into_inner);
             find(&users).unwrap_or_else(|| {
-                let token = URL_SAFE_NO_PAD.encode(bytes);
+                let token = new;
                 users.insert(token.clone(), user.clone());
                 token
             })
@@ -93,9 +96,19 @@ impl Secrets {
         };
         let text = json!({"key": STANDARD.encode(&self.pkcs8), "users": users}).to_string();
         let new = path.with_extension("json.new");
-        let written = write_private(&new, &text).and_then(|()| std::fs::rename(&new, path));
+        let directory = path.parent().unwrap_or(path);
+        let written = write_private(&new, &text)
+            .and_then(|()| std::fs::rename(&new, path))
+            .and_then(|()| std::fs::File::open(directory)?.sync_all());
         written.map_err(|error| format!("cannot write {}: {error}", path.display()))
     }
+}
+
+/// A token that nobody can guess.
+fn random() -> Result<String, String> {
+    let mut bytes = [0_u8; 32];
+    getrandom::fill(&mut bytes).map_err(|error| error.to_string())?;
+    Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
 fn parse(text: &str) -> Option<(Vec<u8>, HashMap<String, User>)> {
@@ -126,6 +139,7 @@ mod tests {
         let ann = User::new("ann", &["crew"]);
         let (token, signed) = {
             let secrets = Secrets::open(Some(scratch.path())).unwrap();
+            secrets.save_new().unwrap();
             (secrets.token_of(&ann).unwrap(), secrets.key.sign(&json!({"a": 1})).unwrap())
         };
         let again = Secrets::open(Some(scratch.path())).unwrap();

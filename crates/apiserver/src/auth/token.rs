@@ -199,10 +199,11 @@ impl Verifier {
             return Err(format!("token audiences {own} is invalid for the target audiences {wanted}"));
         }
         let kept = self.find("secrets", &namespace, &secret).is_some_and(|entry| {
-            let data = entry.value["data"]["token"].as_str().unwrap_or_default();
+            let secret = entry.value();
+            let data = secret["data"]["token"].as_str().unwrap_or_default();
             let decoded = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, data);
             decoded.is_ok_and(|decoded| decoded == token.as_bytes())
-                && entry.value["metadata"]["deletionTimestamp"].is_null()
+                && secret["metadata"]["deletionTimestamp"].is_null()
         });
         if !kept {
             return Err("Token has been invalidated".to_owned());
@@ -216,13 +217,13 @@ impl Verifier {
     }
 
     fn is_there(&self, resource: &str, namespace: &str, name: &str, uid: &str) -> bool {
-        self.find(resource, namespace, name).is_some_and(|entry| entry.value["metadata"]["uid"] == uid)
+        self.find(resource, namespace, name).is_some_and(|entry| entry.value()["metadata"]["uid"] == uid)
     }
 
     fn account(&self, namespace: &str, name: &str, uid: &str) -> Result<(), String> {
         let entry = self.find("serviceaccounts", namespace, name);
         let entry = entry.ok_or_else(|| format!("serviceaccounts {name:?} not found"))?;
-        match entry.value["metadata"]["uid"].as_str().unwrap_or_default() {
+        match entry.value()["metadata"]["uid"].as_str().unwrap_or_default() {
             own if own == uid => Ok(()),
             own => Err(format!("service account UID ({own}) does not match claim ({uid})")),
         }

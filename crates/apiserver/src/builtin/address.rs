@@ -60,7 +60,7 @@ fn free_address(store: &Store) -> String {
         let offset = u32::try_from(random::number() % u64::from(ADDRESSES - 257)).unwrap_or(0) + 256;
         candidate = NETWORK + offset;
         let text = Ipv4Addr::from(candidate).to_string();
-        if !taken.iter().any(|entry| entry.value["spec"]["clusterIP"] == text.as_str()) {
+        if !taken.iter().any(|entry| entry.value()["spec"]["clusterIP"] == text.as_str()) {
             return text;
         }
     }
@@ -70,7 +70,7 @@ fn free_address(store: &Store) -> String {
 fn node_ports(store: &Store, old: Option<&Value>, spec: &mut Value) {
     let mut taken: Vec<u64> = Vec::new();
     for entry in services(store) {
-        let ports = entry.value["spec"]["ports"].as_array().cloned().unwrap_or_default();
+        let ports = entry.value()["spec"]["ports"].as_array().cloned().unwrap_or_default();
         taken.extend(ports.iter().filter_map(|port| port["nodePort"].as_u64()));
     }
     for port in spec.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {

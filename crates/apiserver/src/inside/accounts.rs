@@ -58,7 +58,7 @@ impl Accounts {
     async fn furnish(&self, namespace: &str) {
         let store = &self.inner.store;
         let there = store.get(&Key::new(&table_name("", "namespaces"), "", namespace));
-        if there.is_none_or(|entry| entry.value["status"]["phase"] == "Terminating") {
+        if there.is_none_or(|entry| entry.value()["status"]["phase"] == "Terminating") {
             return;
         }
         let account = Key::new(&table_name("", "serviceaccounts"), namespace, DEFAULT);
@@ -75,7 +75,7 @@ impl Accounts {
                     object["data"] = wanted["data"].clone();
                     !right
                 };
-                _ = edit::change(store, &root, uid_of(&entry.value), restore).await;
+                _ = edit::change(store, &root, uid_of(&entry.value()), restore).await;
             }
         }
     }
@@ -83,19 +83,19 @@ impl Accounts {
     /// Fills in the token of a Secret, or deletes the Secret if there is no such account.
     async fn fill_in(&self, key: &Key) {
         let store = &self.inner.store;
-        let Some(entry) = store.get(key).filter(|entry| entry.value["type"] == TOKEN) else { return };
-        let annotations = &entry.value["metadata"]["annotations"];
+        let Some(entry) = store.get(key).filter(|entry| entry.value()["type"] == TOKEN) else { return };
+        let annotations = &entry.value()["metadata"]["annotations"];
         let Some(name) = annotations[ACCOUNT_NAME].as_str() else { return };
         let account = store.get(&Key::new(&table_name("", "serviceaccounts"), key.namespace(), name));
-        let uid = account.as_ref().map(|account| uid_of(&account.value).to_owned());
+        let uid = account.as_ref().map(|account| uid_of(&account.value()).to_owned());
         let claimed = annotations[ACCOUNT_UID].as_str().filter(|claimed| !claimed.is_empty());
         let Some(uid) = uid.filter(|uid| claimed.is_none_or(|claimed| claimed == uid)) else {
-            delete::mark(store, &key.resource, &entry.value).await;
+            delete::mark(store, &key.resource, &entry.value()).await;
             return;
         };
-        let filled = |field: &str| entry.value["data"][field].as_str().is_some_and(|value| !value.is_empty());
+        let filled = |field: &str| entry.value()["data"][field].as_str().is_some_and(|value| !value.is_empty());
         let authority = STANDARD.encode(self.inner.authority.pem());
-        let complete = filled("token") && filled("namespace") && entry.value["data"]["ca.crt"] == *authority;
+        let complete = filled("token") && filled("namespace") && entry.value()["data"]["ca.crt"] == *authority;
         if complete && claimed.is_some() {
             return;
         }
@@ -112,7 +112,7 @@ impl Accounts {
             object["metadata"]["annotations"][ACCOUNT_UID] = uid.clone().into();
             true
         };
-        _ = edit::change(store, key, uid_of(&entry.value), write).await;
+        _ = edit::change(store, key, uid_of(&entry.value()), write).await;
     }
 
     /// Deletes the tokens of an account that is gone.
@@ -120,7 +120,7 @@ impl Accounts {
         let table = table_name("", "secrets");
         let query = Query { resource: &table, namespace, ..Query::default() };
         let found = self.inner.store.list(&query, |entry| {
-            entry.value["type"] == TOKEN && entry.value["metadata"]["annotations"][ACCOUNT_NAME] == name
+            entry.value()["type"] == TOKEN && entry.value()["metadata"]["annotations"][ACCOUNT_NAME] == name
         });
         found.unwrap_or_default().entries.iter().map(|entry| key_of(&table, entry)).collect()
     }
@@ -142,7 +142,7 @@ impl Follower for Accounts {
             ("configmaps", _) if event.key.name() == ROOT => {
                 self.namespaces.insert(namespace.to_owned());
             }
-            ("secrets", false) if event.entry.value["type"] == TOKEN => {
+            ("secrets", false) if event.entry.value()["type"] == TOKEN => {
                 self.secrets.insert(event.key.clone());
             }
             _ => {}

@@ -52,7 +52,7 @@ impl Collector {
             for entry in
                 store.list(&Query { resource: table, ..Query::default() }, |_| true).unwrap_or_default().entries
             {
-                collector.owners.note(&key_of(table, &entry), None, Some(&entry.value), &mut collector.again);
+                collector.owners.note(&key_of(table, &entry), None, Some(&entry.head()), &mut collector.again);
             }
         }
         collector
@@ -63,9 +63,9 @@ impl Collector {
         if is_ignored(&event.key.resource) {
             return;
         }
-        let before = event.before.as_ref().map(|entry| &*entry.value);
-        let after = (!event.deleted).then_some(&*event.entry.value);
-        self.owners.note(&event.key, before, after, &mut self.again);
+        let before = event.before.as_ref().map(Entry::head);
+        let after = (!event.deleted).then(|| event.entry.head());
+        self.owners.note(&event.key, before.as_deref(), after.as_deref(), &mut self.again);
         if *event.key.resource == *DEFINITIONS {
             // Kinds that nobody knew may be known now.
             let kinds = self.registry.now();
@@ -115,16 +115,16 @@ impl Collector {
 
     fn judge_one(&mut self, kinds: &Kinds, key: Key) -> Option<Task> {
         let entry = self.store.get(&key)?;
-        let uid = uid_of(&entry.value).to_owned();
+        let uid = uid_of(&entry.value()).to_owned();
         let dependents = self.owners.dependents(&uid);
         let waits = |key: &Key| {
             let is = |entry: Entry| {
-                !entry.value["metadata"]["deletionTimestamp"].is_null() && has_finalizer(&entry.value, FOREGROUND)
+                !entry.value()["metadata"]["deletionTimestamp"].is_null() && has_finalizer(&entry.value(), FOREGROUND)
             };
             self.store.get(key).is_some_and(is)
         };
         let verdict = judge(
-            &entry.value,
+            &entry.value(),
             |owner| self.standing(kinds, owner, key.namespace()),
             || !dependents.is_empty(),
             || dependents.iter().any(|(key, _)| waits(key)),
@@ -132,7 +132,7 @@ impl Collector {
         match &verdict {
             Verdict::Keep => return None,
             Verdict::Await => {
-                let stays = |entry: &Entry| entry.value["metadata"]["deletionTimestamp"].is_null();
+                let stays = |entry: &Entry| entry.value()["metadata"]["deletionTimestamp"].is_null();
                 let left = dependents
                     .iter()
                     .filter(|(dependent, _)| self.store.get(dependent).is_some_and(|entry| stays(&entry)));
@@ -146,7 +146,7 @@ impl Collector {
             _ => {}
         }
         let with_uid = |(key, _): (Key, bool)| {
-            let uid = self.store.get(&key).map(|entry| uid_of(&entry.value).to_owned())?;
+            let uid = self.store.get(&key).map(|entry| uid_of(&entry.value()).to_owned())?;
             Some((key, uid))
         };
         let dependents =
@@ -159,12 +159,12 @@ impl Collector {
             return if namespaced && namespace.is_empty() { Standing::Unclear } else { Standing::Dangling };
         }
         let Some(key) = owner_key(kinds, owner, namespace) else { return Standing::Unclear };
-        let found = self.store.get(&key).filter(|entry| uid_of(&entry.value) == &*owner.uid);
+        let found = self.store.get(&key).filter(|entry| uid_of(&entry.value()) == &*owner.uid);
         match found {
             None => Standing::Dangling,
             Some(entry)
-                if entry.value["metadata"]["deletionTimestamp"].is_string()
-                    && has_finalizer(&entry.value, FOREGROUND) =>
+                if entry.value()["metadata"]["deletionTimestamp"].is_string()
+                    && has_finalizer(&entry.value(), FOREGROUND) =>
             {
                 Standing::Waiting
             }
@@ -177,19 +177,19 @@ impl Collector {
         if key.namespace().is_empty() {
             return;
         }
-        for owner in Owner::all_of(&entry.value) {
+        for owner in Owner::all_of(&entry.value()) {
             let Some(place) = owner_key(kinds, &owner, key.namespace()) else { continue };
             if place.namespace().is_empty() || self.owners.is_absent(&owner.uid).is_some() {
                 continue;
             }
             let query = Query { resource: &place.resource, limit: 1, ..Query::default() };
-            let elsewhere = self.store.list(&query, |entry| uid_of(&entry.value) == &*owner.uid);
+            let elsewhere = self.store.list(&query, |entry| uid_of(&entry.head()) == &*owner.uid);
             if elsewhere.is_ok_and(|found| found.entries.is_empty()) {
                 // Nowhere: others that name it need not search again.
                 self.owners.remember_absent(&owner.uid, true);
                 continue;
             }
-            let event = invalid_namespace(key, &entry.value, &owner);
+            let event = invalid_namespace(key, &entry.value(), &owner);
             let name = event["metadata"]["name"].as_str().unwrap_or_default();
             let place = Key::new(&table_name("", "events"), key.namespace(), name);
             let store = self.store.clone();
@@ -202,7 +202,8 @@ impl Collector {
 /// Does what a verdict asks for, and says whether the object has to be judged anew.
 async fn act(store: &Arc<Store>, task: Task) -> Result<bool, String> {
     let Task { key, entry, verdict, dependents } = task;
-    let uid = uid_of(&entry.value);
+    let head = entry.head();
+    let uid = uid_of(&head);
     let text = |error: crate::store::CommitError| error.to_string();
     match verdict {
         Verdict::Keep => {}
@@ -226,7 +227,7 @@ async fn act(store: &Arc<Store>, task: Task) -> Result<bool, String> {
         }
         Verdict::Foreground { unblock: true } => {
             edit::change(store, &key, uid, edit::unblock_owners).await.map_err(text)?;
-            let Some(entry) = store.get(&key).filter(|now| uid_of(&now.value) == uid) else { return Ok(false) };
+            let Some(entry) = store.get(&key).filter(|now| uid_of(&now.value()) == uid) else { return Ok(false) };
             return delete::collect(store, &key, &entry, true).await;
         }
         Verdict::Foreground { unblock: false } => return delete::collect(store, &key, &entry, true).await,

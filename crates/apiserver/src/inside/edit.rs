@@ -19,8 +19,8 @@ pub(crate) async fn change(
     edit: impl Fn(&mut Value) -> bool,
 ) -> Result<(), CommitError> {
     for _ in 0..TRIES {
-        let Some(entry) = store.get(key).filter(|entry| uid_of(&entry.value) == uid) else { return Ok(()) };
-        let mut object = (*entry.value).clone();
+        let Some(entry) = store.get(key).filter(|entry| uid_of(&entry.value()) == uid) else { return Ok(()) };
+        let mut object = (*entry.value()).clone();
         if !edit(&mut object) {
             return Ok(());
         }
@@ -87,7 +87,8 @@ pub(crate) fn uid_of(object: &Value) -> &str {
 
 /// Where an object of a table is.
 pub(crate) fn key_of(table: &std::sync::Arc<str>, entry: &Entry) -> Key {
-    let text = |field: &str| entry.value["metadata"][field].as_str().unwrap_or_default();
+    let head = entry.head();
+    let text = |field: &str| head["metadata"][field].as_str().unwrap_or_default();
     Key::new(table, text("namespace"), text("name"))
 }
 
@@ -109,9 +110,9 @@ mod tests {
         assert!(make(&store, &key, object.clone()).await.unwrap());
         assert!(!make(&store, &key, object).await.unwrap(), "it is there");
         change(&store, &key, "other", |object| remove_finalizer(object, "a")).await.unwrap();
-        assert_eq!(store.get(&key).unwrap().value["metadata"]["finalizers"], json!(["a", "b"]), "another uid");
+        assert_eq!(store.get(&key).unwrap().value()["metadata"]["finalizers"], json!(["a", "b"]), "another uid");
         change(&store, &key, "u", |object| remove_finalizer(object, "a")).await.unwrap();
-        assert_eq!(store.get(&key).unwrap().value["metadata"]["finalizers"], json!(["b"]));
+        assert_eq!(store.get(&key).unwrap().value()["metadata"]["finalizers"], json!(["b"]));
         change(&store, &key, "u", |object| remove_finalizer(object, "b")).await.unwrap();
         assert!(store.get(&key).is_none());
         change(&store, &key, "u", |_| true).await.unwrap();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{accounts, namespaces};
+use super::{accounts, namespaces, roles};
 use crate::{
     captured, clock,
     kinds::table_name,
@@ -16,7 +16,8 @@ use crate::{
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-/// Everything that has to be there from the start and is not. What is there already stays as it is.
+/// Everything that has to be there from the start and is not, with the rules of roles that gather them from others, so
+/// that it is written at once. What is there already stays as it is.
 pub(crate) fn missing(store: &Store, certificate: &str) -> Vec<Change> {
     let mut changes = Vec::new();
     let mut want = |table: &Arc<str>, namespace: &str, name: &str, make: &dyn Fn() -> Value| {
@@ -40,7 +41,11 @@ pub(crate) fn missing(store: &Store, certificate: &str) -> Vec<Change> {
         ("rolebindings", "RoleBinding"),
     ] {
         let table = table_name(RBAC, resource);
-        for object in rights[resource].as_array().into_iter().flatten() {
+        let mut objects = rights[resource].as_array().cloned().unwrap_or_default();
+        if kind == "ClusterRole" {
+            roles::gather_all(&mut objects);
+        }
+        for object in &objects {
             let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
             want(&table, text("namespace"), text("name"), &|| complete(kind, object));
         }
@@ -78,7 +83,7 @@ mod tests {
         let role = find("clusterroles.rbac.authorization.k8s.io", "cluster-admin");
         assert_eq!(role["rules"][0], json!({"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}));
         let view = find("clusterroles.rbac.authorization.k8s.io", "view");
-        assert!(view["aggregationRule"].is_object() && view["rules"].is_null());
+        assert!(view["aggregationRule"].is_object() && view["rules"].is_array());
         for name in ["system:basic-user", "system:discovery", "system:public-info-viewer"] {
             assert_eq!(find("clusterrolebindings.rbac.authorization.k8s.io", name)["roleRef"]["name"], name);
         }

@@ -43,7 +43,7 @@ pub(crate) fn is_open(store: &Store, attributes: &Attributes, name: &str) -> Res
     let Some(entry) = store.get(&Key::new(&table_name("", "namespaces"), "", namespace)) else {
         return Err(ApiError::not_found("", "namespaces", namespace));
     };
-    if entry.value["status"]["phase"] != "Terminating" {
+    if entry.value()["status"]["phase"] != "Terminating" {
         return Ok(());
     }
     let why = format!("unable to create new content in namespace {namespace} because it is being terminated");

@@ -37,7 +37,7 @@ impl Namespaces {
     /// Knows all namespaces that are to go now.
     pub(crate) fn new(store: &Arc<Store>) -> Self {
         let table = table_name("", "namespaces");
-        let all = store.list(&Query { resource: &table, ..Query::default() }, |entry| is_ending(&entry.value));
+        let all = store.list(&Query { resource: &table, ..Query::default() }, |entry| is_ending(&entry.value()));
         let again =
             all.unwrap_or_default().entries.iter().map(|entry| key_of(&table, entry).name().to_owned()).collect();
         Self { store: store.clone(), table, ending: HashMap::new(), again, strays: Vec::new() }
@@ -48,7 +48,7 @@ impl Namespaces {
         if event.key.resource == self.table {
             if event.deleted {
                 self.ending.remove(event.key.name());
-            } else if is_ending(&event.entry.value) && !self.ending.contains_key(event.key.name()) {
+            } else if is_ending(&event.entry.value()) && !self.ending.contains_key(event.key.name()) {
                 self.again.insert(event.key.name().to_owned());
             }
             return;
@@ -67,7 +67,7 @@ impl Namespaces {
         } else if event.before.is_none() {
             // Whoever was let in just before the namespace went must not leave anything behind.
             match self.store.get(&Key::new(&self.table, "", namespace)) {
-                Some(entry) if is_ending(&entry.value) => _ = self.again.insert(namespace.to_owned()),
+                Some(entry) if is_ending(&entry.value()) => _ = self.again.insert(namespace.to_owned()),
                 Some(_) => {}
                 None => self.strays.push(event.key.clone()),
             }
@@ -78,14 +78,15 @@ impl Namespaces {
     pub(crate) async fn work(&mut self) {
         for key in std::mem::take(&mut self.strays) {
             if let Some(entry) = self.store.get(&key) {
-                delete::mark(&self.store, &key.resource, &entry.value).await;
+                delete::mark(&self.store, &key.resource, &entry.value()).await;
             }
         }
         for name in std::mem::take(&mut self.again) {
             let left = empty(&self.store, &name).await;
             let key = Key::new(&self.table, "", &name);
-            let Some(entry) = self.store.get(&key).filter(|entry| is_ending(&entry.value)) else { continue };
-            let uid = uid_of(&entry.value);
+            let Some(entry) = self.store.get(&key).filter(|entry| is_ending(&entry.value())) else { continue };
+            let head = entry.head();
+            let uid = uid_of(&head);
             if left.is_empty() {
                 self.ending.remove(&name);
                 // A broken journal is told to clients; here it only means that the namespace stays.
@@ -130,8 +131,8 @@ fn content(store: &Store, namespace: &str) -> Vec<(Key, Entry)> {
 /// Deletes what is in a namespace, and returns what stays because it waits for somebody.
 async fn empty(store: &Store, namespace: &str) -> Vec<(Key, Entry)> {
     let all = content(store, namespace);
-    stream::iter(all.iter().filter(|(_, entry)| entry.value["metadata"]["deletionTimestamp"].is_null()))
-        .for_each_concurrent(AT_ONCE, |(key, entry)| delete::mark(store, &key.resource, &entry.value))
+    stream::iter(all.iter().filter(|(_, entry)| entry.head()["metadata"]["deletionTimestamp"].is_null()))
+        .for_each_concurrent(AT_ONCE, async |(key, entry)| delete::mark(store, &key.resource, &entry.head()).await)
         .await;
     if all.is_empty() { all } else { content(store, namespace) }
 }
@@ -149,12 +150,13 @@ fn finalize(namespace: &mut Value) -> bool {
 
 /// Tells in the conditions what is left; whether that is news.
 fn tell(namespace: &mut Value, left: &[(Key, Entry)]) -> bool {
-    let (mut tables, mut waiting) = (BTreeMap::<String, usize>::new(), BTreeMap::<&str, usize>::new());
+    let (mut tables, mut waiting) = (BTreeMap::<String, usize>::new(), BTreeMap::<String, usize>::new());
     for (key, entry) in left {
         let dot = if key.resource.contains('.') { "" } else { "." };
         *tables.entry(format!("{}{dot}", key.resource)).or_default() += 1;
-        for name in entry.value["metadata"]["finalizers"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-            *waiting.entry(name).or_default() += 1;
+        let head = entry.head();
+        for name in head["metadata"]["finalizers"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            *waiting.entry(name.to_owned()).or_default() += 1;
         }
     }
     let tables: Vec<String> =

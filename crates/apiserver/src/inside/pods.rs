@@ -33,10 +33,11 @@ pub(crate) fn admit(store: &Store, namespace: &str, pod: &mut Value) -> Result<(
         return Err(ApiError::forbidden("", "pods", &own.unwrap_or_default(), &why));
     };
     let wish = |object: &Value| object["automountServiceAccountToken"].as_bool();
-    if wish(&pod["spec"]).or_else(|| wish(&account.value)).unwrap_or(true) {
+    let account = account.value();
+    if wish(&pod["spec"]).or_else(|| wish(&account)).unwrap_or(true) {
         mount(&mut pod["spec"]);
     }
-    let secrets = account.value["imagePullSecrets"].as_array().filter(|secrets| !secrets.is_empty());
+    let secrets = account["imagePullSecrets"].as_array().filter(|secrets| !secrets.is_empty());
     if let Some(secrets) = secrets
         && pod["spec"]["imagePullSecrets"].as_array().is_none_or(Vec::is_empty)
     {

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     kinds::table_name,
-    store::{Event, Query, Store},
+    store::{Entry, Event, Query, Store},
 };
 
 /// Follows the cluster roles.
@@ -37,9 +37,10 @@ impl Follower for Roles {
         while std::mem::take(&mut self.stirred) {
             let query = Query { resource: &self.table, ..Query::default() };
             let roles = self.store.list(&query, |_| true).unwrap_or_default().entries;
-            for role in &roles {
-                let Some(rules) = gathered(&role.value, roles.iter().map(|role| &*role.value)) else { continue };
-                if role.value["rules"] == rules {
+            let values: Vec<Arc<Value>> = roles.iter().map(Entry::value).collect();
+            for (role, value) in roles.iter().zip(&values) {
+                let Some(rules) = gathered(value, values.iter().map(|value| &**value)) else { continue };
+                if value["rules"] == rules {
                     continue;
                 }
                 let write = |object: &mut Value| {
@@ -48,8 +49,25 @@ impl Follower for Roles {
                     changed
                 };
                 // The change is heard of as any other, so a role that gathers from this one follows.
-                _ = edit::change(&self.store, &key_of(&self.table, role), uid_of(&role.value), write).await;
+                _ = edit::change(&self.store, &key_of(&self.table, role), uid_of(value), write).await;
             }
+        }
+    }
+}
+
+/// Gives every role of a set the rules that it gathers, those that gather from one another included.
+pub(crate) fn gather_all(roles: &mut [Value]) {
+    // Each turn settles at least one more role, unless they gather from each other in a circle.
+    for _ in 0..roles.len() {
+        let mut changed = false;
+        for index in 0..roles.len() {
+            if let Some(rules) = gathered(&roles[index], roles.iter()).filter(|rules| roles[index]["rules"] != *rules) {
+                roles[index]["rules"] = rules;
+                changed = true;
+            }
+        }
+        if !changed {
+            return;
         }
     }
 }
@@ -95,5 +113,12 @@ mod tests {
         ];
         assert_eq!(gathered(&all[4], all.iter()), Some(json!([rule("get"), rule("list"), rule("watch")])));
         assert_eq!(gathered(&all[0], all.iter()), None);
+        let top = json!({"metadata": {"name": "top"}, "aggregationRule": {
+            "clusterRoleSelectors": [{"matchLabels": {"sum": "yes"}}]}});
+        let mut chain = vec![top];
+        chain.extend(all);
+        chain[5]["metadata"]["labels"] = json!({"sum": "yes"});
+        gather_all(&mut chain);
+        assert_eq!(chain[0]["rules"], json!([rule("get"), rule("list"), rule("watch")]));
     }
 }

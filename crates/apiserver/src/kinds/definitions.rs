@@ -23,14 +23,14 @@ pub(crate) fn follow(store: &Arc<Store>, registry: &Arc<Registry>) -> impl Futur
     let all = Query { resource: DEFINITIONS, ..Query::default() };
     let listing = store.list(&all, |_| true).unwrap_or_default();
     for entry in &listing.entries {
-        if condition(&entry.value, "Established") == Some("True") {
-            registry.set(name(&entry.value), custom::versions(&entry.value));
+        if condition(&entry.value(), "Established") == Some("True") {
+            registry.set(name(&entry.value()), custom::versions(&entry.value()));
         }
     }
     let (store, registry) = (store.clone(), registry.clone());
     async move {
         for entry in &listing.entries {
-            settle(&store, &registry, &table, name(&entry.value)).await;
+            settle(&store, &registry, &table, name(&entry.value())).await;
         }
         let Ok(mut watcher) = store.watch(&table, listing.revision) else { return };
         while let Ok(batch) = watcher.next().await {
@@ -63,7 +63,7 @@ async fn settle(store: &Arc<Store>, registry: &Arc<Registry>, table: &Arc<str>, 
             registry.set(name, Vec::new());
             return;
         };
-        let mut definition = (*entry.value).clone();
+        let mut definition = (*entry.value()).clone();
         if definition["metadata"]["deletionTimestamp"].is_string() {
             if condition(&definition, "Established") == Some("True") {
                 registry.set(name, custom::versions(&definition));
@@ -78,7 +78,7 @@ async fn settle(store: &Arc<Store>, registry: &Arc<Registry>, table: &Arc<str>, 
             // Served before it says so, so that whoever waits for the word can use it.
             registry.set(name, custom::versions(&definition));
         }
-        if definition["status"] == entry.value["status"] {
+        if definition["status"] == entry.value()["status"] {
             return;
         }
         let change = Change { key: key.clone(), expect: Expect::Revision(entry.revision), to: Some(definition) };
@@ -92,11 +92,11 @@ async fn settle(store: &Arc<Store>, registry: &Arc<Registry>, table: &Arc<str>, 
 fn accept(store: &Store, definition: &mut Value) {
     let (group, own) = (definition["spec"]["group"].clone(), name(definition).to_owned());
     let others = store.list(&Query { resource: DEFINITIONS, ..Query::default() }, |entry| {
-        entry.value["spec"]["group"] == group && name(&entry.value) != own
+        entry.value()["spec"]["group"] == group && name(&entry.value()) != own
     });
     let (mut resources, mut kinds) = (BTreeSet::new(), BTreeSet::new());
     for other in others.unwrap_or_default().entries {
-        let names = &other.value["status"]["acceptedNames"];
+        let names = &other.value()["status"]["acceptedNames"];
         let take = |set: &mut BTreeSet<String>, value: &Value| {
             set.extend(value.as_str().filter(|text| !text.is_empty()).map(str::to_owned));
         };
@@ -194,15 +194,16 @@ pub(crate) fn set_condition(definition: &mut Value, kind: &str, status: &str, re
 async fn clean_up(store: &Arc<Store>, table: &Arc<str>, name: &str) {
     let key = Key::new(table, "", name);
     let Some(entry) = store.get(&key) else { return };
-    let finalizers = entry.value["metadata"]["finalizers"].as_array();
+    let definition = entry.value();
+    let finalizers = definition["metadata"]["finalizers"].as_array();
     if !finalizers.is_some_and(|all| all.iter().any(|finalizer| finalizer == CLEANUP)) {
         return;
     }
-    let spec = &entry.value["spec"];
+    let spec = &definition["spec"];
     let group = spec["group"].as_str().unwrap_or_default();
     let plural = spec["names"]["plural"].as_str().unwrap_or_default();
     let instances = super::table_name(group, plural);
-    let established = condition(&entry.value, "Established") == Some("True");
+    let established = condition(&definition, "Established") == Some("True");
     if established {
         let revision =
             store.list(&Query { resource: &instances, ..Query::default() }, |_| false).map_or(0, |list| list.revision);
@@ -212,9 +213,10 @@ async fn clean_up(store: &Arc<Store>, table: &Arc<str>, name: &str) {
             if all.entries.is_empty() {
                 break;
             }
-            for instance in all.entries.iter().filter(|entry| !entry.value["metadata"]["deletionTimestamp"].is_string())
+            for instance in
+                all.entries.iter().filter(|entry| !entry.head()["metadata"]["deletionTimestamp"].is_string())
             {
-                delete::mark(store, &instances, &instance.value).await;
+                delete::mark(store, &instances, &instance.head()).await;
             }
             if store.count(&instances) > 0 && watcher.next().await.is_err() {
                 return;
@@ -223,7 +225,7 @@ async fn clean_up(store: &Arc<Store>, table: &Arc<str>, name: &str) {
     }
     for _ in 0..16 {
         let Some(entry) = store.get(&key) else { return };
-        let mut definition = (*entry.value).clone();
+        let mut definition = (*entry.value()).clone();
         set_condition(&mut definition, "Terminating", "False", "InstanceDeletionCompleted", "removed all instances");
         let mut left = definition["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
         left.retain(|finalizer| finalizer != CLEANUP);

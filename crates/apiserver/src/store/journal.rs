@@ -16,8 +16,6 @@ const GROUP: usize = 1024;
 pub struct Record {
     /// The revision that it made.
     pub revision: u64,
-    /// The revision of the object until then, if it was there.
-    pub replaces: Option<u64>,
     /// Which object.
     pub key: Key,
     /// The object as JSON; none if it is gone.
@@ -57,6 +55,23 @@ pub trait Journal: Send {
     ///
     /// If it may not have been kept.
     fn append(&mut self, batch: &[Record]) -> Result<(), JournalError>;
+
+    /// Whether it has become so long that it had better begin anew with what is there now.
+    fn is_long(&mut self) -> bool {
+        false
+    }
+
+    /// Begins anew: with everything as it is, which includes all that was appended and may be ahead of it.
+    fn shorten(&mut self, _: Snapshot) {}
+}
+
+/// Everything as it is at a revision.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// The revision.
+    pub revision: u64,
+    /// All objects; each has the revision that made it so.
+    pub objects: Vec<Record>,
 }
 
 /// Writes what comes in until the store is gone.
@@ -66,18 +81,19 @@ pub(super) fn spawn(
     store: Weak<Store>,
 ) -> Result<JoinHandle<()>, JournalError> {
     let write = move || {
-        let mut group = Vec::new();
+        let (mut group, mut records) = (Vec::new(), Vec::new());
         while incoming.blocking_recv_many(&mut group, GROUP) > 0 {
-            let records: Vec<Record> =
-                group.iter_mut().flat_map(|written| std::mem::take(&mut written.records)).collect();
+            records.clear();
+            records.extend(group.iter_mut().flat_map(|written| std::mem::take(&mut written.records)));
             let kept = journal.append(&records);
             let Some(store) = store.upgrade() else { return };
             if kept.is_err() {
                 store.fail();
                 return;
             }
-            for written in group.drain(..) {
-                store.settle(&written);
+            store.settle(&mut group);
+            if journal.is_long() {
+                journal.shorten(store.snapshot());
             }
         }
     };

@@ -25,7 +25,7 @@ async fn remove(store: &Store, name: &str) -> Result<u64, CommitError> {
 }
 
 fn names(listing: &Listing) -> Vec<u64> {
-    listing.entries.iter().map(|entry| entry.value["size"].as_u64().unwrap()).collect()
+    listing.entries.iter().map(|entry| entry.value()["size"].as_u64().unwrap()).collect()
 }
 
 #[tokio::test]
@@ -37,7 +37,7 @@ async fn a_change_needs_what_it_expects() {
     assert!(second > first);
     assert!(matches!(put(&store, "a", Expect::Revision(first), 3).await, Err(CommitError::Conflict(_))));
     let entry = store.get(&key("a")).unwrap();
-    assert_eq!((entry.revision, &entry.value["metadata"]["resourceVersion"]), (second, &json!(second.to_string())));
+    assert_eq!((entry.revision, &entry.value()["metadata"]["resourceVersion"]), (second, &json!(second.to_string())));
     assert!(remove(&store, "a").await.unwrap() > second);
     assert!(store.get(&key("a")).is_none() && remove(&store, "a").await.is_err());
     assert!(put(&store, "b", Expect::Revision(1), 1).await.is_err(), "what is not there has no revision");
@@ -100,7 +100,7 @@ async fn a_watch_tells_everything_once_and_in_order() {
     writing.await.unwrap();
     let revisions: Vec<u64> = seen.iter().map(|event| event.revision).collect();
     assert!(revisions.is_sorted_by(|a, b| a < b) && seen.last().unwrap().deleted);
-    assert_eq!(seen[0].before.as_ref().unwrap().value["size"], 1);
+    assert_eq!(seen[0].before.as_ref().unwrap().value()["size"], 1);
 }
 
 #[tokio::test]
@@ -141,8 +141,8 @@ fn json_begins_with_what_a_list_leaves_out() {
 #[tokio::test]
 async fn a_journal_keeps_objects_and_revisions_over_a_restart() {
     let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("objects");
-    let open = || Store::with_journal(Box::new(FileJournal::open(&file).unwrap()), Window::default());
+    let directory = directory.path();
+    let open = || Store::with_journal(Box::new(FileJournal::open(directory).unwrap()), Window::default());
     let store = open().unwrap();
     let writers = (0..8).map(|number| {
         let store = store.clone();
@@ -155,7 +155,7 @@ async fn a_journal_keeps_objects_and_revisions_over_a_restart() {
     drop(store);
     // The journal's thread lets go of the file once it has seen that the store is gone.
     let store = loop {
-        match FileJournal::open(&file) {
+        match FileJournal::open(directory) {
             Ok(journal) => break Store::with_journal(Box::new(journal), Window::default()).unwrap(),
             Err(_) => tokio::task::yield_now().await,
         }
@@ -163,6 +163,41 @@ async fn a_journal_keeps_objects_and_revisions_over_a_restart() {
     assert_eq!((store.revision(), store.count("things")), (last, 7));
     assert!(store.watch(&Arc::from("things"), last - 1).is_err(), "the past is not kept");
     assert!(put(&store, "n7", Expect::Absent, 1).await.unwrap() > last);
+}
+
+/// A journal that always is too long, and tells what it would begin anew with.
+struct Long(std::sync::mpsc::Sender<Snapshot>);
+
+impl Journal for Long {
+    fn load(&mut self, _: &mut journal::Load<'_>) -> Result<u64, JournalError> {
+        Ok(5)
+    }
+
+    fn append(&mut self, _: &[Record]) -> Result<(), JournalError> {
+        Ok(())
+    }
+
+    fn is_long(&mut self) -> bool {
+        true
+    }
+
+    fn shorten(&mut self, snapshot: Snapshot) {
+        self.0.send(snapshot).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_journal_that_is_too_long_gets_everything_that_is_there() {
+    let (send, snapshots) = std::sync::mpsc::channel();
+    let store = Store::with_journal(Box::new(Long(send)), Window::default()).unwrap();
+    put(&store, "a", Expect::Absent, 1).await.unwrap();
+    put(&store, "b", Expect::Absent, 2).await.unwrap();
+    let last = remove(&store, "a").await.unwrap();
+    store.close().await;
+    let newest = snapshots.iter().last().unwrap();
+    let left: Vec<(u64, &str)> = newest.objects.iter().map(|record| (record.revision, record.key.name())).collect();
+    assert_eq!((newest.revision, left), (last, vec![(last - 1, "b")]));
+    assert_eq!(newest.objects[0].bytes, Some(store.get(&key("b")).unwrap().bytes.clone()));
 }
 
 struct Failing;

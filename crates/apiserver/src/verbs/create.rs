@@ -50,7 +50,7 @@ pub(crate) async fn insert(cx: &Cx<'_>, mut body: Value) -> Result<Entry, ApiErr
         let taken = || {
             let error = ApiError::already_exists(&cx.served.group, &cx.served.plural, &name);
             let going =
-                cx.inner.store.get(&key).is_some_and(|it| it.value["metadata"]["deletionTimestamp"].is_string());
+                cx.inner.store.get(&key).is_some_and(|it| it.head()["metadata"]["deletionTimestamp"].is_string());
             let message = if going { format!("object is being deleted: {}", error.message) } else { error.message };
             ApiError { message, ..error }
         };
@@ -75,7 +75,7 @@ async fn pod_subresource(cx: &Cx<'_>, body: &Value) -> Result<Response<Body>, Ap
     if attributes.subresource == "eviction" {
         let pod = cx.inner.store.get(&key).ok_or_else(|| cx.not_found(&attributes.name))?;
         if !cx.asked.dry_run() {
-            super::delete::mark(&cx.inner.store, &cx.served.table, &pod.value).await;
+            super::delete::mark(&cx.inner.store, &cx.served.table, &pod.value()).await;
         }
     } else {
         let node = body["target"]["name"].as_str().unwrap_or_default();

@@ -122,7 +122,7 @@ pub(crate) async fn delete(cx: &Cx<'_>) -> Result<Response<Body>, ApiError> {
                 name: attributes.name.clone(),
                 group: cx.served.group.clone(),
                 kind: cx.served.plural.clone(),
-                uid: metadata::text(&entry.value, "uid").to_owned(),
+                uid: metadata::text(&entry.head(), "uid").to_owned(),
                 ..Details::default()
             };
             let status = json!({
@@ -140,12 +140,12 @@ pub(crate) async fn delete_collection(cx: &Cx<'_>) -> Result<Response<Body>, Api
     let selection = Selection::read(&cx.served, &cx.asked.query, None)?;
     let namespace = if cx.served.namespaced { &*cx.attributes().namespace } else { "" };
     let query = Query { resource: &cx.served.table, namespace, ..Query::default() };
-    let all = cx.inner.store.list(&query, |entry| selection.wants(&entry.value));
+    let all = cx.inner.store.list(&query, |entry| selection.wants(entry));
     let all = all.map_err(|gone| ApiError::expired(gone.to_string()))?;
     let mut entries = Vec::with_capacity(all.entries.len());
     for entry in &all.entries {
-        let (namespace, name) = (metadata::text(&entry.value, "namespace"), metadata::text(&entry.value, "name"));
-        let key = Key::new(&cx.served.table, namespace, name);
+        let head = entry.head();
+        let key = Key::new(&cx.served.table, metadata::text(&head, "namespace"), metadata::text(&head, "name"));
         match one(cx, &key, &wish).await {
             Ok(Removed::Gone(entry) | Removed::Waiting(entry)) => entries.push(entry),
             // Somebody else has deleted it.
@@ -160,8 +160,8 @@ pub(crate) async fn delete_collection(cx: &Cx<'_>) -> Result<Response<Body>, Api
 async fn one(cx: &Cx<'_>, key: &Key, wish: &Wish) -> Result<Removed, ApiError> {
     let group = &cx.served.group;
     if let Some(entry) = cx.inner.store.get(key) {
-        inside::admit(cx.inner, cx.attributes(), Some(&entry.value), None)?;
-        auth::admit(cx.inner, cx.user, cx.attributes(), Some(&entry.value), None)?;
+        inside::admit(cx.inner, cx.attributes(), Some(&entry.value()), None)?;
+        auth::admit(cx.inner, cx.user, cx.attributes(), Some(&entry.value()), None)?;
     }
     remove(&cx.inner.store, key, wish).await.map_err(|kept| match kept {
         Kept::Missing => cx.not_found(key.name()),
@@ -174,15 +174,15 @@ async fn one(cx: &Cx<'_>, key: &Key, wish: &Wish) -> Result<Removed, ApiError> {
 async fn remove(store: &Store, key: &Key, wish: &Wish) -> Result<Removed, Kept> {
     loop {
         let entry = store.get(key).ok_or(Kept::Missing)?;
-        wish.check(&entry.value).map_err(Kept::NotMeant)?;
-        let mut object = (*entry.value).clone();
+        wish.check(&entry.value()).map_err(Kept::NotMeant)?;
+        let mut object = (*entry.value()).clone();
         mark_object(&key.resource, &mut object, wish);
         let gone = may_go(&key.resource, &object);
         if wish.dry {
             let entry = Entry::new(object, entry.revision);
             return Ok(if gone { Removed::Gone(entry) } else { Removed::Waiting(entry) });
         }
-        if !gone && object == *entry.value {
+        if !gone && object == *entry.value() {
             return Ok(Removed::Waiting(entry));
         }
         let (to, marked) = if gone { (None, object) } else { (Some(object), Value::Null) };
@@ -216,8 +216,8 @@ pub(crate) async fn mark(store: &Store, table: &Arc<str>, object: &Value) {
 /// `foreground`, what it owns goes first.
 pub(crate) async fn collect(store: &Store, key: &Key, seen: &Entry, foreground: bool) -> Result<bool, String> {
     let wish = Wish {
-        uid: Some(metadata::text(&seen.value, "uid").to_owned()),
-        revision: Some(metadata::text(&seen.value, "resourceVersion").to_owned()),
+        uid: Some(metadata::text(&seen.head(), "uid").to_owned()),
+        revision: Some(metadata::text(&seen.head(), "resourceVersion").to_owned()),
         propagation: foreground.then_some(Propagation::Foreground),
         ..Wish::default()
     };

@@ -26,7 +26,7 @@ pub(crate) async fn get(cx: &Cx<'_>) -> Result<Response<Body>, ApiError> {
     match &*attributes.subresource {
         "" | "status" => respond::object(cx, 200, &entry),
         "scale" => {
-            respond::value(cx.parts, 200, &super::scale::of(&cx.served, &respond::shown(&cx.served, &entry.value))?)
+            respond::value(cx.parts, 200, &super::scale::of(&cx.served, &respond::shown(&cx.served, &entry.value()))?)
         }
         _ => Err(ApiError::method_not_allowed()),
     }
@@ -36,6 +36,6 @@ pub(crate) async fn get(cx: &Cx<'_>) -> Result<Response<Body>, ApiError> {
 fn find(cx: &Cx<'_>, key: &Key) -> Result<Option<Entry>, ApiError> {
     let Some(revision) = cx.stale else { return Ok(cx.inner.store.get(key)) };
     let query = Query { resource: &key.resource, namespace: key.namespace(), at: Some(revision), ..Query::default() };
-    let then = cx.inner.store.list(&query, |entry| entry.value["metadata"]["name"] == key.name());
+    let then = cx.inner.store.list(&query, |entry| entry.head()["metadata"]["name"] == key.name());
     Ok(then.map_err(|gone| ApiError::expired(gone.to_string()))?.entries.pop())
 }

@@ -39,7 +39,7 @@ pub(crate) async fn list(cx: &Cx<'_>) -> Result<Response<Body>, ApiError> {
         }
     }
     query.at = cx.stale.or(query.at);
-    let listing = cx.inner.store.list(&query, |entry| selection.wants(&entry.value));
+    let listing = cx.inner.store.list(&query, |entry| selection.wants(entry));
     let listing = listing.map_err(|_| match start {
         Start::After(..) => ApiError::expired(
             "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.",

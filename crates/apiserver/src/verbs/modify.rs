@@ -26,9 +26,9 @@ pub(crate) async fn modify(
         let entry = store.get(key).ok_or_else(|| cx.not_found(key.name()))?;
         let converted;
         let old = if cx.served.is_stored {
-            &*entry.value
+            &*entry.value()
         } else {
-            converted = respond::shown(&cx.served, &entry.value);
+            converted = respond::shown(&cx.served, &entry.value());
             &converted
         };
         let edited = edit(old)?;
@@ -41,7 +41,7 @@ pub(crate) async fn modify(
             return Err(ApiError::modified(group, plural, key.name()));
         }
         let mut new = prepare::update(cx, old, edited)?;
-        if new == *entry.value {
+        if new == *entry.value() {
             store.settled(entry.revision).await.map_err(ApiError::internal)?;
             return Ok(entry);
         }

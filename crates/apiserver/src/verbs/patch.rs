@@ -93,7 +93,7 @@ pub(crate) async fn patch(cx: &Cx<'_>) -> Result<Response<Body>, ApiError> {
 
 fn answer(cx: &Cx<'_>, code: u16, entry: &Entry) -> Result<Response<Body>, ApiError> {
     if cx.attributes().subresource == "scale" {
-        return respond::value(cx.parts, code, &scale::of(&cx.served, &respond::shown(&cx.served, &entry.value))?);
+        return respond::value(cx.parts, code, &scale::of(&cx.served, &respond::shown(&cx.served, &entry.value()))?);
     }
     respond::object(cx, code, entry)
 }

@@ -1,9 +1,8 @@
 //! Which objects of a list or a watch are wanted, by their labels and fields.
 
 use objects::selector::{FieldSelector, LabelSelector};
-use serde_json::Value;
 
-use crate::{kinds::Served, request::QueryPairs, status::ApiError};
+use crate::{kinds::Served, request::QueryPairs, status::ApiError, store::Entry};
 
 /// Selectors by labels and by fields.
 #[derive(Clone, Debug, Default)]
@@ -80,9 +79,14 @@ impl Selection {
     }
 
     /// Whether an object is wanted.
-    pub(crate) fn wants(&self, object: &Value) -> bool {
-        self.name.as_deref().is_none_or(|name| object["metadata"]["name"] == name)
-            && (self.labels.is_everything() || self.labels.matches_object(object))
-            && (self.fields.is_everything() || self.fields.matches_object(object))
+    pub(crate) fn wants(&self, entry: &Entry) -> bool {
+        if self.is_everything() {
+            return true;
+        }
+        // Of many objects only as much is read as the question needs.
+        let head = entry.head();
+        self.name.as_deref().is_none_or(|name| head["metadata"]["name"] == name)
+            && (self.labels.is_everything() || self.labels.matches_object(&head))
+            && (self.fields.is_everything() || self.fields.matches_object(&entry.value()))
     }
 }

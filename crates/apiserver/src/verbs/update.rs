@@ -31,7 +31,7 @@ pub(crate) async fn update(cx: &Cx<'_>) -> Result<Response<Body>, ApiError> {
     match &*attributes.subresource {
         "scale" => {
             let entry = modify(cx, &key, |old| scale::into(&cx.served, old, &body)).await?;
-            respond::value(cx.parts, 200, &scale::of(&cx.served, &respond::shown(&cx.served, &entry.value))?)
+            respond::value(cx.parts, 200, &scale::of(&cx.served, &respond::shown(&cx.served, &entry.value()))?)
         }
         "finalize" => {
             let entry = modify(cx, &key, |old| {

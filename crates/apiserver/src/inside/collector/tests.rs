@@ -43,7 +43,7 @@ impl Bench {
         let key = Key::new(&Arc::from("configmaps"), namespace, name);
         let entry = self.store.get(&key).unwrap();
         let to = finalizer.map(|finalizer| {
-            let mut object = (*entry.value).clone();
+            let mut object = (*entry.value()).clone();
             object["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
             object["metadata"]["finalizers"] = json!([finalizer]);
             object
@@ -67,9 +67,9 @@ impl Bench {
         for table in self.store.resources().iter().filter(|table| &***table != "events") {
             for entry in self.store.list(&Query { resource: table, ..Query::default() }, |_| true).unwrap().entries {
                 let owners: Vec<String> =
-                    Owner::all_of(&entry.value).iter().map(|owner| owner.uid.to_string()).collect();
-                let going = if entry.value["metadata"]["deletionTimestamp"].is_string() { "-" } else { "" };
-                left.push(format!("{going}{}:{}", uid_of(&entry.value), owners.join(",")));
+                    Owner::all_of(&entry.value()).iter().map(|owner| owner.uid.to_string()).collect();
+                let going = if entry.value()["metadata"]["deletionTimestamp"].is_string() { "-" } else { "" };
+                left.push(format!("{going}{}:{}", uid_of(&entry.value()), owners.join(",")));
             }
         }
         left.sort();
@@ -163,7 +163,7 @@ async fn scopes_decide_who_can_own_whom() {
         tokio::task::yield_now().await;
     }
     let message = "ownerRef [v1/ConfigMap, namespace: elsewhere, name: owner, uid: owner] does not exist in namespace \"elsewhere\"";
-    assert_eq!(events()[0].value["message"], message);
+    assert_eq!(events()[0].value()["message"], message);
     bench.delete("n", "owner", None).await;
     let left = bench.settle().await;
     assert_eq!(

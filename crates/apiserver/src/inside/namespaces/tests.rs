@@ -46,7 +46,7 @@ impl Bench {
     }
 
     fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>> {
-        self.store.get(&Key::new(&Arc::from(resource), namespace, name)).map(|entry| entry.value)
+        self.store.get(&Key::new(&Arc::from(resource), namespace, name)).map(|entry| entry.value())
     }
 
     async fn delete(&self) {
