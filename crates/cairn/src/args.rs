@@ -1,12 +1,16 @@
 //! What can be typed. What it means is the verbs' business.
 
+mod diff;
 mod init;
+mod up;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use self::diff::Diff;
 pub(crate) use self::init::Init;
+pub(crate) use self::up::Up;
 
 /// A CRD and a few templates become a working Kubernetes API, with no controller to write.
 #[derive(Parser, Debug)]
@@ -22,6 +26,10 @@ pub(crate) enum Command {
     Demo(Demo),
     /// Start a stack: a small one to change, or one made from manifests
     Init(Init),
+    /// Run a control plane on this machine, with packages installed, and installed anew when they are saved
+    Up(Up),
+    /// Show what a package would change in a cluster, for one instance or for all
+    Diff(Diff),
     /// Check a package: everything that is wrong with it, at once
     Validate(Validate),
     /// Show what the controller would do for an instance
@@ -60,7 +68,7 @@ Examples:
   cairn demo
   cairn demo --exit")]
 pub(crate) struct Demo {
-    /// End with status 0 when everything is rendered, without the closing words
+    /// End with status 0 when everything is ready, without the closing words
     #[arg(long)]
     pub exit: bool,
 }
@@ -356,7 +364,7 @@ pub(crate) struct Unpack {
 /// Which cluster, as kubectl names it.
 #[derive(Args, Debug)]
 pub(crate) struct Connection {
-    /// The kubeconfig [default: KUBECONFIG, or ~/.kube/config, or the pod's own account]
+    /// The kubeconfig [default: KUBECONFIG, or that of `cairn up` here, or ~/.kube/config, or the pod's own account]
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
 

@@ -4,6 +4,9 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
+/// Where `cairn up` writes its kubeconfig, from the directory that it is started in.
+pub(crate) const UP_KUBECONFIG: &str = ".cairn/kubeconfig";
+
 /// The environment of this run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Env {
@@ -37,7 +40,10 @@ pub(crate) fn places() -> Places {
     Places {
         runtime: path("XDG_RUNTIME_DIR").unwrap_or_else(std::env::temp_dir),
         cache: path("XDG_CACHE_HOME").or_else(|| Some(home.as_ref()?.join(".cache"))),
-        kubeconfig: path("KUBECONFIG").or_else(|| Some(home.as_ref()?.join(".kube/config"))),
+        // Beside a control plane of one's own, that is meant rather than whatever cluster was used last.
+        kubeconfig: path("KUBECONFIG")
+            .or_else(|| Some(PathBuf::from(UP_KUBECONFIG)).filter(|path| path.exists()))
+            .or_else(|| Some(home.as_ref()?.join(".kube/config"))),
         docker_config: path("DOCKER_CONFIG").or_else(|| Some(home?.join(".docker"))).map(|dir| dir.join("config.json")),
     }
 }

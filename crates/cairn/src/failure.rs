@@ -11,6 +11,8 @@ pub(crate) enum Code {
     Ok,
     Failed,
     Usage,
+    /// There are differences, and they were asked for.
+    Differences,
 }
 
 impl From<Code> for ExitCode {
@@ -19,6 +21,7 @@ impl From<Code> for ExitCode {
             Code::Ok => 0,
             Code::Failed => 1,
             Code::Usage => 2,
+            Code::Differences => 3,
         })
     }
 }

@@ -3,6 +3,7 @@
 mod args;
 mod cases;
 mod connection;
+mod differences;
 mod env;
 mod expect;
 mod failure;
@@ -21,6 +22,7 @@ mod registries;
 mod rules;
 mod shown;
 mod snippet;
+mod up;
 mod verbs;
 mod words;
 mod written;

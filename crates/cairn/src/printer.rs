@@ -133,6 +133,14 @@ impl Printer {
         let _ = if json { log.json().try_init() } else { log.with_ansi(self.env.colour).try_init() };
     }
 
+    /// Begins a log of what goes wrong, for a command that tells all else in its own words; RUST_LOG says how much.
+    pub fn warnings(&self) {
+        let filter = tracing_subscriber::EnvFilter::try_from_default_env()
+            .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
+        let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+        let _ = log.with_ansi(self.env.colour).without_time().try_init();
+    }
+
     /// A line that tells how far something is, in place of the one before; only for somebody who watches.
     pub fn progress(&self, doing: &str, what: &str, done: u64, total: u64) {
         if self.env.watched {

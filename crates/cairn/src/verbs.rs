@@ -3,6 +3,7 @@
 mod build;
 mod completions;
 mod demo;
+mod diff;
 mod eval;
 mod explain;
 mod init;
@@ -15,6 +16,7 @@ pub(crate) mod stack_manager;
 mod template_stack_manager;
 mod test;
 mod unpack;
+mod up;
 mod validate;
 
 use crate::args::Command;
@@ -25,6 +27,8 @@ pub(crate) fn run(command: Command, printer: &Printer) -> Result<Code, Failure> 
     match command {
         Command::Demo(args) => demo::run(&args, printer),
         Command::Init(args) => init::run(&args, printer),
+        Command::Up(args) => up::run(&args, printer),
+        Command::Diff(args) => diff::run(&args, printer),
         Command::Eval(args) if args.jsonl => jsonl::run(printer),
         Command::Eval(args) => eval::run(&args, printer),
         Command::Validate(args) => validate::run(&args, printer),

@@ -126,9 +126,10 @@ fn unready(object: &Value) -> Option<String> {
     }
     // What its own controller has yet to report.
     engine::play(object, "")?;
-    let wanted = object["spec"]["replicas"].as_i64();
-    Some(match wanted {
-        Some(wanted) => format!("{} of {wanted} ready", object["status"]["readyReplicas"].as_i64().unwrap_or(0)),
+    let ready = object["status"]["readyReplicas"].as_i64().unwrap_or(0);
+    Some(match object["spec"]["replicas"].as_i64() {
+        Some(wanted) if ready == wanted => "is being rolled out".to_owned(),
+        Some(wanted) => format!("{ready} of {wanted} ready"),
         None => "not ready yet".to_owned(),
     })
 }

@@ -44,7 +44,7 @@ impl Plane {
     pub async fn start(
         server: Server,
         packages: Arc<dyn Packages>,
-        runner: impl FnOnce(Cluster) -> Arc<dyn Runner>,
+        runner: impl FnOnce(Cluster) -> Result<Arc<dyn Runner>, Failure>,
     ) -> Result<Plane, Failure> {
         let admin = Client::new(server.door(Some(User::admin())), "default");
         define(&admin).await?;
@@ -60,7 +60,7 @@ impl Plane {
             own_image: "cairn:latest".to_owned(),
             ..Settings::default()
         };
-        let runner = runner(tenant.clone());
+        let runner = runner(tenant.clone())?;
         let parts = Parts { host: tenant.clone(), tenant, packages, runner, settings, metrics };
         let manager = StackManager::start(parts).await;
         let worker = manager.clone();
@@ -73,11 +73,15 @@ impl Plane {
         Client::new(self.server.door(Some(User::admin())), "default")
     }
 
-    /// Ends what is being done, and then the server; what was acknowledged is kept.
-    pub async fn stop(self) {
+    /// Ends the stack manager; the server goes on.
+    pub async fn rest(&mut self) {
         self.manager.stop();
         // What is being done is done to its end, unless it hangs.
-        let _ = tokio::time::timeout(PATIENCE, self.working).await;
+        let _ = tokio::time::timeout(PATIENCE, &mut self.working).await;
+    }
+
+    /// Ends the server; what was acknowledged is kept.
+    pub async fn stop(self) {
         self.server.shutdown().await;
     }
 }

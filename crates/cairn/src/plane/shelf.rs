@@ -57,6 +57,17 @@ impl Shelf {
         Ok(reference)
     }
 
+    /// Throws away the images of a package but this one.
+    pub fn keep_only(&self, reference: &Reference) {
+        let Some(path) = self.path(reference) else { return };
+        let Some(dir) = path.parent() else { return };
+        let others = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+        for other in others.filter(|other| *other != path) {
+            // One that cannot be removed only takes room.
+            let _ = std::fs::remove_file(other);
+        }
+    }
+
     fn path(&self, reference: &Reference) -> Option<PathBuf> {
         let digest = reference.digest.as_deref()?.replace(':', "-");
         Some(self.dir.as_ref()?.join(&reference.repository).join(format!("{digest}.tar")))

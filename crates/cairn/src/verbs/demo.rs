@@ -76,8 +76,8 @@ async fn show(args: &Demo, printer: &Printer) -> Result<Code, Failure> {
     let server = Server::start(Options::default()).await.map_err(|error| Failure::new(error.to_string()))?;
     let shelf = Arc::new(Shelf::new(None, None));
     let inside = server.clone();
-    let runner = |tenant: Cluster| -> Arc<dyn Runner> { Arc::new(InProcess::new(inside, tenant)) };
-    let plane = Plane::start(server, shelf.clone(), runner).await?;
+    let runner = |tenant: Cluster| -> Result<Arc<dyn Runner>, Failure> { Ok(Arc::new(InProcess::new(inside, tenant))) };
+    let mut plane = Plane::start(server, shelf.clone(), runner).await?;
     let took = begin.elapsed().as_millis();
     heading(printer, &format!("A Kubernetes API and the stack manager, in this process and in memory: {took} ms"))?;
 
@@ -98,6 +98,7 @@ async fn show(args: &Demo, printer: &Printer) -> Result<Code, Failure> {
         heading(printer, "Next:")?;
         printer.result(NEXT.as_bytes())?;
     }
+    plane.rest().await;
     plane.stop().await;
     Ok(Code::Ok)
 }

@@ -63,7 +63,7 @@ async fn manage(args: &Args, policy: Policy) -> Result<Code, Failure> {
     let parts = Parts {
         tenant: tenant.clone(),
         host: tenant,
-        packages: Arc::new(Registry { client: args.registries.client()? }),
+        packages: Arc::new(Registry::new(args.registries.client()?)),
         runner,
         settings,
         metrics,
@@ -95,7 +95,7 @@ async fn manage(args: &Args, policy: Policy) -> Result<Code, Failure> {
 }
 
 /// What runs controllers as processes of this program.
-fn processes(tenant: &Cluster, endpoint: Endpoint) -> Result<ProcessRunner, Failure> {
+pub(crate) fn processes(tenant: &Cluster, endpoint: Endpoint) -> Result<ProcessRunner, Failure> {
     let program = std::env::current_exe();
     let options = ProcessOptions {
         program: program.map_err(|error| Failure::new(format!("this program cannot find itself: {error}")))?,
@@ -157,6 +157,11 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
+    /// From registries that this client talks to.
+    pub fn new(client: Client) -> Registry {
+        Registry { client }
+    }
+
     fn with(&self, secrets: &[Vec<u8>]) -> Result<Client, Trouble> {
         let mut credentials = Credentials::default();
         for secret in secrets {

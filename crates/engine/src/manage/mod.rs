@@ -19,7 +19,7 @@ pub use definition::{Leaving, LiveCrd, Parent, Placement, place};
 pub use drift::covers;
 pub use kinds::{Kinds, Served};
 pub use policy::{Pattern, Policy, Refusal};
-pub use progress::{Notice, Step, Trouble};
+pub use progress::{Notice, Step, Trouble, needs_only_time};
 pub use reference::{BadReference, Reference};
 pub use report::report;
 pub use roles::{Grant, Grants, Identity, bindings, personas, rules};

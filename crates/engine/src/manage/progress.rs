@@ -101,5 +101,10 @@ impl<'c> Conditions<'c> {
     }
 }
 
+/// Whether something that does not hold for this reason needs nothing but time.
+pub fn needs_only_time(reason: &str) -> bool {
+    PATIENT.contains(&reason)
+}
+
 /// Reasons for which something does not hold that need nothing but time.
 const PATIENT: [&str; 4] = ["Pending", "Waiting", "Starting", "Deleting"];

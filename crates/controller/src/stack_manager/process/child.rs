@@ -181,6 +181,8 @@ impl Life {
             .args(["template-stack-manager", "--supervised", "--log-json", "--listen", "127.0.0.1:0"])
             .args(["--stack", &self.stack.name, "--namespace", &self.stack.namespace, "--kubeconfig"])
             .arg(files.kubeconfig())
+            // An interrupt from the keyboard is for this process, which then ends its children.
+            .process_group(0)
             .env_clear()
             .envs(options.environment.iter().cloned())
             .stdin(Stdio::piped())

@@ -1,0 +1,34 @@
+//! What can be typed after `cairn diff`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{Connection, Format};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  cairn diff examples/caching-web-service
+  cairn diff . -f shop.yaml
+  cairn diff . -n team --kubeconfig ~/.kube/config -o json
+
+Each change is tried on the API server without being kept (a server-side dry run), as the stack's own field manager:
+only what the stack owns counts. Values of Secrets are not shown. It ends with 0 if nothing would change, with 3 if
+something would, and with 1 if something would be refused.")]
+pub(crate) struct Diff {
+    /// The directory of the package
+    #[arg(default_value = ".")]
+    pub dir: PathBuf,
+
+    /// One instance, in place of all that are there
+    #[arg(short, long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+
+    /// How to write the differences [default: for people]
+    #[arg(short, long, value_name = "FORMAT")]
+    pub output: Option<Format>,
+
+    #[command(flatten)]
+    pub connection: Connection,
+}

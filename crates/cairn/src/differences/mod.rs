@@ -1,0 +1,122 @@
+//! What a package would change in a cluster: in its types and templates, and in what each instance becomes. Everything
+//! is read or tried without being kept; nothing is written.
+
+mod instance;
+mod package;
+mod reader;
+mod show;
+mod text;
+
+use serde::Serialize;
+use serde_json::Value;
+
+pub(crate) use instance::{Asked, compare};
+pub(crate) use reader::Reader;
+pub(crate) use show::{show, summary};
+
+/// What would change for one stack.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Difference {
+    /// `namespace/name` of the Stack; none if nothing of it is installed.
+    pub stack: Option<String>,
+    /// What of the package is new.
+    pub package: Vec<Change>,
+    pub instances: Vec<Instance>,
+    /// What should be known though it changes nothing.
+    pub notes: Vec<String>,
+}
+
+/// How something changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Action {
+    Create,
+    Update,
+    Delete,
+    /// It waits for something, and stays as it is.
+    Hold,
+    /// The cluster would not take it, or it cannot be rendered.
+    Refuse,
+}
+
+impl Action {
+    pub fn word(self) -> &'static str {
+        match self {
+            Action::Create => "create",
+            Action::Update => "update",
+            Action::Delete => "delete",
+            Action::Hold => "hold",
+            Action::Refuse => "refused",
+        }
+    }
+
+    /// Whether an object is not what it was.
+    pub fn changes(self) -> bool {
+        matches!(self, Action::Create | Action::Update | Action::Delete)
+    }
+}
+
+/// A change of a package.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Change {
+    pub action: Action,
+    /// `field spec.replicas of Redis (example.org/v1)`, `template redis.example.org/v1 service`.
+    pub what: String,
+    /// What it was and is, in a few words.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub how: String,
+    /// The changed lines.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub diff: String,
+}
+
+/// What becomes of an instance.
+#[derive(Debug, Serialize)]
+pub(crate) struct Instance {
+    pub kind: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub namespace: String,
+    pub name: String,
+    pub objects: Vec<Object>,
+}
+
+/// What becomes of an object. Values are without secrets.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Object {
+    pub action: Action,
+    /// The template that makes it; `status` for the status of the instance itself.
+    pub template: String,
+    pub api_version: String,
+    pub kind: String,
+    pub name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<Value>,
+    /// Why it waits or is refused.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub why: Vec<String>,
+}
+
+impl Difference {
+    /// Whether anything is not what it was.
+    pub fn is_any(&self) -> bool {
+        !self.package.is_empty() || self.objects().any(|object| object.action.changes())
+    }
+
+    /// Whether something would be refused.
+    pub fn is_refused(&self) -> bool {
+        self.objects().any(|object| object.action == Action::Refuse)
+    }
+
+    /// Instances of which something changes.
+    pub fn changed(&self) -> usize {
+        let changes = |instance: &&Instance| instance.objects.iter().any(|object| object.action.changes());
+        self.instances.iter().filter(changes).count()
+    }
+
+    fn objects(&self) -> impl Iterator<Item = &Object> {
+        self.instances.iter().flat_map(|instance| &instance.objects)
+    }
+}

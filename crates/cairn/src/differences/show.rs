@@ -1,0 +1,91 @@
+//! A comparison for people: what changes, instance by instance, as lines.
+
+use super::text::lines;
+use super::{Action, Change, Difference, Instance, Object};
+use crate::failure::Failure;
+use crate::printer::{Paint, Printer};
+
+/// Prints what would change; nothing of what stays.
+pub(crate) fn show(difference: &Difference, printer: &Printer) -> Result<(), Failure> {
+    for note in &difference.notes {
+        printer.line(&format!("note: {note}"))?;
+    }
+    for change in &difference.package {
+        package(change, printer)?;
+    }
+    let told = |instance: &&Instance| !instance.objects.is_empty();
+    for instance in difference.instances.iter().filter(told) {
+        let place = if instance.namespace.is_empty() { String::new() } else { format!("{}/", instance.namespace) };
+        let heading = format!("{} {place}{}", instance.kind, instance.name);
+        printer.line(&printer.painted(Paint::Strong, &heading))?;
+        for object in &instance.objects {
+            one(object, printer)?;
+        }
+    }
+    Ok(())
+}
+
+/// How much would change, in a line.
+pub(crate) fn summary(difference: &Difference) -> String {
+    let count = difference.instances.len();
+    let changed = difference.changed();
+    let of = |count: usize| if count == 1 { "1 instance".to_owned() } else { format!("{count} instances") };
+    match (count, changed) {
+        (0, _) => "there are no instances".to_owned(),
+        (1, 0) => "the one instance stays as it is".to_owned(),
+        (count, 0) => format!("all {} stay as they are", of(count)),
+        (count, changed) => format!("{changed} of {} {}", of(count), if changed == 1 { "changes" } else { "change" }),
+    }
+}
+
+fn paint(action: Action) -> Paint {
+    match action {
+        Action::Create => Paint::Good,
+        Action::Update => Paint::Coming,
+        Action::Delete | Action::Refuse => Paint::Bad,
+        Action::Hold => Paint::Waiting,
+    }
+}
+
+fn package(change: &Change, printer: &Printer) -> Result<(), Failure> {
+    let sign = match change.action {
+        Action::Create => "+",
+        Action::Delete => "-",
+        _ => "~",
+    };
+    let how = if change.how.is_empty() { String::new() } else { format!(": {}", change.how) };
+    printer.line(&printer.painted(paint(change.action), &format!("{sign} {}{how}", change.what)))?;
+    diff(&change.diff, "    ", printer)
+}
+
+fn one(object: &Object, printer: &Printer) -> Result<(), Failure> {
+    let name = if object.name.is_empty() { object.kind.clone() } else { format!("{}/{}", object.kind, object.name) };
+    let what = match object.template.as_str() {
+        "" => name,
+        "status" => "status".to_owned(),
+        template => format!("{template}: {name}"),
+    };
+    let word = printer.painted(paint(object.action), &format!("{:<7}", object.action.word()));
+    printer.line(&format!("  {word} {what}"))?;
+    for why in &object.why {
+        printer.line(&format!("          {why}"))?;
+    }
+    // What goes is named; all of its lines would only hide the others.
+    if object.action == Action::Delete {
+        return Ok(());
+    }
+    diff(&lines(object.before.as_ref(), object.after.as_ref()), "          ", printer)
+}
+
+fn diff(text: &str, indent: &str, printer: &Printer) -> Result<(), Failure> {
+    for line in text.lines() {
+        let painted = match line.chars().next() {
+            Some('+') => printer.painted(Paint::Good, line),
+            Some('-') => printer.painted(Paint::Bad, line),
+            Some('@') => printer.painted(Paint::Waiting, line),
+            _ => line.to_owned(),
+        };
+        printer.line(&format!("{indent}{painted}"))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,12 @@
+//! What `cairn up` consists of: the directory it lives in, the packages it installs whenever they are saved, and what
+//! it tells of the instances.
+
+mod files;
+mod house;
+mod installer;
+mod teller;
+
+pub(crate) use files::Watch;
+pub(crate) use house::House;
+pub(crate) use installer::{Installer, names};
+pub(crate) use teller::tell;

@@ -1,0 +1,103 @@
+//! Tells how instances get on: a line when one becomes ready, begins to wait for something else, or fails.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use api::{Crd, Stack};
+use controller::Resource;
+use engine::{Compiled, compile};
+use kube::Client;
+use objects::Gvk;
+use serde_json::Value;
+
+use crate::failure::Failure;
+use crate::live::{Follower, Node, State, grow, resource, roots};
+use crate::printer::{Paint, Printer};
+
+/// What changes shortly one after the other is told once.
+const QUIET: Duration = Duration::from_millis(150);
+
+/// Tells of all instances of all stacks, for as long as it is polled.
+pub(crate) async fn tell(client: &Client, printer: &Printer) -> Result<(), Failure> {
+    let stacks = Resource::namespaced(api::GROUP, api::VERSION, Stack::KIND, Stack::PLURAL);
+    let crds = Resource::cluster("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions");
+    let mut records = Follower::start(client, BTreeSet::from([stacks, crds])).await;
+    let mut told = BTreeMap::new();
+    let mut installed = Installed::read(&records);
+    let mut instances = Follower::start(client, installed.kinds.clone()).await;
+    loop {
+        for compiled in &installed.stacks {
+            let objects = instances.objects();
+            let live: Vec<&Value> = objects.iter().map(|object| &**object).collect();
+            for root in roots(compiled, &live) {
+                let name = named(root);
+                let tree = grow(compiled, root, &live);
+                let news = gist(&tree);
+                if told.insert(name.clone(), news.clone()).as_ref() != Some(&news) {
+                    let paint = match news.0 {
+                        State::Ready => Paint::Good,
+                        State::Coming => Paint::Coming,
+                        State::Waiting => Paint::Waiting,
+                        State::Failing => Paint::Bad,
+                    };
+                    printer.line(&format!("{name}: {}", printer.painted(paint, &news.1)))?;
+                }
+            }
+        }
+        told.retain(|name, _| instances.objects().iter().any(|object| named(object) == *name));
+        tokio::select! {
+            () = records.changed() => {}
+            () = instances.changed() => {}
+        }
+        tokio::time::sleep(QUIET).await;
+        let now = Installed::read(&records);
+        if now.kinds != installed.kinds {
+            instances = Follower::start(client, now.kinds.clone()).await;
+        }
+        installed = now;
+    }
+}
+
+/// The stacks that are installed, and the kinds that they are about.
+struct Installed {
+    stacks: Vec<Compiled>,
+    kinds: BTreeSet<Resource>,
+}
+
+impl Installed {
+    fn read(records: &Follower) -> Installed {
+        let objects = records.objects();
+        let crds: Vec<Crd> = objects
+            .iter()
+            .filter(|object| object["kind"] == "CustomResourceDefinition")
+            .filter_map(|object| Crd::read(object).0)
+            .collect();
+        let stacks = objects.iter().filter(|object| object["kind"] == Stack::KIND);
+        let stacks: Vec<Compiled> = stacks
+            .filter_map(|object| serde_json::from_value::<Stack>(Value::clone(object)).ok())
+            .filter_map(|record| compile(&engine::Stack::recorded(&record, &crds).0).0)
+            .collect();
+        let own = stacks.iter().flat_map(|stack| stack.kinds.iter().map(|kind| &kind.gvk));
+        let kinds: BTreeSet<&Gvk> = own.chain(stacks.iter().flat_map(Compiled::rendered)).collect();
+        let kinds = kinds.into_iter().filter_map(|gvk| resource(gvk, &crds)).collect();
+        Installed { stacks, kinds }
+    }
+}
+
+fn named(object: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let metadata = &object["metadata"];
+    let place = metadata["namespace"].as_str().map(|namespace| format!("{namespace}/")).unwrap_or_default();
+    format!("{} {place}{}", text(&object["kind"]), text(&metadata["name"]))
+}
+
+/// How an instance is, by what matters most of it.
+fn gist(tree: &Node) -> (State, String) {
+    let lines = tree.lines();
+    let leaf = |state: State| lines.iter().rev().find(|line| line.state == state);
+    match [State::Failing, State::Waiting, State::Coming].into_iter().find_map(|state| Some((state, leaf(state)?))) {
+        Some((state, line)) if line.path.trim_matches('/').is_empty() => (state, line.note.clone()),
+        Some((state, line)) => (state, format!("{} {}", line.what, line.note)),
+        None => (State::Ready, "ready".to_owned()),
+    }
+}

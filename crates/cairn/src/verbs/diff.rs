@@ -1,0 +1,58 @@
+//! `cairn diff`: what a package would change in a cluster, for one instance or for all.
+
+use serde_json::json;
+
+use crate::args::Diff;
+use crate::differences::{Asked, Difference, Reader, compare, show, summary};
+use crate::failure::{Code, Failure};
+use crate::printer::Printer;
+use crate::project::Project;
+use crate::registries::block_on;
+
+pub(crate) fn run(args: &Diff, printer: &Printer) -> Result<Code, Failure> {
+    let project = Project::read(&args.dir)?;
+    let compiled = project.compiled()?;
+    let mut instance = None;
+    if let Some(file) = &args.file {
+        let (admitted, written) = project.instance(file)?;
+        for finding in &admitted.dropped {
+            printer.finding(finding, written.snippet(finding).as_deref());
+        }
+        let mut object = admitted.object;
+        if let Some(namespace) = args.connection.namespace.as_deref().filter(|_| admitted.kind.namespaced)
+            && written.value()["metadata"]["namespace"].is_null()
+        {
+            object["metadata"]["namespace"] = json!(namespace);
+        }
+        instance = Some(object);
+    }
+    let found = block_on(async {
+        let connected = args.connection.connect().await?;
+        let namespace = args.connection.namespace.as_deref();
+        let asked = Asked { namespace, instance: instance.as_ref(), name: &compiled.name };
+        compare(&Reader::new(connected.client), &project, &asked).await
+    })??;
+    match args.output {
+        Some(format) => printer.report(&json!({ "stacks": found }), format)?,
+        None => {
+            for difference in &found {
+                tell(difference, printer)?;
+            }
+        }
+    }
+    Ok(if found.iter().any(Difference::is_refused) {
+        Code::Failed
+    } else if found.iter().any(Difference::is_any) {
+        Code::Differences
+    } else {
+        Code::Ok
+    })
+}
+
+fn tell(difference: &Difference, printer: &Printer) -> Result<(), Failure> {
+    match &difference.stack {
+        Some(stack) => printer.line(&format!("stack {stack}: {}", summary(difference)))?,
+        None => printer.line("it is not installed: all of it is new")?,
+    }
+    show(difference, printer)
+}

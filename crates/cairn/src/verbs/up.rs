@@ -1,0 +1,182 @@
+//! `cairn up`: a control plane on this machine, with the packages of some directories installed, and installed anew
+//! whenever they are saved.
+
+use std::collections::BTreeSet;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use apiserver::{Listener, Options, Server, StartError, User};
+use controller::Cluster;
+use controller::stack_manager::{Endpoint, ProcessRunner, Runner};
+use kube::Client;
+
+use crate::args::{Registries, Up};
+use crate::failure::{Code, Failure};
+use crate::plane::{Plane, Players, Shelf, namespace};
+use crate::printer::{Paint, Printer};
+use crate::registries::block_on_many;
+use crate::up::{House, Installer, Watch, names, tell};
+use crate::verbs::stack_manager::{Registry, processes, stopped};
+
+/// How long things seem to take to start.
+const START: Duration = Duration::from_millis(300);
+
+pub(crate) fn run(args: &Up, printer: &Printer) -> Result<Code, Failure> {
+    // What cannot work is said before anything is begun.
+    names(&directories(args))?;
+    printer.warnings();
+    block_on_many(up(args, printer))?
+}
+
+async fn up(args: &Up, printer: &Printer) -> Result<Code, Failure> {
+    let mut house = House::enter(&args.data, args.ephemeral, args.kubeconfig_out.as_deref())?;
+    let resumed = house.data().is_some_and(|data| data.exists());
+    let server = Server::start(Options { data: house.data(), ..Options::default() }).await;
+    let server = server.map_err(|error| Failure::new(error.to_string()))?;
+    let listener = listen(&server, args.port, house.last_port()).await?;
+    house.settle(listener.address(), &server.kubeconfig(&listener, &User::admin()))?;
+    let beyond = Registry::new(Registries { plain_http: Vec::new(), docker_config: None }.client()?);
+    let shelf = Arc::new(Shelf::new(house.packages(), Some(Box::new(beyond))));
+    let endpoint = Endpoint {
+        server: format!("https://{}", listener.address()),
+        certificate_authority: listener.ca_pem().to_owned(),
+        ..Endpoint::default()
+    };
+    let mut runner: Result<Arc<ProcessRunner>, Failure> = Err(Failure::new("nothing runs controllers"));
+    let start = |tenant: Cluster| -> Result<Arc<dyn Runner>, Failure> {
+        let processes = Arc::new(processes(&tenant, endpoint)?);
+        runner = Ok(processes.clone());
+        Ok(processes)
+    };
+    let mut plane = Plane::start(server, shelf.clone(), start).await?;
+    let runner = runner?;
+    let client = plane.admin();
+    welcome(args, &house, &listener, resumed, printer)?;
+    let players = (!args.no_play).then(|| Players::start(&client, START));
+    let outcome = tokio::select! {
+        () = stopped() => Ok(()),
+        outcome = serve(args, &client, &shelf, printer) => outcome,
+    };
+    printer.line("\nending ...")?;
+    drop(players);
+    plane.rest().await;
+    runner.end_all().await;
+    plane.stop().await;
+    drop(listener);
+    if outcome.is_ok() {
+        let kept = match args.ephemeral {
+            true => "ended; nothing was kept".to_owned(),
+            false => format!("ended; all is kept in {}, and `cairn up` goes on with it", house.dir().display()),
+        };
+        printer.line(&kept)?;
+    }
+    outcome.map(|()| Code::Ok)
+}
+
+/// Installs the packages, and goes on until somebody ends it.
+async fn serve(args: &Up, client: &Client, shelf: &Arc<Shelf>, printer: &Printer) -> Result<(), Failure> {
+    let dirs = directories(args);
+    namespace(client, &args.namespace).await?;
+    let installers = Installer::all(&dirs, &args.namespace, client, shelf)?;
+    // Before they are read, so that nothing is missed.
+    let mut watch = Watch::start(&dirs)?;
+    install(&installers, &(0..installers.len()).collect(), printer).await?;
+    if !installers.is_empty() {
+        let specimen = installers.iter().find_map(Installer::specimen);
+        if let Some(specimen) = specimen {
+            printer.line(&format!("\ntry: kubectl apply -f {}", specimen.display()))?;
+        }
+        printer.line("save a file of a package, and it is installed anew; Ctrl-C ends")?;
+    } else {
+        printer
+            .line("\nno package is given: name directories, `cairn up DIR...`, or use `cairn install`; Ctrl-C ends")?;
+    }
+    let saving = async {
+        loop {
+            let saved = watch.saved().await;
+            install(&installers, &saved, printer).await?;
+        }
+    };
+    tokio::select! {
+        outcome = saving => outcome,
+        outcome = tell(client, printer) => outcome,
+    }
+}
+
+/// Installs some of the packages: all are asked for before any is waited for, since one may need another.
+async fn install(installers: &[Installer], which: &BTreeSet<usize>, printer: &Printer) -> Result<(), Failure> {
+    let mut pending = Vec::new();
+    for installer in which.iter().filter_map(|at| installers.get(*at)) {
+        match installer.refresh(printer).await {
+            Ok(Some(one)) => pending.push((installer, one)),
+            Ok(None) => {}
+            // A file that is just being replaced cannot be read; the next save tells.
+            Err(failure) => printer.failure(&failure),
+        }
+    }
+    for (installer, one) in pending {
+        installer.settle(one, printer).await?;
+    }
+    Ok(())
+}
+
+/// The directories that were named, or this one if it is a package.
+fn directories(args: &Up) -> Vec<PathBuf> {
+    match args.dirs.as_slice() {
+        [] if Path::new(".registry").is_dir() => vec![PathBuf::from(".")],
+        dirs => dirs.to_vec(),
+    }
+}
+
+async fn listen(server: &Server, wanted: Option<u16>, last: Option<u16>) -> Result<Listener, Failure> {
+    let at = |port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    if let Some(port) = wanted {
+        return server.listen(at(port)).await.map_err(|error| match error {
+            StartError::Listen(address, error) if error.kind() == std::io::ErrorKind::AddrInUse => {
+                Failure::new(format!("the port {} is taken: another program listens there", address.port()))
+                    .hint("take another, or leave `--port` out: a free one is found")
+            }
+            error => Failure::new(error.to_string()),
+        });
+    }
+    // The same as last time, so that whoever knows it still finds it.
+    if let Some(last) = last
+        && let Ok(listener) = server.listen(at(last)).await
+    {
+        return Ok(listener);
+    }
+    server.listen(at(0)).await.map_err(|error| Failure::new(error.to_string()))
+}
+
+fn welcome(args: &Up, house: &House, listener: &Listener, resumed: bool, printer: &Printer) -> Result<(), Failure> {
+    let full = house.kubeconfig.canonicalize().unwrap_or_else(|_| house.kubeconfig.clone());
+    let kept = match (args.ephemeral, resumed) {
+        (true, _) => "in memory, gone when it ends".to_owned(),
+        (false, false) => format!("kept in {}", house.dir().display()),
+        (false, true) => format!("resumed from {}", house.dir().display()),
+    };
+    let rows = [
+        ("control plane", format!("https://{}, {kept}", listener.address())),
+        ("kubeconfig", full.display().to_string()),
+        ("for kubectl", format!("export KUBECONFIG={}", quoted(&full))),
+    ];
+    for (title, text) in rows {
+        printer.line(&format!("{} {text}", printer.painted(Paint::Strong, &format!("{title:<14}"))))?;
+    }
+    let nodes = if args.no_play {
+        "none, so nothing runs: Deployments and the like are stored, and nobody reports on them"
+    } else {
+        "none, so nothing runs: Deployments and the like are stored and reported as if they ran (--no-play: not)"
+    };
+    printer.line(&format!("{} {nodes}", printer.painted(Paint::Strong, &format!("{:<14}", "nodes"))))?;
+    printer.line("")
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+".contains(letter);
+    if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
