@@ -11,12 +11,16 @@ pub mod conditions {
     pub const SYNCED: &str = "Synced";
     /// It is known which package, by digest, an install means.
     pub const PACKAGE_RESOLVED: &str = "PackageResolved";
+    /// The tag of the package still means what is installed. It is there once a tag has moved.
+    pub const PACKAGE_CURRENT: &str = "PackageCurrent";
     /// The package was pulled, verified and read.
     pub const UNPACKED: &str = "Unpacked";
     /// Everything the package depends on is served.
     pub const DEPENDENCIES_SATISFIED: &str = "DependenciesSatisfied";
     /// The API server serves all CRDs of the package.
     pub const CRDS_ESTABLISHED: &str = "CRDsEstablished";
+    /// The CRDs that an upgrade no longer brings are gone. It is there once one had objects and stayed for them.
+    pub const DROPPED_CRDS_GONE: &str = "DroppedCRDsGone";
     /// The controller of the stack runs.
     pub const CONTROLLER_AVAILABLE: &str = "ControllerAvailable";
 }

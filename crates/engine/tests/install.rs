@@ -17,6 +17,7 @@ struct World {
     package: Step<Package>,
     kinds: Kinds,
     in_use: Vec<String>,
+    tagged: Option<String>,
     settings: Settings,
 }
 
@@ -55,23 +56,14 @@ impl World {
             "spec": { "package": "team/redis:1.0.0", "source": "registry.example.org" },
         }))
         .unwrap();
-        let mut kinds = Vec::new();
-        for builtin in objects::builtins() {
-            kinds.push(engine::manage::Served {
-                gvk: builtin.gvk(),
-                plural: builtin.plural.to_owned(),
-                namespaced: builtin.namespaced,
-                status: false,
-                scale: false,
-            });
-        }
         Self {
             objects: BTreeMap::new(),
             install: install.into(),
             resolved: Step::Pending("asking the registry".into()),
             package: Step::Pending("pulling".into()),
-            kinds: Kinds::new(kinds),
+            kinds: Kinds::of_every_cluster(),
             in_use: Vec::new(),
+            tagged: None,
             settings: Settings {
                 own_namespace: "cairn".into(),
                 cluster_namespace: "cairn-stacks".into(),
@@ -99,6 +91,7 @@ impl World {
             install: &self.install,
             settings: &self.settings,
             resolved: self.resolved.clone(),
+            tagged: self.tagged.as_deref(),
             package,
             crds: &crds,
             in_use: &self.in_use,
@@ -335,4 +328,56 @@ fn an_install_goes_after_its_stack_and_takes_crds_that_nobody_uses() {
             assert!(!labels.contains("parent.stacks") && labels.contains("stack-manager"), "{labels}");
         }
     }
+}
+
+#[test]
+fn a_tag_that_moved_is_told_with_both_digests_and_changes_nothing() {
+    let mut world = World::installed();
+    let objects = world.objects.clone();
+    let installed = world.install.status.digest.clone();
+    world.tagged = Some(installed.clone());
+    assert!(world.pass().notices.is_empty());
+    assert!(!world.state().contains("PackageCurrent"), "nothing has moved: {}", world.state());
+    let new = format!("sha256:{}", "9".repeat(64));
+    world.tagged = Some(new.clone());
+    let told = world.pass();
+    assert!(world.state().contains("PackageCurrent=False/TagMoved"), "{}", world.state());
+    assert!(world.state().contains("Ready=True"), "{}", world.state());
+    let [notice] = told.notices.as_slice() else { panic!("{:?}", told.notices) };
+    assert!(notice.warning && notice.message.contains(&installed) && notice.message.contains(&format!("@{new}")));
+    assert_eq!(world.objects, objects);
+    assert!(world.pass().notices.is_empty(), "it is told once");
+    world.tagged = Some(installed);
+    world.pass();
+    assert!(world.state().contains("PackageCurrent=True/Current"), "{}", world.state());
+}
+
+#[test]
+fn a_crd_that_an_upgrade_drops_stays_while_it_has_objects() {
+    let mut world = World::installed();
+    let mut upgraded = package("1.1.0", &["a"], "Namespaced", "");
+    // The same kind in another group takes the place of the first.
+    let text = serde_json::to_string(&upgraded.crds[0].crd.object).unwrap().replace("example.org", "example.com");
+    upgraded.crds[0].crd = api::Crd::read(&serde_json::from_str(&text).unwrap()).0.unwrap();
+    let text = serde_json::to_string(&upgraded.stack).unwrap().replace("example.org", "example.com");
+    upgraded.stack = serde_json::from_str(&text).unwrap();
+    upgraded.templates.clear();
+    world.in_use = vec!["redises.example.org".into()];
+    world.fetched(upgraded);
+    world.pass();
+    world.establish();
+    let held = world.pass();
+    assert!(held.soon && held.deletes.is_empty(), "{held:?}");
+    assert!(world.state().contains("DroppedCRDsGone=False/InUse"), "{}", world.state());
+    assert_eq!(world.install.status.version, "1.1.0", "the rest goes on");
+    let crds: Vec<LiveCrd> = world.objects.values().filter_map(LiveCrd::read).collect();
+    let Step::Done(package) = &world.package else { panic!("it is there") };
+    let asked: Vec<_> = world.install.gives_up(Some(package), &crds).iter().map(|live| &live.crd.name).collect();
+    assert_eq!(asked, ["redises.example.org"], "it is asked about again");
+    world.in_use.clear();
+    let gone = world.pass();
+    assert_eq!(gone.deletes.len(), 1);
+    assert!(world.object("CustomResourceDefinition", "redises.example.org").is_none());
+    world.pass();
+    assert!(world.state().contains("DroppedCRDsGone=True/Gone"), "{}", world.state());
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apiserver::{Server, User};
-use controller::stack_manager::{Packages, Parts, Runner, StackManager};
+use controller::stack_manager::{Packages, Parts, Runner, StackManager, TAGS};
 use controller::{Cluster, Metrics};
 use engine::manage::install::Settings;
 use k8s_openapi::api::core::v1::Namespace;
@@ -61,7 +61,7 @@ impl Plane {
             ..Settings::default()
         };
         let runner = runner(tenant.clone())?;
-        let parts = Parts { host: tenant.clone(), tenant, packages, runner, settings, metrics };
+        let parts = Parts { host: tenant.clone(), tenant, packages, runner, settings, metrics, tags: TAGS };
         let manager = StackManager::start(parts).await;
         let worker = manager.clone();
         let working = tokio::spawn(async move { worker.run().await });

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use controller::stack_manager::{
-    Endpoint, Future, KubernetesRunner, Packages, Parts, ProcessOptions, ProcessRunner, Runner, StackManager,
+    Endpoint, Future, KubernetesRunner, Packages, Parts, ProcessOptions, ProcessRunner, Runner, StackManager, TAGS,
 };
 use controller::{Cluster, Lease, Metrics, Readiness};
 use engine::manage::install::Settings;
@@ -67,6 +67,7 @@ async fn manage(args: &Args, policy: Policy) -> Result<Code, Failure> {
         runner,
         settings,
         metrics,
+        tags: TAGS,
     };
     let manager = StackManager::start(parts).await;
     readiness.set(true);

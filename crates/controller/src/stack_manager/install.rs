@@ -1,6 +1,7 @@
 //! Looking at an install: everything it depends on is gathered, `engine` plans, and the plan is carried out.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use api::names::INSTALL_FINALIZER;
 use api::{ClusterStackInstall, Stack, StackInstall};
@@ -16,12 +17,18 @@ use crate::Error;
 use crate::queue::Again;
 use crate::resource::{Key, Resource};
 
+/// How soon to look again whether the objects of a CRD are gone.
+const SOON: Duration = Duration::from_secs(15);
+
 impl StackManager {
     pub(super) async fn install(&self, key: &Key) -> Result<Again, Error> {
         let cluster = key.namespace.is_empty();
         let resource = install_resource(cluster);
         let cache = if cluster { &self.world.cluster_installs } else { &self.world.installs };
-        let Some(object) = cache.get(key) else { return Ok(Again::OnChange) };
+        let Some(object) = cache.get(key) else {
+            self.forget_tag(key);
+            return Ok(Again::OnChange);
+        };
         let Some(install) = read(&object, cluster) else { return Ok(Again::OnChange) };
         let (resolved, package) = self.bring(&install).await;
         let definitions = self.world.definitions();
@@ -31,7 +38,8 @@ impl StackManager {
             .filter(|live| concerns(live, &install, package.as_ref().ok()))
             .map(|live| LiveCrd::clone(live))
             .collect();
-        let in_use = if install.is_deleting() { self.in_use(&crds).await? } else { Vec::new() };
+        let in_use = self.in_use(&install.gives_up(package.as_deref().ok(), &crds)).await?;
+        let tagged = self.tagged(key, &install, resolved.as_ref().ok()).await;
         let settings = &self.parts.settings;
         let namespace = if cluster { &settings.cluster_namespace } else { &install.metadata.namespace };
         let stack = self.world.stacks.get(&Key::new(namespace, &key.name));
@@ -41,6 +49,7 @@ impl StackManager {
             install: &install,
             settings,
             resolved: step(&resolved),
+            tagged: tagged.as_deref(),
             package: match &package {
                 Ok(package) => Step::Done(package.as_ref()),
                 Err(trouble) => Step::Failed(trouble.clone()),
@@ -53,8 +62,10 @@ impl StackManager {
         });
         self.carry_out(&resource, key, &object, &made).await?;
         let passing = resolved.is_err() || package.is_err();
-        Ok(if made.settled {
-            Again::After(RESYNC)
+        Ok(if made.soon {
+            Again::After(SOON)
+        } else if made.settled {
+            Again::After(RESYNC.min(self.until_tag(key)))
         } else if passing {
             Again::BackOff
         } else {
@@ -80,7 +91,7 @@ impl StackManager {
             Ok(secrets) => secrets,
             Err(trouble) => return (Err(trouble), nothing()),
         };
-        let resolved = match known(install, &reference) {
+        let resolved = match install.installed(&reference) {
             Some(pinned) => Ok(pinned),
             None => self.parts.packages.resolve(&reference, &secrets).await,
         };
@@ -92,7 +103,7 @@ impl StackManager {
     }
 
     /// The Docker configurations in the Secrets that an install names.
-    async fn pull_secrets(&self, install: &Install) -> Result<Vec<Vec<u8>>, Trouble> {
+    pub(super) async fn pull_secrets(&self, install: &Install) -> Result<Vec<Vec<u8>>, Trouble> {
         let mut found = Vec::new();
         let secrets = Resource::namespaced("", "v1", "Secret", "secrets");
         for secret in &install.spec.image_pull_secrets {
@@ -109,9 +120,9 @@ impl StackManager {
     }
 
     /// The names of those CRDs that have objects.
-    async fn in_use(&self, crds: &[LiveCrd]) -> Result<Vec<String>, Error> {
+    async fn in_use(&self, crds: &[&LiveCrd]) -> Result<Vec<String>, Error> {
         let mut found = Vec::new();
-        for live in crds.iter().filter(|live| live.established) {
+        for live in crds.iter().copied().filter(|live| live.established) {
             let Some(resource) = resource_of(live) else { continue };
             match self.parts.tenant.list(&resource, "", Some(1)).await {
                 Ok(objects) if objects.is_empty() => {}
@@ -219,17 +230,6 @@ fn read(object: &Value, cluster: bool) -> Option<Install> {
     } else {
         serde_json::from_value::<StackInstall>(object.clone()).ok().map(Install::from)
     }
-}
-
-/// The image that was installed, if it is still the one that is wanted: a tag that moves does not move what runs.
-fn known(install: &Install, wanted: &Reference) -> Option<Reference> {
-    let resolved = install.status.conditions.iter().find(|condition| {
-        condition.r#type == api::conditions::PACKAGE_RESOLVED && condition.status == api::Status::True
-    })?;
-    let pinned = Reference::parse(&resolved.message).ok()?;
-    let digest = wanted.digest.as_ref().or(pinned.digest.as_ref());
-    let wanted = Reference { digest: digest.cloned(), ..wanted.clone() };
-    (wanted == pinned).then_some(pinned)
 }
 
 fn step(resolved: &Result<Reference, Trouble>) -> Step<Reference> {

@@ -8,6 +8,7 @@ mod process;
 mod removal;
 mod runner;
 mod stack;
+mod tags;
 mod world;
 
 use std::collections::BTreeMap;
@@ -25,6 +26,7 @@ pub use runner::{Availability, KubernetesRunner, Live, Runner, Tell};
 use crate::queue::{Again, Queue};
 use crate::resource::Key;
 use crate::{Cluster, Error, Metrics};
+use tags::Tag;
 use world::World;
 
 /// A future of a trait's function.
@@ -56,6 +58,8 @@ pub struct Parts {
     pub settings: Settings,
     /// Where it counts what it does.
     pub metrics: Metrics,
+    /// How often to look whether a tag still means what is installed; [`TAGS`] unless somebody is in a hurry.
+    pub tags: Duration,
 }
 
 /// What to look at.
@@ -73,12 +77,16 @@ pub struct StackManager {
     queue: Arc<Queue<Work>>,
     /// Packages that were read, by digest.
     packages: Mutex<BTreeMap<String, Result<Arc<Package>, Trouble>>>,
+    /// What tags meant when they were last looked up, by install.
+    tags: Mutex<BTreeMap<Key, Tag>>,
 }
 
 /// How many things are looked at side by side.
 const WORKERS: usize = 4;
 /// How often a settled thing is looked at without a reason.
 const RESYNC: Duration = Duration::from_secs(600);
+/// How often to look whether a tag still means what is installed, as a rule.
+pub const TAGS: Duration = Duration::from_secs(600);
 
 impl StackManager {
     /// Watches what it needs to, and returns when all of it has been seen once.
@@ -88,7 +96,7 @@ impl StackManager {
         parts.runner.begin(Arc::new(move |stack| news.add(Work::Stack(stack.clone()))));
         let world = World::watch(&parts, &queue);
         world.synced().await;
-        Arc::new(Self { parts, world, queue, packages: Mutex::default() })
+        Arc::new(Self { parts, world, queue, packages: Mutex::default(), tags: Mutex::default() })
     }
 
     /// Works until [`Self::stop`]; dropping it ends the work at once.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::names::{CHILDREN_FINALIZER, STACK_FINALIZER};
-use api::{Crd, Stack, annotations, key, labels};
+use api::{Crd, Stack, key};
+use engine::manage::{Farewell, farewell, goes_next, is_child, is_run, keeps_data, waiting};
 use serde_json::{Value, json};
 
 use super::install::resource_of;
@@ -28,17 +29,12 @@ impl StackManager {
         }
         self.parts.runner.stop(key).await?;
         let made = self.world.made_for(&Work::Stack(key.clone()));
-        let mut controllers = false;
-        for (resource, made, object) in &made {
+        let left = !made.is_empty();
+        for (resource, made, object) in goes_next(made, |(resource, ..)| resource.plural == "deployments") {
             let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
-            // The rights go after the controller that uses them.
-            if controllers && resource.plural != "deployments" {
-                break;
-            }
-            controllers |= resource.plural == "deployments";
-            self.cluster_of(resource).delete(resource, made, uid, "Foreground").await?;
+            self.cluster_of(&resource).delete(&resource, &made, uid, "Foreground").await?;
         }
-        if !made.is_empty() {
+        if left {
             self.say_deleting(key, live, "waiting until its controller and its rights are gone").await?;
             return Ok(Again::After(SOON));
         }
@@ -58,13 +54,12 @@ impl StackManager {
 
     /// Whether types and data stay: the Stack or the install that made it says so.
     fn keeps_data(&self, key: &Key, live: &Value) -> bool {
-        let says = |object: &Value| object["metadata"]["annotations"][annotations::KEEP_CRDS] == labels::TRUE;
         let install = if self.is_cluster_wide(live) {
             self.world.cluster_installs.get(&Key::new("", &key.name))
         } else {
             self.world.installs.get(key)
         };
-        says(live) || install.is_some_and(|install| says(&install))
+        keeps_data(live, install.as_deref())
     }
 
     /// Deletes the instances of the Stack's kinds; answers how many are left.
@@ -93,24 +88,14 @@ impl StackManager {
     async fn remove_instance(&self, resource: &Resource, instance: &Value, stack: &Stack) -> Result<(), Error> {
         let key = Key::of(instance);
         let uid = instance["metadata"]["uid"].as_str().unwrap_or_default();
-        if instance["metadata"]["deletionTimestamp"].is_null() {
-            return self.parts.tenant.delete(resource, &key, uid, "Background").await;
-        }
-        let held = instance["metadata"]["finalizers"].as_array().map(Vec::as_slice).unwrap_or_default();
-        if !held.iter().any(|finalizer| finalizer == CHILDREN_FINALIZER) || self.controller_runs(stack) {
-            return Ok(());
-        }
-        // Its controller is gone: what it would have done is done here.
-        if self.remove_children(&key, uid, stack).await? {
-            self.release(resource, &key, instance, CHILDREN_FINALIZER).await?;
+        match farewell(instance, is_run(stack)) {
+            Farewell::Delete => self.parts.tenant.delete(resource, &key, uid, "Background").await?,
+            Farewell::Finish if self.remove_children(&key, uid, stack).await? => {
+                self.release(resource, &key, instance, CHILDREN_FINALIZER).await?;
+            }
+            Farewell::Finish | Farewell::Wait => {}
         }
         Ok(())
-    }
-
-    fn controller_runs(&self, stack: &Stack) -> bool {
-        let conditions = stack.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
-        let available = conditions.iter().find(|found| found.r#type == api::conditions::CONTROLLER_AVAILABLE);
-        available.is_some_and(|found| found.status == api::Status::True)
     }
 
     /// Deletes the children of an instance, of all kinds that its Stack ever rendered; answers whether none is left.
@@ -128,8 +113,7 @@ impl StackManager {
             let Some(resource) = Resource::builtin(&object).or_else(custom) else { continue };
             let namespace = if resource.namespaced { key.namespace.as_str() } else { "" };
             for child in self.parts.tenant.list(&resource, namespace, None).await? {
-                let owners = child["metadata"]["ownerReferences"].as_array().map(Vec::as_slice).unwrap_or_default();
-                if owners.iter().any(|owner| owner["uid"] == uid && owner["controller"] == true) {
+                if is_child(&child, uid) {
                     none = false;
                     let child_uid = child["metadata"]["uid"].as_str().unwrap_or_default();
                     self.parts.tenant.delete(&resource, &Key::of(&child), child_uid, "Background").await?;
@@ -140,28 +124,12 @@ impl StackManager {
     }
 
     async fn say_deleting(&self, key: &Key, live: &Arc<Value>, message: &str) -> Result<(), Error> {
-        let conditions = live["status"]["conditions"].as_array().cloned().unwrap_or_default();
-        let said = conditions.iter().any(|condition| {
-            condition["type"] == api::conditions::READY
-                && condition["message"] == message
-                && condition["status"] == "False"
-        });
-        if said {
-            return Ok(());
-        }
+        let before: Vec<api::Condition> =
+            serde_json::from_value(live["status"]["conditions"].clone()).unwrap_or_default();
         let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-        let mut conditions: Vec<api::Condition> = serde_json::from_value(Value::Array(conditions)).unwrap_or_default();
-        api::set_condition(
-            &mut conditions,
-            api::Condition {
-                r#type: api::conditions::READY.to_owned(),
-                status: api::Status::False,
-                reason: "Deleting".to_owned(),
-                message: message.to_owned(),
-                last_transition_time: now,
-                observed_generation: live["metadata"]["generation"].as_i64(),
-            },
-        );
+        let Some(conditions) = waiting(&before, live["metadata"]["generation"].as_i64(), &now, message) else {
+            return Ok(());
+        };
         let patch = json!({ "status": { "conditions": conditions } });
         self.parts.tenant.merge(&stack_resource(), key, "status", &patch).await.map(|_| ())
     }

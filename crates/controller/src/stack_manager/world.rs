@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use api::{ClusterStackInstall, GROUP, Stack, StackInstall, VERSION, labels};
-use engine::manage::{Kinds, LiveCrd, Served};
+use engine::manage::{Kinds, LiveCrd};
 use serde_json::Value;
 
 use super::{Parts, Work};
@@ -162,24 +162,10 @@ impl World {
 
     /// The kinds that the cluster serves: those of every cluster, and those of its CRDs.
     pub(super) fn kinds(&self, crds: &[Arc<LiveCrd>]) -> Kinds {
-        let builtins = objects::builtins().iter().map(|builtin| Served {
-            gvk: builtin.gvk(),
-            plural: builtin.plural.to_owned(),
-            namespaced: builtin.namespaced,
-            status: has_status(builtin.group, builtin.plural),
-            scale: false,
-        });
-        let mut kinds = Kinds::new(builtins.collect());
+        let mut kinds = Kinds::of_every_cluster();
         crds.iter().filter(|live| live.established).for_each(|live| kinds.add(&live.crd));
         kinds
     }
-}
-
-/// Whether the status of a kind of every cluster is written on its own.
-fn has_status(group: &str, plural: &str) -> bool {
-    let without = ["configmaps", "secrets", "events", "endpoints", "podtemplates", "controllerrevisions", "leases"];
-    matches!(group, "" | "apps" | "batch" | "autoscaling" | "networking.k8s.io" | "policy")
-        && !without.contains(&plural)
 }
 
 /// Whose object it is, by its labels.

@@ -20,16 +20,21 @@ use testkit::{Cluster, Scene};
 /// The user that the stack manager is.
 pub const USER: &str = "stack-manager";
 
-/// Packages by `repository:tag`, and what is wrong with the place they come from.
+/// Packages by `repository:tag` and by digest, and what is wrong with the place they come from.
 #[derive(Default)]
 pub struct Shelf {
+    tags: Mutex<BTreeMap<String, String>>,
     packages: Mutex<BTreeMap<String, Files>>,
     broken: Mutex<BTreeMap<String, Trouble>>,
 }
 
 impl Shelf {
-    pub fn put(&self, repository: &str, version: &str, files: Files) {
-        self.packages.lock().unwrap().insert(format!("{repository}:{version}"), files);
+    /// Puts a package there; answers its digest.
+    pub fn put(&self, repository: &str, version: &str, files: Files) -> String {
+        let digest = Digest::of(format!("{repository}{files:?}").as_bytes()).to_string();
+        self.tags.lock().unwrap().insert(format!("{repository}:{version}"), digest.clone());
+        self.packages.lock().unwrap().insert(digest.clone(), files);
+        digest
     }
 
     pub fn break_down(&self, repository: &str, trouble: Option<Trouble>) {
@@ -40,27 +45,30 @@ impl Shelf {
         };
     }
 
-    fn find(&self, reference: &Reference) -> Result<Files, Trouble> {
+    fn digest(&self, reference: &Reference) -> Result<String, Trouble> {
         if let Some(trouble) = self.broken.lock().unwrap().get(&reference.repository) {
             return Err(trouble.clone());
         }
+        if let Some(digest) = &reference.digest {
+            return Ok(digest.clone());
+        }
         let name = format!("{}:{}", reference.repository, reference.tag.as_deref().unwrap_or_default());
-        let packages = self.packages.lock().unwrap();
-        packages.get(&name).cloned().ok_or_else(|| Trouble::new("PackageNotFound", format!("there is no {name}")))
+        let missing = || Trouble::new("PackageNotFound", format!("there is no {name}"));
+        self.tags.lock().unwrap().get(&name).cloned().ok_or_else(missing)
     }
 }
 
 impl Packages for Shelf {
     fn resolve<'f>(&'f self, reference: &'f Reference, _: &'f [Vec<u8>]) -> Future<'f, Result<Reference, Trouble>> {
-        Box::pin(async move {
-            let files = self.find(reference)?;
-            let digest = Digest::of(format!("{reference}{files:?}").as_bytes());
-            Ok(reference.at(&digest.to_string()))
-        })
+        Box::pin(async move { Ok(reference.at(&self.digest(reference)?)) })
     }
 
     fn fetch<'f>(&'f self, reference: &'f Reference, _: &'f [Vec<u8>]) -> Future<'f, Result<Files, Trouble>> {
-        Box::pin(async move { self.find(reference) })
+        Box::pin(async move {
+            let digest = self.digest(reference)?;
+            let missing = || Trouble::new("PackageNotFound", format!("there is no {digest}"));
+            self.packages.lock().unwrap().get(&digest).cloned().ok_or_else(missing)
+        })
     }
 }
 
@@ -133,6 +141,7 @@ pub async fn start(cluster: &Cluster, shelf: Arc<Shelf>) -> Result<tokio::task::
             own_image: "example.org/cairn:1".into(),
         },
         metrics: controller::Metrics::default(),
+        tags: std::time::Duration::from_millis(300),
     };
     let manager = StackManager::start(parts).await;
     Ok(tokio::spawn(async move { manager.run().await }))

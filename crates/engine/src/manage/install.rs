@@ -1,22 +1,25 @@
 //! From the wish for a package to its Stack: each step is a condition, the next is taken when the one before is done, and
 //! what was installed last stays in place until the new is.
 
+mod record;
+mod removal;
+
 use api::conditions::{
-    CONTROLLER_AVAILABLE, CRDS_ESTABLISHED, DEPENDENCIES_SATISFIED, PACKAGE_RESOLVED, READY, UNPACKED,
+    CONTROLLER_AVAILABLE, CRDS_ESTABLISHED, DEPENDENCIES_SATISFIED, PACKAGE_CURRENT, PACKAGE_RESOLVED, READY, UNPACKED,
 };
 use api::{
     ClusterStackInstall, Condition, Crd, InstallSpec, InstallStatus, Metadata, ObjectRef, PermissionScope, Stack,
-    StackInstall, Status, annotations, labels, names,
+    StackInstall, Status, annotations, labels,
 };
 use package::Package;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use super::definition::{LiveCrd, Parent, Placement, place};
 use super::progress::{Conditions, Notice, Step, Trouble};
 use super::stack::{self, Decision};
-use super::workload::{Images, fill_images};
-use super::{Kinds, Leaving, Policy, Reference};
+use super::{Kinds, Policy, Reference};
 use crate::{Severity, compile};
+use record::{is_ours, namespace, record};
 
 /// An install of either kind.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,6 +67,16 @@ impl Install {
         self.metadata.rest.get("deletionTimestamp").is_some_and(|time| !time.is_null())
     }
 
+    /// The image that was installed, if it is still the one that is wanted: a tag that moves does not move what runs.
+    pub fn installed(&self, wanted: &Reference) -> Option<Reference> {
+        let resolved =
+            |condition: &&Condition| condition.r#type == PACKAGE_RESOLVED && condition.status == Status::True;
+        let pinned = Reference::parse(&self.status.conditions.iter().find(resolved)?.message).ok()?;
+        let digest = wanted.digest.as_ref().or(pinned.digest.as_ref());
+        let wanted = Reference { digest: digest.cloned(), ..wanted.clone() };
+        (wanted == pinned).then_some(pinned)
+    }
+
     fn annotated(&self, key: &str) -> bool {
         self.metadata.annotations.get(key).is_some_and(|value| value == labels::TRUE)
     }
@@ -101,6 +114,8 @@ pub struct Facts<'f> {
     pub settings: &'f Settings,
     /// The image that is meant, by digest.
     pub resolved: Step<Reference>,
+    /// The digest that its tag has now, if somebody looked.
+    pub tagged: Option<&'f str>,
     /// What is in it; errors that it has make this step fail.
     pub package: Step<&'f Package>,
     /// The CRDs that the package brings or the install is a parent of, as far as they are there.
@@ -130,6 +145,8 @@ pub struct InstallPlan {
     pub notices: Vec<Notice>,
     /// Whether nothing is left to do until something changes; otherwise it is tried again.
     pub settled: bool,
+    /// Whether to look again before long, since it waits for something that nobody will tell of.
+    pub soon: bool,
 }
 
 /// Plans an install.
@@ -141,6 +158,7 @@ pub fn plan(facts: &Facts<'_>) -> InstallPlan {
         applies: Vec::new(),
         deletes: Vec::new(),
         finalizer: true,
+        soon: false,
     };
     let outcome = if facts.install.is_deleting() { work.remove(facts) } else { work.install(facts) };
     let settled = match outcome {
@@ -170,6 +188,7 @@ pub fn plan(facts: &Facts<'_>) -> InstallPlan {
         status: work.status,
         notices,
         settled,
+        soon: work.soon,
     }
 }
 
@@ -191,6 +210,7 @@ struct Work<'c> {
     applies: Vec<Value>,
     deletes: Vec<ObjectRef>,
     finalizer: bool,
+    soon: bool,
 }
 
 impl Work<'_> {
@@ -210,6 +230,7 @@ impl Work<'_> {
         }
         let reference = take(PACKAGE_RESOLVED, &facts.resolved)?;
         self.conditions.done(PACKAGE_RESOLVED, "Resolved", reference.to_string());
+        self.compare(reference, facts.tagged);
         let package = *take(UNPACKED, &facts.package)?;
         let unpacked = accept(facts, package)?;
         self.conditions.done(UNPACKED, "Unpacked", unpacked);
@@ -218,6 +239,26 @@ impl Work<'_> {
         self.define(facts, package)?;
         self.conditions.done(CRDS_ESTABLISHED, "Established", format!("{} CRDs are served", package.crds.len()));
         self.record(facts, package, reference)
+    }
+
+    /// Whether the tag still means what it meant. Until it does not, there is nothing to say.
+    fn compare(&mut self, reference: &Reference, tagged: Option<&str>) {
+        let installed = reference.digest.as_deref().unwrap_or_default();
+        match tagged.filter(|tagged| *tagged != installed) {
+            Some(tagged) => {
+                let tag = reference.tag.as_deref().unwrap_or("latest");
+                let what = format!(
+                    "the tag {tag} means {tagged} now, while {installed} is installed; to have the new one, set \
+                     `package` to {}",
+                    reference.at(tagged)
+                );
+                self.conditions.trouble(PACKAGE_CURRENT, &Trouble::new("TagMoved", what));
+            }
+            None if self.conditions.has(PACKAGE_CURRENT) => {
+                self.conditions.done(PACKAGE_CURRENT, "Current", format!("{installed} is installed"));
+            }
+            None => {}
+        }
     }
 
     /// The CRDs of the package, and those that it no longer brings.
@@ -254,9 +295,7 @@ impl Work<'_> {
             let what = format!("waiting until the API server serves {}", late.join(", "));
             return Err(Stop::at(CRDS_ESTABLISHED, "Waiting", what));
         }
-        let brought = |name: &str| package.crds.iter().any(|file| file.crd.name == name);
-        let dropped = facts.crds.iter().filter(|live| live.is_needed_by(&parent) && !brought(&live.crd.name));
-        self.leave(facts, dropped);
+        self.drop_others(facts, package);
         Ok(())
     }
 
@@ -300,51 +339,6 @@ impl Work<'_> {
             None => self.conditions.set(READY, Status::False, "Starting", "its Stack was not looked at yet"),
         }
         Ok(())
-    }
-
-    /// Takes away what was installed: the Stack first, which takes its instances and its controller along.
-    fn remove(&mut self, facts: &Facts<'_>) -> Result<(), Stop> {
-        if let Some(stack) = facts.stack.filter(|stack| is_ours(stack, facts.install)) {
-            self.deletes.push(ObjectRef {
-                api_version: api::API_VERSION.to_owned(),
-                kind: Stack::KIND.to_owned(),
-                namespace: stack.metadata.namespace.clone(),
-                name: stack.metadata.name.clone(),
-                uid: stack.metadata.uid.clone(),
-            });
-            let why = stack_ready(facts).map(|ready| ready.message.clone()).unwrap_or_default();
-            let what = format!("waiting until the Stack is gone{}{why}", if why.is_empty() { "" } else { ": " });
-            return Err(Stop { condition: None, trouble: Trouble::new("Deleting", what) });
-        }
-        let parent = facts.install.parent();
-        let mine: Vec<&LiveCrd> = facts.crds.iter().filter(|live| live.is_needed_by(&parent)).collect();
-        if !mine.is_empty() {
-            self.leave(facts, mine.into_iter());
-            let what = "waiting until its CRDs are gone or left to others";
-            return Err(Stop { condition: None, trouble: Trouble::new("Deleting", what) });
-        }
-        self.finalizer = false;
-        Ok(())
-    }
-
-    /// Gives up CRDs; those that nobody needs and that have no objects go.
-    fn leave<'l>(&mut self, facts: &Facts<'_>, crds: impl Iterator<Item = &'l LiveCrd>) {
-        let parent = facts.install.parent();
-        let keep = facts.install.annotated(annotations::KEEP_CRDS);
-        for live in crds.filter(|live| !live.deleting) {
-            let has_objects = keep || facts.in_use.contains(&live.crd.name);
-            match live.without(&parent, has_objects) {
-                Leaving::Alone => {}
-                Leaving::Apply(object) => self.applies.push(object),
-                Leaving::Delete => self.deletes.push(ObjectRef {
-                    api_version: "apiextensions.k8s.io/v1".to_owned(),
-                    kind: "CustomResourceDefinition".to_owned(),
-                    namespace: String::new(),
-                    name: live.crd.name.clone(),
-                    uid: live.uid.clone(),
-                }),
-            }
-        }
     }
 }
 
@@ -404,73 +398,6 @@ fn depend(facts: &Facts<'_>, package: &Package) -> Result<(), Stop> {
         }
         Decision::Run(_) => Ok(()),
     }
-}
-
-/// The Stack that the install makes.
-fn record(facts: &Facts<'_>, package: &Package, reference: &Reference) -> Result<Value, Vec<String>> {
-    let install = facts.install;
-    let mut stack = package.stack.clone();
-    if let Some(deployment) = &mut stack.spec.controller.deployment {
-        let source = if install.spec.source.is_empty() { &facts.settings.source } else { &install.spec.source };
-        let image = reference.to_string();
-        let images = Images {
-            package: &image,
-            source,
-            pull_policy: &install.spec.image_pull_policy,
-            pull_secrets: install.spec.image_pull_secrets.iter().map(|secret| secret.name.as_str()).collect(),
-        };
-        fill_images(&mut deployment["spec"], &images)?;
-    }
-    if let Some(account) = &install.spec.service_account {
-        let own = stack.spec.controller.service_account.get_or_insert_default();
-        own.annotations.extend(account.annotations.clone());
-    }
-    let parent = [
-        (labels::MANAGED_BY, labels::MANAGED_BY_STACK_MANAGER.to_owned()),
-        (labels::PARENT_GROUP, api::GROUP.to_owned()),
-        (labels::PARENT_VERSION, api::VERSION.to_owned()),
-        (labels::PARENT_KIND, install.kind().to_owned()),
-        (labels::PARENT_NAME, names::label_value(&install.metadata.name)),
-        (labels::PARENT_NAMESPACE, names::label_value(&install.metadata.namespace)),
-    ];
-    let marks: Map<String, Value> = parent.into_iter().map(|(key, value)| (key.to_owned(), json!(value))).collect();
-    let spec = serde_json::to_value(&stack.spec).map_err(|error| vec![error.to_string()])?;
-    Ok(json!({
-        "apiVersion": api::API_VERSION,
-        "kind": Stack::KIND,
-        "metadata": {
-            "name": install.metadata.name,
-            "namespace": namespace(facts),
-            "labels": marks,
-            "annotations": { annotations::PACKAGE_IMAGE: reference.to_string() },
-            "ownerReferences": [{
-                "apiVersion": api::API_VERSION,
-                "kind": install.kind(),
-                "name": install.metadata.name,
-                "uid": install.metadata.uid,
-                "controller": true,
-                "blockOwnerDeletion": false,
-            }],
-        },
-        "spec": spec,
-    }))
-}
-
-/// Where the Stack of an install is.
-fn namespace<'f>(facts: &Facts<'f>) -> &'f str {
-    match facts.install.scope {
-        PermissionScope::Namespaced => &facts.install.metadata.namespace,
-        PermissionScope::Cluster => &facts.settings.cluster_namespace,
-    }
-}
-
-/// Whether an install made a Stack: by uid, which nobody chooses.
-fn is_ours(stack: &Stack, install: &Install) -> bool {
-    let owners = stack.metadata.rest.get("ownerReferences").and_then(Value::as_array);
-    owners
-        .into_iter()
-        .flatten()
-        .any(|owner| owner["uid"] == install.metadata.uid.as_str() && owner["controller"] == true)
 }
 
 /// What the Stack says of itself.

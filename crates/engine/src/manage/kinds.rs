@@ -24,6 +24,18 @@ pub struct Served {
 pub struct Kinds(Vec<Served>);
 
 impl Kinds {
+    /// Those of every cluster.
+    pub fn of_every_cluster() -> Self {
+        let kinds = objects::builtins().iter().map(|builtin| Served {
+            gvk: builtin.gvk(),
+            plural: builtin.plural.to_owned(),
+            namespaced: builtin.namespaced,
+            status: has_status(builtin.group, builtin.plural),
+            scale: false,
+        });
+        Self(kinds.collect())
+    }
+
     /// These kinds.
     pub fn new(kinds: Vec<Served>) -> Self {
         Self(kinds)
@@ -48,4 +60,11 @@ impl Kinds {
     pub fn meant<'k>(&'k self, reference: &'k Reference) -> impl Iterator<Item = &'k Served> {
         self.0.iter().filter(|kind| reference.means(&kind.gvk, &kind.plural))
     }
+}
+
+/// Whether the status of a kind of every cluster is written on its own.
+fn has_status(group: &str, plural: &str) -> bool {
+    let without = ["configmaps", "secrets", "events", "endpoints", "podtemplates", "controllerrevisions", "leases"];
+    matches!(group, "" | "apps" | "batch" | "autoscaling" | "networking.k8s.io" | "policy")
+        && !without.contains(&plural)
 }

@@ -66,6 +66,11 @@ impl<'c> Conditions<'c> {
         set_condition(&mut self.all, condition);
     }
 
+    /// Whether there is such a condition, whatever it says.
+    pub(super) fn has(&self, kind: &str) -> bool {
+        self.all.iter().any(|condition| condition.r#type == kind)
+    }
+
     pub(super) fn done(&mut self, kind: &str, reason: &str, message: impl Into<String>) {
         self.set(kind, Status::True, reason, message);
     }
