@@ -41,8 +41,7 @@ impl StackManager {
         let in_use = self.in_use(&install.gives_up(package.as_deref().ok(), &crds)).await?;
         let tagged = self.tagged(key, &install, resolved.as_ref().ok()).await;
         let settings = &self.parts.settings;
-        let namespace = if cluster { &settings.cluster_namespace } else { &install.metadata.namespace };
-        let stack = self.world.stacks.get(&Key::new(namespace, &key.name));
+        let stack = self.world.stacks.get(&Key::new(settings.namespace(&install), &key.name));
         let stack: Option<Stack> = stack.and_then(|stack| serde_json::from_value(Value::clone(&stack)).ok());
         let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let made = plan(&Facts {
@@ -107,7 +106,7 @@ impl StackManager {
         let mut found = Vec::new();
         let secrets = Resource::namespaced("", "v1", "Secret", "secrets");
         for secret in &install.spec.image_pull_secrets {
-            let key = Key::new(&install.metadata.namespace, &secret.name);
+            let key = Key::new(self.parts.settings.namespace(install), &secret.name);
             let trouble = |what: String| Trouble::new("PullSecretInvalid", what);
             let object = self.parts.tenant.get(&secrets, &key).await.map_err(|error| trouble(error.to_string()))?;
             let object = object.ok_or_else(|| trouble(format!("there is no Secret {key}")))?;

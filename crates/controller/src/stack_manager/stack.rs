@@ -96,10 +96,22 @@ impl StackManager {
             "type": "Opaque", "data": { "seed": STANDARD.encode(bytes) },
         });
         match self.parts.tenant.create(&secrets, &secret).await {
-            // It is there, and the watch will say so.
-            Ok(_) | Err(Error::Conflict(_)) => Ok(()),
-            Err(error) => Err(error),
+            Err(Error::Conflict(_)) => self.find_seed(&secrets, &secret, &run.identity.uid).await,
+            outcome => outcome.map(|_| ()),
         }
+    }
+
+    /// The seed is there without our seeing it: the watch is late, or it has lost its labels, which it gets back.
+    async fn find_seed(&self, secrets: &Resource, wanted: &Value, stack: &str) -> Result<(), Error> {
+        let key = Key::of(wanted);
+        let Some(live) = self.parts.tenant.get(secrets, &key).await? else { return Ok(()) };
+        let owners = live["metadata"]["ownerReferences"].as_array().map(Vec::as_slice).unwrap_or_default();
+        if !owners.iter().any(|owner| owner["uid"] == stack) {
+            let what = format!("the Secret {key} is there and is not the stack's: delete it, or rename the stack");
+            return Err(Error::Refused(what));
+        }
+        let label = json!({ "metadata": { "labels": wanted["metadata"]["labels"] } });
+        self.parts.tenant.merge(secrets, &key, "", &label).await.map(|_| ())
     }
 
     /// Deletes what was made for the Stack and is no longer wanted.

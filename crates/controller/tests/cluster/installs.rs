@@ -14,18 +14,18 @@ use testkit::{Cluster, Scene};
 
 use crate::manager::{USER, definitions, has, install, installed, installs, manager, package, resource, stacks};
 
-fn redises(scene: &Scene<'_>, client: Client) -> Api<DynamicObject> {
+pub fn redises(scene: &Scene<'_>, client: Client) -> Api<DynamicObject> {
     Api::namespaced_with(client, scene.namespace(), &resource(scene.group(), "v1", "Redis", "redises"))
 }
 
-fn redis(scene: &Scene<'_>, name: &str) -> DynamicObject {
+pub fn redis(scene: &Scene<'_>, name: &str) -> DynamicObject {
     let object = json!({
         "apiVersion": format!("{}/v1", scene.group()), "kind": "Redis", "metadata": { "name": name }, "spec": {},
     });
     serde_json::from_value(object).unwrap()
 }
 
-fn code(outcome: &kube::Result<impl Sized>) -> u16 {
+pub fn code(outcome: &kube::Result<impl Sized>) -> u16 {
     match outcome {
         Ok(_) => 200,
         Err(kube::Error::Api(status)) => status.code,
@@ -129,48 +129,6 @@ pub async fn a_stack_may_do_what_its_kinds_need_and_no_more(cluster: Arc<Cluster
     Ok(())
 }
 
-pub async fn what_drifts_is_put_back(cluster: Arc<Cluster>) -> Result<()> {
-    let manager = manager(&cluster).await?;
-    let scene = cluster.scene("drift").await?;
-    installed(&scene, &manager, &["a"], "").await?;
-    let system = format!("stack:{}:redis:system", scene.namespace());
-    let bindings: Api<RoleBinding> = scene.api();
-    let uid = bindings.get(&system).await?.metadata.uid;
-    bindings.delete(&system, &DeleteParams::default()).await?;
-    scene
-        .wait(&bindings, &system, move |object: Option<&RoleBinding>| {
-            object.is_some_and(|object| object.metadata.uid != uid)
-        })
-        .await?;
-
-    let roles: Api<ClusterRole> = Api::all(scene.client());
-    let more = json!({ "rules": [{ "apiGroups": ["*"], "resources": ["*"], "verbs": ["*"] }] });
-    roles.patch(&system, &PatchParams::default(), &Patch::Merge(more)).await?;
-    let group = scene.group().to_owned();
-    let restored = move |role: Option<&ClusterRole>| {
-        let rules = role.and_then(|role| role.rules.clone()).unwrap_or_default();
-        rules.len() == 1 && rules[0].api_groups == Some(vec![group.clone()])
-    };
-    scene.wait(&roles, &system, restored).await?;
-
-    let stacks = stacks(&scene);
-    stacks.patch("redis", &PatchParams::default(), &Patch::Merge(json!({ "spec": { "title": "Forged" } }))).await?;
-    scene
-        .wait(&stacks, "redis", |stack: Option<&DynamicObject>| {
-            stack.is_some_and(|stack| stack.data["spec"]["title"] == "Redis")
-        })
-        .await?;
-
-    let accounts: Api<ServiceAccount> = scene.api();
-    accounts.delete("stack-redis", &DeleteParams::default()).await?;
-    scene
-        .wait(&accounts, "stack-redis", |account: Option<&ServiceAccount>| {
-            account.is_some_and(|account| account.metadata.deletion_timestamp.is_none())
-        })
-        .await?;
-    Ok(())
-}
-
 pub async fn looking_at_what_is_in_place_costs_no_request(cluster: Arc<Cluster>) -> Result<()> {
     let manager = manager(&cluster).await?;
     let scene = cluster.scene("quiet").await?;
@@ -256,29 +214,6 @@ pub async fn two_namespaces_share_a_type(cluster: Arc<Cluster>) -> Result<()> {
         left.data["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["b"]
             .is_object()
     );
-    Ok(())
-}
-
-pub async fn a_bad_upgrade_changes_nothing_and_a_good_one_all(cluster: Arc<Cluster>) -> Result<()> {
-    let manager = manager(&cluster).await?;
-    let scene = cluster.scene("upgrade").await?;
-    let installs = installed(&scene, &manager, &["a"], "").await?;
-    let repository = format!("{}/redis", scene.namespace());
-    let change = |version: &str| Patch::Merge(json!({ "spec": { "package": format!("{repository}:{version}") } }));
-    manager.shelf.put(&repository, "2.0.0", package(scene.group(), "2.0.0", &["b"], ""));
-    let stack_before = stacks(&scene).get("redis").await?.data["spec"].clone();
-    installs.patch("redis", &PatchParams::default(), &change("2.0.0")).await?;
-    scene.wait(&installs, "redis", has("CRDsEstablished", "False", "CRDConflict")).await?;
-    let object = installs.get("redis").await?;
-    ensure!(has("Ready", "True", "CRDConflict")(Some(&object)), "what runs goes on: {}", object.data["status"]);
-    ensure!(stacks(&scene).get("redis").await?.data["spec"] == stack_before);
-    manager.shelf.put(&repository, "1.1.0", package(scene.group(), "1.1.0", &["a", "b"], ""));
-    installs.patch("redis", &PatchParams::default(), &change("1.1.0")).await?;
-    let upgraded =
-        |object: Option<&DynamicObject>| object.is_some_and(|object| object.data["status"]["version"] == "1.1.0");
-    scene.wait(&installs, "redis", upgraded).await?;
-    scene.wait(&installs, "redis", has("CRDsEstablished", "True", "")).await?;
-    ensure!(stacks(&scene).get("redis").await?.data["spec"]["version"] == "1.1.0");
     Ok(())
 }
 

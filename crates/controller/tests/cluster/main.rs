@@ -2,12 +2,16 @@
 #![allow(clippy::unwrap_used, reason = "a scenario may panic")]
 
 mod actor;
+mod cluster_wide;
+mod drift;
+mod hand_made;
 mod installs;
 mod instances;
 mod instances_examples;
 mod instances_sweep;
 mod manager;
 mod mishap;
+mod upgrades;
 
 use std::process::ExitCode;
 
@@ -17,13 +21,19 @@ fn main() -> ExitCode {
     Suite::on_kubernetes(scenarios![
         installs::an_install_becomes_ready_with_everything_in_place,
         installs::a_stack_may_do_what_its_kinds_need_and_no_more,
-        installs::what_drifts_is_put_back,
         installs::looking_at_what_is_in_place_costs_no_request,
         installs::an_uninstall_takes_instances_rights_and_types_along,
         installs::two_namespaces_share_a_type,
-        installs::a_bad_upgrade_changes_nothing_and_a_good_one_all,
         installs::people_use_new_types_by_their_persona,
         installs::trouble_is_told_and_heals,
+        upgrades::a_bad_upgrade_changes_nothing_and_a_good_one_all,
+        upgrades::a_tag_that_moved_is_told_and_not_followed,
+        upgrades::a_type_that_an_upgrade_drops_stays_while_it_has_objects,
+        drift::every_object_that_was_made_is_put_back,
+        cluster_wide::a_stack_of_the_whole_cluster_lives_and_goes,
+        cluster_wide::a_package_for_the_cluster_is_not_installed_into_a_namespace,
+        hand_made::a_stack_by_hand_waits_for_its_type_runs_and_goes,
+        hand_made::a_stack_by_hand_gets_nothing_by_claiming_it,
         instances::an_instance_becomes_ready_with_six_calls_and_stays_so_with_none,
         instances::a_child_that_drifts_is_put_back_and_what_others_added_stays,
         instances::an_object_of_somebody_else_is_never_seized,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result};
-use controller::stack_manager::{Availability, Future, Live, Packages, Parts, Runner, StackManager};
+use controller::stack_manager::{Availability, Future, KubernetesRunner, Live, Packages, Parts, Runner, StackManager};
 use controller::{Cluster as Hands, Error, Key};
 use engine::manage::install::Settings;
 use engine::manage::stack::Run;
@@ -72,20 +72,23 @@ impl Packages for Shelf {
     }
 }
 
-/// Controllers that run as soon as they should.
-struct AtOnce;
+/// Deployments that count as running as soon as they are there: nobody runs pods here.
+struct AtOnce(KubernetesRunner);
 
 impl Runner for AtOnce {
-    fn ensure<'f>(&'f self, _run: &'f Run, _live: Live<'f>) -> Future<'f, Result<Availability, Error>> {
-        Box::pin(async { Ok(Availability::yes("its controller runs")) })
+    fn ensure<'f>(&'f self, run: &'f Run, live: Live<'f>) -> Future<'f, Result<Availability, Error>> {
+        Box::pin(async move {
+            self.0.ensure(run, live).await?;
+            Ok(Availability::yes("its controller runs"))
+        })
     }
 
-    fn objects<'r>(&self, _run: &'r Run) -> Vec<&'r Value> {
-        Vec::new()
+    fn objects<'r>(&self, run: &'r Run) -> Vec<&'r Value> {
+        self.0.objects(run)
     }
 
-    fn stop<'f>(&'f self, _: &'f Key) -> Future<'f, Result<(), Error>> {
-        Box::pin(async { Ok(()) })
+    fn stop<'f>(&'f self, stack: &'f Key) -> Future<'f, Result<(), Error>> {
+        self.0.stop(stack)
     }
 }
 
@@ -130,9 +133,9 @@ pub async fn start(cluster: &Cluster, shelf: Arc<Shelf>) -> Result<tokio::task::
     let hands = Hands::new(client, "stack-manager");
     let parts = Parts {
         tenant: hands.clone(),
-        host: hands,
+        host: hands.clone(),
         packages: shelf,
-        runner: Arc::new(AtOnce),
+        runner: Arc::new(AtOnce(KubernetesRunner::new(hands))),
         settings: Settings {
             own_namespace: "cairn".into(),
             cluster_namespace: "cairn-stacks".into(),

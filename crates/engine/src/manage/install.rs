@@ -19,7 +19,7 @@ use super::progress::{Conditions, Notice, Step, Trouble};
 use super::stack::{self, Decision};
 use super::{Kinds, Policy, Reference};
 use crate::{Severity, compile};
-use record::{is_ours, namespace, record};
+use record::{is_ours, record};
 
 /// An install of either kind.
 #[derive(Debug, Clone, PartialEq)]
@@ -98,6 +98,14 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Where the Stack of an install is, and the Secrets that the install names.
+    pub fn namespace<'s>(&'s self, install: &'s Install) -> &'s str {
+        match install.scope {
+            PermissionScope::Namespaced => &install.metadata.namespace,
+            PermissionScope::Cluster => &self.cluster_namespace,
+        }
+    }
+
     /// The image that an install means.
     pub fn reference(&self, spec: &InstallSpec) -> Result<Reference, super::BadReference> {
         let source = if spec.source.is_empty() { &self.source } else { &spec.source };
@@ -379,7 +387,7 @@ fn depend(facts: &Facts<'_>, package: &Package) -> Result<(), Stop> {
     crds.iter().for_each(|crd| kinds.add(crd));
     let mut stack = package.stack.clone();
     stack.metadata.name.clone_from(&facts.install.metadata.name);
-    stack.metadata.namespace = namespace(facts).to_owned();
+    stack.metadata.namespace = facts.settings.namespace(facts.install).to_owned();
     // What its Deployment lacks is filled in later.
     stack.spec.controller.deployment = None;
     let decision = stack::decide(&stack::Facts {

@@ -1,6 +1,6 @@
 //! The Stack that an install makes, and how it is known to be that one.
 
-use api::{PermissionScope, Stack, annotations, labels, names};
+use api::{Stack, annotations, labels, names};
 use package::Package;
 use serde_json::{Map, Value, json};
 
@@ -42,7 +42,7 @@ pub(super) fn record(facts: &Facts<'_>, package: &Package, reference: &Reference
         "kind": Stack::KIND,
         "metadata": {
             "name": install.metadata.name,
-            "namespace": namespace(facts),
+            "namespace": facts.settings.namespace(install),
             "labels": marks,
             "annotations": { annotations::PACKAGE_IMAGE: reference.to_string() },
             "ownerReferences": [{
@@ -56,14 +56,6 @@ pub(super) fn record(facts: &Facts<'_>, package: &Package, reference: &Reference
         },
         "spec": spec,
     }))
-}
-
-/// Where the Stack of an install is.
-pub(super) fn namespace<'f>(facts: &Facts<'f>) -> &'f str {
-    match facts.install.scope {
-        PermissionScope::Namespaced => &facts.install.metadata.namespace,
-        PermissionScope::Cluster => &facts.settings.cluster_namespace,
-    }
 }
 
 /// Whether an install made a Stack: by uid, which nobody chooses.

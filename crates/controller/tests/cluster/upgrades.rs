@@ -1,0 +1,86 @@
+//! Upgrades on a cluster: good and bad ones, tags that move, and types that are dropped.
+
+use std::sync::Arc;
+
+use anyhow::{Result, ensure};
+use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use serde_json::json;
+use testkit::Cluster;
+
+use crate::installs::{redis, redises};
+use crate::manager::{definitions, has, installed, manager, package, stacks};
+
+pub async fn a_bad_upgrade_changes_nothing_and_a_good_one_all(cluster: Arc<Cluster>) -> Result<()> {
+    let manager = manager(&cluster).await?;
+    let scene = cluster.scene("upgrade").await?;
+    let installs = installed(&scene, &manager, &["a"], "").await?;
+    let repository = format!("{}/redis", scene.namespace());
+    let change = |version: &str| Patch::Merge(json!({ "spec": { "package": format!("{repository}:{version}") } }));
+    manager.shelf.put(&repository, "2.0.0", package(scene.group(), "2.0.0", &["b"], ""));
+    let stack_before = stacks(&scene).get("redis").await?.data["spec"].clone();
+    installs.patch("redis", &PatchParams::default(), &change("2.0.0")).await?;
+    scene.wait(&installs, "redis", has("CRDsEstablished", "False", "CRDConflict")).await?;
+    let object = installs.get("redis").await?;
+    ensure!(has("Ready", "True", "CRDConflict")(Some(&object)), "what runs goes on: {}", object.data["status"]);
+    ensure!(stacks(&scene).get("redis").await?.data["spec"] == stack_before);
+    manager.shelf.put(&repository, "1.1.0", package(scene.group(), "1.1.0", &["a", "b"], ""));
+    installs.patch("redis", &PatchParams::default(), &change("1.1.0")).await?;
+    let upgraded =
+        |object: Option<&DynamicObject>| object.is_some_and(|object| object.data["status"]["version"] == "1.1.0");
+    scene.wait(&installs, "redis", upgraded).await?;
+    scene.wait(&installs, "redis", has("CRDsEstablished", "True", "")).await?;
+    ensure!(stacks(&scene).get("redis").await?.data["spec"]["version"] == "1.1.0");
+    Ok(())
+}
+
+pub async fn a_tag_that_moved_is_told_and_not_followed(cluster: Arc<Cluster>) -> Result<()> {
+    let manager = manager(&cluster).await?;
+    let scene = cluster.scene("moved").await?;
+    let installs = installed(&scene, &manager, &["a"], "").await?;
+    let old = installs.get("redis").await?.data["status"]["digest"].clone();
+    let repository = format!("{}/redis", scene.namespace());
+    let new = manager.shelf.put(&repository, "1.0.0", package(scene.group(), "1.0.0", &["a", "b"], ""));
+    let told = scene.wait(&installs, "redis", has("PackageCurrent", "False", "TagMoved")).await?;
+    let conditions = told.map(|told| told.data["status"]["conditions"].to_string()).unwrap_or_default();
+    ensure!(conditions.contains(&new) && old.as_str().is_some_and(|old| conditions.contains(old)), "{conditions}");
+    let install = installs.get("redis").await?;
+    ensure!(has("Ready", "True", "")(Some(&install)) && install.data["status"]["digest"] == old);
+    let has_b = |crd: &DynamicObject| {
+        crd.data["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["b"]
+            .is_object()
+    };
+    let crds = definitions(scene.client());
+    let name = format!("redises.{}", scene.group());
+    ensure!(!has_b(&crds.get(&name).await?), "nothing follows by itself");
+    let pinned = Patch::Merge(json!({ "spec": { "package": format!("{repository}:1.0.0@{new}") } }));
+    installs.patch("redis", &PatchParams::default(), &pinned).await?;
+    scene.wait(&crds, &name, move |crd: Option<&DynamicObject>| crd.is_some_and(has_b)).await?;
+    scene.wait(&installs, "redis", has("PackageCurrent", "True", "Current")).await?;
+    Ok(())
+}
+
+pub async fn a_type_that_an_upgrade_drops_stays_while_it_has_objects(cluster: Arc<Cluster>) -> Result<()> {
+    let manager = manager(&cluster).await?;
+    let scene = cluster.scene("dropped").await?;
+    let installs = installed(&scene, &manager, &["a"], "").await?;
+    let instances = redises(&scene, scene.client());
+    instances.create(&PostParams::default(), &redis(&scene, "kept")).await?;
+    let repository = format!("{}/redis", scene.namespace());
+    let group = format!("next.{}", scene.group());
+    manager.shelf.put(&repository, "1.1.0", package(&group, "1.1.0", &["a"], ""));
+    let change = Patch::Merge(json!({ "spec": { "package": format!("{repository}:1.1.0") } }));
+    installs.patch("redis", &PatchParams::default(), &change).await?;
+    scene.wait(&installs, "redis", has("DroppedCRDsGone", "False", "InUse")).await?;
+    scene.wait(&installs, "redis", has("Ready", "True", "")).await?;
+    ensure!(instances.list(&ListParams::default()).await?.items.len() == 1, "no object is lost");
+    let crds = definitions(scene.client());
+    ensure!(crds.get_opt(&format!("redises.{group}")).await?.is_some(), "the new type is there, too");
+
+    instances.delete("kept", &DeleteParams::default()).await?;
+    let poke = Patch::Merge(json!({ "metadata": { "annotations": { "poke": "1" } } }));
+    installs.patch("redis", &PatchParams::default(), &poke).await?;
+    let name = format!("redises.{}", scene.group());
+    scene.wait(&crds, &name, |crd: Option<&DynamicObject>| crd.is_none()).await?;
+    scene.wait(&installs, "redis", has("DroppedCRDsGone", "True", "Gone")).await?;
+    Ok(())
+}
