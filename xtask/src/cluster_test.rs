@@ -16,9 +16,9 @@ pub struct Args {
     rest: Vec<String>,
 }
 
-/// The suites that need a cluster: by convention each crate's is its test target `cluster`, and the testkit has two
-/// more, which hold the embedded API server to the real one.
-const SUITES: [&str; 3] = ["cluster", "conformance", "kubectl"];
+/// The suites that need a cluster: by convention each crate's is its test target `cluster`, the testkit has two more,
+/// which hold the embedded API server to the real one, and `cairn diff` wants a cluster of its own.
+const SUITES: [&str; 4] = ["cluster", "conformance", "differences", "kubectl"];
 
 /// Runs the verb.
 pub fn run(args: &Args) -> Result<ExitCode> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use api::names::{field_manager, label_value};
-use api::{Crd, PermissionScope, Stack, annotations, key, labels};
+use api::{Crd, Metadata, PermissionScope, Stack, annotations, key, labels};
 use controller::{Key, Resource};
 use engine::carry::{controller_of, dressed, is_orphan, is_ours, may_adopt, owns, status_patch};
 use engine::{Apply, Compiled, CompiledKind, Context, Observed, Plan, Seed, Shape, plan};
@@ -69,9 +69,13 @@ async fn of_stack(
     let package = &project.package;
     let at =
         stack.map_or(Key::new(place, asked.name), |stack| Key::new(&stack.metadata.namespace, &stack.metadata.name));
-    let (compiled, _) = engine::compile(&engine::Stack::of(package, &at.name, &at.namespace));
-    let compiled = compiled.ok_or_else(|| Failure::new(format!("{} does not compile", project.dir.display())))?;
     let own: Vec<&Crd> = package.crds.iter().map(|file| &file.crd).collect();
+    // As its controller would read it, so that it draws the same values.
+    let mut record = package.stack.clone();
+    record.metadata = Metadata { name: at.name.clone(), namespace: at.namespace.clone(), ..Metadata::default() };
+    let types: Vec<Crd> = own.iter().copied().cloned().collect();
+    let (compiled, _) = engine::compile(&engine::Stack::recorded(&record, &types).0);
+    let compiled = compiled.ok_or_else(|| Failure::new(format!("{} does not compile", project.dir.display())))?;
     let mut difference = Difference {
         stack: stack.map(|_| at.to_string()),
         package: changes(stack.map(|stack| &stack.spec), live, &package.stack.spec, &own),
@@ -283,7 +287,11 @@ impl Comparison<'_> {
             work.found.push(object(Action::Hold, &hold.template, &nameless(&hold.template), why));
         }
         for problem in &made.problems {
-            let finding = Finding::from(&problem.problem);
+            let mut finding = Finding::from(&problem.problem);
+            // A Stack knows no directories.
+            if !finding.file.is_empty() {
+                finding.file = format!(".registry/templates/{}", finding.file);
+            }
             let hint = finding.hint.iter().map(|hint| format!("hint: {hint}"));
             let why = std::iter::once(finding.to_string()).chain(hint).collect();
             work.found.push(object(Action::Refuse, &problem.template, &nameless(&problem.template), why));
@@ -308,6 +316,9 @@ impl Comparison<'_> {
             if let Some(template) = doomed.or_else(moved) {
                 let (before, _) = masked(Some(&plain(live)), None);
                 work.found.push(Object { before, ..object(Action::Delete, &template, live, Vec::new()) });
+            } else if !kind.children.iter().any(|child| label_value(&child.name) == label) {
+                let why = "its template is gone, and it goes once nothing waits any more".to_owned();
+                work.found.push(object(Action::Hold, label, live, vec![why]));
             }
         }
     }

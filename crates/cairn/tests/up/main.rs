@@ -1,0 +1,182 @@
+//! `cairn up` from outside: a person starts it, uses it, edits, breaks and mends a package, ends it and starts it again.
+#![allow(clippy::expect_used, clippy::panic, reason = "a test may panic")]
+
+#[path = "../support/running.rs"]
+mod running;
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::Path;
+
+use kube::api::{DynamicObject, PostParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::core::{ApiResource, GroupVersionKind};
+use kube::{Api, Client};
+use serde_json::json;
+
+use running::Running;
+
+/// A client as kubectl would be one.
+async fn client(place: &Path) -> Client {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let text = fs::read_to_string(place.join(".cairn/kubeconfig")).expect("a kubeconfig");
+    let value = yaml::parse(&text).expect("YAML");
+    let kubeconfig: Kubeconfig = serde_json::from_value(value).expect("a kubeconfig");
+    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
+    Client::try_from(config.expect("a configuration")).expect("a client")
+}
+
+fn api(client: &Client, group: &str, kind: &str, plural: &str) -> Api<DynamicObject> {
+    let resource = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, "v1", kind), plural);
+    Api::default_namespaced_with(client.clone(), &resource)
+}
+
+fn deployments(client: &Client) -> Api<DynamicObject> {
+    api(client, "apps", "Deployment", "deployments")
+}
+
+async fn create_instance(client: &Client) {
+    let object = json!({
+        "apiVersion": "example.org/v1", "kind": "CachingWebService", "metadata": { "name": "cacheme" },
+        "spec": { "nginxVersion": "1.17.4", "replicas": 2 },
+    });
+    let object = serde_json::from_value(object).expect("an object");
+    let instances = api(client, "example.org", "CachingWebService", "cachingwebservices");
+    instances.create(&PostParams::default(), &object).await.expect("it is created");
+}
+
+/// Waits until a Deployment is as it should be.
+async fn until(client: &Client, name: &str, is: impl Fn(&DynamicObject) -> bool) {
+    let is = |object: Option<&DynamicObject>| object.is_some_and(&is);
+    let waiting = kube::runtime::wait::await_condition(deployments(client), name, is);
+    let waiting = tokio::time::timeout(running::PATIENCE, waiting).await;
+    waiting.unwrap_or_else(|_| panic!("{name} is as it should be")).expect("it is watched");
+}
+
+/// Whether the web server is told its cache by a variable of this name.
+fn uses(web: &DynamicObject, variable: &str) -> bool {
+    web.data["spec"]["template"]["spec"]["containers"][0]["env"][0]["name"] == variable
+}
+
+async fn still_uses(client: &Client, variable: &str) -> bool {
+    uses(&deployments(client).get("cacheme-web").await.expect("the web server"), variable)
+}
+
+const WEB: &str = "web/.registry/templates/cachingwebservice.example.org/v1/web.yaml";
+
+fn edit(place: &Path, file: &str, from: &str, to: &str) {
+    let path = place.join(file);
+    let text = fs::read_to_string(&path).expect("a file");
+    assert!(text.contains(from), "{from:?} is in {file}");
+    fs::write(path, text.replace(from, to)).expect("saved");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_package_is_installed_used_edited_broken_mended_ended_and_resumed() {
+    let place = tempfile::tempdir().expect("a directory");
+    support::copy(&support::root().join("examples/caching-web-service"), &place.path().join("web"));
+
+    let mut up = Running::start(place.path(), &["up", "web"]);
+    up.says("for kubectl    export KUBECONFIG=");
+    up.says("reported as if they ran");
+    up.says("web 0.1.0 is installed in the namespace default: CachingWebService, Redis");
+    up.says("try: kubectl apply -f web/cacheme.yaml");
+    let first = client(place.path()).await;
+    create_instance(&first).await;
+    up.says("CachingWebService default/cacheme: ready");
+    assert!(still_uses(&first, "CACHE").await);
+
+    // Another one is told who is there.
+    let args = ["up", "web"];
+    let second = support::cairn(place.path(), &args);
+    let told = support::told(&args, &second);
+    assert_eq!(second.status.code(), Some(1), "{told}");
+    assert!(told.contains(&format!("(process {}, https://127.0.0.1:", up.id())) && told.contains("--data"), "{told}");
+
+    edit(place.path(), WEB, "name: CACHE", "name: CACHE_URL");
+    up.says("~ template cachingwebservice.example.org/v1 web: +1 -1 lines");
+    up.says("CachingWebService default/cacheme");
+    up.says("update  web: Deployment/cacheme-web");
+    up.says("+        - name: CACHE_URL");
+    up.says("1 of 2 instances changes");
+    up.says("web 0.1.0 is installed anew");
+    until(&first, "cacheme-web", |web| uses(web, "CACHE_URL")).await;
+    let args = ["diff", "web"];
+    let same = support::cairn(place.path(), &args);
+    assert_eq!(same.status.code(), Some(0), "{}", support::told(&args, &same));
+
+    edit(place.path(), WEB, ".spec.nginxVersion", ".spec.nginxVersio");
+    up.says(&format!("error: {WEB}:15:30: `.spec.nginxVersio` does not exist"));
+    up.says("hint: did you mean `nginxVersion`?");
+    up.says("web has an error and is not installed");
+    assert!(still_uses(&first, "CACHE_URL").await);
+
+    up.terminate();
+    up.says("all is kept in .cairn");
+    assert_eq!(up.end(), Some(0));
+
+    // It goes on with what was there, though the package is still broken.
+    let mut up = Running::start(place.path(), &["up", "web"]);
+    up.says("resumed from .cairn");
+    up.says("web has an error and is not installed");
+    up.says("CachingWebService default/cacheme: ready");
+    let again = client(place.path()).await;
+    assert!(still_uses(&again, "CACHE_URL").await);
+    edit(place.path(), WEB, ".spec.nginxVersio", ".spec.nginxVersion");
+    up.says("web 0.1.0 is installed in the namespace default");
+    edit(place.path(), WEB, "name: CACHE_URL", "name: CACHE");
+    up.says("web 0.1.0 is installed anew");
+    until(&again, "cacheme-web", |web| uses(web, "CACHE")).await;
+    up.interrupt();
+    assert_eq!(up.end(), Some(0));
+}
+
+#[test]
+fn a_port_that_is_taken_and_a_directory_that_is_no_package_are_told_before_anything_is_kept() {
+    let place = tempfile::tempdir().expect("a directory");
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = taken.local_addr().expect("its address").port().to_string();
+    fs::create_dir_all(place.path().join("one/web/.registry")).expect("a directory");
+    fs::create_dir_all(place.path().join("two/web/.registry")).expect("a directory");
+    fs::create_dir_all(place.path().join("empty")).expect("a directory");
+    for (args, code, parts) in [
+        (&["up", "--ephemeral", "--port", &port][..], 1, &["is taken", "hint: take another"][..]),
+        (&["up", "missing"], 1, &["missing is no directory"]),
+        (&["up", "empty"], 1, &["empty is no package", ".registry", "hint:"]),
+        (&["up", "one/web", "two/web"], 2, &["one/web and two/web would both be installed as web"]),
+        (&["up", "--port", "many"], 2, &["--port"]),
+    ] {
+        let found = support::cairn(place.path(), args);
+        let told = support::told(args, &found);
+        assert_eq!((found.status.code(), found.stdout.as_slice()), (Some(code), &b""[..]), "{told}");
+        for part in parts {
+            assert!(told.contains(part), "{part:?} is missing: {told}");
+        }
+        assert!(!place.path().join(".cairn").exists(), "{told}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_ephemeral_leaves_nothing_and_without_players_nothing_gets_ready() {
+    let place = tempfile::tempdir().expect("a directory");
+    support::copy(&support::root().join("examples/caching-web-service"), &place.path().join("web"));
+    let mut up = Running::start(place.path(), &["up", "web", "--ephemeral", "--no-play"]);
+    up.says("in memory, gone when it ends");
+    up.says("nobody reports on them");
+    up.says("web 0.1.0 is installed");
+    let client = client(place.path()).await;
+    create_instance(&client).await;
+    up.says("CachingWebService default/cacheme: web: Deployment waits for cache.status.endpoint (web.yaml:18:27)");
+    // Somebody else says that it runs.
+    until(&client, "cacheme-cache-redis", |_| true).await;
+    let status = json!({ "status": { "replicas": 1, "readyReplicas": 1 } });
+    let patch = kube::api::Patch::Merge(status);
+    deployments(&client).patch_status("cacheme-cache-redis", &Default::default(), &patch).await.expect("said");
+    up.says("CachingWebService default/cacheme: web: Deployment/cacheme-web 0 of 2 ready");
+    up.terminate();
+    up.says("nothing was kept");
+    assert_eq!(up.end(), Some(0));
+    assert!(!place.path().join(".cairn").exists());
+}
