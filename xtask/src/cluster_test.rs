@@ -16,9 +16,10 @@ pub struct Args {
     rest: Vec<String>,
 }
 
-/// The suites that need a cluster: by convention each crate's is its test target `cluster`, the testkit has two more,
-/// which hold the embedded API server to the real one, and `cairn diff` wants a cluster of its own.
-const SUITES: [&str; 4] = ["cluster", "conformance", "differences", "kubectl"];
+/// The suites that need a cluster: by convention each crate's is its test target `cluster`. The testkit has two more,
+/// which hold the embedded API server to the real one; `cairn diff` wants a cluster of its own; the documentation is
+/// followed with kubectl.
+const SUITES: [&str; 5] = ["cluster", "conformance", "differences", "docs", "kubectl"];
 
 /// Runs the verb.
 pub fn run(args: &Args) -> Result<ExitCode> {

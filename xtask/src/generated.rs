@@ -20,7 +20,7 @@ pub struct Generated {
 }
 
 /// All of them.
-pub const GENERATED: [Generated; 3] = [
+pub const GENERATED: [Generated; 4] = [
     Generated {
         path: "crates/apiserver/data/kubernetes.pack",
         command: "cargo xtask capture",
@@ -42,6 +42,7 @@ pub const GENERATED: [Generated; 3] = [
         command: "cargo xtask oracle",
         sources: &["tools/yaml-oracle/unicode.go", "tools/yaml-oracle/go.mod"],
     },
+    Generated { path: "docs/functions.md", command: "cargo xtask docs", sources: &["crates/gotpl/examples/functions"] },
 ];
 
 /// What every stamp begins with, after the sign of a comment.

@@ -6,6 +6,7 @@ mod cache;
 mod capture;
 mod cargo;
 mod cluster_test;
+mod docs;
 mod generated;
 mod k8s;
 mod oracle;
@@ -35,6 +36,8 @@ enum Verb {
     Bench(bench::Args),
     /// Record what Go answers to the tests' questions, or check what is recorded
     Oracle(oracle::Args),
+    /// Write the pages of the documentation that come from the code
+    Docs,
 }
 
 fn main() -> ExitCode {
@@ -44,6 +47,7 @@ fn main() -> ExitCode {
         Verb::Capture(args) => capture::run(&args),
         Verb::Bench(args) => bench::run(&args),
         Verb::Oracle(args) => oracle::run(&args),
+        Verb::Docs => docs::run(),
     };
     match outcome {
         Ok(code) => code,

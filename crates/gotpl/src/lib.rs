@@ -26,6 +26,7 @@ mod value;
 pub use analysis::{Analysis, CallSite, TemplateUse};
 pub use error::{Error, ErrorKind, Place, Unclosed};
 pub use func::{Call, Fault, Flow, Func, Library, Param};
+pub use funcs::of as functions;
 pub use host::{Draw, Host, NoHost, Still};
 pub use limits::Limits;
 pub use set::{Input, MissingKey, Options, Output, Run, Set, Watch};

@@ -5,7 +5,6 @@ mod conventions;
 mod demo;
 mod eval;
 mod general;
-mod page;
 #[path = "../support/mod.rs"]
 mod support;
 

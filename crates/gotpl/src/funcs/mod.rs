@@ -61,7 +61,7 @@ const SPRIG: &[&[Func]] = &[
 const HELM: &[&[Func]] = &[gtf::TABLE, json::HELM, durations::TABLE, helm::TABLE, toml::TABLE, yaml::TABLE];
 
 /// The functions of a library; a later one replaces an earlier one of its name, as maps of functions do in Go.
-pub(crate) fn of(library: Library) -> impl Iterator<Item = &'static Func> {
+pub fn of(library: Library) -> impl Iterator<Item = &'static Func> {
     let parts = match library {
         Library::Builtin => &[BUILTIN][..],
         Library::Sprig => &[BUILTIN, SPRIG],
