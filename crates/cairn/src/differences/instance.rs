@@ -76,9 +76,13 @@ async fn of_stack(
     let types: Vec<Crd> = own.iter().copied().cloned().collect();
     let (compiled, _) = engine::compile(&engine::Stack::recorded(&record, &types).0);
     let compiled = compiled.ok_or_else(|| Failure::new(format!("{} does not compile", project.dir.display())))?;
+    let breaking = match stack {
+        Some(stack) => reader.may_break(&at, stack.spec.app.permission_scope == PermissionScope::Cluster).await,
+        None => false,
+    };
     let mut difference = Difference {
         stack: stack.map(|_| at.to_string()),
-        package: changes(stack.map(|stack| &stack.spec), live, &package.stack.spec, &own),
+        package: changes(stack.map(|stack| &stack.spec), live, &package.stack.spec, &own, breaking),
         ..Difference::default()
     };
     let seed = match stack {

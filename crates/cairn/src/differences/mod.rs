@@ -107,7 +107,12 @@ impl Difference {
 
     /// Whether something would be refused.
     pub fn is_refused(&self) -> bool {
-        self.objects().any(|object| object.action == Action::Refuse)
+        self.breaks() || self.objects().any(|object| object.action == Action::Refuse)
+    }
+
+    /// Whether a type would change so that the stack manager refuses it.
+    pub fn breaks(&self) -> bool {
+        self.package.iter().any(|change| change.action == Action::Refuse)
     }
 
     /// Instances of which something changes.

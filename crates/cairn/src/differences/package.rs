@@ -3,13 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use api::{Crd, StackSpec};
+use engine::manage::breakages;
 use serde_json::{Map, Value};
 
 use super::text::unified;
 use super::{Action, Change};
 
-/// The changes from what is installed, if anything is, to a package's types and Stack.
-pub(super) fn changes(old: Option<&StackSpec>, live: &[Crd], new: &StackSpec, crds: &[&Crd]) -> Vec<Change> {
+/// The changes from what is installed, if anything is, to a package's types and Stack. What would break is refused
+/// unless `breaking` says that it is meant.
+pub(super) fn changes(
+    old: Option<&StackSpec>,
+    live: &[Crd],
+    new: &StackSpec,
+    crds: &[&Crd],
+    breaking: bool,
+) -> Vec<Change> {
     let nothing = StackSpec::default();
     let old = old.unwrap_or(&nothing);
     let mut changes = Vec::new();
@@ -22,7 +30,12 @@ pub(super) fn changes(old: Option<&StackSpec>, live: &[Crd], new: &StackSpec, cr
     }
     for crd in crds {
         match live.iter().find(|live| live.name == crd.name) {
-            Some(live) => types(live, crd, &mut changes),
+            Some(live) => {
+                types(live, crd, &mut changes);
+                if !breaking {
+                    changes.extend(breaks(live, crd));
+                }
+            }
             None => changes.push(of(Action::Create, format!("type {} ({})", crd.names.kind, versions(crd)))),
         }
     }
@@ -142,6 +155,17 @@ fn types(live: &Crd, crd: &Crd, changes: &mut Vec<Change>) {
     }
 }
 
+/// What works now and would not any more.
+fn breaks(live: &Crd, crd: &Crd) -> Vec<Change> {
+    let stored = live.object["status"]["storedVersions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let stored: Vec<String> = stored.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+    let told = |breakage: &engine::manage::Breakage| Change {
+        how: format!("would break what uses it: {breakage}"),
+        ..of(Action::Refuse, format!("type {}", crd.names.kind))
+    };
+    breakages(live, crd, &stored).iter().map(told).collect()
+}
+
 fn scope(crd: &Crd) -> String {
     format!("{:?}", crd.scope)
 }
@@ -246,7 +270,7 @@ mod tests {
     }
 
     fn told(old: Option<&StackSpec>, live: &[Crd], new: &StackSpec, crd: &Crd) -> Vec<String> {
-        let changes = changes(old, live, new, &[crd]);
+        let changes = changes(old, live, new, &[crd], false);
         changes.iter().map(|change| format!("{} {} {}", change.action.word(), change.what, change.how)).collect()
     }
 
@@ -266,6 +290,7 @@ mod tests {
                 "create field spec.more of Web (example.org/v1) object",
                 "update field spec.size of Web (example.org/v1) default none -> 2, required true -> none",
                 "delete field spec.old of Web (example.org/v1) ",
+                "refused type Web would break what uses it: v1: `spec.old` would be gone",
             ]
         );
         assert_eq!(told(Some(&stack), from_ref(&before), &stack, &before), [""; 0]);
@@ -293,7 +318,7 @@ mod tests {
                 "delete template web.example.org/v1 b ",
             ]
         );
-        let changes = changes(Some(&old), from_ref(&web), &new, &[&web]);
+        let changes = changes(Some(&old), from_ref(&web), &new, &[&web], false);
         let changed = changes.iter().find(|change| change.action == Action::Update && !change.diff.is_empty());
         assert_eq!(changed.unwrap().diff, "@@ -1,2 +1,2 @@\n x: 1\n-y: 2\n+y: 3\n");
     }

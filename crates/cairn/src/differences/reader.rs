@@ -1,6 +1,6 @@
 //! Reading a cluster, and trying changes without keeping them: all that a comparison asks of it.
 
-use api::{Crd, Stack, names};
+use api::{ClusterStackInstall, Crd, Stack, StackInstall, annotations, names};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use controller::{Key, Resource};
 use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
@@ -43,6 +43,19 @@ impl Reader {
         let kind = Resource::namespaced(api::GROUP, api::VERSION, Stack::KIND, Stack::PLURAL);
         let found = self.list(&kind, namespace, "").await?;
         Ok(found.into_iter().filter_map(|object| serde_json::from_value(object).ok()).collect())
+    }
+
+    /// Whether the install of a stack says that its types may change so that what uses them breaks.
+    pub(super) async fn may_break(&self, stack: &Key, wide: bool) -> bool {
+        let (kind, key) = if wide {
+            let kind = (ClusterStackInstall::KIND, ClusterStackInstall::PLURAL);
+            (Resource::cluster(api::GROUP, api::VERSION, kind.0, kind.1), Key::new("", &stack.name))
+        } else {
+            let kind = (StackInstall::KIND, StackInstall::PLURAL);
+            (Resource::namespaced(api::GROUP, api::VERSION, kind.0, kind.1), stack.clone())
+        };
+        let install = self.get(&kind, &key).await.ok().flatten().unwrap_or_default();
+        install["metadata"]["annotations"][annotations::ALLOW_BREAKING_CHANGES] == "true"
     }
 
     /// What drawn values of a stack begin with, if it may be read.

@@ -1,5 +1,7 @@
 //! A comparison for people: what changes, instance by instance, as lines.
 
+use api::annotations;
+
 use super::text::lines;
 use super::{Action, Change, Difference, Instance, Object};
 use crate::failure::Failure;
@@ -12,6 +14,12 @@ pub(crate) fn show(difference: &Difference, printer: &Printer) -> Result<(), Fai
     }
     for change in &difference.package {
         package(change, printer)?;
+    }
+    if difference.breaks() {
+        let name = difference.stack.as_deref().and_then(|stack| stack.split('/').next_back()).unwrap_or("NAME");
+        let annotation = annotations::ALLOW_BREAKING_CHANGES;
+        printer.line("hint: keep the field beside the new one, or serve a new version; if it is meant, say so:")?;
+        printer.line(&format!("      kubectl annotate stackinstall {name} {annotation}=true"))?;
     }
     let told = |instance: &&Instance| !instance.objects.is_empty();
     for instance in difference.instances.iter().filter(told) {
@@ -51,6 +59,7 @@ fn package(change: &Change, printer: &Printer) -> Result<(), Failure> {
     let sign = match change.action {
         Action::Create => "+",
         Action::Delete => "-",
+        Action::Refuse => "!",
         _ => "~",
     };
     let how = if change.how.is_empty() { String::new() } else { format!(": {}", change.how) };

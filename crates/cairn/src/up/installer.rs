@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use api::{ClusterStackInstall, PermissionScope, StackInstall, conditions};
 use engine::Severity;
@@ -11,9 +11,11 @@ use engine::manage::needs_only_time;
 use futures::StreamExt;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
+use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client};
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use crate::differences::{Asked, Reader, compare, show, summary};
 use crate::failure::Failure;
@@ -25,9 +27,6 @@ use crate::snippet;
 
 /// The field manager of installs.
 const MANAGER: &str = "cairn-up";
-/// How long to wait for an install before going on without it.
-const PATIENCE: Duration = Duration::from_secs(20);
-
 /// A package in a directory.
 pub(crate) struct Installer {
     /// The directory, as it was given.
@@ -37,6 +36,8 @@ pub(crate) struct Installer {
     namespace: String,
     client: Client,
     shelf: Arc<Shelf>,
+    /// Whether it was told why it is not installed.
+    stuck: watch::Sender<bool>,
 }
 
 /// An install that was changed.
@@ -44,6 +45,8 @@ pub(crate) struct Pending {
     begin: Instant,
     api: Api<DynamicObject>,
     generation: i64,
+    /// Of the image that is to be installed.
+    digest: String,
     kinds: Vec<String>,
     again: bool,
 }
@@ -62,8 +65,15 @@ impl Installer {
             namespace: namespace.to_owned(),
             client: client.clone(),
             shelf: shelf.clone(),
+            stuck: watch::Sender::new(false),
         };
         Ok(names(dirs)?.into_iter().map(installer).collect())
+    }
+
+    /// Waits until it was told why it is not installed, which may be never.
+    pub async fn stuck(&self) {
+        // The sender is ours, so that it cannot be gone.
+        let _ = self.stuck.subscribe().wait_for(|stuck| *stuck).await;
     }
 
     /// Reads the package and has it installed if it is another than before; tells what that changes.
@@ -73,15 +83,20 @@ impl Installer {
             return Ok(None);
         }
         let begin = Instant::now();
+        self.stuck.send_replace(false);
         let reference = self.shelf.put(&self.name, &project)?;
         let api = self.installs(project.package.app.permission_scope);
         let before = api.get_opt(&self.name).await.map_err(|error| Failure::new(error.to_string()))?;
         let package = reference.to_string();
-        if before.as_ref().is_some_and(|before| before.data["spec"]["package"] == package.as_str()) {
-            return Ok(Some(self.pending(&project, begin, api, before, false)));
+        let kinds = project.package.crds.iter().map(|file| file.crd.names.kind.clone()).collect();
+        let digest = reference.digest.clone().unwrap_or_default();
+        let mut pending = Pending { begin, api: api.clone(), generation: 0, digest, kinds, again: false };
+        if let Some(before) = before.as_ref().filter(|before| before.data["spec"]["package"] == package.as_str()) {
+            pending.generation = before.metadata.generation.unwrap_or_default();
+            return Ok(Some(pending));
         }
-        let again = before.is_some();
-        if again {
+        pending.again = before.is_some();
+        if pending.again {
             printer.line(&format!("{} has changed:", self.title(printer)))?;
             let namespace = match project.package.app.permission_scope {
                 PermissionScope::Namespaced => Some(self.namespace.as_str()),
@@ -98,42 +113,36 @@ impl Installer {
         let applied = api.patch(&self.name, &params, &Patch::Apply(&object)).await;
         let applied = applied.map_err(|error| Failure::new(format!("{} is not installed: {error}", self.name)))?;
         self.shelf.keep_only(&reference);
-        Ok(Some(self.pending(&project, begin, api, Some(applied), again)))
+        pending.generation = applied.metadata.generation.unwrap_or_default();
+        Ok(Some(pending))
     }
 
-    /// Waits until what was changed is in place, and tells so, or why it is not.
+    /// Waits until what was changed is in place, however long that takes, and tells so; before that, why it is not.
     pub async fn settle(&self, pending: Pending, printer: &Printer) -> Result<(), Failure> {
         let config = watcher::Config::default().fields(&format!("metadata.name={}", self.name));
-        let mut events = watcher(pending.api.clone(), config).boxed();
-        let deadline = tokio::time::Instant::now() + PATIENCE;
-        let mut last = Value::Null;
-        while let Ok(Some(event)) = tokio::time::timeout_at(deadline, events.next()).await {
+        let mut events = watcher(pending.api.clone(), config).default_backoff().boxed();
+        let mut told = String::new();
+        while let Some(event) = events.next().await {
             let Ok(Event::Apply(object) | Event::InitApply(object)) = event else { continue };
-            let all = object.data["status"]["conditions"].as_array().cloned().unwrap_or_default();
-            let current = |one: &&Value| one["observedGeneration"].as_i64() >= Some(pending.generation);
-            let ready = all.iter().filter(current).find(|one| one["type"] == conditions::READY);
-            let Some(ready) = ready else { continue };
-            if ready["status"] == "True" {
-                let version = object.data["status"]["version"].as_str().unwrap_or_default();
-                let anew = if pending.again { " anew" } else { "" };
-                let took = pending.begin.elapsed().as_millis();
-                let kinds = pending.kinds.join(", ");
-                let place = self.place(&object);
-                let told = format!("{} {version} is installed{anew} {place}: {kinds} ({took} ms)", self.title(printer));
-                return printer.line(&told);
-            }
-            last = ready.clone();
-            if !needs_only_time(ready["reason"].as_str().unwrap_or_default()) {
-                break;
+            match progress(&object.data["status"], &pending) {
+                Progress::Done => {
+                    let version = object.data["status"]["version"].as_str().unwrap_or_default();
+                    let anew = if pending.again { " anew" } else { "" };
+                    let took = pending.begin.elapsed().as_millis();
+                    let (kinds, place) = (pending.kinds.join(", "), self.place(&object));
+                    let what = format!("{version} is installed{anew} {place}: {kinds} ({took} ms)");
+                    return printer.line(&format!("{} {}", self.title(printer), what.trim_start()));
+                }
+                Progress::Stuck(why) if why != told => {
+                    let failure = Failure::new(format!("{} is not installed: {why}", self.name));
+                    let hint = "what was installed before keeps serving";
+                    printer.failure(&if pending.again { failure.hint(hint) } else { failure });
+                    told = why;
+                    self.stuck.send_replace(true);
+                }
+                Progress::Stuck(_) | Progress::Coming => {}
             }
         }
-        let text = |field: &str| last[field].as_str().unwrap_or_default().to_owned();
-        let why = if last.is_null() { "nobody has looked at it".to_owned() } else { text("message") };
-        let mut failure = Failure::new(format!("{} is not installed ({}): {why}", self.name, text("reason")));
-        if pending.again {
-            failure = failure.hint("what was installed before keeps serving");
-        }
-        printer.failure(&failure);
         Ok(())
     }
 
@@ -147,19 +156,6 @@ impl Installer {
             let value = std::fs::read_to_string(path).ok().and_then(|text| yaml::parse(&text).ok());
             value.and_then(|value| objects::Gvk::of(&value)).is_some_and(|gvk| compiled.kind(&gvk).is_some())
         })
-    }
-
-    fn pending(
-        &self,
-        project: &Project,
-        begin: Instant,
-        api: Api<DynamicObject>,
-        object: Option<DynamicObject>,
-        again: bool,
-    ) -> Pending {
-        let generation = object.and_then(|object| object.metadata.generation).unwrap_or_default();
-        let kinds = project.package.crds.iter().map(|file| file.crd.names.kind.clone()).collect();
-        Pending { begin, api, generation, kinds, again }
     }
 
     /// Tells everything that is wrong with a package; whether it cannot be installed.
@@ -218,6 +214,33 @@ impl Installer {
     }
 }
 
+/// How far an install is.
+#[derive(Debug, PartialEq, Eq)]
+enum Progress {
+    Coming,
+    /// It does not go on by itself.
+    Stuck(String),
+    Done,
+}
+
+/// How far an install is with what was asked of it last. It may be ready with what it was before.
+fn progress(status: &Value, pending: &Pending) -> Progress {
+    let all = status["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let current = |one: &&Value| one["observedGeneration"].as_i64() >= Some(pending.generation);
+    let text = |one: &Value, field: &str| one[field].as_str().unwrap_or_default().to_owned();
+    let stuck = all
+        .iter()
+        .filter(current)
+        .find(|one| one["status"] == "False" && !needs_only_time(&text(one, "reason")))
+        .map(|one| format!("{} ({})", text(one, "message"), text(one, "reason")));
+    let ready = all.iter().any(|one| one["type"] == conditions::READY && one["status"] == "True");
+    match stuck {
+        Some(why) => Progress::Stuck(why),
+        None if ready && status["digest"] == pending.digest.as_str() => Progress::Done,
+        None => Progress::Coming,
+    }
+}
+
 /// Directories of packages with the names of their installs, or why they cannot be installed together.
 pub(crate) fn names(dirs: &[PathBuf]) -> Result<Vec<(PathBuf, String)>, Failure> {
     let mut found: Vec<(PathBuf, String)> = Vec::new();
@@ -251,7 +274,49 @@ fn plain(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::plain;
+    use std::time::Instant;
+
+    use kube::api::DynamicObject;
+    use kube::core::{ApiResource, GroupVersionKind};
+    use kube::{Api, Client};
+    use serde_json::{Value, json};
+
+    use super::{Pending, Progress, plain, progress};
+
+    #[tokio::test]
+    async fn an_install_is_done_when_it_is_ready_with_the_very_image_that_was_asked_for() {
+        let server = apiserver::Server::start(Default::default()).await.unwrap();
+        let client = Client::new(server.door(None), "default");
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "ConfigMap"));
+        let api: Api<DynamicObject> = Api::all_with(client, &resource);
+        let pending = Pending {
+            begin: Instant::now(),
+            api,
+            generation: 2,
+            digest: "new".to_owned(),
+            kinds: Vec::new(),
+            again: true,
+        };
+        let ready = |generation: i64| json!({ "type": "Ready", "status": "True", "observedGeneration": generation });
+        let crds = |generation: i64, reason: &str| {
+            json!({
+                "type": "CRDsEstablished", "status": "False", "reason": reason, "message": "no",
+                "observedGeneration": generation,
+            })
+        };
+        let stuck = || Progress::Stuck("no (CRDConflict)".to_owned());
+        for (digest, conditions, expected) in [
+            ("new", vec![ready(2)], Progress::Done),
+            ("old", vec![ready(2)], Progress::Coming),
+            ("old", vec![ready(2), crds(2, "CRDConflict")], stuck()),
+            ("old", vec![ready(2), crds(1, "CRDConflict")], Progress::Coming),
+            ("old", vec![ready(2), crds(2, "Waiting")], Progress::Coming),
+            ("", vec![], Progress::Coming),
+        ] {
+            let status: Value = json!({ "digest": digest, "conditions": conditions });
+            assert_eq!(progress(&status, &pending), expected, "{status}");
+        }
+    }
 
     #[test]
     fn the_name_of_any_directory_becomes_the_name_of_an_object() {

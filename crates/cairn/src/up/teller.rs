@@ -15,7 +15,7 @@ use crate::live::{Follower, Node, State, grow, resource, roots};
 use crate::printer::{Paint, Printer};
 
 /// What changes shortly one after the other is told once.
-const QUIET: Duration = Duration::from_millis(150);
+const QUIET: Duration = Duration::from_millis(200);
 
 /// Tells of all instances of all stacks, for as long as it is polled.
 pub(crate) async fn tell(client: &Client, printer: &Printer) -> Result<(), Failure> {

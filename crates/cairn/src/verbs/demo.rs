@@ -104,9 +104,9 @@ async fn show(args: &Demo, printer: &Printer) -> Result<Code, Failure> {
 }
 
 const NEXT: &str = "  \
-  cairn up examples/caching-web-service     the same with a kubeconfig for kubectl; edit a template and save
-  cairn test examples/caching-web-service   the tests kept with the package, in milliseconds
-  cairn render examples/web-application -f examples/web-application/shop.yaml
+  cairn init shop    a stack of your own to change, with a test: `cairn test shop`
+  cairn up shop      a control plane with it installed, for kubectl; save a file, and it is installed anew
+  cairn diff shop    what your change would do to the instances there are
 ";
 
 /// Creates the install, and tells each step as it is taken.

@@ -1,7 +1,7 @@
 //! `cairn up`: a control plane on this machine, with the packages of some directories installed, and installed anew
 //! whenever they are saved.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use std::time::Duration;
 use apiserver::{Listener, Options, Server, StartError, User};
 use controller::Cluster;
 use controller::stack_manager::{Endpoint, ProcessRunner, Runner};
+use futures::future::LocalBoxFuture;
 use kube::Client;
 
 use crate::args::{Registries, Up};
@@ -22,6 +23,8 @@ use crate::verbs::stack_manager::{Registry, processes, stopped};
 
 /// How long things seem to take to start.
 const START: Duration = Duration::from_millis(300);
+/// How long to wait for installs before going on without them.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) fn run(args: &Up, printer: &Printer) -> Result<Code, Failure> {
     // What cannot work is said before anything is begun.
@@ -82,21 +85,28 @@ async fn serve(args: &Up, client: &Client, shelf: &Arc<Shelf>, printer: &Printer
     let installers = Installer::all(&dirs, &args.namespace, client, shelf)?;
     // Before they are read, so that nothing is missed.
     let mut watch = Watch::start(&dirs)?;
-    install(&installers, &(0..installers.len()).collect(), printer).await?;
-    if !installers.is_empty() {
-        let specimen = installers.iter().find_map(Installer::specimen);
-        if let Some(specimen) = specimen {
+    let mut work = Work { installers: &installers, printer, waiting: BTreeMap::new() };
+    work.refresh(&(0..installers.len()).collect()).await;
+    let _ = tokio::time::timeout(PATIENCE, work.settled()).await;
+    if installers.is_empty() {
+        printer
+            .line("\nno package is given: name directories, `cairn up DIR...`, or use `cairn install`; Ctrl-C ends")?;
+    } else {
+        if let Some(specimen) = installers.iter().find_map(Installer::specimen) {
             printer.line(&format!("\ntry: kubectl apply -f {}", specimen.display()))?;
         }
         printer.line("save a file of a package, and it is installed anew; Ctrl-C ends")?;
-    } else {
-        printer
-            .line("\nno package is given: name directories, `cairn up DIR...`, or use `cairn install`; Ctrl-C ends")?;
     }
     let saving = async {
         loop {
-            let saved = watch.saved().await;
-            install(&installers, &saved, printer).await?;
+            let saved = tokio::select! {
+                saved = watch.saved() => saved,
+                outcome = work.next() => {
+                    outcome?;
+                    continue;
+                }
+            };
+            work.refresh(&saved).await;
         }
     };
     tokio::select! {
@@ -105,21 +115,53 @@ async fn serve(args: &Up, client: &Client, shelf: &Arc<Shelf>, printer: &Printer
     }
 }
 
-/// Installs some of the packages: all are asked for before any is waited for, since one may need another.
-async fn install(installers: &[Installer], which: &BTreeSet<usize>, printer: &Printer) -> Result<(), Failure> {
-    let mut pending = Vec::new();
-    for installer in which.iter().filter_map(|at| installers.get(*at)) {
-        match installer.refresh(printer).await {
-            Ok(Some(one)) => pending.push((installer, one)),
-            Ok(None) => {}
-            // A file that is just being replaced cannot be read; the next save tells.
-            Err(failure) => printer.failure(&failure),
+/// Packages that are being installed.
+struct Work<'w> {
+    installers: &'w [Installer],
+    printer: &'w Printer,
+    waiting: BTreeMap<usize, LocalBoxFuture<'w, Result<(), Failure>>>,
+}
+
+impl Work<'_> {
+    /// Asks for some of the packages anew; none waits for another, since one may need another.
+    async fn refresh(&mut self, which: &BTreeSet<usize>) {
+        for at in which {
+            let Some(installer) = self.installers.get(*at) else { continue };
+            match installer.refresh(self.printer).await {
+                Ok(Some(pending)) => {
+                    self.waiting.insert(*at, Box::pin(installer.settle(pending, self.printer)));
+                }
+                Ok(None) => {}
+                // A file that is just being replaced cannot be read; the next save tells.
+                Err(failure) => self.printer.failure(&failure),
+            }
         }
     }
-    for (installer, one) in pending {
-        installer.settle(one, printer).await?;
+
+    /// Waits until one of them is installed.
+    async fn next(&mut self) -> Result<(), Failure> {
+        if self.waiting.is_empty() {
+            return std::future::pending().await;
+        }
+        let (outcome, at, _) = futures::future::select_all(self.waiting.values_mut()).await;
+        if let Some(done) = self.waiting.keys().nth(at).copied() {
+            self.waiting.remove(&done);
+        }
+        outcome
     }
-    Ok(())
+
+    /// Waits until all of them are, or have told why they are not.
+    async fn settled(&mut self) -> Result<(), Failure> {
+        while !self.waiting.is_empty() {
+            let waiting = self.waiting.keys().filter_map(|at| self.installers.get(*at));
+            let stuck = futures::future::join_all(waiting.map(Installer::stuck));
+            tokio::select! {
+                outcome = self.next() => outcome?,
+                _ = stuck => break,
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The directories that were named, or this one if it is a package.

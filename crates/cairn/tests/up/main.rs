@@ -47,10 +47,10 @@ async fn create_instance(client: &Client) {
     instances.create(&PostParams::default(), &object).await.expect("it is created");
 }
 
-/// Waits until a Deployment is as it should be.
-async fn until(client: &Client, name: &str, is: impl Fn(&DynamicObject) -> bool) {
+/// Waits until an object is as it should be.
+async fn until(api: Api<DynamicObject>, name: &str, is: impl Fn(&DynamicObject) -> bool) {
     let is = |object: Option<&DynamicObject>| object.is_some_and(&is);
-    let waiting = kube::runtime::wait::await_condition(deployments(client), name, is);
+    let waiting = kube::runtime::wait::await_condition(api, name, is);
     let waiting = tokio::time::timeout(running::PATIENCE, waiting).await;
     waiting.unwrap_or_else(|_| panic!("{name} is as it should be")).expect("it is watched");
 }
@@ -65,6 +65,8 @@ async fn still_uses(client: &Client, variable: &str) -> bool {
 }
 
 const WEB: &str = "web/.registry/templates/cachingwebservice.example.org/v1/web.yaml";
+
+const CRD: &str = "web/.registry/resources/example.org/cachingwebservice/v1/cachingwebservice.v1.crd.yaml";
 
 fn edit(place: &Path, file: &str, from: &str, to: &str) {
     let path = place.join(file);
@@ -102,7 +104,7 @@ async fn a_package_is_installed_used_edited_broken_mended_ended_and_resumed() {
     up.says("+        - name: CACHE_URL");
     up.says("1 of 2 instances changes");
     up.says("web 0.1.0 is installed anew");
-    until(&first, "cacheme-web", |web| uses(web, "CACHE_URL")).await;
+    until(deployments(&first), "cacheme-web", |web| uses(web, "CACHE_URL")).await;
     let args = ["diff", "web"];
     let same = support::cairn(place.path(), &args);
     assert_eq!(same.status.code(), Some(0), "{}", support::told(&args, &same));
@@ -128,7 +130,7 @@ async fn a_package_is_installed_used_edited_broken_mended_ended_and_resumed() {
     up.says("web 0.1.0 is installed in the namespace default");
     edit(place.path(), WEB, "name: CACHE_URL", "name: CACHE");
     up.says("web 0.1.0 is installed anew");
-    until(&again, "cacheme-web", |web| uses(web, "CACHE")).await;
+    until(deployments(&again), "cacheme-web", |web| uses(web, "CACHE")).await;
     up.interrupt();
     assert_eq!(up.end(), Some(0));
 }
@@ -170,7 +172,8 @@ async fn what_is_ephemeral_leaves_nothing_and_without_players_nothing_gets_ready
     create_instance(&client).await;
     up.says("CachingWebService default/cacheme: web: Deployment waits for cache.status.endpoint (web.yaml:18:27)");
     // Somebody else says that it runs.
-    until(&client, "cacheme-cache-redis", |_| true).await;
+    let redises = api(&client, "example.org", "Redis", "redises");
+    until(redises, "cacheme-cache", |redis| redis.data["status"]["readyReplicas"] == 0).await;
     let status = json!({ "status": { "replicas": 1, "readyReplicas": 1 } });
     let patch = kube::api::Patch::Merge(status);
     deployments(&client).patch_status("cacheme-cache-redis", &Default::default(), &patch).await.expect("said");
@@ -179,4 +182,56 @@ async fn what_is_ephemeral_leaves_nothing_and_without_players_nothing_gets_ready
     up.says("nothing was kept");
     assert_eq!(up.end(), Some(0));
     assert!(!place.path().join(".cairn").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_type_that_would_break_its_users_waits_for_a_word_and_a_package_that_is_replaced_is_still_watched() {
+    let place = tempfile::tempdir().expect("a directory");
+    let web = place.path().join("web");
+    support::copy(&support::root().join("examples/caching-web-service"), &web);
+    let mut up = Running::start(place.path(), &["up", "web", "--ephemeral"]);
+    up.says("web 0.1.0 is installed in the namespace default");
+    up.says("save a file");
+
+    // As a checkout of another revision does it.
+    support::copy(&web.join(".registry"), &place.path().join("next"));
+    edit(place.path(), CRD, "minimum: 0", "minimum: 2");
+    up.says("~ field spec.replicas of CachingWebService (example.org/v1): minimum 0 -> 2");
+    up.says("! type CachingWebService: would break what uses it");
+    up.says("kubectl annotate stackinstall web stacks.crossplane.io/allow-breaking-changes=true");
+    up.says("error: web is not installed: the CRD cachingwebservices.example.org would change");
+    up.says("hint: what was installed before keeps serving");
+    let client = client(place.path()).await;
+    let kind = GroupVersionKind::gvk("stacks.crossplane.io", "v1alpha1", "StackInstall");
+    let resource = ApiResource::from_gvk_with_plural(&kind, "stackinstalls");
+    let installs: Api<DynamicObject> = Api::default_namespaced_with(client, &resource);
+    let allowed = json!({ "metadata": { "annotations": { "stacks.crossplane.io/allow-breaking-changes": "true" } } });
+    let allowed = kube::api::Patch::Merge(allowed);
+    installs.patch("web", &Default::default(), &allowed).await.expect("it is allowed");
+    up.says("web 0.1.0 is installed anew");
+
+    fs::remove_dir_all(web.join(".registry")).expect("it goes");
+    fs::rename(place.path().join("next"), web.join(".registry")).expect("another comes");
+    up.says("minimum 2 -> 0");
+    up.says("web 0.1.0 is installed anew");
+    edit(place.path(), WEB, "name: CACHE", "name: CACHE_URL");
+    up.says("~ template cachingwebservice.example.org/v1 web: +1 -1 lines");
+    up.says("there are no instances");
+    up.says("web 0.1.0 is installed anew");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_package_for_the_whole_cluster_is_installed_for_the_whole_cluster() {
+    let place = tempfile::tempdir().expect("a directory");
+    support::copy(&support::root().join("examples/hello-world"), &place.path().join("hello"));
+    let app = place.path().join("hello/.registry/app.yaml");
+    let text = fs::read_to_string(&app).expect("a file").replace("permissionScope: Namespaced", "");
+    fs::write(app, text + "\npermissionScope: Cluster\n").expect("saved");
+    let mut up = Running::start(place.path(), &["up", "hello", "--ephemeral"]);
+    up.says("hello 0.1.0 is installed for the whole cluster: HelloWorld");
+    let status = "hello/.registry/templates/helloworld.crossplane.example.com/v1/status.yaml";
+    let text = fs::read_to_string(place.path().join(status)).expect("a file");
+    fs::write(place.path().join(status), format!("# a comment\n{text}")).expect("saved");
+    up.says("~ status template");
+    up.says("hello 0.1.0 is installed anew for the whole cluster");
 }
