@@ -13,6 +13,7 @@
 //! ```
 
 mod auth;
+mod bodies;
 mod body;
 mod builtin;
 mod captured;
@@ -42,6 +43,7 @@ mod verbs;
 mod watching;
 mod wire;
 
+pub use bodies::Limits;
 pub use body::Body;
 pub use door::{Door, Lost};
 pub use extension::{Answer, Call, Extension};

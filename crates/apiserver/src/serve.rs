@@ -1,10 +1,7 @@
 //! The way of a request: understood, recorded, authenticated, authorized, served, counted. This is the only place
 //! where all of them meet.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use http::{
@@ -12,17 +9,17 @@ use http::{
     header::{CONTENT_TYPE, RETRY_AFTER, USER_AGENT, WARNING},
     request::Parts,
 };
-use http_body_util::{BodyExt, LengthLimitError, Limited};
-use tokio::time::timeout;
 
 use crate::{
     auth::Decision,
+    bodies::Place,
     body::Body,
     discovery,
     door::Lost,
     extension,
     faults::Trouble,
     kinds::Served,
+    negotiate::Form,
     record::Open,
     request::{Asked, Attributes, Verb},
     server::Inner,
@@ -30,11 +27,6 @@ use crate::{
     user::User,
     verbs,
 };
-
-/// The largest body that is read.
-const LARGEST: usize = 3 << 20;
-/// How long a body may take to come.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A request on a resource with all that is known about it.
 pub(crate) struct Cx<'a> {
@@ -44,6 +36,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) parts: &'a Parts,
     pub(crate) served: Arc<Served>,
     pub(crate) body: Bytes,
+    /// The room that the body takes.
+    _place: Place,
     /// The revision that reads show, where a test wants the past.
     pub(crate) stale: Option<u64>,
     warnings: Mutex<Vec<String>>,
@@ -77,7 +71,7 @@ where
     let (parts, body) = request.into_parts();
     let asked = match Asked::read(&parts) {
         Ok(asked) => asked,
-        Err(error) => return Ok(failure(&error)),
+        Err(error) => return Ok(failure(&parts, &error)),
     };
     let agent = parts.headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
     let user = match who {
@@ -89,19 +83,19 @@ where
     let mut open = inner.records.open(name, &parts.uri, agent, &asked.attributes);
     let user = match user {
         Ok(user) => user,
-        Err(error) => return Ok(counted(inner, &asked, "", open, failure(&error))),
+        Err(error) => return Ok(counted(inner, &asked, "", open, failure(&parts, &error))),
     };
     let (mut lost, mut stale) = (false, None);
     for trouble in inner.faults.next(&asked.attributes, &user) {
         match trouble {
-            Trouble::Fail(error) => return Ok(counted(inner, &asked, &user.name, open, failure(&error))),
+            Trouble::Fail(error) => return Ok(counted(inner, &asked, &user.name, open, failure(&parts, &error))),
             Trouble::LoseAnswer => lost = true,
             Trouble::Wait(gate) => gate.pass().await,
             Trouble::Stale(revision) => stale = Some(revision),
         }
     }
     let outcome = dispatch(inner, &asked, &user, &parts, body, stale, &mut open).await;
-    let response = outcome.unwrap_or_else(|error| failure(&error));
+    let response = outcome.unwrap_or_else(|error| failure(&parts, &error));
     let response = counted(inner, &asked, &user.name, open, response);
     if lost { Err(Lost) } else { Ok(response) }
 }
@@ -154,8 +148,11 @@ where
     if misplaced {
         return Err(missing());
     }
-    let body = read(parts, body).await?;
-    let cx = Cx { inner, asked, user, parts, served, body, stale, warnings: Mutex::default() };
+    let (body, place) = match parts.method {
+        Method::GET | Method::HEAD => (Bytes::new(), None),
+        _ => inner.bodies.read(body).await?,
+    };
+    let cx = Cx { inner, asked, user, parts, served, body, _place: place, stale, warnings: Mutex::default() };
     if let Some(warning) = cx.served.deprecation() {
         cx.warn(warning);
     }
@@ -177,7 +174,7 @@ where
         Verb::DeleteCollection => verbs::delete::delete_collection(&cx).await,
         Verb::Other(_) => Err(ApiError::method_not_allowed()),
     }
-    .unwrap_or_else(|error| failure(&error));
+    .unwrap_or_else(|error| failure(parts, &error));
     for warning in cx.warnings.into_inner().unwrap_or_else(PoisonError::into_inner) {
         if let Ok(value) = HeaderValue::from_str(&format!("299 - {warning:?}")) {
             response.headers_mut().append(WARNING, value);
@@ -208,26 +205,6 @@ fn check_verb(cx: &Cx<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// The whole body, unless it is too large or too slow.
-async fn read<B>(parts: &Parts, body: B) -> Result<Bytes, ApiError>
-where
-    B: http_body::Body<Data = Bytes> + Send,
-    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-{
-    if matches!(parts.method, Method::GET | Method::HEAD) {
-        return Ok(Bytes::new());
-    }
-    let whole = Box::pin(Limited::new(body, LARGEST).collect());
-    let Ok(whole) = timeout(PATIENCE, whole).await else {
-        return Err(ApiError::other(408, "Timeout", "the body of the request did not come in time".to_owned()));
-    };
-    match whole {
-        Ok(body) => Ok(body.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(ApiError::too_large(LARGEST)),
-        Err(error) => Err(ApiError::bad_request(format!("cannot read the body: {error}"))),
-    }
-}
-
 /// A refusal in the words of the real server.
 fn denied(user: &User, attributes: &Attributes, why: &str) -> ApiError {
     let Attributes { verb, group, resource, subresource, namespace, name, path, .. } = attributes;
@@ -249,10 +226,12 @@ fn denied(user: &User, attributes: &Attributes, why: &str) -> ApiError {
     ApiError::forbidden(group, resource, name, &why)
 }
 
-/// A failure as an answer.
-pub(crate) fn failure(error: &ApiError) -> Response<Body> {
+/// A failure as an answer, in the form that is wanted for answers.
+fn failure(parts: &Parts, error: &ApiError) -> Response<Body> {
     let (kind, text) = if error.plain {
         ("text/plain; charset=utf-8", error.message.clone().into_bytes())
+    } else if Form::wanted(&parts.headers).is_ok_and(|form| form.yaml) {
+        ("application/yaml", yaml::emit(&error.to_value()).unwrap_or_default().into_bytes())
     } else {
         ("application/json", serde_json::to_vec(&error.to_value()).unwrap_or_default())
     };

@@ -10,6 +10,7 @@ use tokio::{sync::watch, task::AbortHandle};
 
 use crate::{
     auth::Auth,
+    bodies::{Bodies, Limits},
     door::Door,
     extension::Extension,
     faults::FaultPlan,
@@ -31,6 +32,8 @@ pub struct Options {
     pub history: Window,
     /// Faults for tests.
     pub faults: FaultPlan,
+    /// How much clients may ask of it at once.
+    pub limits: Limits,
     /// How many of the latest requests [`Server::requests`] keeps.
     pub records: usize,
     /// Groups that somebody else in the process answers for.
@@ -74,6 +77,7 @@ pub(crate) struct Inner {
     pub(crate) records: Arc<Records>,
     pub(crate) metrics: Metrics,
     pub(crate) authority: Authority,
+    pub(crate) bodies: Bodies,
     /// True once the server is ending: watches end, and nothing new is accepted.
     pub(crate) ending: watch::Sender<bool>,
     tasks: Mutex<Vec<AbortHandle>>,
@@ -115,6 +119,7 @@ impl Server {
             records: Records::new(options.records),
             metrics: Metrics::default(),
             authority,
+            bodies: Bodies::new(options.limits),
             ending: watch::Sender::new(false),
             tasks: Mutex::default(),
         });

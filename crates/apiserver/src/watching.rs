@@ -36,6 +36,8 @@ use crate::{
 const BOOKMARKS: Duration = Duration::from_secs(60);
 /// How long a watch goes on that does not say.
 const DEFAULT_LIFE: Duration = Duration::from_secs(2400);
+/// The forms of events that the real server offers.
+const STREAMS: [&str; 2] = ["application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"];
 /// The annotation of the bookmark after which everything is new.
 const INITIAL_END: &str = "k8s.io/initial-events-end";
 
@@ -46,6 +48,9 @@ pub(crate) async fn watch(cx: &Cx<'_>, open: &mut Option<Open>) -> Result<Respon
     let named = cx.asked.named.then_some(&*cx.attributes().name);
     let selection = Selection::read(&cx.served, query, named)?;
     let (start, mark_end) = start(query)?;
+    if form.yaml {
+        return Err(ApiError::not_acceptable(&STREAMS, true));
+    }
     let store = &cx.inner.store;
     let namespace = if cx.served.namespaced { cx.attributes().namespace.clone() } else { String::new() };
     let current = store.revision();

@@ -3,7 +3,9 @@
 
 mod support;
 
-use apiserver::{Options, Server, User};
+use std::time::Duration;
+
+use apiserver::{Limits, Options, Server, User};
 use serde_json::{Value, json};
 use support::{Client, connect, exchange, still_serves};
 use tokio::{
@@ -143,6 +145,57 @@ async fn requests_of_no_good_shape_are_refused_on_the_wire() {
         assert!(codes.contains(&code), "{name}: {answer}");
         still_serves(&listener, &token).await;
     }
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_come_is_not_waited_for() {
+    let limits = Limits { body_time: Duration::from_millis(50), ..Limits::default() };
+    let server = Server::start(Options { limits, ..Options::default() }).await.unwrap();
+    let listener = server.listen(([127, 0, 0, 1], 0).into()).await.unwrap();
+    let token = server.token(&User::admin());
+    let head = format!("POST {MAPS} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n");
+    for rest in
+        ["Content-Length: 100\r\n\r\n{", "Content-Length: 1\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n5\r\n{"]
+    {
+        let mut stream = connect(&listener).await;
+        let answer = exchange(&mut stream, format!("{head}{rest}").as_bytes()).await;
+        assert!(answer.starts_with("HTTP/1.1 408") && answer.contains("did not come in time"), "{rest}: {answer}");
+        still_serves(&listener, &token).await;
+    }
+}
+
+#[tokio::test]
+async fn bodies_together_take_no_more_than_they_may() {
+    let limits = Limits { body_bytes: 1 << 20, ..Limits::default() };
+    let server = Server::start(Options { limits, ..Options::default() }).await.unwrap();
+    let listener = server.listen(([127, 0, 0, 1], 0).into()).await.unwrap();
+    let token = server.token(&User::admin());
+    let body = |name: &str| {
+        let value = json!({"metadata": {"name": name}, "data": {"k": "x".repeat(700_000)}}).to_string();
+        let head = format!("POST {MAPS} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nContent-Length: ");
+        format!("{head}{}\r\n\r\n{value}", value.len()).into_bytes()
+    };
+    let (one, two) = (body("one"), body("two"));
+    let mut slow = connect(&listener).await;
+    slow.write_all(&one[..one.len() - 1]).await.unwrap();
+    slow.flush().await.unwrap();
+    // How much of it the server has read is not seen from here, so the other asks until there is no room.
+    let refused = async {
+        loop {
+            let answer = exchange(&mut connect(&listener).await, &two).await;
+            if !answer.starts_with("HTTP/1.1 201") && !answer.starts_with("HTTP/1.1 409") {
+                return answer;
+            }
+        }
+    };
+    let answer = tokio::time::timeout(Duration::from_secs(20), refused).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 429") && answer.to_lowercase().contains("retry-after: 1"), "{answer}");
+    assert!(answer.contains("please try again later"), "{answer}");
+    still_serves(&listener, &token).await;
+    let answer = exchange(&mut slow, &one[one.len() - 1..]).await;
+    assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+    let answer = exchange(&mut connect(&listener).await, &two).await;
+    assert!(answer.starts_with("HTTP/1.1 201") || answer.starts_with("HTTP/1.1 409"), "{answer}");
 }
 
 #[tokio::test]

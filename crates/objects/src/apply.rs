@@ -113,7 +113,7 @@ fn attempt<'v>(
 /// `old` is what was stored, none when the object is created.
 pub fn update(old: Option<&Value>, new: &mut Value, change: &Change<'_>) {
     let brought = new.get_mut("metadata").and_then(Value::as_object_mut).and_then(|it| it.remove("managedFields"));
-    let brought = json!({ "metadata": { "managedFields": brought } });
+    let brought = brought.map(|brought| json!({ "metadata": { "managedFields": brought } })).unwrap_or_default();
     let mut managers = managers_of_update(old, &brought, !change.subresource.is_empty());
     let is_create = old.is_none_or(|old| uid(old).is_empty());
     if managers.is_empty() && !is_create {

@@ -245,13 +245,55 @@ impl Json {
     }
 
     fn name(&mut self, name: &str) {
-        // Writing into memory does not fail, and neither keys nor values can be refused.
-        _ = serde_json::to_writer(&mut self.bytes, name);
+        self.text(name);
         self.bytes.push(b':');
     }
 
+    /// Strings and what they are in make up nearly all of an object, so they are written here; numbers are left to those
+    /// who know them.
     fn value(&mut self, value: &Value) {
-        _ = serde_json::to_writer(&mut self.bytes, value);
+        match value {
+            Value::Null => self.bytes.extend_from_slice(b"null"),
+            Value::Bool(true) => self.bytes.extend_from_slice(b"true"),
+            Value::Bool(false) => self.bytes.extend_from_slice(b"false"),
+            Value::String(text) => self.text(text),
+            Value::Array(items) => {
+                self.bytes.push(b'[');
+                for (index, item) in items.iter().enumerate() {
+                    if index > 0 {
+                        self.bytes.push(b',');
+                    }
+                    self.value(item);
+                }
+                self.bytes.push(b']');
+            }
+            Value::Object(fields) => {
+                self.bytes.push(b'{');
+                for (index, (name, value)) in fields.iter().enumerate() {
+                    if index > 0 {
+                        self.bytes.push(b',');
+                    }
+                    self.name(name);
+                    self.value(value);
+                }
+                self.bytes.push(b'}');
+            }
+            // Writing into memory does not fail.
+            number @ Value::Number(_) => _ = serde_json::to_writer(&mut self.bytes, number),
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        // All bytes are looked at, without a way out: that is what can be done to many at once.
+        let special = |byte: u8| (byte < b' ') | (byte == b'"') | (byte == b'\\');
+        if text.bytes().fold(false, |found, byte| found | special(byte)) {
+            _ = serde_json::to_writer(&mut self.bytes, text);
+            return;
+        }
+        self.bytes.reserve(text.len() + 2);
+        self.bytes.push(b'"');
+        self.bytes.extend_from_slice(text.as_bytes());
+        self.bytes.push(b'"');
     }
 }
 
@@ -371,6 +413,17 @@ mod tests {
         let bare = Draft::new(json!({"size": 1})).stamped(3, &parsed);
         assert_eq!(&*bare.bytes, b"{\"size\":1}");
         assert_eq!(bare.ended(4, &parsed).bytes, bare.bytes);
+    }
+
+    #[test]
+    fn the_json_is_the_same_as_anybody_elses() {
+        let odd: String = (0..300_u32).filter_map(char::from_u32).chain("\u{2028}\u{fffd}\u{1f600}".chars()).collect();
+        for value in [
+            json!({"b": [1, -2, 0.5, 1e300, u64::MAX, true, false, null, [], {}, [[]]], "c": {"": "", "x\"y": "z\\"}}),
+            json!({"b": {&*odd: &*odd}, "c": "\u{7f}\u{80}"}),
+        ] {
+            assert_eq!(Json::of(&value).bytes, serde_json::to_vec(&value).unwrap());
+        }
     }
 
     #[test]

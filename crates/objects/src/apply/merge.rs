@@ -35,11 +35,13 @@ pub fn track(old: &Value, new: &Value, managers: &mut Managers<'_>, change: &Cha
         disown(managed, &comparison);
     }
     managers.all.retain(|managed| !managed.fields.is_empty());
-    let taken = comparison.modified.union(&comparison.added).recursive_difference(change.reset).difference(&UNMANAGED);
+    let mut taken = comparison.modified.united(comparison.added);
+    taken.subtract_below(change.reset);
+    taken.subtract(&UNMANAGED);
     if !taken.is_empty() {
         let manager = Manager::updater(change);
         let fields = match managers.take(&manager) {
-            Some(before) => taken.union(&before.fields),
+            Some(before) => taken.united(before.fields),
             None => taken,
         };
         managers.set(Managed {
@@ -65,7 +67,8 @@ pub fn apply<'v>(
     follow(&mut managers, change);
     let manager = Manager::applier(change);
     let last = managers.take(&manager);
-    let owned = fields_of(shape, config).recursive_difference(change.reset);
+    let mut owned = fields_of(shape, config);
+    owned.subtract_below(change.reset);
     let mut merged = merge(shape, live.clone(), config);
     let dropped = last.as_ref().filter(|last| !last.fields.is_subset(&owned));
     if let Some(last) = dropped {
@@ -92,7 +95,8 @@ pub fn apply<'v>(
         disown(managed, &comparison);
     }
     managers.all.retain(|managed| !managed.fields.is_empty());
-    let fields = owned.difference(&UNMANAGED);
+    let mut fields = owned;
+    fields.subtract(&UNMANAGED);
     if !fields.is_empty() {
         let written = last.as_ref().filter(|last| last.fields == fields).and_then(|last| last.written);
         let time = last.and_then(|last| last.time);
@@ -105,7 +109,7 @@ pub fn apply<'v>(
 fn disown(managed: &mut Managed<'_>, comparison: &Comparison) {
     for lost in [&comparison.modified, &comparison.added, &comparison.removed] {
         if managed.fields.overlaps(lost) {
-            managed.fields = managed.fields.difference(lost);
+            managed.fields.subtract(lost);
             managed.written = None;
         }
     }

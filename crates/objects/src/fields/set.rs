@@ -138,6 +138,50 @@ impl FieldSet {
         Self { entries }
     }
 
+    /// What is in one of them or both, of sets that nobody needs any more.
+    #[must_use]
+    pub(crate) fn united(self, other: Self) -> Self {
+        match (self.is_empty(), other.is_empty()) {
+            (true, _) => other,
+            (_, true) => self,
+            _ => self.union(&other),
+        }
+    }
+
+    /// Takes away what is there: the same as [`Self::difference`], without a copy of what stays.
+    pub(crate) fn subtract(&mut self, other: &Self) {
+        self.meet(other, |entry, there| {
+            entry.member &= !there.member;
+            entry.below.subtract(&there.below);
+        });
+    }
+
+    /// Takes away what is there and all below it: the same as [`Self::recursive_difference`], without a copy.
+    pub(crate) fn subtract_below(&mut self, other: &Self) {
+        self.meet(other, |entry, there| {
+            if there.member {
+                entry.member = false;
+                entry.below = Self::new();
+            } else {
+                entry.below.subtract_below(&there.below);
+            }
+        });
+    }
+
+    /// Calls with every entry that the other has as well, and drops those that are left with nothing.
+    fn meet(&mut self, other: &Self, mut change: impl FnMut(&mut Entry, &Entry)) {
+        if other.is_empty() {
+            return;
+        }
+        self.entries.retain_mut(|entry| match other.get(&entry.element) {
+            None => true,
+            Some(there) => {
+                change(entry, there);
+                entry.member || !entry.below.is_empty()
+            }
+        });
+    }
+
     /// What is in both.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {

@@ -28,15 +28,11 @@ impl Comparison {
 
     /// Forgets differences in some fields and below them.
     #[must_use]
-    pub fn without(self, fields: &FieldSet) -> Self {
-        if fields.is_empty() {
-            return self;
+    pub fn without(mut self, fields: &FieldSet) -> Self {
+        for set in [&mut self.removed, &mut self.modified, &mut self.added] {
+            set.subtract_below(fields);
         }
-        Self {
-            removed: self.removed.recursive_difference(fields),
-            modified: self.modified.recursive_difference(fields),
-            added: self.added.recursive_difference(fields),
-        }
+        self
     }
 }
 
