@@ -24,6 +24,7 @@ pub(crate) use custom::Scale;
 pub(crate) use definitions::{CLEANUP, DEFINITIONS, follow, set_condition};
 pub(crate) use rules::Rules;
 pub(crate) use shapes::builtin as builtin_shapes;
+pub use shapes::builtin_schema;
 
 /// A resource in one of its versions.
 #[derive(Debug)]

@@ -13,6 +13,7 @@ mod golden;
 mod host;
 mod input;
 mod instance;
+mod kubernetes;
 mod live;
 mod observed;
 mod plane;

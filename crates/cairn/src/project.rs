@@ -7,6 +7,7 @@ use package::{Files, Package};
 
 use crate::failure::Failure;
 use crate::finding::Finding;
+use crate::kubernetes;
 
 /// The largest file that can be part of a package, and how many there can be.
 const FILE_BYTES: u64 = 4 << 20;
@@ -52,7 +53,7 @@ impl Project {
     pub fn of(dir: &Path, name: &str, files: Files) -> Project {
         let (package, problems) = package::read(&files);
         let mut findings: Vec<Finding> = problems.iter().map(Finding::from).collect();
-        let (mut compiled, problems) = engine::compile(&Stack::of(&package, name, "default"));
+        let (mut compiled, problems) = kubernetes::compile(&Stack::of(&package, name, "default"));
         findings.extend(problems.iter().map(Finding::from));
         findings.sort();
         findings.dedup();

@@ -20,7 +20,7 @@ pub mod start;
 mod surface;
 
 pub use compile::fields::is_unquoted;
-pub use compile::{Child, Compiled, CompiledKind, Shape, compile};
+pub use compile::{Child, Compiled, CompiledKind, Known, Shape, compile, compile_knowing};
 pub use plan::{
     Apply, Context, Delete, Event, Explanation, Hold, Maker, Observed, Plan, TemplateProblem, Wait, explain, plan,
 };

@@ -56,5 +56,7 @@ pub use builtin::{Builtin, builtin, builtin_kind, builtins};
 pub use gvk::{ApiVersion, Gvk};
 pub use name::is_subdomain;
 pub use path::{Path, Step};
-pub use schema::{Additional, Bounds, Flaw, Invalid, Lookup, Missing, Pattern, Schema, Type, object_meta};
+pub use schema::{
+    Additional, Bounds, Flaw, Invalid, Lookup, Missing, Pattern, Schema, Type, object_meta, openapi_schema,
+};
 pub use suggest::nearest;

@@ -4,6 +4,7 @@ mod default;
 mod format;
 mod lookup;
 mod meta;
+mod openapi;
 mod prune;
 mod read;
 mod validate;
@@ -13,6 +14,7 @@ use std::fmt;
 
 pub use lookup::{Lookup, Missing};
 pub use meta::object_meta;
+pub use openapi::openapi_schema;
 use regex::Regex;
 use serde_json::Value;
 pub use validate::Invalid;

@@ -6,7 +6,8 @@ use std::{
     sync::{Arc, LazyLock, Mutex, PoisonError},
 };
 
-use objects::shape::Shapes;
+use objects::{Gvk, Schema, shape::Shapes};
+use serde_json::Value;
 
 use super::Served;
 use crate::captured;
@@ -27,9 +28,16 @@ impl Served {
 pub(crate) fn builtin(group: &str, version: &str) -> Option<Arc<Shapes>> {
     static READ: LazyLock<Mutex<Read>> = LazyLock::new(Mutex::default);
     let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
-    let load = || {
-        let path = if group.is_empty() { format!("api/{version}") } else { format!("apis/{group}/{version}") };
-        captured::value(&format!("schemas/{path}")).map(|schemas| Arc::new(Shapes::openapi(&schemas)))
-    };
+    let load = || recorded(group, version).map(|types| Arc::new(Shapes::openapi(&types)));
     read.entry((group.to_owned(), version.to_owned())).or_insert_with(load).clone()
+}
+
+/// What Kubernetes says of one of its own kinds; none if it has no such kind.
+pub fn builtin_schema(gvk: &Gvk) -> Option<Schema> {
+    objects::openapi_schema(&recorded(&gvk.group, &gvk.version)?, gvk)
+}
+
+fn recorded(group: &str, version: &str) -> Option<Value> {
+    let path = if group.is_empty() { format!("api/{version}") } else { format!("apis/{group}/{version}") };
+    captured::value(&format!("schemas/{path}"))
 }

@@ -37,18 +37,19 @@ pub(super) fn keys(sketch: &Sketch<'_>, document: &Range<usize>, problems: &mut 
     }
 }
 
-/// The fields of a child: all of them if the stack owns its kind, those at the top if not.
+/// The fields of a child: all of them if its kind is known, those at the top if not.
 pub(super) fn child(
     sketch: &Sketch<'_>,
     document: &Range<usize>,
     gvk: &Gvk,
     schema: &Schema,
+    owned: bool,
     problems: &mut Vec<Problem>,
 ) {
     let Ok(spanned) = yaml::parse_spanned(&sketch.blanked(document)) else {
         return;
     };
-    let check = Check { sketch, document, schema, below: Path::root(), what: &gvk.kind };
+    let check = Check { sketch, document, schema, below: Path::root(), what: &gvk.kind, owned };
     check.names(&spanned, problems);
     check.values(&spanned, &spanned.value, problems);
 }
@@ -80,7 +81,8 @@ pub(super) fn status(sketch: &Sketch<'_>, kind: &Kind, problems: &mut Vec<Proble
         problems.push(Problem::at(sketch.place(whole.start), what).hint(hint).warning());
         return;
     }
-    let check = Check { sketch, document: &document, schema, below: Path::fields(&["status"]), what: "status" };
+    let check =
+        Check { sketch, document: &document, schema, below: Path::fields(&["status"]), what: "status", owned: true };
     check.names(&spanned, problems);
     check.values(&spanned, &json!({"status": spanned.value}), problems);
 }
@@ -93,6 +95,8 @@ struct Check<'c> {
     below: Path,
     /// What people call it.
     what: &'c str,
+    /// Whether its schema is the stack's own to change.
+    owned: bool,
 }
 
 impl Check<'_> {
@@ -121,7 +125,8 @@ impl Check<'_> {
                     }
                     Some(near) => problem.hint(format!("did you mean `{near}`?")),
                     None if whole && path.steps().len() < 3 => problem.hint(surface::HINT),
-                    None => problem.hint("add the field to the CRD's schema"),
+                    None if self.owned => problem.hint("add the field to the CRD's schema"),
+                    None => problem,
                 };
                 problems.push(if whole { problem } else { problem.warning() });
             }

@@ -7,6 +7,7 @@ mod reads;
 mod sketch;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use gotpl::{Analysis, Set};
 use objects::{Gvk, Schema, nearest};
@@ -90,8 +91,8 @@ pub struct Child {
     pub reads: BTreeSet<String>,
     /// Whether it prints all of its data at once (`toYaml .`), and so every sibling.
     pub prints_all: bool,
-    /// What its schema is, if this very stack owns its kind.
-    pub(crate) schema: Option<std::sync::Arc<Schema>>,
+    /// What its schema is, if this very stack owns its kind, or else if it is known.
+    pub(crate) schema: Option<Arc<Schema>>,
     /// For a collection: what its name reads, and where.
     pub(crate) named_by: Vec<(objects::Path, Place)>,
     /// The file it comes from.
@@ -107,8 +108,17 @@ pub enum Shape {
     Collection,
 }
 
+/// What is known of a kind that a stack makes but does not own; none if nothing is.
+pub type Known<'k> = &'k dyn Fn(&Gvk) -> Option<Arc<Schema>>;
+
 /// Compiles a stack. All problems are found at once; there is no result if one of them is an error.
 pub fn compile(stack: &Stack) -> (Option<Compiled>, Vec<Problem>) {
+    compile_knowing(stack, &|_| None)
+}
+
+/// The same with the schemas of kinds that the stack does not own: slips in what it makes of them, and in what it reads
+/// of them, are found without asking an API server.
+pub fn compile_knowing(stack: &Stack, known: Known<'_>) -> (Option<Compiled>, Vec<Problem>) {
     let mut problems = Vec::new();
     let mut partials = Set::with_options(options());
     for ((key, name), source) in &stack.partials {
@@ -117,7 +127,7 @@ pub fn compile(stack: &Stack) -> (Option<Compiled>, Vec<Problem>) {
             Err(error) => problems.push(parse_problem(&error, &partials)),
         }
     }
-    let compiler = Compiler { stack, partials };
+    let compiler = Compiler { stack, partials, known };
     let kinds: Vec<_> = stack.kinds.iter().map(|kind| compiler.kind(kind, &mut problems)).collect();
     problems.sort();
     problems.dedup();
@@ -129,6 +139,7 @@ pub fn compile(stack: &Stack) -> (Option<Compiled>, Vec<Problem>) {
 struct Compiler<'s> {
     stack: &'s Stack,
     partials: Set,
+    known: Known<'s>,
 }
 
 impl Compiler<'_> {
@@ -161,11 +172,18 @@ impl Compiler<'_> {
             };
             if let Some(found) = identity::find(&sketch, problems) {
                 let owned = self.stack.kinds.iter().find(|kind| kind.gvk == found.gvk);
-                let schema = owned.map_or_else(|| Some(surface::schema(&found.gvk)), |kind| kind.schema.clone());
+                let schema = match owned {
+                    Some(kind) => kind.schema.clone().map(Arc::new),
+                    None => (self.known)(&found.gvk),
+                };
+                let checked = match (&schema, owned) {
+                    (None, None) => Some(Arc::new(surface::schema(&found.gvk))),
+                    _ => schema.clone(),
+                };
                 for document in sketch.documents() {
                     fields::keys(&sketch, &document, problems);
-                    if let Some(schema) = &schema {
-                        fields::child(&sketch, &document, &found.gvk, schema, problems);
+                    if let Some(schema) = &checked {
+                        fields::child(&sketch, &document, &found.gvk, schema, owned.is_some(), problems);
                     }
                 }
                 twins(&children, &identities, &found, problems);
@@ -175,7 +193,7 @@ impl Compiler<'_> {
                     shape: found.shape.clone(),
                     reads: BTreeSet::new(),
                     prints_all: false,
-                    schema: owned.and_then(|kind| kind.schema.clone()).map(std::sync::Arc::new),
+                    schema,
                     named_by: found.named_by.clone(),
                     file: source.file.clone(),
                 });

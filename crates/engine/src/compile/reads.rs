@@ -18,6 +18,11 @@ pub(super) struct Scene<'s> {
 }
 
 impl Scene<'_> {
+    /// Whether the stack itself brings the kind of a child.
+    fn owns(&self, child: &Child) -> bool {
+        self.stack.kinds.iter().any(|kind| kind.gvk == child.gvk)
+    }
+
     /// The place of one step of a path. Go places a chain such as `.spec.image` at its second step; the text tells where
     /// the others are, unless the path was put together from variables.
     fn step(&self, read: &Read, step: usize) -> Place {
@@ -182,9 +187,7 @@ fn check_sibling(scene: &Scene<'_>, name: &str, read: &Read, problems: &mut Vec<
         }
         return;
     }
-    // A child of a kind this very stack owns has a schema here too.
-    let owned = scene.stack.kinds.iter().find(|kind| kind.gvk == child.gvk).and_then(|kind| kind.schema.as_ref());
-    if let Some(schema) = owned
+    if let Some(schema) = &child.schema
         && let Lookup::Missing(missing) = schema.lookup(&path(inner))
         && missing.step + 1 == inner.len()
     {
@@ -192,7 +195,8 @@ fn check_sibling(scene: &Scene<'_>, name: &str, read: &Read, problems: &mut Vec<
         let problem = Problem::at(place, format!("`.{}` does not exist: {missing}", read.path));
         problems.push(match &missing.suggestion {
             Some(near) => problem.hint(format!("did you mean `{near}`?")),
-            None => problem.hint(way_out(schema, inner, missing.step)),
+            None if scene.owns(child) => problem.hint(way_out(schema, inner, missing.step)),
+            None => problem,
         });
     }
 }
