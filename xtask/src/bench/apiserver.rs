@@ -3,8 +3,8 @@
 
 use std::{
     fmt::Write as _,
-    io::{BufRead, BufReader},
-    os::unix::process::CommandExt,
+    io::{BufRead, BufReader, Write as _},
+    os::unix::{fs::FileExt, process::CommandExt},
     process::{Child, Command, ExitCode, Stdio},
     time::Instant,
 };
@@ -46,7 +46,7 @@ struct Measure {
     more: bool,
 }
 
-const MEASURES: [Measure; 15] = [
+const MEASURES: [Measure; 16] = [
     Measure { name: "ready after", at: "/ready_ms", show: |value| format!("{value:.0} ms"), more: false },
     Measure { name: "memory at rest", at: "/idle_total", show: mebibytes, more: false },
     Measure { name: "creations a second, 1 client", at: "/create_1/per_second", show: rate, more: true },
@@ -61,7 +61,50 @@ const MEASURES: [Measure; 15] = [
     Measure { name: "... processor time of one, server", at: "/list_1000/server_us", show: time, more: false },
     Measure { name: "creation to event, median", at: "/watch/median_us", show: time, more: false },
     Measure { name: "creation to event, 99th of 100", at: "/watch/p99_us", show: time, more: false },
+    Measure { name: "memory for one object", at: "/object_bytes", show: kibibytes, more: false },
     Measure { name: "memory at the end", at: "/end_total", show: mebibytes, more: false },
+];
+
+/// What was to be reached: by whom, in which measure, and how well. Against the real server where it is a ratio.
+struct Goal {
+    name: &'static str,
+    who: &'static [usize],
+    at: &'static str,
+    /// How many times as much as the real server's, rather than how much.
+    ratio: bool,
+    show: fn(f64) -> String,
+}
+
+const GOALS: [Goal; 5] = [
+    Goal {
+        name: "ready in under 50 ms",
+        who: &[1, 2],
+        at: "/ready_ms",
+        ratio: false,
+        show: |ms| format!("{ms:.0} ms"),
+    },
+    Goal { name: "at rest under 25 MiB", who: &[1, 2], at: "/idle_total", ratio: false, show: mebibytes },
+    Goal {
+        name: "creations with 16 clients, durable: 3 times",
+        who: &[1],
+        at: "/create_16/per_second",
+        ratio: true,
+        show: |times| format!("{times:.1} times"),
+    },
+    Goal {
+        name: "creations with 16 clients, in memory: 10 times",
+        who: &[2],
+        at: "/create_16/per_second",
+        ratio: true,
+        show: |times| format!("{times:.1} times"),
+    },
+    Goal {
+        name: "an event in under 1 ms at the median",
+        who: &[1, 2],
+        at: "/watch/median_us",
+        ratio: false,
+        show: time,
+    },
 ];
 
 /// Measures in turns, and shows the best of each measure.
@@ -109,10 +152,14 @@ pub fn run(turns: u8, write: bool) -> Result<ExitCode> {
             value["ready_ms"] = server.ready_ms.into();
             value["idle_total"] = totals[0].into();
             value["end_total"] = totals[1].into();
+            let created: f64 =
+                value["created"]["bytes"].as_object().into_iter().flatten().filter_map(|(_, v)| v.as_f64()).sum();
+            let objects = value["created"]["objects"].as_f64().filter(|objects| *objects > 0.0).unwrap_or(1.0);
+            value["object_bytes"] = ((created - totals[0]).max(0.0) / objects).into();
             seen.push(value);
         }
     }
-    let table = render(&seen, turns)?;
+    let table = render(&seen, turns, disk_wait()?)?;
     println!("{table}");
     if write {
         page::write(&PLACE, &table)?;
@@ -159,9 +206,36 @@ impl Drop for Running {
     }
 }
 
-fn render(seen: &[Vec<Value>; 3], turns: u8) -> Result<String> {
+/// How long one small write takes that waits for the disk, in microseconds at the median: less than this no durable
+/// write can take.
+fn disk_wait() -> Result<f64> {
+    let mut file = tempfile::tempfile().context("cannot create a temporary file")?;
+    file.write_all(&[0; ROUNDS * PIECE])?;
+    file.sync_all()?;
+    let mut times = Vec::new();
+    for round in 0..ROUNDS {
+        let begin = Instant::now();
+        file.write_all_at(&[1; PIECE], (round * PIECE) as u64)?;
+        file.sync_data()?;
+        times.push(begin.elapsed().as_secs_f64() * 1e6);
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times[ROUNDS / 2])
+}
+
+/// How often the disk is waited for, and for how many bytes.
+const ROUNDS: usize = 200;
+const PIECE: usize = 1024;
+
+fn render(seen: &[Vec<Value>; 3], turns: u8, disk: f64) -> Result<String> {
     let mut table = String::new();
-    let _ = write!(table, "{}; each number is the best of {turns} turns.\n\n|", page::machine()?);
+    let machine = page::machine()?;
+    let _ = write!(
+        table,
+        "{machine}; each number is the best of {turns} turns. A kilobyte that waits for the disk: {}.",
+        time(disk)
+    );
+    table.push_str("\n\n|");
     for (name, _) in SERVERS {
         let ratio = if name.starts_with("Cairn") { " | times as good" } else { "" };
         let _ = write!(table, " | {name}{ratio}");
@@ -175,6 +249,23 @@ fn render(seen: &[Vec<Value>; 3], turns: u8) -> Result<String> {
             let _ = write!(table, " | {} | {ratio:.1}", (measure.show)(*value));
         }
         table.push_str(" |\n");
+    }
+    table.push_str("\n| goal | seen, turn by turn |\n|---|---|\n");
+    for goal in &GOALS {
+        let mut whose = Vec::new();
+        for &who in goal.who {
+            let mut turns = Vec::new();
+            for (own, real) in seen[who].iter().zip(&seen[0]) {
+                let number = |value: &Value| {
+                    value.pointer(goal.at).and_then(Value::as_f64).with_context(|| format!("no {}", goal.at))
+                };
+                let value = if goal.ratio { number(own)? / number(real)? } else { number(own)? };
+                turns.push((goal.show)(value));
+            }
+            let name = SERVERS[who].0.trim_start_matches("Cairn, ");
+            whose.push(if goal.who.len() > 1 { format!("{name}: {}", turns.join(", ")) } else { turns.join(", ") });
+        }
+        let _ = writeln!(table, "| {} | {} |", goal.name, whose.join("; "));
     }
     Ok(table)
 }
@@ -192,6 +283,10 @@ impl Measure {
 
 fn rate(value: f64) -> String {
     format!("{value:.0}")
+}
+
+fn kibibytes(value: f64) -> String {
+    format!("{:.1} KiB", value / 1024.0)
 }
 
 fn mebibytes(value: f64) -> String {
@@ -212,18 +307,29 @@ mod tests {
     fn the_best_of_all_turns_counts_and_ratios_are_of_the_real_server() {
         let seen = |rate: f64, time: f64| {
             let write = json!({"per_second": rate, "median_us": time, "server_us": time, "client_us": time});
-            json!({"ready_ms": time, "idle_total": 1_048_576.0 * time, "end_total": 1.0, "create_1": write,
+            json!({"ready_ms": time, "idle_total": 1_048_576.0 * time, "end_total": 1.0, "object_bytes": 1024.0 * time, "create_1": write,
                 "create_16": write, "apply_16": write, "list_1000": {"median_us": time, "server_us": time},
                 "watch": {"median_us": time, "p99_us": time}})
         };
-        let table =
-            render(&[vec![seen(100.0, 40.0), seen(90.0, 50.0)], vec![seen(300.0, 20.0)], vec![seen(1000.0, 4.0)]], 2)
-                .unwrap();
+        let table = render(
+            &[
+                vec![seen(100.0, 40.0), seen(90.0, 50.0)],
+                vec![seen(300.0, 20.0), seen(45.0, 30.0)],
+                vec![seen(1000.0, 4.0)],
+            ],
+            2,
+            120.4,
+        )
+        .unwrap();
         for row in [
             "| | kube-apiserver + etcd | Cairn, durable | times as good | Cairn, in memory | times as good |",
             "| ready after | 40 ms | 20 ms | 2.0 | 4 ms | 10.0 |",
             "| memory at rest | 40.0 MiB | 20.0 MiB | 2.0 | 4.0 MiB | 10.0 |",
             "| creations a second, 16 clients | 100 | 300 | 3.0 | 1000 | 10.0 |",
+            "| memory for one object | 40.0 KiB | 20.0 KiB | 2.0 | 4.0 KiB | 10.0 |",
+            "A kilobyte that waits for the disk: 120 µs.",
+            "| ready in under 50 ms | durable: 20 ms, 30 ms; in memory: 4 ms |",
+            "| creations with 16 clients, durable: 3 times | 3.0 times, 0.5 times |",
         ] {
             assert!(table.contains(row), "{row}\n{table}");
         }

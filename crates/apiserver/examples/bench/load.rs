@@ -52,14 +52,20 @@ impl Load {
         tokio::time::sleep(REST).await;
         let idle = Group::look(self.group).resident;
         let mut measured = json!({"idle_bytes": idle});
+        let mut objects = 0.0;
         for (name, write, clients) in
             [("create_1", Write::Create, 1), ("create_16", Write::Create, 16), ("apply_16", Write::Apply, 16)]
         {
             let space = name.replace('_', "-");
             let body = json!({"metadata": {"name": space}}).to_string();
             assert_eq!(admin.call("POST", "/api/v1/namespaces", &body).await, 201);
-            self.writes(write, 1, Duration::from_millis(300), &space, "warm").await;
+            let warm = self.writes(write, 1, Duration::from_millis(300), &space, "warm").await;
             measured[name] = self.writes(write, clients, self.time, &space, "object").await;
+            if let Write::Create = write {
+                objects +=
+                    [&warm, &measured[name]].map(|written| written["count"].as_f64().unwrap()).iter().sum::<f64>();
+                measured["created"] = json!({"objects": objects, "bytes": Group::look(self.group).resident});
+            }
         }
         measured["list_1000"] = self.lists(&mut admin).await;
         measured["watch"] = self.events(&mut admin).await;
@@ -110,6 +116,7 @@ impl Load {
         let count = times.len() as f64;
         times.sort_unstable();
         json!({
+            "count": count,
             "per_second": count / elapsed,
             "median_us": micros(times[times.len() / 2]),
             "p99_us": micros(times[times.len() * 99 / 100]),
