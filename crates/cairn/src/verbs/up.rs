@@ -7,11 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use api::{ClusterStackInstall, StackInstall};
 use apiserver::{Listener, Options, Server, StartError, User};
 use controller::Cluster;
 use controller::stack_manager::{Endpoint, ProcessRunner, Runner};
 use futures::future::LocalBoxFuture;
-use kube::Client;
+use kube::api::{DynamicObject, ListParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use kube::{Api, Client};
 
 use crate::args::{Registries, Up};
 use crate::failure::{Code, Failure};
@@ -57,6 +60,10 @@ async fn up(args: &Up, printer: &Printer) -> Result<Code, Failure> {
     let runner = runner?;
     let client = plane.admin();
     welcome(args, &house, &listener, resumed, printer)?;
+    if resumed {
+        row(printer, "goes on with", &installed(&client).await?)?;
+    }
+    printer.line("")?;
     let players = (!args.no_play).then(|| Players::start(&client, START));
     let outcome = tokio::select! {
         () = stopped() => Ok(()),
@@ -90,7 +97,7 @@ async fn serve(args: &Up, client: &Client, shelf: &Arc<Shelf>, printer: &Printer
     let _ = tokio::time::timeout(PATIENCE, work.settled()).await;
     if installers.is_empty() {
         printer
-            .line("\nno package is given: name directories, `cairn up DIR...`, or use `cairn install`; Ctrl-C ends")?;
+            .line("no package is given: name directories, `cairn up DIR...`, or use `cairn install`; Ctrl-C ends")?;
     } else {
         if let Some(specimen) = installers.iter().find_map(Installer::specimen) {
             printer.line(&format!("\ntry: kubectl apply -f {}", specimen.display()))?;
@@ -205,15 +212,35 @@ fn welcome(args: &Up, house: &House, listener: &Listener, resumed: bool, printer
         ("for kubectl", format!("export KUBECONFIG={}", quoted(&full))),
     ];
     for (title, text) in rows {
-        printer.line(&format!("{} {text}", printer.painted(Paint::Strong, &format!("{title:<14}"))))?;
+        row(printer, title, &text)?;
     }
     let nodes = if args.no_play {
         "none, so nothing runs: Deployments and the like are stored, and nobody reports on them"
     } else {
         "none, so nothing runs: Deployments and the like are stored and reported as if they ran (--no-play: not)"
     };
-    printer.line(&format!("{} {nodes}", printer.painted(Paint::Strong, &format!("{:<14}", "nodes"))))?;
-    printer.line("")
+    row(printer, "nodes", nodes)
+}
+
+fn row(printer: &Printer, title: &str, text: &str) -> Result<(), Failure> {
+    printer.line(&format!("{} {text}", printer.painted(Paint::Strong, &format!("{title:<14}"))))
+}
+
+/// What is installed from before, in a line.
+async fn installed(client: &Client) -> Result<String, Failure> {
+    let mut names = Vec::new();
+    for (kind, plural) in
+        [(StackInstall::KIND, StackInstall::PLURAL), (ClusterStackInstall::KIND, ClusterStackInstall::PLURAL)]
+    {
+        let gvk = GroupVersionKind::gvk(api::GROUP, api::VERSION, kind);
+        let all: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk_with_plural(&gvk, plural));
+        let found = all.list(&ListParams::default()).await.map_err(|error| Failure::new(error.to_string()))?;
+        names.extend(found.items.into_iter().map(|install| {
+            let version = install.data["status"]["version"].as_str().unwrap_or_default().to_owned();
+            format!("{} {version}", install.metadata.name.unwrap_or_default()).trim_end().to_owned()
+        }));
+    }
+    Ok(if names.is_empty() { "nothing that is installed".to_owned() } else { names.join(", ") })
 }
 
 /// A path as a shell takes it.

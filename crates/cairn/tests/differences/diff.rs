@@ -155,16 +155,17 @@ pub async fn what_would_change_is_told_and_nothing_is_changed(cluster: Arc<Clust
                stringData: {key: hunter2, more: hunter3}\n";
     edit(dir, group, "key", Some(key))?;
     let late = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .metadata.name }}-late'}\n\
-                data: {at: '{{ .map.status.at }}'}\n";
+                data: {at: '{{ .map.metadata.annotations.at }}'}\n";
     edit(dir, group, "late", Some(late))?;
     let crd = dir.join(".registry/resources/page.crd.yaml");
-    let wider = std::fs::read_to_string(&crd)?.replace("text: {type: string}", "text: {type: string, maxLength: 9}");
+    let wider =
+        std::fs::read_to_string(&crd)?.replace("text: {type: string}", "text: {type: string}, size: {type: integer}");
     std::fs::write(&crd, wider)?;
     let before = maps.get("one").await?.metadata.resource_version;
     let mark = cluster.mark()?;
     let text = told(&diff(&scene, dir, &[]).await?, 3)?;
     let stack = format!("stack {}/pages: 1 of 1 instance changes", scene.namespace());
-    let field = format!("~ field spec.text of Page ({group}/v1): maxLength none -> 9");
+    let field = format!("+ field spec.size of Page ({group}/v1): integer");
     let template = format!("~ template page.{group}/v1 key: +1 -1 lines");
     all_in(
         &text,
@@ -179,7 +180,7 @@ pub async fn what_would_change_is_told_and_nothing_is_changed(cluster: Arc<Clust
             "hold    old: ConfigMap/one-old",
             "it goes once nothing waits any more",
             "hold    late: ConfigMap",
-            "waits for map.status.at (late.yaml:4:",
+            "waits for map.metadata.annotations.at (late.yaml:4:",
         ],
     )?;
     // The template is the author's own text; what it makes is not shown.
@@ -199,6 +200,13 @@ pub async fn what_would_change_is_told_and_nothing_is_changed(cluster: Arc<Clust
 
     edit(dir, group, "late", None)?;
     all_in(&told(&diff(&scene, dir, &[]).await?, 3)?, &["delete  old: ConfigMap/one-old"])?;
+
+    // A type that would break its users is refused as the stack manager refuses it.
+    let wide = std::fs::read_to_string(&crd)?;
+    std::fs::write(&crd, wide.replace("text: {type: string}", "text: {type: string, maxLength: 9}"))?;
+    let broken = "! type Page: would break what uses it: v1: ";
+    all_in(&told(&diff(&scene, dir, &[]).await?, 1)?, &[broken, "allow-breaking-changes=true"])?;
+    std::fs::write(&crd, wide)?;
 
     // One that is not there yet.
     let file = dir.join("two.yaml");

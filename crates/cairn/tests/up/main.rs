@@ -122,6 +122,7 @@ async fn a_package_is_installed_used_edited_broken_mended_ended_and_resumed() {
     // It goes on with what was there, though the package is still broken.
     let mut up = Running::start(place.path(), &["up", "web"]);
     up.says("resumed from .cairn");
+    up.says("goes on with   web 0.1.0");
     up.says("web has an error and is not installed");
     up.says("CachingWebService default/cacheme: ready");
     let again = client(place.path()).await;
