@@ -175,9 +175,7 @@ impl Drop for Running {
     }
 }
 
-/// Where kubectl is: beside the control plane that the tests build, or on this machine.
+/// Where kubectl is: beside the control plane that the tests build. Any other may print something else.
 fn kubectl() -> Option<PathBuf> {
-    let built = std::env::var_os("KUBEBUILDER_ASSETS").map(PathBuf::from);
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    built.into_iter().chain(std::env::split_paths(&path)).find(|dir| dir.join("kubectl").is_file())
+    std::env::var_os("KUBEBUILDER_ASSETS").map(PathBuf::from).filter(|dir| dir.join("kubectl").is_file())
 }
