@@ -124,11 +124,16 @@ async fn settled(scene: &Scene<'_>, package: &Package, least: u64) -> Result<()>
 async fn converges(cluster: &Cluster, name: &str) -> Result<()> {
     let example = examples().join(name);
     let scene = cluster.scene(name).await?;
-    let Running { package, .. } = &running(&scene, &files_of(&example)?, Duration::from_secs(3600)).await?;
     let rules: Vec<engine::Rule> = match std::fs::read_to_string(example.join("controllers.yaml")) {
         Ok(text) => serde_json::from_value(yaml::parse(&text)?)?,
         Err(_) => Vec::new(),
     };
+    lives(&scene, &files_of(&example)?, rules, instances_of(&example, scene.namespace())?).await
+}
+
+/// Runs a package; its instances become ready, and go with all that they made.
+pub async fn lives(scene: &Scene<'_>, files: &Files, rules: Vec<engine::Rule>, instances: Vec<Value>) -> Result<()> {
+    let Running { package, .. } = &running(scene, files, Duration::from_secs(3600)).await?;
     // What the stack itself says of its kinds is not for others to say.
     let templated = |child: &str| {
         package.templates.values().flat_map(|all| all.iter()).any(|(name, source)| {
@@ -147,7 +152,7 @@ async fn converges(cluster: &Cluster, name: &str) -> Result<()> {
     let has_kinds =
         |stack: Option<&DynamicObject>| stack.is_some_and(|stack| stack.data["status"]["renderedKinds"].is_array());
     if !package.templates.is_empty() {
-        let stack = scene.wait(&stacks(&scene), STACK, has_kinds).await?.context("it is there")?;
+        let stack = scene.wait(&stacks(scene), STACK, has_kinds).await?.context("it is there")?;
         for kind in stack.data["status"]["renderedKinds"].as_array().into_iter().flatten() {
             let text = |field: &str| kind[field].as_str().unwrap_or_default();
             if let Some(kind) = resource_of(package, text("apiVersion"), text("kind")) {
@@ -155,7 +160,6 @@ async fn converges(cluster: &Cluster, name: &str) -> Result<()> {
             }
         }
     }
-    let instances = instances_of(&example, scene.namespace())?;
     let mut made = Vec::new();
     for instance in &instances {
         let text = |field: &str| instance[field].as_str().unwrap_or_default();
@@ -164,13 +168,13 @@ async fn converges(cluster: &Cluster, name: &str) -> Result<()> {
         let object = api.create(&PostParams::default(), &serde_json::from_value(instance.clone())?).await?;
         made.push((api, object.metadata.name.unwrap_or_default()));
     }
-    settled(&scene, package, made.len() as u64).await?;
+    settled(scene, package, made.len() as u64).await?;
     for (api, name) in made {
         api.delete(&name, &DeleteParams::default()).await?;
         scene.wait(&api, &name, |object: Option<&DynamicObject>| object.is_none()).await?;
     }
     // What its instances made goes with them, however deep.
-    let stack = stacks(&scene).get(STACK).await?;
+    let stack = stacks(scene).get(STACK).await?;
     for kind in stack.data["status"]["renderedKinds"].as_array().into_iter().flatten() {
         let text = |field: &str| kind[field].as_str().unwrap_or_default();
         let Some(kind) = resource_of(package, text("apiVersion"), text("kind")) else { continue };

@@ -11,6 +11,7 @@ mod instances_examples;
 mod instances_sweep;
 mod manager;
 mod mishap;
+mod started;
 mod upgrades;
 
 use std::process::ExitCode;
@@ -42,6 +43,8 @@ fn main() -> ExitCode {
         instances::an_instance_that_no_longer_renders_can_be_deleted,
         instances_examples::every_example_converges_and_goes,
         instances_examples::plus_one_grows_once_per_resync,
+        started::what_a_new_stack_begins_with_becomes_ready,
+        started::what_manifests_become_is_taken_by_the_server,
     ])
     .also_on("embedded", embedded)
     .with_only(
