@@ -48,6 +48,8 @@ pub(crate) enum Command {
     Pull(Pull),
     /// Print the objects that installing a package adds to a cluster
     Unpack(Unpack),
+    /// Print which packages bring which kinds, for `cairn stack-manager --index`
+    Index(Index),
     /// Install a package into a cluster
     Install(Install),
     /// Take an installed package away, with its types, its instances and its rights
@@ -343,6 +345,23 @@ pub(crate) struct Pull {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
+  cairn index registry.example.org/team/web:1.0.0 registry.example.org/team/redis:2.1.0 > index.yaml
+  cairn stack-manager --index index.yaml
+
+An install with `crd: redis.example.org/v1` then gets the highest version of the package that brings it. Only manifests
+are fetched: `cairn build` writes into them what a package brings.")]
+pub(crate) struct Index {
+    /// Images: [registry/]path[:tag][@sha256:...]
+    #[arg(value_name = "REF", required = true)]
+    pub references: Vec<String>,
+
+    #[command(flatten)]
+    pub registries: Registries,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
   cairn unpack examples/web-application
   cairn unpack registry.example.org/team/web:1.0.0 | kubectl apply --dry-run=server -f -
 
@@ -486,6 +505,10 @@ pub(crate) struct StackManager {
     /// The registry for packages and installs that name none
     #[arg(long, value_name = "HOST")]
     pub source: Option<String>,
+
+    /// A file that says which package brings which kinds, for installs that name a kind; `cairn index` makes one
+    #[arg(long, value_name = "FILE")]
+    pub index: Option<PathBuf>,
 
     /// Kinds that stacks may have: deployments.apps, *.example.org, configmaps, * [default: the usual ones]
     #[arg(long, value_name = "KINDS")]

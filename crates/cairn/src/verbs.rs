@@ -6,6 +6,7 @@ mod demo;
 mod diff;
 mod eval;
 mod explain;
+mod index;
 mod init;
 mod install;
 mod jsonl;
@@ -39,6 +40,7 @@ pub(crate) fn run(command: Command, printer: &Printer) -> Result<Code, Failure> 
         Command::Push(args) => push::run(&args, printer),
         Command::Pull(args) => pull::run(&args, printer),
         Command::Unpack(args) => unpack::run(&args, printer),
+        Command::Index(args) => index::run(&args, printer),
         Command::Install(args) => install::install(&args, printer),
         Command::Uninstall(args) => install::uninstall(&args, printer),
         Command::List(args) => install::list(&args, printer),

@@ -1,5 +1,6 @@
-//! Installing and uninstalling while things go wrong: every write of the stack manager in turn fails, succeeds without
-//! an answer, or is the last thing that the manager ever asks; a new one takes over. The end is always the same.
+//! Installing, upgrading and uninstalling while things go wrong: every request of the stack manager in turn fails,
+//! succeeds without an answer, is answered late, or is the last thing that the manager ever asks; a new one takes over.
+//! The end is always the same.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "cluster/mishap.rs"]
@@ -12,13 +13,16 @@ mod manager;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use k8s_openapi::api::core::v1::ServiceAccount;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{ClusterRole, RoleBinding};
 use kube::Api;
-use kube::api::{DeleteParams, ListParams};
+use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::runtime::wait::conditions::is_deleted;
-use manager::{Manager, Shelf, USER, definitions, furnish, installed, stacks, start};
+use manager::{Manager, Shelf, USER, definitions, furnish, has, installed, package, resource, stacks, start};
 use mishap::{Mishap, Place, fresh, sweep};
+use serde_json::json;
+use testkit::Scene;
 
 /// One life of an install with one mishap; answers whether the mishap came to pass.
 async fn life(place: Place) -> Result<bool> {
@@ -28,43 +32,105 @@ async fn life(place: Place) -> Result<bool> {
     let shelf = Arc::new(Shelf::default());
     let gate = place.plan(&faults);
     let manager = Manager { shelf: shelf.clone() };
-    let story = async {
-        let installs = installed(&scene, &manager, &["a"], "").await.context("install")?;
-        let roles: Api<ClusterRole> = Api::all(scene.client());
-        let made = roles.list(&ListParams::default().labels("app.kubernetes.io/managed-by=stack-manager")).await?;
-        ensure!(made.items.len() == 5, "{} roles", made.items.len());
-        ensure!(scene.api::<RoleBinding>().list(&ListParams::default()).await?.items.len() == 2);
-        scene.api::<ServiceAccount>().get("stack-redis").await?;
-        let uid = installs.get("redis").await?.metadata.uid.unwrap_or_default();
-        installs.delete("redis", &DeleteParams::default()).await?;
-        scene.wait(&installs, "redis", is_deleted(&uid)).await.context("uninstall")?;
-        let left = roles.list(&ListParams::default().labels("app.kubernetes.io/managed-by=stack-manager")).await?;
-        ensure!(left.items.is_empty(), "{} roles are left", left.items.len());
-        ensure!(stacks(&scene).list(&ListParams::default()).await?.items.is_empty());
-        let crds = definitions(scene.client());
-        let name = format!("redises.{}", scene.group());
-        scene
-            .wait(&crds, &name, |object: Option<&kube::api::DynamicObject>| object.is_none())
-            .await
-            .context("its CRD")?;
-        Ok(())
+    place.lived(&cluster, &gate, || start(&cluster, shelf.clone()), story(&scene, &manager)).await
+}
+
+/// Installed, upgraded to what cannot be and to what can, used, and taken away.
+async fn story(scene: &Scene<'_>, manager: &Manager) -> Result<()> {
+    let installs = installed(scene, manager, &["a"], "").await.context("install")?;
+    is_in_place(scene, "1.0.0").await.context("installed")?;
+    let repository = format!("{}/redis", scene.namespace());
+    let wish = |version: &str| Patch::Merge(json!({ "spec": { "package": format!("{repository}:{version}") } }));
+    manager.shelf.put(&repository, "2.0.0", package(scene.group(), "2.0.0", &["b"], ""));
+    installs.patch("redis", &PatchParams::default(), &wish("2.0.0")).await?;
+    let refused = has("CRDsEstablished", "False", "CRDConflict");
+    scene.wait(&installs, "redis", refused).await.context("bad upgrade")?;
+    is_in_place(scene, "1.0.0").await.context("after a bad upgrade")?;
+    manager.shelf.put(&repository, "1.1.0", package(scene.group(), "1.1.0", &["a", "c"], ""));
+    installs.patch("redis", &PatchParams::default(), &wish("1.1.0")).await?;
+    let upgraded = |install: Option<&DynamicObject>| {
+        let version = install.is_some_and(|install| install.data["status"]["version"] == "1.1.0");
+        version && has("Ready", "True", "Available")(install)
     };
-    place.lived(&cluster, &gate, || start(&cluster, shelf.clone()), story).await
+    scene.wait(&installs, "redis", upgraded).await.context("good upgrade")?;
+    is_in_place(scene, "1.1.0").await.context("after a good upgrade")?;
+
+    let redis = json!({
+        "apiVersion": format!("{}/v1", scene.group()), "kind": "Redis", "metadata": { "name": "one" }, "spec": {},
+    });
+    let instances: Api<DynamicObject> =
+        scene.dynamic(scene.client(), &resource(scene.group(), "v1", "Redis", "redises"));
+    instances.create(&PostParams::default(), &serde_json::from_value(redis)?).await?;
+    let uid = installs.get("redis").await?.metadata.uid.unwrap_or_default();
+    installs.delete("redis", &DeleteParams::default()).await?;
+    scene.wait(&installs, "redis", is_deleted(&uid)).await.context("uninstall")?;
+    none_is_left(scene, &Api::<ClusterRole>::all(scene.client())).await.context("its roles")?;
+    none_is_left(scene, &scene.api::<RoleBinding>()).await.context("its bindings")?;
+    none_is_left(scene, &scene.api::<ServiceAccount>()).await.context("its account")?;
+    none_is_left(scene, &scene.api::<Secret>()).await.context("its seed")?;
+    none_is_left(scene, &scene.api::<Deployment>()).await.context("its controller")?;
+    ensure!(stacks(scene).list(&ListParams::default()).await?.items.is_empty());
+    let crds = definitions(scene.client());
+    let name = format!("redises.{}", scene.group());
+    scene.wait(&crds, &name, |object: Option<&DynamicObject>| object.is_none()).await.context("its CRD")?;
+    Ok(())
+}
+
+/// Waits until nothing of a kind is left that was made. Who saw it late takes it away late.
+async fn none_is_left<K>(scene: &Scene<'_>, api: &Api<K>) -> Result<()>
+where
+    K: Clone + std::fmt::Debug + serde::de::DeserializeOwned,
+{
+    let ours = ListParams::default().labels("app.kubernetes.io/managed-by=stack-manager");
+    scene
+        .within("all to be gone", async {
+            while !api.list(&ours).await?.items.is_empty() {
+                tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+            }
+            Ok(())
+        })
+        .await
+}
+
+/// Whether all of a version is there, and nothing of another.
+async fn is_in_place(scene: &Scene<'_>, version: &str) -> Result<()> {
+    let ours = ListParams::default().labels("app.kubernetes.io/managed-by=stack-manager");
+    let roles = Api::<ClusterRole>::all(scene.client()).list(&ours).await?;
+    ensure!(roles.items.len() == 5, "{} roles", roles.items.len());
+    ensure!(scene.api::<RoleBinding>().list(&ours).await?.items.len() == 2);
+    ensure!(scene.api::<Deployment>().list(&ours).await?.items.len() == 1);
+    scene.api::<ServiceAccount>().get("stack-redis").await?;
+    scene.api::<Secret>().get("redis-seed").await?;
+    let stack = stacks(scene).get("redis").await?;
+    ensure!(stack.data["spec"]["version"] == version, "{}", stack.data["spec"]["version"]);
+    let crd = definitions(scene.client()).get(&format!("redises.{}", scene.group())).await?;
+    let owner = crd.metadata.annotations.unwrap_or_default();
+    ensure!(owner.get("stacks.crossplane.io/spec-version").is_some_and(|found| found == version), "{owner:?}");
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn whatever_write_fails_the_end_is_the_same() {
-    sweep(USER, "patch", Mishap::Fail, life).await.unwrap();
+async fn whatever_request_fails_the_end_is_the_same() {
+    for verb in ["patch", "delete", "get", "create secrets"] {
+        sweep(USER, verb, Mishap::Fail, life).await.unwrap();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn whatever_answer_is_lost_the_end_is_the_same() {
-    sweep(USER, "patch", Mishap::LoseAnswer, life).await.unwrap();
-    sweep(USER, "delete", Mishap::LoseAnswer, life).await.unwrap();
+    for verb in ["patch", "delete", "create secrets"] {
+        sweep(USER, verb, Mishap::LoseAnswer, life).await.unwrap();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn whenever_the_manager_dies_another_goes_on() {
-    sweep(USER, "patch", Mishap::Die, life).await.unwrap();
-    sweep(USER, "delete", Mishap::Die, life).await.unwrap();
+    for verb in ["patch", "delete", "create secrets"] {
+        sweep(USER, verb, Mishap::Die, life).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn however_old_what_it_sees_is_the_end_is_the_same() {
+    sweep(USER, "watch", Mishap::Late, life).await.unwrap();
 }

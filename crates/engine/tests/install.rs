@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use api::{Stack, StackInstall, Status};
 use engine::manage::install::{Facts, Install, InstallPlan, Settings, plan};
-use engine::manage::{Kinds, LiveCrd, Reference, Step, Trouble};
+use engine::manage::{Index, Kinds, LiveCrd, Reference, Step, Trouble};
 use package::{Files, Package};
 use serde_json::{Value, json};
 
@@ -18,6 +18,7 @@ struct World {
     kinds: Kinds,
     in_use: Vec<String>,
     tagged: Option<String>,
+    index: Index,
     settings: Settings,
 }
 
@@ -64,6 +65,7 @@ impl World {
             kinds: Kinds::of_every_cluster(),
             in_use: Vec::new(),
             tagged: None,
+            index: Index::default(),
             settings: Settings {
                 own_namespace: "cairn".into(),
                 cluster_namespace: "cairn-stacks".into(),
@@ -96,6 +98,7 @@ impl World {
             crds: &crds,
             in_use: &self.in_use,
             kinds: &self.kinds,
+            index: &self.index,
             stack: stack.as_ref(),
             now: "2020-01-01T00:00:00Z",
         });
@@ -380,4 +383,51 @@ fn a_crd_that_an_upgrade_drops_stays_while_it_has_objects() {
     assert!(world.object("CustomResourceDefinition", "redises.example.org").is_none());
     world.pass();
     assert!(world.state().contains("DroppedCRDsGone=True/Gone"), "{}", world.state());
+}
+
+#[test]
+fn an_install_by_kind_gets_the_newest_and_stays_with_it() {
+    let entry = |version: &str| {
+        json!({
+            "image": format!("registry.example.org/team/redis:{version}"), "version": version,
+            "owns": [{ "kind": "Redis", "plural": "redises", "group": "example.org", "version": "v1" }],
+        })
+    };
+    let index = |versions: &[&str]| -> Index {
+        let packages: Vec<Value> = versions.iter().map(|version| entry(version)).collect();
+        serde_json::from_value(json!({ "packages": packages })).unwrap()
+    };
+    let mut world = World::new();
+    world.install.spec.package.clear();
+    world.install.spec.crd = "redis.example.org/v1".into();
+    let wanted = |world: &World, index: &Index| world.settings.reference(&world.install, index);
+    assert_eq!(wanted(&world, &Index::default()).unwrap_err().reason, "NoIndex");
+    let found = wanted(&world, &index(&["0.9.0", "1.0.0"])).unwrap();
+    assert_eq!(found.to_string(), "registry.example.org/team/redis:1.0.0");
+    world.fetched(package("1.0.0", &["a"], "Namespaced", ""));
+    world.pass();
+    for (index, why) in [(index(&["1.0.0", "2.0.0"]), "a newer one"), (Index::default(), "no index at all")] {
+        let kept = wanted(&world, &index).unwrap();
+        assert_eq!(kept.tag.as_deref(), Some("1.0.0"), "{why}");
+        assert_eq!(world.install.installed(&kept), Some(kept), "{why}");
+    }
+    world.install.metadata.generation = Some(2);
+    assert_eq!(wanted(&world, &index(&["1.0.0", "2.0.0"])).unwrap().tag.as_deref(), Some("1.0.0"));
+    assert_eq!(wanted(&world, &index(&["2.0.0"])).unwrap().tag.as_deref(), Some("2.0.0"), "1.0.0 is no longer known");
+}
+
+#[test]
+fn a_missing_dependency_says_what_would_satisfy_it() {
+    let mut world = World::new();
+    world.index = serde_json::from_value(json!({ "packages": [{
+        "image": "registry.example.org/mysql:2.0.0", "version": "2.0.0",
+        "owns": [{ "kind": "Mysql", "plural": "mysqls", "group": "db.org", "version": "v1" }],
+    }] }))
+    .unwrap();
+    world.fetched(package("1.0.0", &["a"], "Namespaced", "{crd: mysql.db.org/v1}"));
+    world.pass();
+    let conditions = &world.install.status.conditions;
+    let waits = conditions.iter().find(|condition| condition.r#type == "DependenciesSatisfied").unwrap();
+    let says = "waiting for mysql.db.org/v1: registry.example.org/mysql:2.0.0 brings mysql.db.org/v1";
+    assert_eq!((waits.status, waits.message.as_str()), (Status::False, says));
 }

@@ -6,6 +6,7 @@ mod digest;
 mod layer;
 mod manifest;
 mod tar;
+mod zstd;
 
 use std::collections::BTreeMap;
 
@@ -103,11 +104,14 @@ impl Image {
 /// What the manifest and the configuration say of a package.
 fn annotations(package: &Package) -> BTreeMap<&'static str, String> {
     let app = &package.app;
-    let owned: Vec<String> = package
+    let owned: Vec<Value> = package
         .crds
         .iter()
         .flat_map(|file| file.crd.versions.iter().map(move |version| (&file.crd, &version.name)))
-        .map(|(crd, version)| format!("{}.{}/{version}", crd.names.plural, crd.group))
+        .map(|(crd, version)| {
+            let (kind, plural) = (&crd.names.kind, &crd.names.plural);
+            json!({ "kind": kind, "plural": plural, "group": crd.group, "version": version })
+        })
         .collect();
     let required: Vec<&str> = app.depends_on.iter().map(|dependency| dependency.crd.as_str()).collect();
     let mut said = BTreeMap::from([(OWNED, json!(owned).to_string()), (REQUIRED, json!(required).to_string())]);

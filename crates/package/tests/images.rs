@@ -6,6 +6,7 @@ use std::io::Write;
 use package::Files;
 use package::image::{Archive, Digest, Image, Layers, Limits, Manifest, MediaType};
 use proptest::prelude::*;
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use tar::{EntryType, Header};
 
 fn tar_type() -> MediaType {
@@ -74,7 +75,10 @@ fn the_same_files_give_the_same_image_and_come_out_again() {
     let digest = "sha256:fc3b264f2f381cfec1e02cbc46070049ae62d97324183a4ebf00edcb59e172b9";
     assert_eq!(image.manifest.digest.to_string(), digest);
     let manifest = Manifest::read(&image.manifest.bytes).unwrap();
-    assert_eq!(manifest.annotations["stacks.crossplane.io/owned-crds"], r#"["as.b.c/v1"]"#);
+    assert_eq!(
+        manifest.annotations["stacks.crossplane.io/owned-crds"],
+        r#"[{"group":"b.c","kind":"A","plural":"as","version":"v1"}]"#
+    );
     assert_eq!(manifest.annotations["stacks.crossplane.io/required-crds"], r#"["deployment.apps/v1"]"#);
     assert_eq!(manifest.annotations["org.opencontainers.image.version"], "1.0.0");
     assert_eq!(manifest.layers[0].digest, image.blobs[1].digest);
@@ -203,11 +207,11 @@ fn damaged_and_exploding_layers_are_refused() {
     let html = Layers::new(Limits::default()).add(&MediaType::LAYER_GZIP, &b"<html>"[..]).unwrap_err();
     assert!(html.what.starts_with("a layer of the image cannot be read: "), "{html}");
 
-    let zstd = MediaType::from("application/vnd.oci.image.layer.v1.tar+zstd");
-    let refused = Layers::new(Limits::default()).add(&zstd, &b""[..]).unwrap_err();
+    let xz = MediaType::from("application/vnd.example.layer.tar+xz");
+    let refused = Layers::new(Limits::default()).add(&xz, &b""[..]).unwrap_err();
     assert_eq!(
         refused.what,
-        "a layer has the media type `application/vnd.oci.image.layer.v1.tar+zstd`, which is not read here"
+        "a layer has the media type `application/vnd.example.layer.tar+xz`, which is not read here"
     );
 
     // A name of 100 MB, and 100 MB of zeros in 100 KB.
@@ -225,6 +229,33 @@ fn damaged_and_exploding_layers_are_refused() {
     assert_eq!(refused.what, "a layer of the image cannot be read: it has a name of 104857600 bytes");
 }
 
+#[test]
+fn layers_of_zstandard_are_read_within_the_same_limits() {
+    let zstd = MediaType::from("application/vnd.oci.image.layer.v1.tar+zstd");
+    let compressed = |bytes: &[u8]| compress_to_vec(bytes, CompressionLevel::Fastest);
+    let whole = compressed(&layer(&[file(".registry/a", "content"), file("elsewhere", "x")]));
+    let mut layers = Layers::new(Limits::default());
+    layers.add(&zstd, whole.as_slice()).unwrap();
+    assert_eq!(layers.into_files(), Files::from([(".registry/a".to_owned(), b"content".to_vec())]));
+
+    let cut = Layers::new(Limits::default()).add(&zstd, &whole[..whole.len() / 2]).unwrap_err();
+    assert!(cut.what.starts_with("a layer of the image cannot be read: "), "{cut}");
+    let html = Layers::new(Limits::default()).add(&zstd, &b"<html>"[..]).unwrap_err();
+    assert!(html.what.starts_with("a layer of the image cannot be read: "), "{html}");
+
+    // 64 MB of zeros in a few bytes.
+    let bomb = compressed(&layer(&[file("elsewhere", &"\0".repeat(64 << 20))]));
+    assert!(bomb.len() < 1 << 20);
+    let limits = Limits { unpacked: 1 << 20, ..Limits::default() };
+    let refused = Layers::new(limits).add(&zstd, bomb.as_slice()).unwrap_err();
+    assert_eq!(refused.what, "the layers of the image have more than 1048576 bytes when unpacked");
+
+    // A frame that wants a window of gigabytes.
+    let wide = [&0xFD2F_B528_u32.to_le_bytes()[..], &[0x00, 0xF8], &[0; 32]].concat();
+    let refused = Layers::new(Limits::default()).add(&zstd, wide.as_slice()).unwrap_err();
+    assert!(refused.what.starts_with("a layer of the image cannot be read: "), "{refused}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -232,6 +263,8 @@ proptest! {
     fn no_bytes_make_it_panic_or_leave_the_directory(
         at in 0_usize..4096, bytes in proptest::collection::vec(any::<u8>(), 1..64), noise in any::<bool>(),
     ) {
+        let zstd = MediaType::from("application/vnd.oci.image.layer.v1.tar+zstd");
+        let _ = Layers::new(Limits::default()).add(&zstd, bytes.as_slice());
         let mut layer = layer(&[file(".registry/a", "content"), file(".registry/b/c", "more"), file("x", "y")]);
         if noise {
             layer = bytes;

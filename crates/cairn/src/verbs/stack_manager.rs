@@ -1,5 +1,6 @@
 //! `cairn stack-manager`: the controller of installs and Stacks.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use controller::stack_manager::{
@@ -7,7 +8,7 @@ use controller::stack_manager::{
 };
 use controller::{Cluster, Lease, Metrics, Readiness};
 use engine::manage::install::Settings;
-use engine::manage::{Pattern, Policy, Reference, Trouble};
+use engine::manage::{Index, Pattern, Policy, Reference, Trouble};
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
@@ -63,7 +64,7 @@ async fn manage(args: &Args, policy: Policy) -> Result<Code, Failure> {
     let parts = Parts {
         tenant: tenant.clone(),
         host: tenant,
-        packages: Arc::new(Registry::new(args.registries.client()?)),
+        packages: Arc::new(Registry::new(args.registries.client()?).indexed(args.index.clone())),
         runner,
         settings,
         metrics,
@@ -155,12 +156,19 @@ fn hostname() -> String {
 /// Packages from registries.
 pub(crate) struct Registry {
     client: Client,
+    /// A file that may change.
+    index: Option<PathBuf>,
 }
 
 impl Registry {
     /// From registries that this client talks to.
     pub fn new(client: Client) -> Registry {
-        Registry { client }
+        Registry { client, index: None }
+    }
+
+    /// With an index of packages in a file.
+    fn indexed(self, index: Option<PathBuf>) -> Registry {
+        Registry { index, ..self }
     }
 
     fn with(&self, secrets: &[Vec<u8>]) -> Result<Client, Trouble> {
@@ -195,6 +203,15 @@ impl Packages for Registry {
         Box::pin(async move {
             let pulled = self.with(secrets)?.pull(reference, &|_| ()).await;
             pulled.map(|pulled| pulled.files).map_err(|error| trouble(&error))
+        })
+    }
+
+    fn index(&self) -> Future<'_, Result<Index, Trouble>> {
+        Box::pin(async move {
+            let Some(path) = &self.index else { return Ok(Index::default()) };
+            let bad = |why: String| Trouble::new("IndexInvalid", format!("the index {}: {why}", path.display()));
+            let text = std::fs::read_to_string(path).map_err(|error| bad(error.to_string()))?;
+            Index::read(&text).map_err(bad)
         })
     }
 }

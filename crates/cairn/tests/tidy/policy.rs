@@ -63,7 +63,18 @@ pub const PURE: [Pure; 7] = [
     Pure {
         name: "package",
         level: 3,
-        dependencies: &["base64", "flate2", "regex", "semver", "serde", "serde_json", "sha2", "tar", "thiserror"],
+        dependencies: &[
+            "base64",
+            "flate2",
+            "regex",
+            "ruzstd",
+            "semver",
+            "serde",
+            "serde_json",
+            "sha2",
+            "tar",
+            "thiserror",
+        ],
     },
     Pure {
         name: "engine",

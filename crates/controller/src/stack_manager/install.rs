@@ -7,7 +7,7 @@ use api::names::INSTALL_FINALIZER;
 use api::{ClusterStackInstall, Stack, StackInstall};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use engine::manage::install::{Facts, Install, InstallPlan, plan};
-use engine::manage::{LiveCrd, Reference, Step, Trouble, covers};
+use engine::manage::{Index, LiveCrd, Reference, Step, Trouble, covers};
 use package::Package;
 use serde_json::{Value, json};
 
@@ -30,7 +30,8 @@ impl StackManager {
             return Ok(Again::OnChange);
         };
         let Some(install) = read(&object, cluster) else { return Ok(Again::OnChange) };
-        let (resolved, package) = self.bring(&install).await;
+        let index = self.parts.packages.index().await;
+        let (resolved, package) = self.bring(&install, index.as_ref()).await;
         let definitions = self.world.definitions();
         let kinds = self.world.kinds(&definitions);
         let crds: Vec<LiveCrd> = definitions
@@ -56,6 +57,7 @@ impl StackManager {
             crds: &crds,
             in_use: &in_use,
             kinds: &kinds,
+            index: &index.unwrap_or_default(),
             stack: stack.as_ref(),
             now: &now,
         });
@@ -74,15 +76,21 @@ impl StackManager {
     }
 
     /// The image and the package that an install means. What was installed before is known by its digest.
-    async fn bring(&self, install: &Install) -> (Result<Reference, Trouble>, Result<Arc<Package>, Trouble>) {
+    async fn bring(
+        &self,
+        install: &Install,
+        index: Result<&Index, &Trouble>,
+    ) -> (Result<Reference, Trouble>, Result<Arc<Package>, Trouble>) {
         let nothing = || Err(Trouble::new("Pending", "the package is not known yet"));
         if install.is_deleting() || install.spec.paused {
             return (Err(Trouble::new("Pending", "it is not asked for")), nothing());
         }
-        let reference = match self.parts.settings.reference(&install.spec) {
+        let nowhere = Index::default();
+        let reference = match self.parts.settings.reference(install, index.unwrap_or(&nowhere)) {
             Ok(reference) => reference,
-            Err(bad) => {
-                let trouble = Trouble::new("PackageNameInvalid", format!("{}: {}", bad.what, bad.hint));
+            // Without an index that can be read, nobody knows which package brings a kind.
+            Err(trouble) => {
+                let trouble = index.err().filter(|_| install.spec.package.is_empty()).cloned().unwrap_or(trouble);
                 return (Err(trouble), nothing());
             }
         };

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use engine::manage::install::Settings;
-use engine::manage::{Reference, Trouble};
+use engine::manage::{Index, Reference, Trouble};
 use package::{Files, Package};
 
 pub use process::{Endpoint, ProcessOptions, ProcessRunner};
@@ -42,6 +42,10 @@ pub trait Packages: Send + Sync {
     ) -> Future<'f, Result<Reference, Trouble>>;
     /// The files of the package in an image, which is named by digest.
     fn fetch<'f>(&'f self, reference: &'f Reference, secrets: &'f [Vec<u8>]) -> Future<'f, Result<Files, Trouble>>;
+    /// The packages that could be had, for installs that name a kind.
+    fn index(&self) -> Future<'_, Result<Index, Trouble>> {
+        Box::pin(async { Ok(Index::default()) })
+    }
 }
 
 /// What the stack manager works with.

@@ -3,8 +3,8 @@
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use engine::manage::Reference;
 use engine::manage::install::Install;
+use engine::manage::{Index, Reference};
 use tokio::time::Instant;
 
 use super::StackManager;
@@ -24,9 +24,8 @@ pub(super) struct Tag {
 impl StackManager {
     /// The digest that the tag of an install has by now. One that names a digest follows no tag.
     pub(super) async fn tagged(&self, key: &Key, install: &Install, resolved: Option<&Reference>) -> Option<String> {
-        let (Some(resolved), Ok(wanted)) = (resolved, self.parts.settings.reference(&install.spec)) else {
-            return self.remembered(key);
-        };
+        let wanted = self.parts.settings.reference(install, &Index::default());
+        let (Some(resolved), Ok(wanted)) = (resolved, wanted) else { return self.remembered(key) };
         if wanted.digest.is_some() {
             self.tags.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
             return None;

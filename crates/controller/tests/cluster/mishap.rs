@@ -1,5 +1,7 @@
 //! What goes wrong in a sweep, where, and how a life goes on after it. What the life is, the sweeps say.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result, ensure};
 use futures::FutureExt;
 use futures::future::try_join_all;
@@ -16,9 +18,12 @@ pub enum Mishap {
     LoseAnswer,
     /// It is the last thing that its manager asks; another takes over.
     Die,
+    /// It is answered only after everything that its manager does without the answer: of a watch, what is seen is old.
+    #[allow(dead_code, reason = "not every sweep has it")]
+    Late,
 }
 
-/// A mishap at the n-th request of a verb by a user.
+/// A mishap at the n-th request of a verb by a user. The verb may have a resource behind it.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
     pub user: &'static str,
@@ -34,11 +39,36 @@ impl Place {
         let trouble = match self.mishap {
             Mishap::Fail => Trouble::Fail(ApiError::internal("a mishap")),
             Mishap::LoseAnswer => Trouble::LoseAnswer,
-            Mishap::Die => Trouble::Wait(gate.clone()),
+            Mishap::Die | Mishap::Late => Trouble::Wait(gate.clone()),
         };
-        let filter = Filter { verb: Some(self.verb.to_owned()), user: Some(self.user.to_owned()), ..Filter::default() };
+        let filter = Filter {
+            verb: Some(self.verb().0.to_owned()),
+            resource: self.verb().1.map(str::to_owned),
+            user: Some(self.user.to_owned()),
+            ..Filter::default()
+        };
         faults.add(Fault { filter, at: self.at, trouble });
         gate
+    }
+
+    fn verb(self) -> (&'static str, Option<&'static str>) {
+        self.verb.split_once(' ').map_or((self.verb, None), |(verb, resource)| (verb, Some(resource)))
+    }
+
+    /// Opens the gate when the manager does nothing more without what waits there.
+    async fn release_late(self, cluster: &Cluster, gate: &Gate) -> Result<()> {
+        gate.reached(1).await;
+        let asked = || Ok::<_, anyhow::Error>(cluster.mark()?);
+        let mut before = asked()?;
+        loop {
+            tokio::time::sleep(Duration::from_millis(150)).await;
+            let now = asked()?;
+            if now == before {
+                gate.release();
+                return Ok(());
+            }
+            before = now;
+        }
     }
 
     /// Lives a story while managers work, one after another; answers whether the mishap came to pass.
@@ -53,6 +83,10 @@ impl Place {
         let death = async {
             match self.mishap {
                 Mishap::Die => gate.reached(1).await,
+                Mishap::Late => {
+                    let _ = self.release_late(cluster, gate).await;
+                    std::future::pending().await
+                }
                 Mishap::Fail | Mishap::LoseAnswer => std::future::pending().await,
             }
         };
@@ -70,7 +104,12 @@ impl Place {
         task.abort();
         outcome.with_context(|| format!("{:?} at the {}. {}", self.mishap, self.at, self.verb))?;
         let requests = cluster.backend().requests(0)?;
-        let asked = requests.iter().filter(|request| request.user == self.user && request.verb == self.verb).count();
+        let (verb, resource) = self.verb();
+        let is_such = |request: &&testkit::Request| {
+            let kind = resource.is_none_or(|resource| request.resource == resource);
+            request.user == self.user && request.verb == verb && kind
+        };
+        let asked = requests.iter().filter(is_such).count();
         Ok(asked >= self.at)
     }
 }
@@ -89,7 +128,7 @@ pub async fn sweep<F: Future<Output = Result<bool>> + Send + 'static>(
     mishap: Mishap,
     life: impl Fn(Place) -> F,
 ) -> Result<()> {
-    const SIDE_BY_SIDE: usize = 4;
+    const SIDE_BY_SIDE: usize = 8;
     let mut next = 1;
     loop {
         let places = (next..next + SIDE_BY_SIDE).map(|at| life(Place { user, verb, at, mishap }).boxed());

@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::definition::{LiveCrd, Parent, Placement, place};
 use super::progress::{Conditions, Notice, Step, Trouble};
 use super::stack::{self, Decision};
-use super::{Kinds, Policy, Reference};
+use super::{Index, Kinds, Policy, Reference};
 use crate::{Severity, compile};
 use record::{is_ours, record};
 
@@ -69,12 +69,18 @@ impl Install {
 
     /// The image that was installed, if it is still the one that is wanted: a tag that moves does not move what runs.
     pub fn installed(&self, wanted: &Reference) -> Option<Reference> {
-        let resolved =
-            |condition: &&Condition| condition.r#type == PACKAGE_RESOLVED && condition.status == Status::True;
-        let pinned = Reference::parse(&self.status.conditions.iter().find(resolved)?.message).ok()?;
+        let (pinned, _) = self.resolved()?;
         let digest = wanted.digest.as_ref().or(pinned.digest.as_ref());
         let wanted = Reference { digest: digest.cloned(), ..wanted.clone() };
         (wanted == pinned).then_some(pinned)
+    }
+
+    /// The image that was found last, and whether that was for the spec as it is now.
+    fn resolved(&self) -> Option<(Reference, bool)> {
+        let found = |condition: &&Condition| condition.r#type == PACKAGE_RESOLVED && condition.status == Status::True;
+        let condition = self.status.conditions.iter().find(found)?;
+        let unchanged = condition.observed_generation == self.metadata.generation;
+        Some((Reference::parse(&condition.message).ok()?, unchanged))
     }
 
     fn annotated(&self, key: &str) -> bool {
@@ -106,10 +112,17 @@ impl Settings {
         }
     }
 
-    /// The image that an install means.
-    pub fn reference(&self, spec: &InstallSpec) -> Result<Reference, super::BadReference> {
+    /// The image that an install means: the one that it names, or the one that brings the kind that it names. A newer
+    /// version in the index changes nothing that is installed.
+    pub fn reference(&self, install: &Install, index: &Index) -> Result<Reference, Trouble> {
+        let spec = &install.spec;
+        if spec.package.is_empty() && !spec.crd.is_empty() {
+            let kept = install.resolved().filter(|(image, unchanged)| *unchanged || index.knows(&spec.crd, image));
+            return kept.map_or_else(|| index.find(&spec.crd), |(image, _)| Ok(image));
+        }
         let source = if spec.source.is_empty() { &self.source } else { &spec.source };
         Reference::resolve(&spec.package, source)
+            .map_err(|bad| Trouble::new("PackageNameInvalid", format!("{}: {}", bad.what, bad.hint)))
     }
 }
 
@@ -132,6 +145,8 @@ pub struct Facts<'f> {
     pub in_use: &'f [String],
     /// The kinds that the cluster serves.
     pub kinds: &'f Kinds,
+    /// The packages that could be had.
+    pub index: &'f Index,
     /// The Stack with the name that the install's Stack has.
     pub stack: Option<&'f Stack>,
     /// The time, as conditions write it.
@@ -401,7 +416,7 @@ fn depend(facts: &Facts<'_>, package: &Package) -> Result<(), Stop> {
     match decision {
         Decision::Refused(reasons) => Err(Stop::at(DEPENDENCIES_SATISFIED, "NotAllowed", reasons.join("; "))),
         Decision::Waiting(kinds) => {
-            let what = format!("waiting for {}: install what brings them", kinds.join(", "));
+            let what = format!("waiting for {}: {}", kinds.join(", "), facts.index.advice(&kinds));
             Err(Stop::at(DEPENDENCIES_SATISFIED, "Waiting", what))
         }
         Decision::Run(_) => Ok(()),

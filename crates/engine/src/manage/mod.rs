@@ -4,6 +4,7 @@
 mod compatible;
 mod definition;
 mod drift;
+mod index;
 pub mod install;
 mod kinds;
 mod policy;
@@ -18,6 +19,7 @@ mod workload;
 pub use compatible::{Breakage, breakages};
 pub use definition::{Leaving, LiveCrd, Parent, Placement, place};
 pub use drift::covers;
+pub use index::{Entry, Index, Kind};
 pub use kinds::{Kinds, Served};
 pub use policy::{Pattern, Policy, Refusal};
 pub use progress::{Notice, Step, Trouble, needs_only_time};

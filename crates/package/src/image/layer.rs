@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 
 use flate2::{Compression, GzBuilder, read::MultiGzDecoder};
 
-use super::{MediaType, tar};
+use super::{MediaType, tar, zstd};
 use crate::{Files, layout};
 
 /// How much of an image is read.
@@ -82,12 +82,14 @@ impl Layers {
         let text = media_type.as_str();
         if text.ends_with("gzip") {
             self.read(MultiGzDecoder::new(bytes))
+        } else if text.ends_with("zstd") {
+            self.read(zstd::Reader::new(bytes))
         } else if text.ends_with("tar") || text.ends_with(".diff") {
             self.read(bytes)
         } else {
             Err(Refused {
                 what: format!("a layer has the media type `{text}`, which is not read here"),
-                hint: Some("push the image with layers compressed by gzip".to_owned()),
+                hint: Some("push the image with layers compressed by gzip or zstd".to_owned()),
             })
         }
     }
