@@ -53,6 +53,8 @@ fn start(cluster: &Cluster, home: &Path) -> Result<Child> {
         .args(["stack-manager", "--runner", "process", "--listen", "127.0.0.1:0", "--namespace", "cairn"])
         .arg("--kubeconfig")
         .arg(cluster.kubeconfig())
+        .arg("--index")
+        .arg(home.join("index.yaml"))
         .env("XDG_CACHE_HOME", home)
         .env("XDG_RUNTIME_DIR", home.join("run"))
         .env("DOCKER_CONFIG", home)
@@ -61,6 +63,15 @@ fn start(cluster: &Cluster, home: &Path) -> Result<Child> {
         .kill_on_drop(true)
         .spawn()
         .context("cairn cannot be started")
+}
+
+/// Writes down what an image brings, as the program says it.
+async fn index(home: &Path, image: &str) -> Result<()> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cairn"));
+    command.args(["index", image]).env("XDG_CACHE_HOME", home).env("DOCKER_CONFIG", home);
+    let output = command.output().await?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Ok(std::fs::write(home.join("index.yaml"), output.stdout)?)
 }
 
 /// The process in which a Stack says that its controller runs.
@@ -115,6 +126,7 @@ async fn story(cluster: &Cluster, home: &Path) -> Result<()> {
     let scene = cluster.scene("process").await?;
     let shelf = Shelf::start().await?;
     shelf.put("notes", "1.0.0", &package(scene.group()));
+    index(home, &format!("{}/notes:1.0.0", shelf.host)).await?;
     let mut manager = start(cluster, home)?;
     let crds = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
     let crds: Api<DynamicObject> = Api::all_with(scene.client(), &ApiResource::from_gvk(&crds));
@@ -126,7 +138,7 @@ async fn story(cluster: &Cluster, home: &Path) -> Result<()> {
     let installs = ours(&scene, "StackInstall", "stackinstalls");
     let install = json!({
         "apiVersion": "stacks.crossplane.io/v1alpha1", "kind": "StackInstall", "metadata": { "name": "notes" },
-        "spec": { "package": format!("{}/notes:1.0.0", shelf.host) },
+        "spec": { "crd": format!("note.{}/v1", scene.group()) },
     });
     let mark = cluster.mark()?;
     let install = installs.create(&PostParams::default(), &serde_json::from_value(install)?).await?;
