@@ -38,6 +38,8 @@ pub const DIALECT: &str = "templates.stacks.crossplane.io/dialect";
 pub const SELECTORS: &str = "templates.stacks.crossplane.io/selectors";
 /// The label of every object that one use of a template made.
 pub const INSTANCE: &str = "templates.stacks.crossplane.io/instance";
+/// The label that names the namespace of that use: names of uses are those of a namespace.
+pub const INSTANCE_NAMESPACE: &str = "templates.stacks.crossplane.io/instance-namespace";
 /// The label that names the template which an object was made from.
 pub const TEMPLATE: &str = "templates.stacks.crossplane.io/template";
 

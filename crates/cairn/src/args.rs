@@ -2,6 +2,7 @@
 
 mod diff;
 mod init;
+mod template;
 mod up;
 
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::diff::Diff;
 pub(crate) use self::init::Init;
+pub(crate) use self::template::*;
 pub(crate) use self::up::Up;
 
 /// A CRD and a few templates become a working Kubernetes API, with no controller to write.
@@ -56,6 +58,8 @@ pub(crate) enum Command {
     Uninstall(Uninstall),
     /// List what is installed
     List(List),
+    /// Use templates with parameters: fill in, apply, delete, store, export
+    Template(Template),
     /// Run the stack manager: the controller of installs and stacks
     StackManager(StackManager),
     /// Run the template stack manager of one stack: the controller of its instances

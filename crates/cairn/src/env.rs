@@ -18,6 +18,8 @@ pub(crate) struct Env {
     pub screen: Option<usize>,
     /// Whether results may be coloured.
     pub paint: bool,
+    /// Whether somebody can be asked, and answer.
+    pub answers: bool,
 }
 
 /// Where things are kept, as far as the environment says.
@@ -62,6 +64,7 @@ impl Env {
         let width = terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0));
         // A terminal without a size is no smaller than most.
         let screen = terminal.then_some(if width == 0 { 80 } else { width });
-        Env { colour: !refused && watched, watched, screen, paint: !refused && terminal }
+        let answers = watched && std::io::stdin().is_terminal();
+        Env { colour: !refused && watched, watched, screen, paint: !refused && terminal, answers }
     }
 }

@@ -58,6 +58,32 @@ impl Printer {
         if self.env.paint { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
+    /// Whether somebody is there to answer.
+    pub fn can_ask(&self) -> bool {
+        self.env.answers
+    }
+
+    /// A line beside the result.
+    pub fn say(&self, text: &str) {
+        let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());
+    }
+
+    /// A question, whose answer is typed behind it.
+    pub fn ask(&self, text: &str) {
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+
+    /// A heading beside the result, in bold if that may be coloured.
+    pub fn heading(&self, text: &str) {
+        self.say(&if self.env.colour { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() });
+    }
+
+    /// Something that is perhaps not meant and has no place in a file.
+    pub fn warning(&self, text: &str) {
+        let (yellow, reset) = if self.env.colour { ("\x1b[1;33m", "\x1b[0m") } else { ("", "") };
+        self.say(&format!("{yellow}warning:{reset} {text}"));
+    }
+
     /// The width of the terminal that results go to; none if there is no terminal.
     pub fn screen(&self) -> Option<usize> {
         self.env.screen

@@ -85,7 +85,7 @@ fn clean_metadata(object: &mut Value) {
         metadata.remove("name");
     }
     without(metadata, "annotations", &ANNOTATIONS);
-    without(metadata, "labels", &[api::template::INSTANCE, api::template::TEMPLATE]);
+    without(metadata, "labels", &[api::template::INSTANCE, api::template::INSTANCE_NAMESPACE, api::template::TEMPLATE]);
 }
 
 /// Takes keys out of a mapping in a field, and the field if nothing is left.

@@ -39,7 +39,7 @@ pub use dialect::Dialect;
 pub use dotenv::dotenv;
 pub use export::{Cleaned, clean, wrap};
 pub use generate::{GenerateError, generate};
-pub use instance::{INSTANCE_LABEL, TEMPLATE_LABEL, instance_labels};
+pub use instance::{instance_labels, selector_of};
 pub use parameter::{Kind, Parameter};
 pub use parametrize::{Wish, parametrize};
 pub use problem::{Problem, Severity};

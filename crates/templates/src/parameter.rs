@@ -109,7 +109,8 @@ impl Parameter {
         let words =
             ["password", "passwd", "passphrase", "secret", "token", "credential", "private_key", "apikey", "api_key"];
         // The name of a Secret is none, nor is that of a user.
-        let is_name = ["name", "user", "username"].iter().any(|end| name.ends_with(end));
+        let is_name = ["name", "user", "username"].iter().any(|end| name.ends_with(end))
+            || self.description.to_ascii_lowercase().contains("name of");
         !is_name && (words.iter().any(|word| name.contains(word)) || name.ends_with("pwd"))
     }
 }
@@ -148,5 +149,8 @@ mod tests {
             let parameter = Parameter { name: name.to_owned(), ..Parameter::default() };
             assert_eq!(parameter.is_secret(), expected, "{name}");
         }
+        let description = "The name of the secret containing the keystore file".to_owned();
+        let parameter = Parameter { name: "HTTPS_SECRET".to_owned(), description, ..Parameter::default() };
+        assert!(!parameter.is_secret());
     }
 }

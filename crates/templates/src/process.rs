@@ -26,6 +26,8 @@ const BUDGET: usize = 32 << 20;
 pub struct Given {
     /// Values of parameters, each name once.
     pub values: Vec<(String, String)>,
+    /// What was generated before, to be used again in place of new values.
+    pub recalled: Vec<(String, String)>,
     /// More labels; they win over those of the template.
     pub labels: BTreeMap<String, String>,
     /// Labels for the objects alone, never for selectors and pods.
@@ -46,6 +48,7 @@ impl Default for Given {
     fn default() -> Self {
         Self {
             values: Vec::new(),
+            recalled: Vec::new(),
             labels: BTreeMap::new(),
             marks: BTreeMap::new(),
             dialect: None,
@@ -249,7 +252,8 @@ fn values(
     }
     let mut used = Vec::new();
     for parameter in &template.parameters {
-        match value(template, parameter, dialect, said.get(parameter.name.as_str()).copied(), random) {
+        let said = said.get(parameter.name.as_str()).copied();
+        match value(template, parameter, dialect, said, &given.recalled, random) {
             Ok((value, origin)) => {
                 let problem = misfit(template, parameter, dialect, &value, origin);
                 match problem {
@@ -281,6 +285,7 @@ fn value(
     parameter: &Parameter,
     dialect: Dialect,
     said: Option<&str>,
+    recalled: &[(String, String)],
     random: Random<'_>,
 ) -> Result<(String, Origin), Problem> {
     let name = &parameter.name;
@@ -295,6 +300,9 @@ fn value(
         return Ok((said.to_owned(), Origin::Given));
     }
     let own = parameter.value.clone().unwrap_or_default();
+    if let Some((_, before)) = recalled.iter().find(|(other, _)| other == name && parameter.is_generated()) {
+        return Ok((before.clone(), Origin::Generated));
+    }
     match parameter.generate.as_deref() {
         Some("expression") if own.is_empty() => {
             let from = parameter.from.as_deref().unwrap_or_default();

@@ -7,6 +7,7 @@ mod eval;
 mod general;
 #[path = "../support/mod.rs"]
 mod support;
+mod template;
 
 use std::{
     io::Write,

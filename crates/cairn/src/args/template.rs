@@ -1,0 +1,280 @@
+//! What can be typed after `cairn template` and `cairn template-server`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::{Connection, Format, Objects};
+
+#[derive(Args, Debug)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+Examples:
+  cairn template params mongodb.yaml
+  cairn template process mongodb.yaml -p MONGODB_PASSWORD=secret
+  cairn template apply mongodb -n team
+  cairn template export --parametrize names,images,replicas -n team
+
+A template holds objects with references to its parameters: $(NAME) stays text, $((NAME)) becomes a number or a truth
+value. OpenShift's templates, with ${NAME} and ${{NAME}}, are taken as they are."
+)]
+pub(crate) struct Template {
+    #[command(subcommand)]
+    pub command: TemplateCommand,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum TemplateCommand {
+    /// Fill a template in and print its objects; nothing is created
+    Process(Process),
+    /// List the parameters of a template
+    Params(Params),
+    /// List the templates that are stored in a cluster
+    List(ListTemplates),
+    /// Fill a template in and apply its objects to a cluster, as one instance
+    Apply(Apply),
+    /// Delete the objects of an instance
+    Delete(Delete),
+    /// Print live objects as a template, without what the cluster wrote into them
+    Export(Export),
+}
+
+/// The values a template is filled in with.
+#[derive(Args, Debug)]
+pub(crate) struct Values {
+    /// The value of a parameter; may be repeated
+    #[arg(short, long = "param", value_name = "NAME=VALUE")]
+    pub params: Vec<String>,
+
+    /// A file of values: NAME=VALUE lines, or a TemplateParameters object; `-` is standard input; may be repeated
+    #[arg(long = "param-file", value_name = "FILE")]
+    pub param_files: Vec<PathBuf>,
+
+    /// Labels for all objects; they win over those of the template
+    #[arg(short, long, value_name = "KEY=VALUE", value_delimiter = ',')]
+    pub labels: Vec<String>,
+
+    /// Let values pass that the template has no parameter for
+    #[arg(long)]
+    pub ignore_unknown_parameters: bool,
+
+    /// Refuse references that are neither a parameter nor a variable of the container
+    #[arg(long)]
+    pub strict: bool,
+
+    /// Label the objects alone, not their selectors and pods
+    #[arg(long)]
+    pub keep_selectors: bool,
+
+    /// How references are written, where the template leaves it open
+    #[arg(long, value_name = "HOW")]
+    pub dialect: Option<DialectName>,
+
+    /// Ask for every parameter, not only for what is missing
+    #[arg(short, long)]
+    pub interactive: bool,
+
+    /// Never ask: what is missing is an error, as it is where there is no terminal
+    #[arg(long, conflicts_with = "interactive")]
+    pub no_input: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DialectName {
+    /// $(NAME) and $((NAME))
+    Parentheses,
+    /// ${NAME} and ${{NAME}}
+    Braces,
+}
+
+/// The form of a result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ResultForm {
+    /// A List of the objects
+    #[default]
+    List,
+    /// The Template, filled in
+    Template,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  cairn template process mongodb.yaml -p MONGODB_PASSWORD=secret | kubectl apply -f -
+  cairn template process mongodb.yaml --param-file production.env -l app=shop -o json
+  cairn template process production.yaml
+  cairn template process mongodb -n team --result template
+
+A file of values can name its template, and is then all that is needed:
+  apiVersion: templates.stacks.crossplane.io/v1alpha1
+  kind: TemplateParameters
+  file: mongodb.yaml        # or `name: mongodb` for one that is stored in the cluster
+  parameters:
+    MONGODB_PASSWORD: secret
+
+On a terminal it asks for what is missing. Labels of a template also go to the selectors and pods of its objects, so
+that instances keep apart; selectors of apps/v1 cannot change later, so neither can these labels.")]
+pub(crate) struct Process {
+    /// A file with a template or with values that name one, `-` for standard input, or the name of a stored template
+    #[arg(value_name = "FILE|NAME")]
+    pub template: String,
+
+    #[command(flatten)]
+    pub values: Values,
+
+    /// Talk to no cluster: the template is in a file
+    #[arg(long)]
+    pub local: bool,
+
+    /// What to print
+    #[arg(long, value_name = "FORM", default_value = "list")]
+    pub result: ResultForm,
+
+    /// How to write it
+    #[arg(short, long, value_name = "FORMAT", default_value = "yaml")]
+    pub output: Format,
+
+    #[command(flatten)]
+    pub connection: Connection,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  cairn template params mongodb.yaml
+  cairn template params mongodb -n team -o json")]
+pub(crate) struct Params {
+    /// A file with a template, `-` for standard input, or the name of a stored template
+    #[arg(value_name = "FILE|NAME")]
+    pub template: String,
+
+    /// Talk to no cluster: the template is in a file
+    #[arg(long)]
+    pub local: bool,
+
+    /// How to write the list [default: a table]
+    #[arg(short, long, value_name = "FORMAT")]
+    pub output: Option<Format>,
+
+    #[command(flatten)]
+    pub connection: Connection,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  cairn template list
+  cairn template list -A -o json
+
+Templates are stored as any object is, and shared by RBAC:
+  kubectl apply -f mongodb.yaml -n library")]
+pub(crate) struct ListTemplates {
+    /// In all namespaces
+    #[arg(short = 'A', long)]
+    pub all_namespaces: bool,
+
+    /// How to write the list [default: a table]
+    #[arg(short, long, value_name = "FORMAT")]
+    pub output: Option<Objects>,
+
+    #[command(flatten)]
+    pub connection: Connection,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  cairn template apply mongodb.yaml -p MONGODB_PASSWORD=secret -n team
+  cairn template apply library-template --instance orders-db
+  cairn template apply mongodb.yaml --dry-run
+
+Every object gets the label templates.stacks.crossplane.io/instance, by which `cairn template delete` finds it again.
+Values that the template generates are kept in a Secret of the instance, so that applying again does not change them.")]
+pub(crate) struct Apply {
+    /// A file with a template or with values that name one, `-` for standard input, or the name of a stored template
+    #[arg(value_name = "FILE|NAME")]
+    pub template: String,
+
+    /// The name of the instance [default: the template's]
+    #[arg(long, value_name = "NAME")]
+    pub instance: Option<String>,
+
+    #[command(flatten)]
+    pub values: Values,
+
+    /// Let the API server check everything and keep nothing
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Take over fields that somebody else manages
+    #[arg(long)]
+    pub force_conflicts: bool,
+
+    #[command(flatten)]
+    pub connection: Connection,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  cairn template delete orders-db -n team")]
+pub(crate) struct Delete {
+    /// The name of the instance, as it was applied
+    pub instance: String,
+
+    /// Say what would go, and let it stay
+    #[arg(long)]
+    pub dry_run: bool,
+
+    #[command(flatten)]
+    pub connection: Connection,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  cairn template export -n team > team.yaml
+  cairn template export deployment/web service/web --parametrize names,images,replicas
+  cairn template export -l app=shop --name shop
+
+What the cluster wrote goes, as do objects that other objects make. Secrets are left out unless asked for: a template
+is made to be passed on.")]
+pub(crate) struct Export {
+    /// The objects; all of the namespace if none is named
+    #[arg(value_name = "KIND[/NAME]")]
+    pub objects: Vec<String>,
+
+    /// Only objects with these labels
+    #[arg(short = 'l', long, value_name = "SELECTOR")]
+    pub selector: Option<String>,
+
+    /// The template's name [default: the namespace's]
+    #[arg(long)]
+    pub name: Option<String>,
+
+    /// Propose parameters: names, images, replicas
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    pub parametrize: Vec<WishName>,
+
+    /// Secrets too, with what is in them
+    #[arg(long)]
+    pub with_secrets: bool,
+
+    /// How to write it
+    #[arg(short, long, value_name = "FORMAT", default_value = "yaml")]
+    pub output: Format,
+
+    #[command(flatten)]
+    pub connection: Connection,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WishName {
+    /// Names of objects, with the places that refer to them
+    Names,
+    /// Images of containers
+    Images,
+    /// Counts of replicas
+    Replicas,
+}

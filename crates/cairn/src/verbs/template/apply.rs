@@ -1,0 +1,131 @@
+//! `cairn template apply`: the objects of a template in a cluster, as one instance that can be found again.
+
+use std::collections::BTreeMap;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+use templates::{Given, Origin, Processed, Template, instance_labels};
+
+use super::source::{self, Loaded};
+use super::values::{given, process};
+use super::{kinds, told};
+use crate::args::Apply;
+use crate::failure::{Code, Failure};
+use crate::printer::Printer;
+use crate::registries::block_on;
+
+/// Who manages the fields.
+const MANAGER: &str = "cairn-template";
+
+pub(crate) fn run(args: &Apply, printer: &Printer) -> Result<Code, Failure> {
+    let loaded = source::load(&args.template, false, &args.connection)?;
+    let instance = args.instance.clone().unwrap_or_else(|| loaded.name());
+    let mut given = given(&args.values, &loaded, printer)?;
+    block_on(async {
+        let connected = args.connection.connect().await?;
+        let (client, namespace) = (connected.client, connected.namespace);
+        let marks = instance_labels(&instance, &loaded.name(), &namespace).map_err(|what| {
+            let failure = Failure::usage(what);
+            if args.instance.is_none() { failure.hint("name it with `--instance NAME`") } else { failure }
+        })?;
+        given.marks.clone_from(&marks);
+        let kept = Kept { name: format!("{instance}-parameters"), namespace: namespace.clone() };
+        kept.recall(&client, &loaded, &mut given).await?;
+        let processed = process(&loaded, &args.values, given, printer)?;
+        let mut objects = processed.objects().to_vec();
+        objects.extend(kept.secret(&processed, &marks));
+        apply(&objects, &client, &namespace, args, printer).await?;
+        if let Some(message) = processed.message() {
+            printer.say(message);
+        }
+        Ok(Code::Ok)
+    })?
+}
+
+/// Applies objects in their order. Whether the cluster knows their kinds is known before the first.
+async fn apply(
+    objects: &[Value],
+    client: &Client,
+    namespace: &str,
+    args: &Apply,
+    printer: &Printer,
+) -> Result<(), Failure> {
+    let mut known: BTreeMap<(String, String), kinds::Kind> = BTreeMap::new();
+    let key = |object: &Value| (object["apiVersion"].to_string(), object["kind"].to_string());
+    for object in objects {
+        if !known.contains_key(&key(object)) {
+            known.insert(key(object), kinds::of(client, object).await?);
+        }
+    }
+    let params = PatchParams { force: args.force_conflicts, dry_run: args.dry_run, ..PatchParams::apply(MANAGER) };
+    for object in objects {
+        let kind = &known[&key(object)];
+        let own = object["metadata"]["namespace"].as_str().unwrap_or(namespace);
+        let api = kind.api(client, Some(own));
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        let outcome = if name.is_empty() {
+            let object: DynamicObject = serde_json::from_value(object.clone())
+                .map_err(|error| Failure::new(format!("an object of the template: {error}")))?;
+            api.create(&PostParams { dry_run: args.dry_run, field_manager: Some(MANAGER.to_owned()) }, &object).await
+        } else {
+            api.patch(name, &params, &Patch::Apply(object)).await
+        };
+        let shown = kind.shown(name);
+        let made = outcome.map_err(|error| {
+            let failure = told(&error);
+            Failure { message: format!("{shown}: {}", failure.message), ..failure }
+        })?;
+        let name = made.metadata.name.unwrap_or_default();
+        let how = if args.dry_run { "applied (dry run)" } else { "applied" };
+        printer.line(&format!("{} {how}", kind.shown(&name)))?;
+    }
+    Ok(())
+}
+
+/// The Secret that keeps the values which were generated for an instance.
+struct Kept {
+    name: String,
+    namespace: String,
+}
+
+impl Kept {
+    /// Uses again what was generated before, where nothing else was said.
+    async fn recall(&self, client: &Client, loaded: &Loaded, given: &mut Given) -> Result<(), Failure> {
+        let Ok((template, _)) = Template::read(&loaded.value) else { return Ok(()) };
+        let generated = template.parameters.iter().filter(|parameter| parameter.is_generated());
+        let open: Vec<&str> = generated
+            .map(|parameter| parameter.name.as_str())
+            .filter(|name| !given.values.iter().any(|(other, _)| other == name))
+            .collect();
+        if open.is_empty() {
+            return Ok(());
+        }
+        let api: Api<k8s_openapi::api::core::v1::Secret> = Api::namespaced(client.clone(), &self.namespace);
+        let Some(secret) = api.get_opt(&self.name).await.map_err(|error| told(&error))? else { return Ok(()) };
+        let data = secret.data.unwrap_or_default();
+        for name in open {
+            let before = data.get(name).and_then(|bytes| String::from_utf8(bytes.0.clone()).ok());
+            if let Some(value) = before {
+                given.recalled.push((name.to_owned(), value));
+            }
+        }
+        Ok(())
+    }
+
+    /// The Secret, if something was generated.
+    fn secret(&self, processed: &Processed, labels: &BTreeMap<String, String>) -> Option<Value> {
+        let drawn = processed.used.iter().filter(|used| used.origin == Origin::Generated);
+        let data: BTreeMap<&str, String> =
+            drawn.map(|used| (used.name.as_str(), STANDARD.encode(&used.value))).collect();
+        (!data.is_empty()).then(|| {
+            json!({
+                "apiVersion": "v1", "kind": "Secret", "type": "Opaque",
+                "metadata": { "name": self.name, "labels": labels },
+                "data": data,
+            })
+        })
+    }
+}

@@ -1,0 +1,112 @@
+//! The kinds that a cluster serves, and objects of any of them.
+
+use kube::api::{ApiResource, DynamicObject, ListParams};
+use kube::discovery::{Discovery, Scope, verbs};
+use kube::{Api, Client};
+use serde_json::Value;
+
+use super::told;
+use crate::failure::Failure;
+
+/// A kind, in the version that the cluster prefers.
+#[derive(Clone, Debug)]
+pub(crate) struct Kind {
+    pub resource: ApiResource,
+    pub namespaced: bool,
+    verbs: Vec<String>,
+}
+
+impl Kind {
+    pub fn can(&self, verb: &str) -> bool {
+        self.verbs.iter().any(|own| own == verb)
+    }
+
+    /// Its objects in a namespace; everywhere if none is named.
+    pub fn api(&self, client: &Client, namespace: Option<&str>) -> Api<DynamicObject> {
+        match namespace {
+            Some(namespace) if self.namespaced => Api::namespaced_with(client.clone(), namespace, &self.resource),
+            _ => Api::all_with(client.clone(), &self.resource),
+        }
+    }
+
+    /// As kubectl names an object of it.
+    pub fn shown(&self, name: &str) -> String {
+        let kind = self.resource.kind.to_lowercase();
+        if self.resource.group.is_empty() {
+            format!("{kind}/{name}")
+        } else {
+            format!("{kind}.{}/{name}", self.resource.group)
+        }
+    }
+
+    /// Whether a user means it: kind, plural or singular, with or without the group.
+    pub fn is_called(&self, name: &str) -> bool {
+        let (short, group) = name.split_once('.').map_or((name, None), |(short, group)| (short, Some(group)));
+        let own = [self.resource.kind.to_lowercase(), self.resource.plural.clone()];
+        own.contains(&short.to_lowercase()) && group.is_none_or(|group| group == self.resource.group)
+    }
+}
+
+/// Everything that is served, each kind once.
+pub(crate) async fn all(client: &Client) -> Result<Vec<Kind>, Failure> {
+    let discovery = Discovery::new(client.clone()).run_aggregated().await.map_err(|error| told(&error))?;
+    let mut found = Vec::new();
+    for group in discovery.groups_alphabetical() {
+        for (resource, capabilities) in group.resources_by_stability() {
+            // Two groups show the same events.
+            if resource.group != "events.k8s.io" {
+                let namespaced = capabilities.scope == Scope::Namespaced;
+                found.push(Kind { resource, namespaced, verbs: capabilities.operations });
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The kind of an object, by its `apiVersion` and `kind`.
+pub(crate) async fn of(client: &Client, object: &Value) -> Result<Kind, Failure> {
+    let text = |field: &str| object[field].as_str().unwrap_or_default();
+    let (version, kind) = (text("apiVersion"), text("kind"));
+    let (group, version) = version.split_once('/').unwrap_or(("", version));
+    let kind = kube::core::GroupVersionKind::gvk(group, version, kind);
+    let (resource, capabilities) = kube::discovery::pinned_kind(client, &kind).await.map_err(|error| match error {
+        kube::Error::Discovery(_) => unknown(&kind),
+        kube::Error::Api(status) if status.code == 404 => unknown(&kind),
+        error => told(&error),
+    })?;
+    Ok(Kind { resource, namespaced: capabilities.scope == Scope::Namespaced, verbs: capabilities.operations })
+}
+
+fn unknown(kind: &kube::core::GroupVersionKind) -> Failure {
+    let version = kind.api_version();
+    Failure::new(format!("the cluster has no kind {} of {version}", kind.kind))
+        .hint("is its definition installed? `kubectl api-resources` shows what there is")
+}
+
+/// The objects of a kind, as values with their kind and version. What may not be listed is as if it were not there.
+pub(crate) async fn listed(
+    kind: &Kind,
+    client: &Client,
+    namespace: Option<&str>,
+    selector: Option<&str>,
+) -> Result<Option<Vec<Value>>, Failure> {
+    if !kind.can(verbs::LIST) {
+        return Ok(Some(Vec::new()));
+    }
+    let mut params = ListParams::default();
+    params.label_selector = selector.map(str::to_owned);
+    let list = match kind.api(client, namespace).list(&params).await {
+        Ok(list) => list,
+        Err(kube::Error::Api(status)) if status.code == 403 => return Ok(None),
+        Err(kube::Error::Api(status)) if [404, 405, 503].contains(&status.code) => return Ok(Some(Vec::new())),
+        Err(error) => return Err(told(&error)),
+    };
+    let values = list.items.into_iter().map(|item| {
+        let mut value = serde_json::to_value(item).unwrap_or_default();
+        // Items of a list do not say what they are.
+        value["apiVersion"] = kind.resource.api_version.clone().into();
+        value["kind"] = kind.resource.kind.clone().into();
+        value
+    });
+    Ok(Some(values.collect()))
+}
