@@ -64,6 +64,8 @@ pub(crate) enum Command {
     StackManager(StackManager),
     /// Run the template stack manager of one stack: the controller of its instances
     TemplateStackManager(TemplateStackManager),
+    /// Run the template server: templates processed over HTTP, for the API server to pass requests on to
+    TemplateServer(TemplateServer),
     /// Print a script that completes cairn's commands in your shell
     Completions(Completions),
 }

@@ -15,6 +15,7 @@ mod push;
 pub(crate) mod render;
 pub(crate) mod stack_manager;
 mod template;
+mod template_server;
 mod template_stack_manager;
 mod test;
 mod unpack;
@@ -45,6 +46,7 @@ pub(crate) fn run(command: Command, printer: &Printer) -> Result<Code, Failure> 
         Command::Install(args) => install::install(&args, printer),
         Command::Uninstall(args) => install::uninstall(&args, printer),
         Command::List(args) => install::list(&args, printer),
+        Command::TemplateServer(args) => template_server::run(&args, printer),
         Command::Template(args) => template::run(&args, printer),
         Command::StackManager(args) => stack_manager::run(&args, printer),
         Command::TemplateStackManager(args) => template_stack_manager::run(&args, printer),

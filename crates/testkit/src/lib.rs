@@ -30,6 +30,11 @@ pub use identity::Identity;
 pub use scene::Scene;
 pub use suite::{Scenario, Suite};
 
+/// Groups that a test answers for inside of the embedded API server, for suites of crates that may not use it themselves.
+pub mod extension {
+    pub use apiserver::{Answer, Call, Extension};
+}
+
 /// What goes wrong on purpose in the embedded API server, for suites of crates that may not use it themselves.
 pub mod faults {
     pub use apiserver::{ApiError, Fault, FaultPlan, Filter, Gate, Options, Trouble};

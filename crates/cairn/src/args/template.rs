@@ -278,3 +278,58 @@ pub(crate) enum WishName {
     /// Counts of replicas
     Replicas,
 }
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  cairn template-server -n cairn --register
+  cairn template-server -n cairn --external-name localhost --listen 127.0.0.1:9443 --register
+  cairn template-server -n cairn --print | kubectl apply -f -
+
+It serves the API group processing.stacks.crossplane.io, to which the API server passes requests on:
+  kubectl create --raw /apis/processing.stacks.crossplane.io/v1alpha1/namespaces/team/processedtemplates -f mongodb.yaml
+  kubectl create --raw /apis/processing.stacks.crossplane.io/v1alpha1/namespaces/team/templates/mongodb/processed \\
+    -f - <<< '{\"parameters\": {\"MONGODB_PASSWORD\": \"secret\"}}'
+
+Who asks and whether they may is asked of the API server. Nothing is created by processing. Whoever may create
+templates/processed sees a stored template filled in, whether or not they may read it.")]
+pub(crate) struct TemplateServer {
+    /// Where to listen; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:9443")]
+    pub listen: std::net::SocketAddr,
+
+    /// The Service by which the API server reaches this one
+    #[arg(long, value_name = "NAME", default_value = "cairn-template-server")]
+    pub service: String,
+
+    /// The Service names this host, where the API server runs on the same machine or sees it by that name
+    #[arg(long, value_name = "HOST")]
+    pub external_name: Option<String>,
+
+    /// Apply the kind Template, the Service and the APIService at the start
+    #[arg(long)]
+    pub register: bool,
+
+    /// Print the kind Template, account, rights, Service and APIService, and end
+    #[arg(long, conflicts_with = "register")]
+    pub print: bool,
+
+    /// The certificate to show, for SERVICE.NAMESPACE.svc [default: one of an authority of its own, made at the start]
+    #[arg(long, value_name = "FILE", requires = "tls_key_file")]
+    pub tls_cert_file: Option<PathBuf>,
+
+    /// The key of that certificate
+    #[arg(long, value_name = "FILE", requires = "tls_cert_file")]
+    pub tls_key_file: Option<PathBuf>,
+
+    /// The authority of that certificate
+    #[arg(long, value_name = "FILE", requires = "tls_cert_file")]
+    pub tls_ca_file: Option<PathBuf>,
+
+    /// Write the log as JSON
+    #[arg(long)]
+    pub log_json: bool,
+
+    #[command(flatten)]
+    pub connection: Connection,
+}

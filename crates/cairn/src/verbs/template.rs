@@ -12,6 +12,8 @@ mod secret_line;
 mod source;
 mod values;
 
+pub(crate) use kinds::of as kind_of;
+
 use crate::args::{Format, Template, TemplateCommand};
 use crate::failure::{Code, Failure};
 use crate::printer::Printer;

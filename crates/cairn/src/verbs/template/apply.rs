@@ -1,6 +1,7 @@
 //! `cairn template apply`: the objects of a template in a cluster, as one instance that can be found again.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -56,8 +57,8 @@ async fn apply(
     let mut known: BTreeMap<(String, String), kinds::Kind> = BTreeMap::new();
     let key = |object: &Value| (object["apiVersion"].to_string(), object["kind"].to_string());
     for object in objects {
-        if !known.contains_key(&key(object)) {
-            known.insert(key(object), kinds::of(client, object).await?);
+        if let Entry::Vacant(place) = known.entry(key(object)) {
+            place.insert(kinds::of(client, object).await?);
         }
     }
     let params = PatchParams { force: args.force_conflicts, dry_run: args.dry_run, ..PatchParams::apply(MANAGER) };

@@ -93,8 +93,7 @@ pub(crate) async fn listed(
     if !kind.can(verbs::LIST) {
         return Ok(Some(Vec::new()));
     }
-    let mut params = ListParams::default();
-    params.label_selector = selector.map(str::to_owned);
+    let params = ListParams { label_selector: selector.map(str::to_owned), ..ListParams::default() };
     let list = match kind.api(client, namespace).list(&params).await {
         Ok(list) => list,
         Err(kube::Error::Api(status)) if status.code == 403 => return Ok(None),
