@@ -1,8 +1,9 @@
-//! `cargo xtask bench`: what templates, YAML and an API server cost in Go and here, measured in turns in the same run.
+//! `cargo xtask bench`: what templates, YAML, parameters and an API server cost in Go and here, measured in turns in the same run.
 //! The measuring is done by the programs it runs; this one compares, prints, and keeps docs/benchmarks.md.
 
 mod apiserver;
 mod page;
+mod process;
 mod render;
 mod tally;
 
@@ -34,6 +35,8 @@ enum What {
     Templates,
     /// Compiling a stack and planning an instance, beside Go's text/template alone on the same texts
     Render,
+    /// Real templates with parameters filled in, beside a Go program that does the same
+    Process,
     /// The embedded API server beside kube-apiserver with etcd
     Apiserver,
 }
@@ -43,6 +46,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     match args.what {
         What::Templates => templates(args, &Oracles::provide()?),
         What::Render => render::run(args.turns, &Oracles::provide()?),
+        What::Process => process::run(args.turns, args.write),
         What::Apiserver => apiserver::run(args.turns, args.write),
     }
 }

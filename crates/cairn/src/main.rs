@@ -18,6 +18,7 @@ mod live;
 mod observed;
 mod plane;
 mod printer;
+mod processing;
 mod project;
 mod registries;
 mod rules;

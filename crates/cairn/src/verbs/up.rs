@@ -20,6 +20,7 @@ use crate::args::{Registries, Up};
 use crate::failure::{Code, Failure};
 use crate::plane::{Plane, Players, Shelf, namespace};
 use crate::printer::{Paint, Printer};
+use crate::processing;
 use crate::registries::block_on_many;
 use crate::up::{House, Installer, Watch, names, tell};
 use crate::verbs::stack_manager::{Registry, processes, stopped};
@@ -39,7 +40,8 @@ pub(crate) fn run(args: &Up, printer: &Printer) -> Result<Code, Failure> {
 async fn up(args: &Up, printer: &Printer) -> Result<Code, Failure> {
     let mut house = House::enter(&args.data, args.ephemeral, args.kubeconfig_out.as_deref())?;
     let resumed = house.data().is_some_and(|data| data.exists());
-    let server = Server::start(Options { data: house.data(), ..Options::default() }).await;
+    let extensions = vec![processing::extension()];
+    let server = Server::start(Options { data: house.data(), extensions, ..Options::default() }).await;
     let server = server.map_err(|error| Failure::new(error.to_string()))?;
     let listener = listen(&server, args.port, house.last_port()).await?;
     house.settle(listener.address(), &server.kubeconfig(&listener, &User::admin()))?;

@@ -210,7 +210,11 @@ fn what_is_wrong_is_told_at_once_with_its_line_and_nothing_is_printed() {
         (&["process", "shop.yaml", "-p", "x"], 2, &["`x` is no value for a parameter"]),
         (&["process", "shop.yaml", "-p", "A=1", "-p", "A=2"], 2, &["the parameter A was given more than once"]),
         (&["process", "shop.yaml", "-i"], 2, &["there is no terminal to ask on"]),
-        (&["process", "shop.yaml", "--strict", "-p", "PASSWORD=x", "--dialect", "braces"], 0, &[]),
+        (
+            &["process", "shop.yaml", "-p", "PASSWORD=x", "--dialect", "braces"],
+            1,
+            &["shop.yaml:6:8: labels.app: `$(NAME)` cannot be the value of a label"],
+        ),
     ] {
         let (found, stdout, stderr) = output(place.path(), args);
         assert_eq!(found, Some(code), "{args:?}\n{stderr}");

@@ -49,5 +49,6 @@ pages! {
     the_template_reference_works_as_it_stands: "docs/template-reference.md" has 4 commands,
     the_package_format_works_as_it_stands: "docs/package-format.md" has 4 commands,
     operations_work_as_they_stand: "docs/operations.md" has 5 commands,
+    templates_work_as_they_stand: "docs/templates.md" has 4 commands,
     eval_works_as_it_stands: "docs/eval.md" has 8 commands,
 }

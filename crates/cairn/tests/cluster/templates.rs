@@ -1,0 +1,193 @@
+//! `cairn template` on a cluster: a library of stored templates, instances that are applied and deleted, live objects as
+//! templates; and `cairn template-server` as a program beside the API server.
+
+use std::process::{Output, Stdio};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use testkit::{Cluster, Scene};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::Command;
+
+/// A template in OpenShift's dialect, with a value to be drawn.
+const SHOP: &str = "\
+apiVersion: templates.stacks.crossplane.io/v1alpha1
+kind: Template
+metadata:
+  name: shop
+  annotations: {description: A shop}
+message: The password is ${PASSWORD}
+objects:
+- apiVersion: v1
+  kind: Secret
+  metadata: {name: '${NAME}'}
+  stringData: {password: '${PASSWORD}'}
+- apiVersion: apps/v1
+  kind: Deployment
+  metadata: {name: '${NAME}'}
+  spec:
+    replicas: '${{REPLICAS}}'
+    selector: {matchLabels: {app: '${NAME}'}}
+    template:
+      metadata: {labels: {app: '${NAME}'}}
+      spec: {containers: [{name: web, image: 'registry.example.org/shop:1'}]}
+- apiVersion: v1
+  kind: Service
+  metadata: {name: '${NAME}'}
+  spec: {selector: {app: '${NAME}'}, ports: [{port: 80}]}
+parameters:
+- {name: NAME, value: shop}
+- {name: REPLICAS, value: '0', type: int}
+- {name: PASSWORD, generate: expression, from: '[a-z]{12}'}
+";
+
+async fn cairn(scene: &Scene<'_>, args: &[&str]) -> Result<Output> {
+    let kubeconfig = scene.cluster().kubeconfig().display().to_string();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cairn"));
+    command.arg("template").args(args).args(["--kubeconfig", &kubeconfig, "-n", scene.namespace()]);
+    command.stdin(Stdio::null()).output().await.context("cairn does not start")
+}
+
+/// What a run printed, if it went well.
+async fn printed(scene: &Scene<'_>, args: &[&str]) -> Result<String> {
+    let output = cairn(scene, args).await?;
+    ensure!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// How a run failed.
+async fn refused(scene: &Scene<'_>, args: &[&str]) -> Result<String> {
+    let output = cairn(scene, args).await?;
+    ensure!(output.status.code() == Some(1), "{args:?}: {}", String::from_utf8_lossy(&output.stdout));
+    Ok(String::from_utf8(output.stderr)?)
+}
+
+async fn get(scene: &Scene<'_>, path: &str) -> Result<Value> {
+    Ok(scene.client().request(http::Request::get(path).body(Vec::new())?).await?)
+}
+
+async fn stores_templates<'c>(cluster: &'c Cluster, name: &str) -> Result<Scene<'c>> {
+    let scene = cluster.scene(name).await?;
+    let stored = "templates.templates.stacks.crossplane.io";
+    let crd = api::definitions().into_iter().find(|crd| crd["metadata"]["name"] == stored).context("a definition")?;
+    scene.install_crd(&crd).await?;
+    Ok(scene)
+}
+
+pub async fn a_stored_template_becomes_an_instance_and_goes(cluster: Arc<Cluster>) -> Result<()> {
+    let scene = stores_templates(&cluster, "shop").await?;
+    let namespace = scene.namespace().to_owned();
+    let nothing = refused(&scene, &["params", "shop"]).await?;
+    ensure!(nothing.contains("there is neither a file nor a stored template `shop`"), "{nothing}");
+    let path = format!("/apis/templates.stacks.crossplane.io/v1alpha1/namespaces/{namespace}/templates");
+    let request = http::Request::post(path).header("content-type", "application/json");
+    let body = serde_json::to_vec(&yaml::parse(SHOP)?)?;
+    scene.client().request::<Value>(request.body(body)?).await?;
+    let list = printed(&scene, &["list"]).await?;
+    ensure!(list.contains("shop   A shop        3 (1 generated)   3"), "{list}");
+    let list: Value = serde_json::from_str(&printed(&scene, &["process", "shop", "-o", "json"]).await?)?;
+    ensure!(list["items"][1]["spec"]["replicas"] == 0, "{list}");
+
+    let applied = cairn(&scene, &["apply", "shop", "--instance", "one", "-p", "NAME=first"]).await?;
+    let told = String::from_utf8_lossy(&applied.stderr).into_owned();
+    ensure!(applied.status.success() && told.starts_with("The password is "), "{told}");
+    let made = String::from_utf8(applied.stdout)?;
+    let expected =
+        "secret/first applied\ndeployment.apps/first applied\nservice/first applied\nsecret/one-parameters applied\n";
+    ensure!(made == expected, "{made}");
+    let secret = format!("/api/v1/namespaces/{namespace}/secrets/first");
+    let before = get(&scene, &secret).await?;
+    ensure!(before["metadata"]["labels"]["templates.stacks.crossplane.io/instance"] == "one", "{before}");
+    // Applied again, a value that was drawn stays what it is.
+    printed(&scene, &["apply", "shop", "--instance", "one", "-p", "NAME=first", "-p", "REPLICAS=1"]).await?;
+    let after = get(&scene, &secret).await?;
+    ensure!(before["data"] == after["data"], "{before}\n{after}");
+    printed(&scene, &["apply", "shop", "--instance", "two", "-p", "NAME=second"]).await?;
+
+    let exported = printed(&scene, &["export", "--parametrize", "names,images,replicas", "--name", "copy"]).await?;
+    let copy = yaml::parse(&exported)?;
+    ensure!(!exported.contains("resourceVersion") && !exported.contains("clusterIP:"), "{exported}");
+    let kinds: Vec<&Value> = copy["objects"].as_array().context("objects")?.iter().map(|one| &one["kind"]).collect();
+    ensure!(kinds == ["Service", "Service", "Deployment", "Deployment"], "{exported}");
+    let names: Vec<&Value> = copy["parameters"].as_array().context("list")?.iter().map(|one| &one["name"]).collect();
+    ensure!(names.contains(&&json!("FIRST_NAME")) && names.contains(&&json!("SHOP_IMAGE")), "{exported}");
+    ensure!(names.contains(&&json!("SECOND_REPLICAS")), "{exported}");
+    // What was exported can be applied as it is, somewhere else.
+    let elsewhere = stores_templates(&cluster, "copy").await?;
+    let file = tempfile::NamedTempFile::new()?;
+    std::fs::write(file.path(), &exported)?;
+    let path = file.path().display().to_string();
+    let told = printed(&elsewhere, &["apply", &path, "--dry-run"]).await?;
+    ensure!(told.lines().count() == 4 && told.contains("deployment.apps/first applied (dry run)"), "{told}");
+
+    let dry = printed(&scene, &["delete", "one", "--dry-run"]).await?;
+    ensure!(dry.contains("deployment.apps/first would be deleted"), "{dry}");
+    let gone = printed(&scene, &["delete", "one"]).await?;
+    ensure!(gone.lines().count() == 4 && gone.contains("service/first deleted"), "{gone}");
+    ensure!(get(&scene, &secret).await.is_err(), "the Secret is gone");
+    get(&scene, &format!("/api/v1/namespaces/{namespace}/services/second")).await?;
+    let again = refused(&scene, &["delete", "one"]).await?;
+    ensure!(again.contains("there is no instance one in the namespace"), "{again}");
+    Ok(())
+}
+
+pub async fn what_cannot_be_applied_is_told_before_anything_is(cluster: Arc<Cluster>) -> Result<()> {
+    let scene = stores_templates(&cluster, "unapplied").await?;
+    let directory = tempfile::tempdir()?;
+    let file = directory.path().join("t.yaml");
+    std::fs::write(
+        &file,
+        "apiVersion: v1\nkind: Template\nmetadata: {name: t}\nobjects:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n\
+         - {apiVersion: example.org/v9, kind: Nothing, metadata: {name: b}}\n",
+    )?;
+    let path = file.display().to_string();
+    let told = refused(&scene, &["apply", &path]).await?;
+    ensure!(told.contains("the cluster has no kind Nothing of example.org/v9"), "{told}");
+    let map = format!("/api/v1/namespaces/{}/configmaps/a", scene.namespace());
+    ensure!(get(&scene, &map).await.is_err(), "nothing was applied");
+    Ok(())
+}
+
+/// The program itself beside a real API server, which then passes requests on to it.
+pub async fn the_template_server_is_a_program_that_registers_itself(cluster: Arc<Cluster>) -> Result<()> {
+    let scene = cluster.scene("server").await?;
+    let mut server = Command::new(env!("CARGO_BIN_EXE_cairn"))
+        .args(["template-server", "--listen", "127.0.0.1:0", "--external-name", "localhost", "--register"])
+        .args(["--namespace", scene.namespace(), "--kubeconfig"])
+        .arg(cluster.kubeconfig())
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()?;
+    let mut lines = BufReader::new(server.stderr.take().context("a pipe")?).lines();
+    let serving = async {
+        while let Some(line) = lines.next_line().await? {
+            if line.contains("serving processing.stacks.crossplane.io/v1alpha1") {
+                return Ok(());
+            }
+        }
+        anyhow::bail!("the server ended")
+    };
+    scene.within("the server to serve", serving).await?;
+    let place = format!("/apis/processing.stacks.crossplane.io/v1alpha1/namespaces/{}", scene.namespace());
+    let body =
+        serde_json::to_vec(&json!({"apiVersion": "v1", "kind": "Template", "objects": [{"kind": "A", "x": "$(A)"}],
+        "parameters": [{"name": "A", "value": "b"}]}))?;
+    // The API server looks now and then whether those that it passes requests on to are there.
+    let answered = async {
+        loop {
+            let request = http::Request::post(format!("{place}/processedtemplates"));
+            let request = request.header("content-type", "application/json").body(body.clone())?;
+            if let Ok(result) = scene.client().request::<Value>(request).await {
+                return Ok(result);
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    };
+    let result = scene.within("requests to be passed on", answered).await?;
+    ensure!(result["objects"][0]["x"] == "b", "{result}");
+    server.kill().await?;
+    Ok(())
+}

@@ -1,0 +1,3 @@
+module cairn.local/process-bench
+
+go 1.26.0
