@@ -31,10 +31,11 @@ mod written;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 fn main() -> ExitCode {
-    let cli = args::Cli::parse();
+    let matches = called().get_matches();
+    let cli = args::Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let printer = printer::Printer::new(env::Env::read());
     match verbs::run(cli.command, &printer) {
         Ok(code) => code.into(),
@@ -43,4 +44,12 @@ fn main() -> ExitCode {
             failure.code.into()
         }
     }
+}
+
+/// The command under the name it was called by: kubectl finds plugins as programs named so, and calls them with a space.
+fn called() -> clap::Command {
+    let command = args::Cli::command();
+    let path = std::env::args_os().next().map(std::path::PathBuf::from).unwrap_or_default();
+    let plugin = path.file_stem().is_some_and(|name| name == "kubectl-cairn");
+    if plugin { command.bin_name("kubectl cairn") } else { command }
 }

@@ -205,3 +205,52 @@ fn the_version_is_the_tag_or_must_be_the_same() {
     assert_eq!(problem.to_string(), what);
     assert_eq!(with.stack.spec.app.version, "0.1.0");
 }
+
+#[test]
+fn every_field_of_the_design_documents_app_and_install_is_in_the_stack() {
+    let app = "title: Sample Crossplane Stack\noverviewShort: One line\noverview: |\n  Several\n  lines.\nreadme: |\n  *Markdown*\n\
+               version: 0.0.1\nmaintainers: [{name: Jared Watts, email: jared@upbound.io}]\n\
+               owners: [{name: Bassam Tabbara, email: bassam@upbound.io}]\ncompany: Upbound\ncategory: Database\n\
+               keywords: [samples, examples, tutorials]\nwebsite: https://crossplane.io\n\
+               source: https://github.com/crossplaneio/sample-stack\nlicense: Apache-2.0\npermissionScope: Cluster\n\
+               dependsOn: [{crd: mytype.mygroup.example.org/v1alpha1}, {crd: '*.yourstack.example.org/v1alpha1'}]\n";
+    let install = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: crossplane-sample-stack, labels: {core.crossplane.io/name: s}}\n\
+                   spec:\n  selector: {matchLabels: {core.crossplane.io/name: s}}\n  replicas: 1\n  template:\n    \
+                   metadata: {name: sample-stack-controller, labels: {core.crossplane.io/name: s}}\n    spec:\n      \
+                   containers:\n      - name: sample-stack-controller\n        image: crossplane/sample-stack:latest\n        \
+                   env: [{name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]\n";
+    let given = files(&[
+        ("app.yaml", app),
+        ("install.yaml", install),
+        ("icon.svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"/>"),
+        ("resources/crd.yaml", &crd("Mytype", "")),
+    ]);
+    let (package, _) = package::read(&given);
+    let spec = serde_json::to_value(&package.stack.spec).unwrap();
+    let deployment: Value = yaml::parse(install).unwrap();
+    assert_eq!(
+        spec,
+        json!({
+            "title": "Sample Crossplane Stack",
+            "overviewShort": "One line",
+            "overview": "Several\nlines.\n",
+            "readme": "*Markdown*\n",
+            "version": "0.0.1",
+            "maintainers": [{ "name": "Jared Watts", "email": "jared@upbound.io" }],
+            "owners": [{ "name": "Bassam Tabbara", "email": "bassam@upbound.io" }],
+            "company": "Upbound",
+            "category": "Database",
+            "keywords": ["samples", "examples", "tutorials"],
+            "website": "https://crossplane.io",
+            "source": "https://github.com/crossplaneio/sample-stack",
+            "license": "Apache-2.0",
+            "permissionScope": "Cluster",
+            "dependsOn": [{ "crd": "mytype.mygroup.example.org/v1alpha1" }, { "crd": "*.yourstack.example.org/v1alpha1" }],
+            "icons": [{
+                "base64Data": "PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciLz4=", "mediatype": "image/svg+xml",
+            }],
+            "customresourcedefinitions": [{ "kind": "Mytype", "apiVersion": "samples.crossplane.io/v1alpha1" }],
+            "controller": { "deployment": { "name": "crossplane-sample-stack", "spec": deployment["spec"] } },
+        })
+    );
+}

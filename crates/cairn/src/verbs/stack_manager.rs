@@ -9,8 +9,9 @@ use controller::stack_manager::{
 use controller::{Cluster, Lease, Metrics, Readiness};
 use engine::manage::install::Settings;
 use engine::manage::{Index, Pattern, Policy, Reference, Trouble};
+use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
-use kube::api::{DynamicObject, Patch, PatchParams};
+use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use package::Files;
 use registry::{Client, Credentials};
@@ -40,6 +41,7 @@ async fn manage(args: &Args, policy: Policy) -> Result<Code, Failure> {
     tracing::info!(%address, "serving /healthz, /readyz and /metrics");
     let tenant = Cluster::new(connected.client.clone(), MANAGER).counted(metrics.clone());
     define(&connected.client).await?;
+    room(&connected.client, &args.cluster_stack_namespace).await?;
     let settings = Settings {
         own_namespace: connected.namespace.clone(),
         cluster_namespace: args.cluster_stack_namespace.clone(),
@@ -109,6 +111,18 @@ pub(crate) fn processes(tenant: &Cluster, endpoint: Endpoint) -> Result<ProcessR
     };
     let bad = |error| Failure::new(format!("there is no place for the tokens of stacks: {error}"));
     ProcessRunner::new(options).map_err(bad)
+}
+
+/// Makes the namespace of the stacks of the whole cluster, unless it is there.
+async fn room(client: &kube::Client, name: &str) -> Result<(), Failure> {
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    let metadata = kube::api::ObjectMeta { name: Some(name.to_owned()), ..Default::default() };
+    let namespace = Namespace { metadata, ..Default::default() };
+    match namespaces.create(&PostParams::default(), &namespace).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
+        Err(error) => Err(Failure::new(format!("the namespace {name} for stacks of the whole cluster: {error}"))),
+    }
 }
 
 /// Puts our own CRDs in place, and waits until they are served.

@@ -75,3 +75,17 @@ fn a_reader_that_stops_listening_is_no_error() {
     let output = child.wait_with_output().expect("cairn ends");
     assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
 }
+
+#[test]
+fn as_a_plugin_of_kubectl_it_says_how_it_is_called() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let plugin = directory.path().join("kubectl-cairn");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_cairn"), &plugin).expect("a link");
+    for (args, part) in
+        [(&["--help"][..], "Usage: kubectl cairn <"), (&["install", "-h"], "Usage: kubectl cairn install ")]
+    {
+        let found = Outcome::from(std::process::Command::new(&plugin).args(args).output().expect("cairn runs"));
+        assert_eq!(found.code, Some(0), "{}", found.stderr);
+        assert!(found.stdout.contains(part), "{}", found.stdout);
+    }
+}
