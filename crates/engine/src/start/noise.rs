@@ -68,8 +68,8 @@ pub(super) fn cleaned(piece: &Piece) -> (Piece, Vec<String>) {
             }
         }
     }
-    let mut dropped: Vec<String> =
-        paths.iter().filter(|path| look(&piece.value, path) != Some(&Value::Null)).map(|path| shown(path)).collect();
+    let told = |path: &&Vec<Step>| look(&piece.value, path).is_some_and(|value| !is_hollow(value));
+    let mut dropped: Vec<String> = paths.iter().filter(told).map(|path| shown(path)).collect();
     dropped.sort();
     dropped.dedup();
     if metadata.get("namespace").is_some() {
@@ -96,6 +96,11 @@ fn nested(value: &Value, path: &mut Vec<Step>, found: &mut Vec<Vec<Step>>) {
         nested(inner, path, found);
         path.pop();
     }
+}
+
+/// Whether there is nothing in a value, as in what `kubectl create --dry-run` leaves of a status.
+fn is_hollow(value: &Value) -> bool {
+    value.is_null() || value.as_object().is_some_and(|fields| fields.values().all(is_hollow))
 }
 
 fn shown(path: &[Step]) -> String {

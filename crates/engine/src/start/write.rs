@@ -52,7 +52,7 @@ pub(super) fn crd(names: &Names, fields: &[Field], status: &[(String, &str, &str
         Names::VERSION
     );
     for (name, kind, _) in status {
-        let column = super::names::pascal(name);
+        let column = super::names::pascal(name.strip_prefix("ready").unwrap_or(name));
         text.push_str(&format!("    - {{name: {column}, type: {kind}, jsonPath: .status.{name}}}\n"));
     }
     text.push_str(
