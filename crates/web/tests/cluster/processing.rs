@@ -179,8 +179,8 @@ pub async fn nobody_processes_without_the_right_to(cluster: Arc<Cluster>) -> Res
     scene.within("the right to be granted", granted).await?;
     ensure!(post(&user, &stored("greeting"), values.clone()).await?.0 == 201);
     ensure!(post(&user, &stored("secret"), values.clone()).await?.0 == 403);
-    let other = format!("/namespaces/default/processedtemplates");
-    ensure!(post(&user, &other, filled.to_string()).await?.0 == 403);
+    let other = "/namespaces/default/processedtemplates";
+    ensure!(post(&user, other, filled.to_string()).await?.0 == 403);
     let path = format!("/apis/templates.stacks.crossplane.io/v1alpha1/namespaces/{namespace}/templates/greeting");
     ensure!(get(&user, &path).await.is_err(), "to fill in is not to read");
     Ok(())
