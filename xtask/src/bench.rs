@@ -1,4 +1,5 @@
-//! `cargo xtask bench`: what templates, YAML, parameters and an API server cost in Go and here, measured in turns in the same run.
+//! `cargo xtask bench`: what templates, YAML, parameters, an API server and a controller cost in Go and here, measured in
+//! turns in the same run.
 //! The measuring is done by the programs it runs; this one compares, prints, and keeps docs/benchmarks.md.
 
 mod apiserver;
@@ -6,6 +7,7 @@ mod page;
 mod process;
 mod render;
 mod tally;
+mod tsm;
 
 use std::process::{Command, ExitCode};
 
@@ -39,6 +41,8 @@ enum What {
     Process,
     /// The embedded API server beside kube-apiserver with etcd
     Apiserver,
+    /// The template stack manager beside a bare client and kro, on kube-apiserver with etcd
+    Tsm,
 }
 
 /// Runs the verb.
@@ -48,6 +52,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         What::Render => render::run(args.turns, &Oracles::provide()?),
         What::Process => process::run(args.turns, args.write),
         What::Apiserver => apiserver::run(args.turns, args.write),
+        What::Tsm => tsm::run(args.turns, args.write),
     }
 }
 

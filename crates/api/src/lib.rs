@@ -20,7 +20,7 @@ pub use crd::{Column, Crd, CrdProblem, CrdVersion, Names, Scale, Scope, Severity
 pub use definition::definitions;
 pub use install::{ClusterStackInstall, InstallSpec, InstallStatus, SecretRef, ServiceAccountSpec, StackInstall};
 pub use metadata::{KindRef, Metadata, ObjectRef};
-pub use stack::{Controller, Counts, Diagnostic, Permissions, Stack, StackSpec, StackStatus};
+pub use stack::{Attention, Controller, Counts, Diagnostic, Permissions, Stack, StackSpec, StackStatus};
 
 /// The API group of stacks.
 pub const GROUP: &str = "stacks.crossplane.io";

@@ -100,6 +100,9 @@ pub struct StackStatus {
     /// By kind and group: how many instances there are, and how they are.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub instances: BTreeMap<String, Counts>,
+    /// The first few instances of each kind that wait or fail, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attention: Vec<Attention>,
     /// The digest of the package that is installed.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub digest: String,
@@ -123,6 +126,25 @@ pub struct Counts {
     pub waiting: u64,
     /// Those with an error.
     pub failing: u64,
+}
+
+/// An instance that waits or fails.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Attention {
+    /// Its kind, as `instances` names it.
+    pub kind: String,
+    /// `Failing` or `Waiting`.
+    pub state: String,
+    /// Its namespace; empty if it has none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// One word for programs.
+    pub reason: String,
+    /// What is wrong, or what it waits for.
+    pub message: String,
 }
 
 /// What is wrong with a template.

@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::StreamExt;
-use kube::api::DynamicObject;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client};
-use objects::Gvk;
 use serde_json::Value;
 use tokio::sync::watch;
 
+use crate::raw::Raw;
 use crate::resource::{Key, Resource};
+
+/// How many objects a list shows at a time.
+const PAGE: u32 = 250;
 
 /// Which objects of a kind to watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +40,7 @@ impl Scope {
 pub struct Cache<T> {
     objects: Mutex<BTreeMap<Key, T>>,
     synced: watch::Sender<bool>,
+    trouble: Mutex<Option<String>>,
 }
 
 /// What happened to an object: what it was and what it is.
@@ -59,13 +62,40 @@ impl<T: Clone + Send + 'static> Cache<T> {
         keep: impl Fn(&Value) -> T + Send + 'static,
         tell: impl Fn(Change<'_, T>) + Send + 'static,
     ) -> Arc<Self> {
-        let cache = Arc::new(Self { objects: Mutex::default(), synced: watch::Sender::new(false) });
+        Self::follow(client, scope, BTreeMap::new(), keep, tell)
+    }
+
+    /// The same in place of another watch of the same objects: what that one has shown is old, so that `tell` hears of
+    /// whatever went between the two.
+    pub fn take_over(
+        self: &Arc<Self>,
+        client: Client,
+        scope: &Scope,
+        keep: impl Fn(&Value) -> T + Send + 'static,
+        tell: impl Fn(Change<'_, T>) + Send + 'static,
+    ) -> Arc<Self> {
+        Self::follow(client, scope, self.lock().clone(), keep, tell)
+    }
+
+    fn follow(
+        client: Client,
+        scope: &Scope,
+        before: BTreeMap<Key, T>,
+        keep: impl Fn(&Value) -> T + Send + 'static,
+        tell: impl Fn(Change<'_, T>) + Send + 'static,
+    ) -> Arc<Self> {
+        let cache = Arc::new(Self {
+            objects: Mutex::new(before),
+            synced: watch::Sender::new(false),
+            trouble: Mutex::default(),
+        });
         let kind = scope.resource.api_resource();
-        let api: Api<DynamicObject> = match scope.namespace.as_str() {
+        let api: Api<Raw> = match scope.namespace.as_str() {
             "" => Api::all_with(client, &kind),
             namespace => Api::namespaced_with(client, namespace, &kind),
         };
-        let mut config = watcher::Config::default();
+        // An object is reduced as soon as it is read, so that few of them are there as a whole at a time.
+        let mut config = watcher::Config::default().page_size(PAGE);
         if !scope.labels.is_empty() {
             config = config.labels(&scope.labels);
         }
@@ -88,9 +118,12 @@ impl<T: Clone + Send + 'static> Cache<T> {
                 };
                 let (Some(event), Some(cache)) = (event, weak.upgrade()) else { return };
                 match event {
-                    Ok(Event::Init) => fresh.clear(),
+                    Ok(Event::Init) => {
+                        fresh.clear();
+                        continue;
+                    }
                     Ok(Event::InitApply(object)) => {
-                        let value = complete(&object, &gvk);
+                        let value = object.complete(&gvk);
                         fresh.insert(Key::of(&value), keep(&value));
                     }
                     Ok(Event::InitDone) => {
@@ -99,15 +132,20 @@ impl<T: Clone + Send + 'static> Cache<T> {
                         cache.synced.send_replace(true);
                     }
                     Ok(Event::Apply(object)) => {
-                        let value = complete(&object, &gvk);
+                        let value = object.complete(&gvk);
                         cache.set(&Key::of(&value), Some(&keep(&value)), &tell);
                     }
                     Ok(Event::Delete(object)) => {
-                        let value = complete(&object, &gvk);
+                        let value = object.complete(&gvk);
                         cache.set(&Key::of(&value), None, &tell);
                     }
-                    Err(error) => tracing::debug!(kind = what, %error, "the watch broke off and is taken up again"),
+                    Err(error) => {
+                        tracing::debug!(kind = what, %error, "the watch broke off and is taken up again");
+                        cache.refused(refusal(&error));
+                        continue;
+                    }
                 }
+                cache.refused(None);
             }
         });
         cache
@@ -122,6 +160,15 @@ impl<T: Clone + Send + 'static> Cache<T> {
     /// Whether the first list is complete.
     pub fn is_synced(&self) -> bool {
         *self.synced.borrow()
+    }
+
+    /// Why the API server refuses to show these objects, if it does.
+    pub fn trouble(&self) -> Option<String> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn refused(&self, why: Option<String>) {
+        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = why;
     }
 
     /// An object.
@@ -169,14 +216,16 @@ impl<T: Clone + Send + 'static> Cache<T> {
     }
 }
 
-/// An object with its kind, which items of a list do not say.
-fn complete(object: &DynamicObject, gvk: &Gvk) -> Value {
-    let mut value = serde_json::to_value(object).unwrap_or_default();
-    if value["kind"].is_null() {
-        value["apiVersion"] = gvk.api_version().to_string().into();
-        value["kind"] = gvk.kind.clone().into();
-    }
-    value
+/// What the API server says where it would say so again; a broken connection is none of that.
+fn refusal(error: &watcher::Error) -> Option<String> {
+    let status = match error {
+        watcher::Error::InitialListFailed(kube::Error::Api(status))
+        | watcher::Error::WatchStartFailed(kube::Error::Api(status))
+        | watcher::Error::WatchFailed(kube::Error::Api(status)) => status,
+        watcher::Error::WatchError(status) => status,
+        _ => return None,
+    };
+    [401, 403, 404].contains(&status.code).then(|| status.message.clone())
 }
 
 /// Ends when nobody holds the cache any more.

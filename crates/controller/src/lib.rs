@@ -6,6 +6,7 @@ mod health;
 mod lease;
 mod metrics;
 mod queue;
+mod raw;
 mod resource;
 pub mod stack_manager;
 pub mod template_stack_manager;

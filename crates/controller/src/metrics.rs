@@ -22,13 +22,19 @@ enum Kind {
     Counter,
     Gauge,
     Summary,
+    Histogram,
 }
 
 #[derive(Debug, Default)]
 struct Value {
     count: u64,
     sum: f64,
+    /// Of a histogram: how many were within each bound.
+    within: [u64; BOUNDS.len()],
 }
+
+/// The bounds of a histogram, in seconds.
+const BOUNDS: [f64; 14] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0];
 
 impl Metrics {
     /// One more.
@@ -52,6 +58,17 @@ impl Metrics {
         value.sum += time.as_secs_f64();
     }
 
+    /// It took so long, and how long it takes is worth knowing closely.
+    pub fn observe(&self, name: &'static str, help: &'static str, time: Duration) {
+        let mut families = self.lock();
+        let value = family(&mut families, name, help, Kind::Histogram).values.entry(String::new()).or_default();
+        let seconds = time.as_secs_f64();
+        value.count += 1;
+        value.sum += seconds;
+        let bounds = BOUNDS.iter().zip(&mut value.within);
+        bounds.filter(|(bound, _)| seconds <= **bound).for_each(|(_, within)| *within += 1);
+    }
+
     /// All of them, as Prometheus reads them.
     pub fn text(&self) -> String {
         let mut text = String::new();
@@ -60,6 +77,7 @@ impl Metrics {
                 Kind::Counter => "counter",
                 Kind::Gauge => "gauge",
                 Kind::Summary => "summary",
+                Kind::Histogram => "histogram",
             };
             // Writing to a string cannot fail.
             let _ = writeln!(text, "# HELP {name} {}\n# TYPE {name} {kind}", family.help);
@@ -67,6 +85,13 @@ impl Metrics {
                 let _ = match family.kind {
                     Kind::Counter => writeln!(text, "{name}{labels} {}", value.count),
                     Kind::Gauge => writeln!(text, "{name}{labels} {}", value.sum),
+                    Kind::Histogram => {
+                        for (bound, within) in BOUNDS.iter().zip(value.within) {
+                            let _ = writeln!(text, "{name}_bucket{{le=\"{bound}\"}} {within}");
+                        }
+                        let (sum, count) = (value.sum, value.count);
+                        writeln!(text, "{name}_bucket{{le=\"+Inf\"}} {count}\n{name}_sum {sum}\n{name}_count {count}")
+                    }
                     Kind::Summary => {
                         writeln!(text, "{name}_sum{labels} {}\n{name}_count{labels} {}", value.sum, value.count)
                     }
@@ -125,5 +150,18 @@ c_seconds_sum 0.5
 c_seconds_count 1
 ";
         assert_eq!(metrics.text(), expected);
+        metrics.observe("d_seconds", "Closely.", Duration::from_millis(3));
+        metrics.observe("d_seconds", "Closely.", Duration::from_secs(60));
+        let text = metrics.text();
+        for line in [
+            "# TYPE d_seconds histogram",
+            "d_seconds_bucket{le=\"0.002\"} 0",
+            "d_seconds_bucket{le=\"0.005\"} 1",
+            "d_seconds_bucket{le=\"30\"} 1",
+            "d_seconds_bucket{le=\"+Inf\"} 2",
+            "d_seconds_count 2",
+        ] {
+            assert!(text.lines().any(|one| one == line), "{line}\n{text}");
+        }
     }
 }

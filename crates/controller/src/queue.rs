@@ -8,9 +8,11 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// The first and the longest wait after a failure.
+/// The first wait after a failure that may be over soon, and after one that will not.
 const FIRST: Duration = Duration::from_millis(50);
-const LONGEST: Duration = Duration::from_secs(300);
+const SLOW: Duration = Duration::from_secs(1);
+/// The longest wait, of which a quarter more may come by chance.
+const LONGEST: Duration = Duration::from_secs(240);
 
 /// When to look at a key again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,8 +23,10 @@ pub enum Again {
     Now,
     /// After so long, if nothing changes before.
     After(Duration),
-    /// Later, and each time later still.
+    /// Soon, and each time later: what went wrong may be over by then.
     BackOff,
+    /// Later, and each time later still: what went wrong is so until somebody changes something.
+    Slowly,
 }
 
 /// A queue of keys.
@@ -40,7 +44,11 @@ struct State<K> {
     /// Those that somebody works on; true if they were named again meanwhile.
     busy: BTreeMap<K, bool>,
     later: BTreeMap<K, Instant>,
+    /// The same, by time.
+    due: BTreeSet<(Instant, K)>,
     failures: BTreeMap<K, u32>,
+    /// How many keys have failed: what each of their waits is lengthened by depends on it.
+    failed: u64,
     closed: bool,
 }
 
@@ -51,7 +59,9 @@ impl<K: Ord + Clone> Default for Queue<K> {
             waiting: BTreeSet::new(),
             busy: BTreeMap::new(),
             later: BTreeMap::new(),
+            due: BTreeSet::new(),
             failures: BTreeMap::new(),
+            failed: 0,
             closed: false,
         };
         Self { state: Mutex::new(state), news: Notify::new() }
@@ -62,7 +72,7 @@ impl<K: Ord + Clone> Queue<K> {
     /// Something changed about a key.
     pub fn add(&self, key: K) {
         let mut state = self.lock();
-        state.later.remove(&key);
+        state.not_later(&key);
         state.push(key);
         drop(state);
         self.news.notify_one();
@@ -85,7 +95,7 @@ impl<K: Ord + Clone> Queue<K> {
                     self.news.notify_one();
                     return Some(key);
                 }
-                state.later.values().min().copied()
+                state.due.first().map(|(time, _)| *time)
             };
             match soonest {
                 Some(time) => tokio::select! {
@@ -101,24 +111,31 @@ impl<K: Ord + Clone> Queue<K> {
     pub fn done(&self, key: K, again: Again) {
         let mut state = self.lock();
         let named = state.busy.remove(&key).unwrap_or_default();
-        if again == Again::BackOff {
+        let first = match again {
+            Again::BackOff => Some(FIRST),
+            Again::Slowly => Some(SLOW),
+            _ => None,
+        };
+        if let Some(first) = first {
+            state.failed = state.failed.wrapping_add(1);
+            let chance = state.failed;
             let failures = state.failures.entry(key.clone()).or_default();
             *failures = failures.saturating_add(1);
-            let wait = FIRST.saturating_mul(1 << (*failures - 1).min(20)).min(LONGEST);
-            state.later.insert(key.clone(), Instant::now() + wait);
+            let wait = first.saturating_mul(1 << (*failures - 1).min(20)).min(LONGEST);
+            state.put_off(&key, Instant::now() + jittered(wait, chance));
         } else {
             state.failures.remove(&key);
         }
         match again {
             _ if named => {
-                state.later.remove(&key);
+                state.not_later(&key);
                 state.push(key);
             }
             Again::Now => state.push(key),
             Again::After(wait) => {
-                state.later.insert(key, Instant::now() + wait);
+                state.put_off(&key, Instant::now() + wait);
             }
-            Again::OnChange | Again::BackOff => {}
+            Again::OnChange | Again::BackOff | Again::Slowly => {}
         }
         drop(state);
         self.news.notify_one();
@@ -129,6 +146,11 @@ impl<K: Ord + Clone> Queue<K> {
         self.lock().closed = true;
         self.news.notify_waiters();
         self.news.notify_one();
+    }
+
+    /// Whether the workers were let go.
+    pub fn is_closed(&self) -> bool {
+        self.lock().closed
     }
 
     /// How many keys wait to be looked at.
@@ -156,13 +178,32 @@ impl<K: Ord + Clone> State<K> {
         }
     }
 
+    fn put_off(&mut self, key: &K, until: Instant) {
+        self.not_later(key);
+        self.later.insert(key.clone(), until);
+        self.due.insert((until, key.clone()));
+    }
+
+    fn not_later(&mut self, key: &K) {
+        if let Some(time) = self.later.remove(key) {
+            self.due.remove(&(time, key.clone()));
+        }
+    }
+
     fn ripen(&mut self, now: Instant) {
-        let ripe: Vec<K> = self.later.iter().filter(|(_, time)| **time <= now).map(|(key, _)| key.clone()).collect();
-        for key in ripe {
+        while self.due.first().is_some_and(|(time, _)| *time <= now) {
+            let Some((_, key)) = self.due.pop_first() else { return };
             self.later.remove(&key);
             self.push(key);
         }
     }
+}
+
+/// A wait, longer by up to a quarter, so that what failed together does not come back together.
+fn jittered(wait: Duration, chance: u64) -> Duration {
+    // Multiples of an odd constant spread evenly over the top bits, whatever the numbers are.
+    let share = (chance.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u32;
+    wait + wait / 1024 * share
 }
 
 #[cfg(test)]
@@ -195,24 +236,27 @@ mod tests {
     async fn what_fails_comes_back_later_and_later_and_what_changes_at_once() {
         let queue = Queue::default();
         queue.add("a");
-        let begin = Instant::now();
-        let mut waits = Vec::new();
-        for _ in 0..4 {
-            let key = queue.next().await.unwrap();
-            waits.push(begin.elapsed().as_millis());
-            queue.done(key, Again::BackOff);
+        let mut key = queue.next().await.unwrap();
+        for (again, least) in [
+            (Again::BackOff, 50),
+            (Again::BackOff, 100),
+            (Again::Slowly, 4000),
+            (Again::After(Duration::from_secs(10)), 10_000),
+            // All is well again: the next failure begins anew.
+            (Again::Slowly, 1000),
+        ] {
+            let before = Instant::now();
+            queue.done(key, again);
+            key = queue.next().await.unwrap();
+            let waited = before.elapsed().as_millis();
+            // A quarter more at most, and a clock that ticks in milliseconds.
+            assert!((least..=least * 5 / 4 + 1).contains(&waited), "{waited} after {again:?}");
         }
-        assert_eq!(waits, [0, 50, 150, 350]);
+        let before = Instant::now();
+        queue.done(key, Again::Slowly);
         queue.add("a");
         assert_eq!(queue.next().await, Some("a"));
-        assert_eq!(begin.elapsed().as_millis(), 350);
-        queue.done("a", Again::After(Duration::from_secs(10)));
-        assert_eq!(queue.next().await, Some("a"));
-        assert_eq!(begin.elapsed().as_millis(), 10_350);
-        // All is well again: the next failure begins anew.
-        queue.done("a", Again::BackOff);
-        queue.next().await;
-        assert_eq!(begin.elapsed().as_millis(), 10_400);
+        assert_eq!(before.elapsed(), Duration::ZERO, "what changes is looked at at once");
     }
 
     #[tokio::test(start_paused = true)]

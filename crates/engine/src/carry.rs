@@ -155,7 +155,7 @@ pub struct Failure {
 }
 
 /// The status with what could not be carried out, where it has conditions that speak of it.
-pub fn blamed(status: Option<Value>, failures: &[Failure]) -> Option<Value> {
+pub(crate) fn blamed(status: Option<Value>, failures: &[Failure]) -> Option<Value> {
     let mut status = status?;
     if let (Some(first), Some(conditions)) = (failures.first(), status["conditions"].as_array_mut()) {
         for condition in conditions {

@@ -6,6 +6,7 @@ mod blame;
 pub mod carry;
 mod compile;
 mod functions;
+mod kept;
 pub mod manage;
 mod origin;
 mod plan;
@@ -18,14 +19,18 @@ mod source;
 mod stack;
 pub mod start;
 mod surface;
+mod view;
 
 pub use compile::fields::is_unquoted;
 pub use compile::{Child, Compiled, CompiledKind, Known, Shape, compile, compile_knowing};
+pub use kept::{Kept, Parent, stack_label};
 pub use plan::{
     Apply, Context, Delete, Event, Explanation, Hold, Maker, Observed, Plan, TemplateProblem, Wait, explain, plan,
+    restate,
 };
 pub use play::{PLAYED, play};
 pub use problem::{Place, Problem, Severity};
 pub use seed::Seed;
 pub use simulate::{Pass, Report, Rule, Simulation, simulate};
 pub use stack::{Kind, Source, Stack};
+pub use view::View;

@@ -168,21 +168,21 @@ pub fn run(turns: u8, write: bool) -> Result<ExitCode> {
 }
 
 /// A program that was built above.
-fn program(path: &str) -> Command {
+pub(super) fn program(path: &str) -> Command {
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
     Command::new(crate::cache::repository().join(target).join(path))
 }
 
 /// A server that ends with its input.
-struct Running {
+pub(super) struct Running {
     child: Child,
-    kubeconfig: String,
+    pub(super) kubeconfig: String,
     group: String,
     ready_ms: f64,
 }
 
 impl Running {
-    fn start(command: &mut Command) -> Result<Self> {
+    pub(super) fn start(command: &mut Command) -> Result<Self> {
         let begin = Instant::now();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
         let mut child = command.spawn().with_context(|| format!("cannot run {command:?}"))?;

@@ -1,11 +1,11 @@
-//! Instances and children as the watches and our own writes have shown them: whatever is newer counts.
+//! Instances and children as the watches and our own writes have shown them, in as little memory as looking at them
+//! needs: whatever is newer counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use api::labels;
-use engine::carry::{controller_of, parent_labels};
+use engine::{Kept, Parent};
 use objects::Gvk;
 use serde_json::Value;
 
@@ -14,70 +14,60 @@ use crate::resource::{Key, Resource};
 /// An instance of one of the stack's kinds.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Id {
-    pub(super) gvk: Gvk,
-    pub(super) key: Key,
+    pub(super) gvk: Arc<Gvk>,
+    pub(super) key: Arc<Key>,
 }
 
 /// Where a child is.
 pub(super) type Place = (Arc<Resource>, Key);
 
-/// What is kept of an object.
+/// What is kept of an instance.
 #[derive(Debug)]
 pub(super) struct Known {
-    /// Without managed fields.
-    pub(super) object: Value,
-    pub(super) version: u64,
-    /// What we own of it by applying (a child) or of its status (an instance), as JSON.
-    pub(super) fields: String,
+    /// All of it but its managed fields, as JSON.
+    object: Box<str>,
+    uid: Box<str>,
+    version: u64,
+    pub(super) is_deleting: bool,
+    /// What we own of its status, as JSON.
+    fields: Box<str>,
     /// Of everything but status, managed fields, version and generation.
     pub(super) hash: u64,
+    /// Of the status alone.
+    pub(super) status: u64,
 }
 
 impl Known {
-    /// Of a child, as this field manager.
-    pub(super) fn child(object: &Value, manager: &str) -> Self {
-        Self::of(object, |entry| entry["operation"] == "Apply" && entry["manager"] == manager, None)
-    }
-
     /// Of an instance, as this field manager.
-    pub(super) fn instance(object: &Value, manager: &str) -> Self {
-        Self::of(object, |entry| entry["operation"] == "Update" && entry["manager"] == manager, Some("f:status"))
-    }
-
-    fn of(object: &Value, is_mine: impl Fn(&Value) -> bool, part: Option<&str>) -> Self {
+    pub(super) fn of(object: &Value, manager: &str) -> Self {
         let mut object = object.clone();
         let mut fields = Value::Null;
         if let Some(metadata) = object["metadata"].as_object_mut()
-            && let Some(Value::Array(entries)) = metadata.remove("managedFields")
+            && let Some(Value::Array(mut entries)) = metadata.remove("managedFields")
         {
-            let mine = entries.iter().filter(|entry| is_mine(entry)).map(|entry| &entry["fieldsV1"]);
-            let found = mine.filter_map(|all| part.map_or(Some(all), |part| all.get(part))).next();
-            fields = found.cloned().unwrap_or_default();
+            let mine = |entry: &&mut Value| entry["operation"] == "Update" && entry["manager"] == manager;
+            let found = entries.iter_mut().filter(mine).find_map(|entry| entry["fieldsV1"].get_mut("f:status"));
+            fields = found.map(Value::take).unwrap_or_default();
         }
-        let version = object["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse().ok());
-        let mut bare = object.clone();
-        if let Some(fields) = bare.as_object_mut() {
-            fields.remove("status");
-        }
-        if let Some(metadata) = bare["metadata"].as_object_mut() {
+        let whole = object.to_string();
+        let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+        let (uid, version) = (text("uid").into(), text("resourceVersion").parse().unwrap_or_default());
+        let is_deleting = !object["metadata"]["deletionTimestamp"].is_null();
+        let status = object.get_mut("status").map(Value::take).map_or(0, |status| hash_of(&status.to_string()));
+        if let Some(metadata) = object["metadata"].as_object_mut() {
             metadata.remove("resourceVersion");
             metadata.remove("generation");
         }
-        let hash = hash_of(&bare.to_string());
-        Self { object, version: version.unwrap_or_default(), fields: fields.to_string(), hash }
+        let hash = hash_of(&object.to_string());
+        Self { object: whole.into(), uid, version, is_deleting, fields: fields.to_string().into(), hash, status }
     }
 
     pub(super) fn uid(&self) -> &str {
-        self.object["metadata"]["uid"].as_str().unwrap_or_default()
+        &self.uid
     }
 
-    pub(super) fn is_deleting(&self) -> bool {
-        !self.object["metadata"]["deletionTimestamp"].is_null()
-    }
-
-    /// The template of a child, as its label says it.
-    pub(super) fn template(&self) -> &str {
-        self.object["metadata"]["labels"][labels::TEMPLATE].as_str().unwrap_or_default()
+    pub(super) fn object(&self) -> Value {
+        serde_json::from_str(&self.object).unwrap_or_default()
     }
 
     pub(super) fn fields(&self) -> Value {
@@ -98,8 +88,8 @@ pub(super) struct Inventory(Mutex<State>);
 #[derive(Default)]
 struct State {
     instances: BTreeMap<Id, Arc<Known>>,
-    children: BTreeMap<Place, Arc<Known>>,
-    owned: BTreeMap<String, BTreeSet<Place>>,
+    children: BTreeMap<Place, Arc<Kept>>,
+    owned: BTreeMap<String, Vec<Place>>,
     /// Children that the watch no longer shows, by owner: they may have lost their label only.
     vanished: BTreeMap<String, BTreeSet<Place>>,
 }
@@ -118,7 +108,8 @@ impl Inventory {
         let mut state = self.lock();
         match known {
             Some(known) => {
-                let newer = state.instances.get(id).is_some_and(|old| is_older(&known, old));
+                let is_older = |old: &Arc<Known>| known.uid == old.uid && known.version < old.version;
+                let newer = state.instances.get(id).is_some_and(is_older);
                 if !newer {
                     state.instances.insert(id.clone(), known);
                 }
@@ -129,24 +120,33 @@ impl Inventory {
         }
     }
 
-    pub(super) fn child(&self, place: &Place) -> Option<Arc<Known>> {
+    pub(super) fn child(&self, place: &Place) -> Option<Arc<Kept>> {
         self.lock().children.get(place).cloned()
     }
 
     /// Takes in what is known of a child, unless something newer is.
-    pub(super) fn put_child(&self, place: &Place, known: Arc<Known>) {
+    pub(super) fn put_child(&self, place: &Place, kept: Kept) {
         let mut state = self.lock();
-        if state.children.get(place).is_some_and(|old| is_older(&known, old)) {
-            return;
+        let kept = match state.children.get(place) {
+            Some(old) if kept.is_older(old) => return,
+            Some(old) => kept.after(old),
+            None => kept,
+        };
+        let owner = kept.parent().map(Parent::key);
+        let before = state.children.get(place).and_then(|old| old.parent()).map(Parent::key);
+        if owner != before {
+            state.forget(place);
         }
-        state.forget(place);
-        if let Some(owner) = owner(&known.object) {
+        if let Some(owner) = owner {
             if let Some(vanished) = state.vanished.get_mut(&owner) {
                 vanished.remove(place);
             }
-            state.owned.entry(owner).or_default().insert(place.clone());
+            let places = state.owned.entry(owner).or_default();
+            if !places.contains(place) {
+                places.push(place.clone());
+            }
         }
-        state.children.insert(place.clone(), known);
+        state.children.insert(place.clone(), Arc::new(kept));
     }
 
     /// A child is certainly not there.
@@ -157,10 +157,10 @@ impl Inventory {
     /// The watch no longer shows a child.
     pub(super) fn lose_child(&self, place: &Place) {
         let mut state = self.lock();
-        let Some(known) = state.children.get(place).cloned() else { return };
+        let Some(kept) = state.children.get(place).cloned() else { return };
         state.forget(place);
-        if let Some(owner) = owner(&known.object) {
-            state.vanished.entry(owner).or_default().insert(place.clone());
+        if let Some(owner) = kept.parent() {
+            state.vanished.entry(owner.key()).or_default().insert(place.clone());
         }
     }
 
@@ -168,7 +168,7 @@ impl Inventory {
     pub(super) fn take_vanished(&self, instance: &Value) -> BTreeSet<Place> {
         let mut state = self.lock();
         let mut found = BTreeSet::new();
-        for owner in keys_of(instance) {
+        for owner in Parent::keys_of(instance) {
             found.extend(state.vanished.remove(&owner).unwrap_or_default());
         }
         found
@@ -176,15 +176,18 @@ impl Inventory {
 
     /// Gives back what was taken, if it could not be looked at.
     pub(super) fn still_vanished(&self, instance: &Value, place: Place) {
-        let [uid, _] = keys_of(instance);
+        let [uid, _] = Parent::keys_of(instance);
         self.lock().vanished.entry(uid).or_default().insert(place);
     }
 
     /// All children of an instance.
-    pub(super) fn children(&self, instance: &Value) -> Vec<(Place, Arc<Known>)> {
+    pub(super) fn children(&self, instance: &Value) -> Vec<(Place, Arc<Kept>)> {
         let state = self.lock();
-        let places = keys_of(instance).into_iter().filter_map(|owner| state.owned.get(&owner)).flatten();
-        places.filter_map(|place| Some((place.clone(), state.children.get(place)?.clone()))).collect()
+        let places = Parent::keys_of(instance).into_iter().filter_map(|owner| state.owned.get(&owner)).flatten();
+        let mut found: Vec<(Place, Arc<Kept>)> =
+            places.filter_map(|place| Some((place.clone(), state.children.get(place)?.clone()))).collect();
+        found.sort_by(|(one, _), (other, _)| one.cmp(other));
+        found
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -194,41 +197,14 @@ impl Inventory {
 
 impl State {
     fn forget(&mut self, place: &Place) {
-        let Some(known) = self.children.remove(place) else { return };
-        if let Some(owner) = owner(&known.object)
+        let Some(kept) = self.children.remove(place) else { return };
+        if let Some(owner) = kept.parent().map(Parent::key)
             && let Some(places) = self.owned.get_mut(&owner)
         {
-            places.remove(place);
+            places.retain(|other| other != place);
             if places.is_empty() {
                 self.owned.remove(&owner);
             }
         }
     }
-}
-
-/// Whether news are older than what is known of the same object.
-fn is_older(news: &Known, known: &Known) -> bool {
-    news.uid() == known.uid() && news.version < known.version
-}
-
-/// Under which key a child is found: its controller's uid, or what its labels say of its parent.
-fn owner(child: &Value) -> Option<String> {
-    match controller_of(child) {
-        Some(owner) => owner["uid"].as_str().map(str::to_owned),
-        None => {
-            let marks = &child["metadata"]["labels"];
-            let text = |key: &str| marks[key].as_str().unwrap_or_default();
-            let parts = [labels::PARENT_GROUP, labels::PARENT_KIND, labels::PARENT_NAMESPACE, labels::PARENT_NAME];
-            let name = parts.map(text).join("/");
-            (!text(labels::PARENT_NAME).is_empty()).then_some(name)
-        }
-    }
-}
-
-/// Both keys under which children of an instance are found.
-fn keys_of(instance: &Value) -> [String; 2] {
-    let marks = parent_labels(instance);
-    let text = |key: &str| marks.iter().find(|(mark, _)| *mark == key).map_or("", |(_, text)| text.as_str());
-    let parts = [labels::PARENT_GROUP, labels::PARENT_KIND, labels::PARENT_NAMESPACE, labels::PARENT_NAME];
-    [instance["metadata"]["uid"].as_str().unwrap_or_default().to_owned(), parts.map(text).join("/")]
 }

@@ -2,10 +2,13 @@
 //! `engine`'s; here it is watched for and carried out, as the stack's own account.
 
 mod catalog;
+mod children;
 mod instance;
 mod inventory;
 mod removal;
+mod report;
 mod revision;
+mod summary;
 mod watches;
 
 use std::collections::BTreeMap;
@@ -18,8 +21,9 @@ use tokio::time::Instant;
 use crate::cache::{Cache, Scope};
 use crate::queue::{Again, Queue};
 use crate::resource::{Key, Resource};
-use crate::{Cluster, Error};
+use crate::{Cluster, Error, Metrics};
 use inventory::{Id, Inventory};
+use objects::Gvk;
 use revision::Revision;
 use serde_json::Value;
 use watches::Watches;
@@ -36,18 +40,22 @@ pub struct Parts {
     pub stack: String,
     /// How often a settled instance is looked at without a reason; half as much again at most.
     pub resync: Duration,
+    /// Where to count.
+    pub metrics: Metrics,
 }
 
 impl Parts {
     /// For a Stack, with the usual resync. The cluster writes as [`api::names::field_manager`] says.
     pub fn new(client: kube::Client, namespace: &str, stack: &str) -> Self {
         let manager = api::names::field_manager(namespace, stack);
+        let metrics = Metrics::default();
         Self {
-            cluster: Cluster::new(client, &manager),
+            cluster: Cluster::new(client, &manager).counted(metrics.clone()),
             manager,
             namespace: namespace.to_owned(),
             stack: stack.to_owned(),
             resync: RESYNC,
+            metrics,
         }
     }
 }
@@ -60,12 +68,12 @@ enum Work {
     Instance(Id),
 }
 
-/// How an instance is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How an instance is; if it is not ready, with one word for programs and a sentence for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Outcome {
     Ready,
-    Waiting,
-    Failing,
+    Waiting(Box<str>, Box<str>),
+    Failing(Box<str>, Box<str>),
 }
 
 /// What is remembered of an instance between two looks at it.
@@ -77,8 +85,10 @@ struct Memory {
     /// The last look was an extra one, because of our own status.
     extra: bool,
     outcome: Outcome,
-    /// What people were told.
-    told: Vec<String>,
+    /// What people were told, as hashes.
+    told: Vec<u64>,
+    /// When the status was written the last two times.
+    written: [Option<Instant>; 2],
 }
 
 /// What the watches and the workers share.
@@ -87,9 +97,24 @@ struct Shared {
     queue: Queue<Work>,
     inventory: Inventory,
     /// The kinds of instances.
-    owned: Mutex<Vec<Resource>>,
+    owned: Mutex<Vec<(Resource, Arc<Gvk>)>>,
+    /// When something happened that nobody has looked at yet.
+    events: Mutex<BTreeMap<Id, Instant>>,
     /// Whether the instances will be counted soon.
     counting: AtomicBool,
+}
+
+impl Shared {
+    /// Something happened to an instance or to one of its children.
+    fn happened(&self, id: Id) {
+        lock(&self.events).entry(id.clone()).or_insert_with(Instant::now);
+        self.queue.add(Work::Instance(id));
+    }
+
+    /// Somebody looks at an instance; tells since when there was a reason.
+    fn looked(&self, id: &Id) -> Option<Instant> {
+        lock(&self.events).remove(id)
+    }
 }
 
 /// The template stack manager of one Stack.
@@ -101,8 +126,6 @@ pub struct TemplateStackManager {
     watches: Watches,
     revision: Mutex<Option<Arc<Revision>>>,
     memory: Mutex<BTreeMap<Id, Memory>>,
-    /// By uid of a child: the hash wanted and the fields that came of it, where the server keeps less than it was given.
-    accepted: Mutex<BTreeMap<String, (String, u64)>>,
 }
 
 /// How many instances are looked at side by side.
@@ -140,7 +163,6 @@ impl TemplateStackManager {
             watches: Watches::default(),
             revision: Mutex::default(),
             memory: Mutex::default(),
-            accepted: Mutex::default(),
         })
     }
 
@@ -179,9 +201,12 @@ impl TemplateStackManager {
             Ok(again) => again,
             Err(error) => {
                 tracing::warn!(?work, reason = error.reason(), %error, "this did not go well and is tried again");
+                let labels = [("reason", error.reason()), ("template", "")];
+                self.parts.metrics.count("cairn_errors_total", report::ERRORS, &labels);
                 match error {
                     Error::Conflict(_) => Again::After(Duration::from_millis(20)),
-                    _ => Again::BackOff,
+                    Error::Unavailable(_) | Error::NotFound(_) => Again::BackOff,
+                    Error::Refused(_) | Error::Forbidden(_) => Again::Slowly,
                 }
             }
         }
@@ -204,10 +229,11 @@ impl TemplateStackManager {
                 inputs: 0,
                 resync: Instant::now(),
                 extra: false,
-                outcome: Outcome::Waiting,
+                outcome: Outcome::Waiting("".into(), "".into()),
                 told: Vec::new(),
+                written: [None; 2],
             });
-            let before = own.outcome;
+            let before = own.outcome.clone();
             change(own);
             !known || own.outcome != before
         };

@@ -1,14 +1,16 @@
 //! Taking an instance away: its children in reverse order, from what the watches have shown, whether or not it still
 //! renders; then it may go.
 
-use std::sync::Arc;
-
+use api::labels;
 use api::names::CHILDREN_FINALIZER;
-use engine::carry::{is_orphan, next_to_go};
+use api::names::label_value;
+use engine::carry::next_to_go;
+use engine::{Kept, View};
+use objects::Gvk;
 use serde_json::{Value, json};
 
 use super::TemplateStackManager;
-use super::inventory::{Id, Known};
+use super::inventory::Id;
 use super::revision::Revision;
 use crate::Error;
 use crate::queue::Again;
@@ -19,31 +21,31 @@ impl TemplateStackManager {
         &self,
         id: &Id,
         resource: &Resource,
-        instance: &Arc<Known>,
+        instance: &Value,
         revision: &Revision,
     ) -> Result<Again, Error> {
-        if !finalizers(&instance.object).any(|own| own == CHILDREN_FINALIZER) {
+        if !finalizers(instance).any(|own| own == CHILDREN_FINALIZER) {
             // The garbage collector does the rest.
             return Ok(Again::OnChange);
         }
-        self.find_vanished(&instance.object).await?;
-        let mut children = self.shared.inventory.children(&instance.object);
-        children.retain(|(_, known)| !is_orphan(&known.object));
+        self.find_vanished(instance, revision).await?;
+        let mut children = self.shared.inventory.children(instance);
+        children.retain(|(_, kept)| !kept.is_orphan);
         let kind = revision.compiled.as_ref().and_then(|compiled| compiled.kind(&id.gvk));
-        let remaining: Vec<String> = children.iter().map(|(_, known)| known.template().to_owned()).collect();
+        let remaining: Vec<String> = children.iter().map(|(_, kept)| kept.template().to_owned()).collect();
         let free = next_to_go(kind, &remaining);
-        for (place, known) in children.iter().filter(|(_, known)| free.contains(known.template())) {
-            if !known.is_deleting() {
-                self.parts.cluster.delete(&place.0, &place.1, known.uid(), "Background").await?;
+        for (place, kept) in children.iter().filter(|(_, kept)| free.contains(kept.template())) {
+            if !kept.is_deleting {
+                self.parts.cluster.delete(&place.0, &place.1, kept.uid(), "Background").await?;
             }
         }
         if !children.is_empty() {
             // Each of them that goes is a reason to look again.
             return Ok(Again::After(super::RESYNC));
         }
-        let left: Vec<&Value> = finalizers(&instance.object).filter(|own| *own != CHILDREN_FINALIZER).collect();
+        let left: Vec<&Value> = finalizers(instance).filter(|own| *own != CHILDREN_FINALIZER).collect();
         let patch = json!({
-            "metadata": { "finalizers": left, "resourceVersion": instance.object["metadata"]["resourceVersion"] },
+            "metadata": { "finalizers": left, "resourceVersion": instance["metadata"]["resourceVersion"] },
         });
         match self.parts.cluster.merge(resource, &id.key, "", &patch).await {
             Ok(_) | Err(Error::NotFound(_)) => Ok(Again::OnChange),
@@ -52,14 +54,14 @@ impl TemplateStackManager {
     }
 
     /// Asks for children that the watch no longer shows: one that only lost its label is still ours.
-    pub(super) async fn find_vanished(&self, instance: &Value) -> Result<(), Error> {
+    pub(super) async fn find_vanished(&self, instance: &Value, revision: &Revision) -> Result<(), Error> {
         let mut vanished = self.shared.inventory.take_vanished(instance);
         while let Some(place) = vanished.pop_first() {
             match self.parts.cluster.get(&place.0, &place.1).await {
                 Ok(Some(live)) => {
-                    if engine::carry::is_ours(&live, instance, &self.parts.stack) {
-                        let known = Known::child(&live, &self.parts.manager);
-                        self.shared.inventory.put_child(&place, Arc::new(known));
+                    let kept = Kept::of(&live, &self.parts.manager, &view_of(revision, instance, &live));
+                    if kept.is_ours(instance, &self.parts.stack) {
+                        self.shared.inventory.put_child(&place, kept);
                     }
                 }
                 Ok(None) => self.shared.inventory.drop_child(&place),
@@ -72,6 +74,15 @@ impl TemplateStackManager {
         }
         Ok(())
     }
+}
+
+/// What the templates of an instance read of one of its children.
+fn view_of(revision: &Revision, instance: &Value, live: &Value) -> View {
+    let template = live["metadata"]["labels"][labels::TEMPLATE].as_str().unwrap_or_default();
+    let compiled = revision.compiled.as_ref();
+    let kind = Gvk::of(instance).and_then(|gvk| compiled?.kind(&gvk));
+    let child = kind.and_then(|kind| kind.children.iter().find(|child| label_value(&child.name) == template));
+    child.map(|child| child.view.clone()).unwrap_or_default()
 }
 
 pub(super) fn finalizers(object: &Value) -> impl Iterator<Item = &Value> {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use api::{Counts, Diagnostic, KindRef, PermissionScope, Stack};
+use api::{Diagnostic, KindRef, PermissionScope, Stack};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use engine::{Compiled, Problem, Seed, Severity, compile};
 use objects::Gvk;
@@ -14,13 +14,18 @@ use tokio::time::Instant;
 
 use super::catalog::Catalog;
 use super::inventory::hash_of;
-use super::{Outcome, RESYNC, TemplateStackManager, Work, lock};
+use super::{RESYNC, TemplateStackManager, Work, lock};
 use crate::Error;
 use crate::queue::Again;
 use crate::resource::Resource;
 
 /// OpenAPI follows a changed CRD a moment later, so that it is read once more.
 const SETTLE: Duration = Duration::from_secs(3);
+/// How often it is asked whether a kind that is not served has come, at first and at last.
+const SOON: Duration = Duration::from_secs(2);
+const LATER: Duration = Duration::from_secs(30);
+/// How soon a watch that is refused is told of.
+const REFUSED: Duration = Duration::from_millis(500);
 
 /// A Stack as it is carried out.
 pub(super) struct Revision {
@@ -30,8 +35,8 @@ pub(super) struct Revision {
     spec: u64,
     /// When to ask again what is served.
     check: Instant,
-    /// Whether it has been asked twice for the same Stack.
-    settled: bool,
+    /// How often it has been asked for the same Stack.
+    asked: u32,
     /// None if the Stack never compiled since we run.
     pub(super) compiled: Option<Arc<Compiled>>,
     pub(super) seed: Seed,
@@ -59,7 +64,7 @@ impl TemplateStackManager {
         let spec = hash_of(&(object["spec"].to_string(), &seed));
         let before = self.current();
         if let Some(now) = before.as_ref().filter(|now| now.spec == spec && Instant::now() < now.check) {
-            self.report(&object, &[], &now.problems).await?;
+            self.report(&object, &[], &self.all_problems(&now.problems)).await?;
             return Ok(Again::After(now.check.saturating_duration_since(Instant::now())));
         }
         let mut catalog = Catalog::new(&self.parts.cluster);
@@ -87,20 +92,19 @@ impl TemplateStackManager {
         let failed = compiled.is_none();
         // Before the first of its objects is made, the Stack says where to look for them.
         let rendered: Vec<Gvk> = rendered.into_iter().collect();
-        self.report(&object, &rendered, &problems).await?;
+        self.report(&object, &rendered, &self.all_problems(&problems)).await?;
 
         let names: Vec<String> = resources.values().map(|resource| format!("{resource:?}")).collect();
         let inputs = hash_of(&(spec, documents, names, failed));
         let same = before.as_ref().is_some_and(|now| now.inputs == inputs);
-        let settled = before.as_ref().is_some_and(|now| now.spec == spec);
-        let incomplete = failed || missing;
-        let wait = if settled { RESYNC } else { SETTLE };
+        let asked = before.as_ref().filter(|now| now.spec == spec).map_or(0, |now| now.asked.saturating_add(1));
+        let wait = when_to_ask(missing, asked);
         let last_good = before.as_ref().and_then(|now| now.compiled.clone());
         let revision = Arc::new(Revision {
             inputs,
             spec,
-            check: if incomplete { Instant::now() } else { Instant::now() + wait },
-            settled,
+            check: Instant::now() + wait,
+            asked,
             compiled: match before.as_ref().filter(|_| same) {
                 // The very same, so that nothing that was decided by it is decided again.
                 Some(now) => now.compiled.clone(),
@@ -111,14 +115,27 @@ impl TemplateStackManager {
             uid: record.metadata.uid.clone(),
             problems,
         });
-        *lock(&self.revision) = Some(revision.clone());
         if !same {
+            // The watches first: what they do not show yet, nobody acts on.
             self.follow(&record, &stack, &ever, &revision);
         }
-        Ok(match (incomplete, revision.settled) {
-            (true, _) => Again::BackOff,
-            (false, _) => Again::After(wait),
-        })
+        *lock(&self.revision) = Some(revision);
+        if !same {
+            let manager = self.clone();
+            tokio::spawn(async move { manager.look_at_all(inputs).await });
+        }
+        Ok(Again::After(wait))
+    }
+
+    /// What is wrong with the Stack, and with what it may see.
+    fn all_problems(&self, problems: &[Problem]) -> Vec<Problem> {
+        let refused = self.watches.troubles().into_iter().map(|(resource, why)| {
+            let group = if resource.gvk.group.is_empty() { String::new() } else { format!(".{}", resource.gvk.group) };
+            let key = format!("{}{group}/{}", resource.gvk.kind.to_lowercase(), resource.gvk.version);
+            Problem::general(format!("the stack cannot watch {resource}, so that nothing of that kind is done: {why}"))
+                .hint(format!("add `- crd: {key}` to `dependsOn` in app.yaml, and have an admin allow the kind"))
+        });
+        problems.iter().cloned().chain(refused).collect()
     }
 
     /// Watches what a new revision needs, and looks at every instance once all of it has been seen.
@@ -128,15 +145,40 @@ impl TemplateStackManager {
         let rendered: Vec<Resource> = ever.iter().filter_map(of).collect();
         let everywhere = record.spec.app.permission_scope == PermissionScope::Cluster;
         let namespace = if everywhere { "" } else { self.parts.namespace.as_str() };
-        self.watches.follow(&self.parts, &self.shared, &owned, &rendered, namespace);
-        let manager = self.clone();
-        tokio::spawn(async move {
-            manager.watches.synced().await;
-            for id in manager.shared.inventory.instances() {
-                manager.shared.queue.add(Work::Instance(id));
+        let compiled = revision.compiled.as_deref();
+        self.watches.follow(&self.parts, &self.shared, (&owned, &rendered), compiled, namespace);
+    }
+
+    /// Looks at every instance once the watches have shown all there is. If one is refused, the Stack says so, and
+    /// instances that do not need it go on.
+    async fn look_at_all(self: Arc<Self>, inputs: u64) {
+        let look = || {
+            let instances = self.shared.inventory.instances();
+            instances.into_iter().for_each(|id| self.shared.queue.add(Work::Instance(id)));
+            self.count_soon();
+        };
+        let synced = self.watches.synced();
+        tokio::pin!(synced);
+        let mut told = false;
+        loop {
+            tokio::select! {
+                () = &mut synced => break,
+                () = tokio::time::sleep(REFUSED) => {}
             }
-            manager.count_soon();
-        });
+            if self.shared.queue.is_closed() || self.current().is_none_or(|now| now.inputs != inputs) {
+                return;
+            }
+            let refused = !self.watches.troubles().is_empty();
+            if refused != told {
+                told = refused;
+                self.shared.queue.add(Work::Stack);
+                look();
+            }
+        }
+        if told {
+            self.shared.queue.add(Work::Stack);
+        }
+        look();
     }
 
     fn seed_bytes(&self) -> Option<Vec<u8>> {
@@ -167,41 +209,7 @@ impl TemplateStackManager {
         self.write_status(patch).await
     }
 
-    /// Counts the instances into the Stack's status.
-    pub(super) async fn count(&self) -> Result<Again, Error> {
-        let Some(stack) = self.stack.get(&self.stack_key()) else { return Ok(Again::OnChange) };
-        let mut counts: BTreeMap<String, Counts> = BTreeMap::new();
-        for resource in lock(&self.shared.owned).iter() {
-            counts.insert(resource.to_string(), Counts::default());
-        }
-        {
-            let memory = lock(&self.memory);
-            let owned = lock(&self.shared.owned).clone();
-            for id in self.shared.inventory.instances() {
-                let Some(resource) = owned.iter().find(|own| own.gvk == id.gvk) else { continue };
-                let counts = counts.entry(resource.to_string()).or_default();
-                counts.total += 1;
-                match memory.get(&id).map(|memory| memory.outcome) {
-                    Some(Outcome::Ready) => counts.ready += 1,
-                    Some(Outcome::Failing) => counts.failing += 1,
-                    Some(Outcome::Waiting) | None => counts.waiting += 1,
-                }
-            }
-        }
-        let said: BTreeMap<String, Counts> =
-            serde_json::from_value(stack["status"]["instances"].clone()).unwrap_or_default();
-        if said == counts {
-            return Ok(Again::OnChange);
-        }
-        let mut wanted = json!(counts);
-        for kind in said.keys().filter(|kind| !counts.contains_key(*kind)) {
-            wanted[kind] = Value::Null;
-        }
-        self.write_status(Map::from_iter([("instances".to_owned(), wanted)])).await?;
-        Ok(Again::OnChange)
-    }
-
-    async fn write_status(&self, patch: Map<String, Value>) -> Result<(), Error> {
+    pub(super) async fn write_status(&self, patch: Map<String, Value>) -> Result<(), Error> {
         if patch.is_empty() {
             return Ok(());
         }
@@ -210,6 +218,15 @@ impl TemplateStackManager {
         let written = self.parts.cluster.merge(&stacks, &key, "status", &json!({ "status": patch })).await?;
         self.stack.overlay(&key, Some(Arc::new(written)));
         Ok(())
+    }
+}
+
+/// When to ask again what is served: soon while a kind is missing, once more when all are there, and then rarely.
+fn when_to_ask(missing: bool, asked: u32) -> Duration {
+    match (missing, asked) {
+        (true, asked) => SOON.saturating_mul(1 << asked.min(8)).min(LATER),
+        (false, 0) => SETTLE,
+        (false, _) => RESYNC,
     }
 }
 

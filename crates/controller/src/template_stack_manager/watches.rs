@@ -5,35 +5,63 @@ use std::sync::{Arc, Mutex};
 
 use api::labels;
 use api::names::label_value;
-use engine::carry::controller_of;
+use engine::{Compiled, Kept, Parent, View};
 use objects::Gvk;
 use serde_json::Value;
 
 use super::inventory::{Id, Known};
-use super::{Parts, Shared, Work, lock};
+use super::{Parts, Shared, lock};
 use crate::cache::{Cache, Change, Scope};
 use crate::resource::{Key, Resource};
-
-type Kept = Arc<Cache<Arc<Known>>>;
 
 /// All watches, by kind and namespace.
 #[derive(Default)]
 pub(super) struct Watches {
-    instances: Mutex<BTreeMap<(Resource, String), Kept>>,
-    children: Mutex<BTreeMap<(Resource, String), Kept>>,
+    instances: Mutex<BTreeMap<(Resource, String), Arc<Cache<Arc<Known>>>>>,
+    children: Mutex<BTreeMap<(Resource, String), Children>>,
+}
+
+/// Children of a kind: who their parents are is all that is kept twice.
+struct Children {
+    cache: Arc<Cache<Option<Arc<Id>>>>,
+    views: Arc<Views>,
+}
+
+/// What is to be kept of the children of a kind, by group and kind of the parent and by template.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Views(BTreeMap<(String, String, String), View>);
+
+impl Views {
+    /// Of the children of one kind in a stack.
+    fn of(compiled: Option<&Compiled>, gvk: &Gvk) -> Self {
+        let kinds = compiled.iter().flat_map(|compiled| &compiled.kinds);
+        let children = kinds.flat_map(|kind| kind.children.iter().map(move |child| (kind, child)));
+        let own = children.filter(|(_, child)| child.gvk == *gvk);
+        let key = |group: &str, kind: &str, template: &str| (group.to_owned(), kind.to_owned(), label_value(template));
+        Self(own.map(|(kind, child)| (key(&kind.gvk.group, &kind.gvk.kind, &child.name), child.view.clone())).collect())
+    }
+
+    /// What to keep of an object: of one that no template makes now, only whose it is.
+    fn find(&self, object: &Value) -> View {
+        let marks = &object["metadata"]["labels"];
+        let text = |key: &str| marks[key].as_str().unwrap_or_default().to_owned();
+        let key = (text(labels::PARENT_GROUP), text(labels::PARENT_KIND), text(labels::TEMPLATE));
+        self.0.get(&key).cloned().unwrap_or_default()
+    }
 }
 
 impl Watches {
-    /// Watches these kinds and no others. Those that are watched already go on.
+    /// Watches these kinds and no others. Those that are watched already go on, unless templates read other parts of
+    /// their objects now.
     pub(super) fn follow(
         &self,
         parts: &Parts,
         shared: &Arc<Shared>,
-        owned: &[Resource],
-        rendered: &[Resource],
+        (owned, rendered): (&[Resource], &[Resource]),
+        compiled: Option<&Compiled>,
         namespace: &str,
     ) {
-        lock(&shared.owned).clone_from(&owned.to_vec());
+        lock(&shared.owned).clone_from(&owned.iter().map(|own| (own.clone(), Arc::new(own.gvk.clone()))).collect());
         let place = |resource: &Resource| {
             let namespace = if resource.namespaced { namespace } else { "" };
             (resource.clone(), namespace.to_owned())
@@ -46,78 +74,115 @@ impl Watches {
         let mut children = lock(&self.children);
         children.retain(|(resource, _), _| rendered.contains(resource));
         for resource in rendered {
-            children.entry(place(resource)).or_insert_with(|| watch_children(parts, shared, resource, namespace));
+            let views = Arc::new(Views::of(compiled, &resource.gvk));
+            let before = children.remove(&place(resource));
+            let kept = match before {
+                Some(same) if same.views == views => same,
+                before => watch_children(parts, shared, resource, namespace, views, before.as_ref()),
+            };
+            children.insert(place(resource), kept);
         }
     }
 
-    fn all(&self) -> Vec<Kept> {
-        lock(&self.instances).values().chain(lock(&self.children).values()).cloned().collect()
-    }
-
-    /// Whether every watch has shown all there is.
-    pub(super) fn are_synced(&self) -> bool {
-        self.all().iter().all(|cache| cache.is_synced())
+    /// Whether the watches that instances of a kind need have shown all there is; all of them if none is named.
+    pub(super) fn are_synced(&self, kind: Option<&engine::CompiledKind>) -> bool {
+        let needed = |resource: &Resource| {
+            kind.is_none_or(|kind| {
+                kind.gvk == resource.gvk || kind.children.iter().any(|child| child.gvk == resource.gvk)
+            })
+        };
+        lock(&self.instances).iter().all(|((resource, _), cache)| !needed(resource) || cache.is_synced())
+            && lock(&self.children).iter().all(|((resource, _), own)| !needed(resource) || own.cache.is_synced())
     }
 
     /// Waits until every watch has shown all there is.
     pub(super) async fn synced(&self) {
-        for cache in self.all() {
+        let instances: Vec<_> = lock(&self.instances).values().cloned().collect();
+        for cache in instances {
+            cache.synced().await;
+        }
+        let children: Vec<_> = lock(&self.children).values().map(|own| own.cache.clone()).collect();
+        for cache in children {
             cache.synced().await;
         }
     }
+
+    /// The kinds that the API server refuses to show, and why.
+    pub(super) fn troubles(&self) -> Vec<(Resource, String)> {
+        let of = |resource: &Resource, trouble: Option<String>| trouble.map(|why| (resource.clone(), why));
+        let mut found: Vec<(Resource, String)> = lock(&self.instances)
+            .iter()
+            .filter_map(|((resource, _), cache)| of(resource, cache.trouble()))
+            .chain(lock(&self.children).iter().filter_map(|((resource, _), own)| of(resource, own.cache.trouble())))
+            .collect();
+        found.sort();
+        found.dedup();
+        found
+    }
 }
 
-fn watch_instances(parts: &Parts, shared: &Arc<Shared>, resource: &Resource, namespace: &str) -> Kept {
+fn watch_instances(
+    parts: &Parts,
+    shared: &Arc<Shared>,
+    resource: &Resource,
+    namespace: &str,
+) -> Arc<Cache<Arc<Known>>> {
     let namespace = if resource.namespaced { namespace } else { "" };
     let scope = Scope { namespace: namespace.to_owned(), ..Scope::all(resource.clone()) };
-    let (manager, shared, gvk) = (parts.manager.clone(), shared.clone(), resource.gvk.clone());
+    let (manager, shared, gvk) = (parts.manager.clone(), shared.clone(), Arc::new(resource.gvk.clone()));
     let tell = move |change: Change<'_, Arc<Known>>| {
-        let id = Id { gvk: gvk.clone(), key: change.key.clone() };
+        let id = Id { gvk: gvk.clone(), key: Arc::new(change.key.clone()) };
         shared.inventory.put_instance(&id, change.new.cloned());
         // A status alone is no reason to look.
         if change.old.map(|old| old.hash) != change.new.map(|new| new.hash) {
-            shared.queue.add(Work::Instance(id));
+            shared.happened(id);
         }
     };
-    Cache::watch(parts.cluster.client(), &scope, move |object| Arc::new(Known::instance(object, &manager)), tell)
+    Cache::watch(parts.cluster.client(), &scope, move |object| Arc::new(Known::of(object, &manager)), tell)
 }
 
-fn watch_children(parts: &Parts, shared: &Arc<Shared>, resource: &Resource, namespace: &str) -> Kept {
+fn watch_children(
+    parts: &Parts,
+    shared: &Arc<Shared>,
+    resource: &Resource,
+    namespace: &str,
+    views: Arc<Views>,
+    before: Option<&Children>,
+) -> Children {
     let namespace = if resource.namespaced { namespace } else { "" };
-    let labels = format!("{}={}", labels::STACK, label_value(&parts.stack));
+    let labels = engine::stack_label(&parts.stack);
     let scope = Scope { namespace: namespace.to_owned(), labels, ..Scope::all(resource.clone()) };
-    let (manager, shared, resource) = (parts.manager.clone(), shared.clone(), Arc::new(resource.clone()));
-    let tell = move |change: Change<'_, Arc<Known>>| {
-        let place = (resource.clone(), change.key.clone());
-        match change.new {
-            Some(known) => shared.inventory.put_child(&place, known.clone()),
-            None => shared.inventory.lose_child(&place),
+    let place = Arc::new(resource.clone());
+    let keep = {
+        let (manager, shared, views, place) = (parts.manager.clone(), shared.clone(), views.clone(), place.clone());
+        move |object: &Value| {
+            let kept = Kept::of(object, &manager, &views.find(object));
+            let parent = kept.parent().and_then(|parent| parent_of(parent, &lock(&shared.owned)));
+            shared.inventory.put_child(&(place.clone(), Key::of(object)), kept);
+            parent.map(Arc::new)
         }
-        let owned = lock(&shared.owned).clone();
-        let both = [change.old, change.new].into_iter().flatten();
-        let mut parents: Vec<Id> = both.filter_map(|known| parent_of(&known.object, &owned)).collect();
-        parents.dedup();
-        parents.into_iter().for_each(|parent| shared.queue.add(Work::Instance(parent)));
     };
-    Cache::watch(parts.cluster.client(), &scope, move |object| Arc::new(Known::child(object, &manager)), tell)
+    let tell = {
+        let shared = shared.clone();
+        move |change: Change<'_, Option<Arc<Id>>>| {
+            if change.new.is_none() {
+                shared.inventory.lose_child(&(place.clone(), change.key.clone()));
+            }
+            let mut parents: Vec<Arc<Id>> = [change.old, change.new].into_iter().flatten().flatten().cloned().collect();
+            parents.dedup();
+            parents.into_iter().for_each(|parent| shared.happened(Id::clone(&parent)));
+        }
+    };
+    let cache = match before {
+        Some(before) => before.cache.take_over(parts.cluster.client(), &scope, keep, tell),
+        None => Cache::watch(parts.cluster.client(), &scope, keep, tell),
+    };
+    Children { cache, views }
 }
 
 /// The instance that a child belongs to.
-fn parent_of(child: &Value, owned: &[Resource]) -> Option<Id> {
-    let namespace = child["metadata"]["namespace"].as_str().unwrap_or_default();
-    let of = |group: &str, kind: &str| owned.iter().find(|own| own.gvk.group == group && own.gvk.kind == kind);
-    match controller_of(child) {
-        Some(owner) => {
-            let gvk = Gvk::of(owner)?;
-            let resource = of(&gvk.group, &gvk.kind)?;
-            let namespace = if resource.namespaced { namespace } else { "" };
-            Some(Id { gvk: resource.gvk.clone(), key: Key::new(namespace, owner["name"].as_str()?) })
-        }
-        None => {
-            let text = |key: &str| child["metadata"]["labels"][key].as_str().unwrap_or_default();
-            let resource = of(text(labels::PARENT_GROUP), text(labels::PARENT_KIND))?;
-            let key = Key::new(text(labels::PARENT_NAMESPACE), text(labels::PARENT_NAME));
-            Some(Id { gvk: resource.gvk.clone(), key })
-        }
-    }
+fn parent_of(parent: &Parent, owned: &[(Resource, Arc<Gvk>)]) -> Option<Id> {
+    let (resource, gvk) = owned.iter().find(|(own, _)| own.gvk.group == parent.group && own.gvk.kind == parent.kind)?;
+    let namespace = if resource.namespaced { parent.namespace.as_str() } else { "" };
+    Some(Id { gvk: gvk.clone(), key: Arc::new(Key::new(namespace, &parent.name)) })
 }

@@ -17,6 +17,7 @@ use crate::origin::Origins;
 use crate::problem::{Place, Problem, Severity};
 use crate::stack::{Kind, Source, Stack};
 use crate::surface;
+use crate::view::{View, Views};
 
 /// A compiled stack.
 #[derive(Debug)]
@@ -97,6 +98,8 @@ pub struct Child {
     pub(crate) named_by: Vec<(objects::Path, Place)>,
     /// The file it comes from.
     pub file: String,
+    /// What the templates of its kind can read of its object or objects.
+    pub view: View,
 }
 
 /// How many objects a template makes.
@@ -196,6 +199,7 @@ impl Compiler<'_> {
                     schema,
                     named_by: found.named_by.clone(),
                     file: source.file.clone(),
+                    view: View::default(),
                 });
                 self.depended(&found, problems);
                 if kind.namespaced && objects::builtin_kind(&found.gvk).is_some_and(|known| !known.namespaced) {
@@ -218,10 +222,16 @@ impl Compiler<'_> {
         let scene = reads::Scene { kind, names: &names, children: &children, stack: self.stack };
         let mut edges = Vec::new();
         let mut reads_own_status = false;
+        let sources = kind.templates.values().chain(&kind.status).chain(self.stack.partials.values());
+        let mut views = Views::new(
+            children.iter().map(|child| (child.name.as_str(), &child.shape)),
+            sources.map(|source| source.text.as_str()),
+        );
         for (name, source) in &usable {
             let Some(analysis) = self.analysed(&set, source, problems) else {
                 continue;
             };
+            views.add(&analysis);
             let mut found = reads::check(&scene, Some(name), &analysis, problems);
             if found.prints_all {
                 // It shows every sibling, so it comes after all that can be made without it.
@@ -236,7 +246,12 @@ impl Compiler<'_> {
         if let Some(source) = status
             && let Some(analysis) = self.analysed(&set, source, problems)
         {
+            views.add(&analysis);
             reads::check(&scene, None, &analysis, problems);
+        }
+        let seen: Vec<View> = children.iter().map(|child| views.of(&child.name)).collect();
+        for (child, view) in children.iter_mut().zip(seen) {
+            child.view = view;
         }
         for child in &mut children {
             if let Some((_, found)) = edges.iter().find(|(name, _)| *name == child.name) {

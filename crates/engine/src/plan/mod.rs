@@ -11,6 +11,7 @@ use gotpl::Limits;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::carry::{Failure, blamed};
 use crate::compile::{Child, CompiledKind, Shape};
 use crate::problem::{Place, Problem};
 use crate::seed::Seed;
@@ -165,13 +166,32 @@ pub fn plan(kind: &CompiledKind, instance: &Value, observed: &Observed, context:
     }
     // What was made last goes first.
     plan.deletes.reverse();
-    status::add(&renderer, &mut plan);
+    status::add(&renderer, &mut plan, &[]);
     let told = |problem: &TemplateProblem| Event {
         severity: "Warning",
         reason: "RenderFailed",
         message: format!("{}: {}", problem.template, problem.problem.short()),
     };
     plan.events = plan.problems.iter().map(told).collect();
+    plan
+}
+
+/// Says in the status of a plan what could not be carried out: in `.errors` for its template, and in its conditions.
+pub fn restate(
+    kind: &CompiledKind,
+    instance: &Value,
+    observed: &Observed,
+    context: &Context<'_>,
+    mut plan: Plan,
+    failures: &[Failure],
+) -> Plan {
+    if !failures.is_empty() {
+        // What is wrong with the template of the status is found again.
+        plan.problems.retain(|problem| problem.template != "status");
+        let renderer = render::Renderer::new(kind, instance, observed, context);
+        status::add(&renderer, &mut plan, failures);
+        plan.status = blamed(plan.status, failures);
+    }
     plan
 }
 

@@ -5,14 +5,15 @@ use objects::Schema;
 use serde_json::{Map, Value, json};
 
 use crate::blame;
+use crate::carry::Failure;
 use crate::compile::fields::steps;
 use crate::plan::render::Renderer;
 use crate::plan::{Plan, TemplateProblem, text};
 use crate::problem::{Place, Problem};
 
-/// Adds to a plan what the status should be.
-pub(super) fn add(renderer: &Renderer<'_>, plan: &mut Plan) {
-    let mut status = match rendered(renderer, plan) {
+/// Adds to a plan what the status should be, given what of it could not be carried out.
+pub(super) fn add(renderer: &Renderer<'_>, plan: &mut Plan, failures: &[Failure]) {
+    let mut status = match rendered(renderer, plan, failures) {
         Ok(fields) => fields,
         Err(problems) => {
             let named = |problem| TemplateProblem { template: "status".to_string(), problem };
@@ -37,13 +38,16 @@ fn described<'r>(renderer: &Renderer<'r>) -> Option<&'r Schema> {
 
 /// The fields of the status template. A field whose text comes from something missing is left out; if the API server
 /// would refuse one, it would refuse all.
-fn rendered(renderer: &Renderer<'_>, plan: &Plan) -> Result<Map<String, Value>, Vec<Problem>> {
+fn rendered(renderer: &Renderer<'_>, plan: &Plan, failures: &[Failure]) -> Result<Map<String, Value>, Vec<Problem>> {
     let Some(source) = &renderer.kind.status else {
         return Ok(Map::new());
     };
     let mut errors = Map::new();
     for TemplateProblem { template, problem } in &plan.problems {
         errors.entry(template.clone()).or_insert_with(|| json!(problem.short().to_string()));
+    }
+    for failure in failures {
+        errors.entry(failure.template.clone()).or_insert_with(|| json!(failure.message));
     }
     let errors = Value::Object(errors);
     let mut over = renderer.siblings();

@@ -1,0 +1,253 @@
+//! Carrying a plan out: what is seen of the children, what is applied to them, and which of them go.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use api::annotations;
+use api::names::label_value;
+use engine::carry::{Failure, dressed};
+use engine::{Apply, Context, Kept, Observed, Plan, Shape, View, plan, restate};
+use serde_json::{Value, json};
+
+use super::TemplateStackManager;
+use super::instance::Look;
+use super::inventory::Place;
+use crate::Error;
+use crate::resource::Key;
+
+/// What can be made is made in one go; no chain of children is longer than this in one look.
+const PASSES: usize = 20;
+/// No object has ever had this version: to apply with it is to create, and to fail if there is one already.
+const NEVER: &str = "1";
+
+type Stray = (String, Place, Arc<Kept>);
+
+impl TemplateStackManager {
+    /// Plans and carries out until nothing more can be made.
+    pub(super) async fn settle(&self, look: &mut Look<'_>) -> Result<Plan, Error> {
+        let mut preferred: BTreeMap<String, Place> = BTreeMap::new();
+        let context = Context { stack: &self.parts.stack, seed: &look.revision.seed, limits: Default::default() };
+        for _ in 0..PASSES {
+            let (observed, strays) = self.observe(look, &preferred)?;
+            let planned = plan(look.kind, &look.object, &observed, &context);
+            self.parts.metrics.count("cairn_renders_total", "Instances that were rendered.", &[]);
+            look.changed = false;
+            look.failures.clear();
+            for apply in &planned.applies {
+                if let Some(place) = self.place(look, apply) {
+                    // An object of another name or kind under the same template is not what the others should see.
+                    if preferred.insert(apply.template.clone(), place.clone()).is_none_or(|old| old != place) {
+                        look.changed |= strays.iter().any(|(template, _, _)| *template == apply.template);
+                    }
+                    self.make(look, apply, &place).await?;
+                }
+            }
+            self.prune(look, &planned, &strays, &preferred).await?;
+            look.wrote |= look.changed;
+            if !look.changed || !look.failures.is_empty() {
+                return Ok(restate(look.kind, &look.object, &observed, &context, planned, &look.failures));
+            }
+        }
+        let (observed, _) = self.observe(look, &preferred)?;
+        Ok(plan(look.kind, &look.object, &observed, &context))
+    }
+
+    /// The children by template, and those single ones that are not the one that their template makes now.
+    fn observe(&self, look: &Look<'_>, preferred: &BTreeMap<String, Place>) -> Result<(Observed, Vec<Stray>), Error> {
+        let mut observed = Observed::new();
+        let mut strays = Vec::new();
+        let mut single: BTreeMap<String, Vec<(Place, Arc<Kept>)>> = BTreeMap::new();
+        for (place, kept) in self.shared.inventory.children(&look.object) {
+            let label = kept.template();
+            if label.is_empty() {
+                // Somebody took the label away; applying its template puts it back.
+                continue;
+            }
+            let child = look.kind.children.iter().find(|child| label_value(&child.name) == label);
+            if child.is_some_and(|child| child.gvk == place.0.gvk && child.view.fingerprint() != kept.view) {
+                // What these templates read was not kept: the watch that keeps it is on its way, or has just come.
+                return Err(Error::Conflict(format!("{} {} was seen for other templates", place.0, place.1)));
+            }
+            match child {
+                Some(child) if child.shape == Shape::One => {
+                    single.entry(child.name.clone()).or_default().push((place, kept));
+                }
+                child => {
+                    let name = child.map_or_else(|| label.to_owned(), |child| child.name.clone());
+                    let list = observed.entry(name).or_insert_with(|| Value::Array(Vec::new()));
+                    if let Value::Array(list) = list {
+                        list.push(kept.object());
+                    }
+                }
+            }
+        }
+        for (name, mut found) in single {
+            let gvk = look.kind.child(&name).map(|child| &child.gvk);
+            let fits = |place: &Place| match preferred.get(&name) {
+                Some(wanted) => place == wanted,
+                None => Some(&place.0.gvk) == gvk,
+            };
+            if let Some(at) = found.iter().position(|(place, _)| fits(place)) {
+                let (place, kept) = found.remove(at);
+                observed.insert(name.clone(), kept.object());
+                // What is seen as the only one of its template may yet turn out to be of another name.
+                if !preferred.contains_key(&name) {
+                    strays.push((name.clone(), place, kept));
+                }
+            }
+            strays.extend(found.into_iter().map(|(place, kept)| (name.clone(), place, kept)));
+        }
+        Ok((observed, strays))
+    }
+
+    fn place(&self, look: &mut Look<'_>, apply: &Apply) -> Option<Place> {
+        let gvk = &look.kind.child(&apply.template)?.gvk;
+        let Some(resource) = look.revision.resources.get(gvk) else {
+            look.failures.push(Failure {
+                template: apply.template.clone(),
+                reason: "KindNotServed",
+                message: format!("the cluster does not serve {gvk} yet"),
+            });
+            return None;
+        };
+        let mut key = Key::of(&apply.object);
+        if !resource.namespaced {
+            key.namespace.clear();
+        }
+        Some((resource.clone(), key))
+    }
+
+    /// Makes an object what it should be, if it is not.
+    async fn make(&self, look: &mut Look<'_>, apply: &Apply, place: &Place) -> Result<(), Error> {
+        let (resource, key) = place;
+        let wanted = dressed(&apply.object, &look.object, resource.namespaced, &look.revision.seed);
+        let view = look.kind.child(&apply.template).map(|child| child.view.clone()).unwrap_or_default();
+        let outcome = match self.shared.inventory.child(place) {
+            Some(kept) => self.put(look, place, &kept, &wanted, &view).await,
+            None => {
+                let mut new = wanted.clone();
+                new["metadata"]["resourceVersion"] = json!(NEVER);
+                match self.parts.cluster.apply(resource, &new, false).await {
+                    Ok(live) => {
+                        self.wrote(look, place, &live, &view);
+                        Ok(None)
+                    }
+                    // Something is there that the watch does not show.
+                    Err(Error::Conflict(_)) => match self.parts.cluster.get(resource, key).await? {
+                        Some(live) => {
+                            let kept = Kept::of(&live, &self.parts.manager, &view);
+                            self.put(look, place, &kept, &wanted, &view).await
+                        }
+                        None => return Err(Error::Conflict(format!("{resource} {key} came and went"))),
+                    },
+                    Err(error) => Err(error),
+                }
+            }
+        };
+        let failure = match outcome {
+            Ok(None) => return Ok(()),
+            Ok(Some((reason, message))) => Failure { template: apply.template.clone(), reason, message },
+            Err(error @ (Error::Unavailable(_) | Error::Conflict(_))) => return Err(error),
+            Err(error) => {
+                let reason = if matches!(error, Error::Forbidden(_)) { "Forbidden" } else { "ApplyFailed" };
+                let message = format!("{}: {error}", apply.template);
+                Failure { template: apply.template.clone(), reason, message }
+            }
+        };
+        look.failures.push(failure);
+        Ok(())
+    }
+
+    /// Applies to an object that is there, if it is ours, or may become so, and is not as it should be.
+    async fn put(
+        &self,
+        look: &mut Look<'_>,
+        place: &Place,
+        kept: &Kept,
+        wanted: &Value,
+        view: &View,
+    ) -> Result<Option<(&'static str, String)>, Error> {
+        let (resource, key) = place;
+        if !kept.is_ours(&look.object, &self.parts.stack) && !kept.may_adopt {
+            let message = format!(
+                "{} {key} exists and is not ours: delete it, or let it be taken over with the annotation {}: \"true\"",
+                resource.gvk.kind,
+                annotations::ADOPT
+            );
+            return Ok(Some(("NotOurs", message)));
+        }
+        if kept.is_deleting {
+            return Ok(Some(("Deleting", format!("{} {key} is being deleted", resource.gvk.kind))));
+        }
+        if kept.is_as(wanted) {
+            if !kept.is_confirmed() {
+                // From now on a hash tells whether somebody changes it.
+                self.shared.inventory.put_child(place, kept.clone().confirmed());
+            }
+            return Ok(None);
+        }
+        let mut same = wanted.clone();
+        same["metadata"]["uid"] = json!(kept.uid());
+        match self.parts.cluster.apply(resource, &same, true).await {
+            Ok(live) => {
+                self.wrote(look, place, &live, view);
+                Ok(None)
+            }
+            Err(error) => {
+                // It may have become another object meanwhile, or none.
+                if let Error::Conflict(_) | Error::Refused(_) | Error::NotFound(_) = error {
+                    let live = self.parts.cluster.get(resource, key).await?;
+                    let other = live.as_ref().is_none_or(|live| live["metadata"]["uid"] != kept.uid());
+                    if other {
+                        self.shared.inventory.drop_child(place);
+                        return Err(Error::Conflict(format!("{resource} {key} became another")));
+                    }
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes in the answer to an apply. What we own then is what the server made of it, if less than it was given.
+    fn wrote(&self, look: &mut Look<'_>, place: &Place, live: &Value, view: &View) {
+        tracing::debug!(kind = place.0.gvk.kind, key = %place.1, "applied");
+        self.shared.inventory.put_child(place, Kept::of(live, &self.parts.manager, view).confirmed());
+        look.changed = true;
+    }
+
+    /// Deletes what the plan says, and what a template made under another name or kind before.
+    async fn prune(
+        &self,
+        look: &mut Look<'_>,
+        plan: &Plan,
+        strays: &[Stray],
+        made: &BTreeMap<String, Place>,
+    ) -> Result<(), Error> {
+        if !look.failures.is_empty() {
+            return Ok(());
+        }
+        let mut doomed: Vec<(Place, Arc<Kept>)> = Vec::new();
+        for (place, kept) in self.shared.inventory.children(&look.object) {
+            if plan.deletes.iter().any(|delete| !delete.uid.is_empty() && delete.uid == kept.uid()) {
+                doomed.push((place, kept));
+            }
+        }
+        let at = |uid: &str| plan.deletes.iter().position(|delete| delete.uid == uid);
+        doomed.sort_by_key(|(_, kept)| at(kept.uid()));
+        let moved = strays.iter().filter(|(template, place, _)| {
+            let applied = plan.applies.iter().any(|apply| apply.template == *template);
+            applied && made.get(template).is_some_and(|made| made != place)
+        });
+        doomed.extend(moved.map(|(_, place, kept)| (place.clone(), kept.clone())));
+        for (place, kept) in doomed {
+            // Whatever its labels say, an object that a template makes now stays.
+            if kept.is_deleting || kept.is_orphan || made.values().any(|made| *made == place) {
+                continue;
+            }
+            self.parts.cluster.delete(&place.0, &place.1, kept.uid(), "Background").await?;
+            look.wrote = true;
+            tracing::info!(kind = place.0.gvk.kind, key = %place.1, "deleted, since nothing asks for it any more");
+        }
+        Ok(())
+    }
+}
