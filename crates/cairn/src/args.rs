@@ -573,6 +573,10 @@ pub(crate) struct TemplateStackManager {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     pub listen: std::net::SocketAddr,
 
+    /// Work only while holding a Lease in the namespace of the Stack, so that several can run
+    #[arg(long)]
+    pub leader_elect: bool,
+
     /// Write the log as JSON
     #[arg(long)]
     pub log_json: bool,

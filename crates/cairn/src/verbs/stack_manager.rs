@@ -144,7 +144,8 @@ pub(crate) async fn define(client: &kube::Client) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn lost(lease: &mut Lease, elected: bool) {
+/// Ends when the Lease of one who was elected is lost.
+pub(crate) async fn lost(lease: &mut Lease, elected: bool) {
     if elected {
         lease.keep().await;
     } else {
@@ -163,7 +164,8 @@ pub(crate) async fn stopped() {
     }
 }
 
-fn hostname() -> String {
+/// Who this is, among those that wait for a Lease.
+pub(crate) fn hostname() -> String {
     std::fs::read_to_string("/etc/hostname").unwrap_or_default().trim().to_owned()
 }
 

@@ -186,6 +186,18 @@ impl TemplateStackManager {
         self.shared.queue.close();
     }
 
+    /// Returns once the Stack was looked at, and everything that instances depend on has been seen, or is refused.
+    pub async fn ready(&self) {
+        loop {
+            let looked = self.current().is_some();
+            if looked && (self.watches.are_synced(None) || !self.watches.troubles().is_empty()) {
+                return;
+            }
+            // Whoever asks does so every few seconds.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
     /// Whether there is nothing to do right now.
     pub fn is_idle(&self) -> bool {
         self.shared.queue.is_idle()
