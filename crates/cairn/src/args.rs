@@ -60,6 +60,8 @@ pub(crate) enum Command {
     List(List),
     /// Use templates with parameters: fill in, apply, delete, store, export
     Template(Template),
+    /// Show what became of an instance: its tree of children, and what each waits for
+    Trace(Trace),
     /// Run the stack manager: the controller of installs and stacks
     StackManager(StackManager),
     /// Run the template stack manager of one stack: the controller of its instances
@@ -491,6 +493,28 @@ pub(crate) struct List {
     /// How to write the list [default: a table]
     #[arg(short, long, value_name = "FORMAT")]
     pub output: Option<Objects>,
+
+    #[command(flatten)]
+    pub connection: Connection,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  cairn trace redis cache -n team
+  cairn trace webapplications.example.org shop -o json
+
+It only reads, with the rights of your kubeconfig. Children that are instances of other stacks are followed.")]
+pub(crate) struct Trace {
+    /// The kind of the instance: its kind, singular or plural, with the group behind a dot if several have that name
+    pub kind: String,
+
+    /// The name of the instance
+    pub name: String,
+
+    /// How to write the tree
+    #[arg(short, long, value_name = "FORMAT", default_value = "yaml")]
+    pub output: Format,
 
     #[command(flatten)]
     pub connection: Connection,

@@ -18,6 +18,7 @@ mod template;
 mod template_server;
 mod template_stack_manager;
 mod test;
+mod trace;
 mod unpack;
 mod up;
 mod validate;
@@ -48,6 +49,7 @@ pub(crate) fn run(command: Command, printer: &Printer) -> Result<Code, Failure> 
         Command::List(args) => install::list(&args, printer),
         Command::TemplateServer(args) => template_server::run(&args, printer),
         Command::Template(args) => template::run(&args, printer),
+        Command::Trace(args) => trace::run(&args, printer),
         Command::StackManager(args) => stack_manager::run(&args, printer),
         Command::TemplateStackManager(args) => template_stack_manager::run(&args, printer),
         Command::Completions(args) => completions::run(&args, printer),

@@ -59,6 +59,8 @@ impl From<kube::Error> for Error {
         let kube::Error::Api(status) = error else { return Self::Unavailable(format!("the API server: {error}")) };
         let message = status.message.clone();
         match status.code {
+            // What does not fit into the store is no trouble of the server's own.
+            500 if message.contains("request is too large") => Self::Refused(message),
             404 => Self::NotFound(message),
             409 => Self::Conflict(message),
             401 | 403 => Self::Forbidden(message),

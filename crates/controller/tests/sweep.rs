@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "cluster/mishap.rs"]
+#[allow(dead_code, reason = "scenarios use more of it")]
 mod mishap;
 
 #[path = "cluster/manager.rs"]

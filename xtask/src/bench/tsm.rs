@@ -88,14 +88,28 @@ fn kro() -> Result<Kro> {
     Ok(Kro { program, definitions: PathBuf::from(directory).join("helm/crds") })
 }
 
-/// What is told of each, where to find it, and how.
-const MEASURES: [(&str, &str, fn(f64) -> String); 6] = [
-    ("1,000 instances from created to ready", "/wall_s", |value| format!("{value:.1} s")),
-    ("processor time for one instance", "/cpu_s", |value| format!("{:.2} ms", value / COUNT * 1e3)),
-    ("memory before the first", "/idle_bytes", mebibytes),
-    ("memory at its highest", "/peak_bytes", mebibytes),
-    ("a change to the child's change, median", "/change/median_ms", |value| format!("{value:.1} ms")),
-    ("... 99th of 100", "/change/p99_ms", |value| format!("{value:.1} ms")),
+/// What is told of each: where to find it in what was printed, and how to write it.
+struct Measure {
+    name: &'static str,
+    at: &'static str,
+    show: fn(f64) -> String,
+}
+
+const MEASURES: [Measure; 6] = [
+    Measure { name: "1,000 instances from created to ready", at: "/wall_s", show: |value| format!("{value:.1} s") },
+    Measure {
+        name: "processor time for one instance",
+        at: "/cpu_s",
+        show: |value| format!("{:.2} ms", value / COUNT * 1e3),
+    },
+    Measure { name: "memory before the first", at: "/idle_bytes", show: mebibytes },
+    Measure { name: "memory at its highest", at: "/peak_bytes", show: mebibytes },
+    Measure {
+        name: "a change to the child's change, median",
+        at: "/change/median_ms",
+        show: |value| format!("{value:.1} ms"),
+    },
+    Measure { name: "... 99th of 100", at: "/change/p99_ms", show: |value| format!("{value:.1} ms") },
 ];
 
 const WHO: [(&str, &str); 3] = [("bare", "bare client"), ("cairn", "Cairn"), ("kro", "kro v0.9.3")];
@@ -113,10 +127,10 @@ fn render(seen: &[Value], turns: u8) -> Result<String> {
         let _ = write!(table, " | {name}");
     }
     let _ = writeln!(table, " |\n|---|{}", "--:|".repeat(there.len()));
-    for (name, at, show) in &MEASURES {
-        let _ = write!(table, "| {name}");
+    for measure in &MEASURES {
+        let _ = write!(table, "| {}", measure.name);
         for (who, _) in &there {
-            let best = best(seen, who, at).map_or_else(|| "-".to_owned(), show);
+            let best = best(seen, who, measure.at).map_or_else(|| "-".to_owned(), measure.show);
             let _ = write!(table, " | {best}");
         }
         table.push_str(" |\n");

@@ -30,27 +30,36 @@ pub(crate) struct Node {
     pub state: State,
     /// What is to be said of it.
     pub note: String,
+    /// What it says of having been applied, if it says so.
+    pub synced: Option<bool>,
     pub children: Vec<Node>,
 }
 
 /// The tree of an instance, from all objects that could be part of it.
 pub(crate) fn grow(compiled: &Compiled, instance: &Value, live: &[&Value]) -> Node {
-    grown(compiled, instance, live, "", 0)
+    grow_all(&[compiled], instance, live)
+}
+
+/// The same where several stacks have a part in it.
+pub(crate) fn grow_all(stacks: &[&Compiled], instance: &Value, live: &[&Value]) -> Node {
+    grown(stacks, instance, live, "", 0)
 }
 
 /// Instances that make instances that make instances: deeper is a circle.
 const DEPTH: usize = 12;
 
-fn grown(compiled: &Compiled, object: &Value, live: &[&Value], template: &str, depth: usize) -> Node {
+fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, depth: usize) -> Node {
     let mut node = Node {
         template: template.to_owned(),
         object: named(object),
         state: State::Ready,
         note: "ready".to_owned(),
+        synced: condition(object, "Synced").map(|one| one["status"] == "True"),
         children: Vec::new(),
     };
-    let kind = Gvk::of(object).and_then(|gvk| compiled.kind(&gvk)).filter(|_| depth < DEPTH);
-    let Some(kind) = kind else {
+    let gvk = Gvk::of(object).filter(|_| depth < DEPTH);
+    let kind = gvk.and_then(|gvk| stacks.iter().find_map(|stack| stack.kind(&gvk).map(|kind| (*stack, kind))));
+    let Some((compiled, kind)) = kind else {
         if let Some(note) = unready(object) {
             (node.state, node.note) = (State::Coming, note);
         }
@@ -79,7 +88,7 @@ fn grown(compiled: &Compiled, object: &Value, live: &[&Value], template: &str, d
             node.children.extend(state.map(|(state, note)| absent(child, state, note)));
         }
         for object in found {
-            let mut inner = grown(compiled, object, live, &child.name, depth + 1);
+            let mut inner = grown(stacks, object, live, &child.name, depth + 1);
             if let Some((state, note)) = &odd {
                 (inner.state, inner.note) = (*state, note.clone());
             }
@@ -91,6 +100,9 @@ fn grown(compiled: &Compiled, object: &Value, live: &[&Value], template: &str, d
         (node.state, node.note) = (State::Failing, format!("its status fails: {}", problem.problem.short()));
     } else if let Some(worst) = node.children.iter().find(|child| child.state == State::Failing) {
         (node.state, node.note) = (State::Failing, format!("{} fails", worst.template));
+    } else if let Some(refused) = condition(object, "Synced").filter(|one| one["status"] == "False") {
+        let message = refused["message"].as_str().unwrap_or("it could not be applied");
+        (node.state, node.note) = (State::Failing, message.to_owned());
     } else if let Some(unready) = node.children.iter().find(|child| child.state != State::Ready) {
         let state = if unready.state == State::Waiting { State::Waiting } else { State::Coming };
         (node.state, node.note) = (state, format!("{} is not ready", unready.template));
@@ -105,7 +117,8 @@ fn grown(compiled: &Compiled, object: &Value, live: &[&Value], template: &str, d
 }
 
 fn absent(child: &Child, state: State, note: String) -> Node {
-    Node { template: child.name.clone(), object: child.gvk.kind.clone(), state, note, children: Vec::new() }
+    let object = child.gvk.kind.clone();
+    Node { template: child.name.clone(), object, state, note, synced: None, children: Vec::new() }
 }
 
 fn named(object: &Value) -> String {
@@ -113,13 +126,16 @@ fn named(object: &Value) -> String {
     format!("{}/{}", text(&object["kind"]), text(&object["metadata"]["name"]))
 }
 
+fn condition<'o>(object: &'o Value, kind: &str) -> Option<&'o Value> {
+    object["status"]["conditions"].as_array()?.iter().find(|one| one["type"] == kind)
+}
+
 /// Why an object is not ready, by what it says and by what its kind would say.
 fn unready(object: &Value) -> Option<String> {
     if !object["metadata"]["deletionTimestamp"].is_null() {
         return Some("is being deleted".to_owned());
     }
-    let conditions = object["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let said = ["Ready", "Available"].iter().find_map(|kind| conditions.iter().find(|one| one["type"] == **kind));
+    let said = ["Ready", "Available"].iter().find_map(|kind| condition(object, kind));
     if let Some(said) = said.filter(|said| said["status"] != "True") {
         let message = said["message"].as_str().filter(|message| !message.is_empty());
         return Some(message.or_else(|| said["reason"].as_str()).unwrap_or("not ready").to_owned());

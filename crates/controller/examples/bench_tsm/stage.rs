@@ -65,7 +65,9 @@ pub async fn define(client: &Client) {
             }],
         },
     });
-    establish(client, &[api::definitions().to_vec(), vec![own]].concat()).await;
+    let mut definitions = api::definitions();
+    definitions.push(own);
+    establish(client, &definitions).await;
 }
 
 /// Puts CRDs in place, and waits until they are served.

@@ -12,18 +12,19 @@ use crate::resource::Resource;
 use crate::{Cluster, Error};
 
 /// What is known of the served kinds; asked once for each group and version.
-pub(super) struct Catalog<'c> {
+pub struct Catalog<'c> {
     cluster: &'c Cluster,
     pages: BTreeMap<String, Option<Value>>,
 }
 
 impl<'c> Catalog<'c> {
-    pub(super) fn new(cluster: &'c Cluster) -> Self {
+    /// Nothing is asked yet.
+    pub fn new(cluster: &'c Cluster) -> Self {
         Self { cluster, pages: BTreeMap::new() }
     }
 
     /// The CRDs of owned kinds, as far as they are served, as if they had been read.
-    pub(super) async fn definitions(&mut self, entries: &[KindRef]) -> Result<Vec<Crd>, Error> {
+    pub async fn definitions(&mut self, entries: &[KindRef]) -> Result<Vec<Crd>, Error> {
         let mut documents: BTreeMap<(String, String), Value> = BTreeMap::new();
         for entry in entries {
             let Some((domain, version)) = entry.api_version.split_once('/') else { continue };
@@ -53,7 +54,7 @@ impl<'c> Catalog<'c> {
     }
 
     /// How requests name a kind; none if it is not served.
-    pub(super) async fn resource(&mut self, gvk: &Gvk) -> Result<Option<Resource>, Error> {
+    pub async fn resource(&mut self, gvk: &Gvk) -> Result<Option<Resource>, Error> {
         if let Some(builtin) = builtin_kind(gvk) {
             let plural = builtin.plural.to_owned();
             return Ok(Some(Resource { gvk: gvk.clone(), plural, namespaced: builtin.namespaced }));

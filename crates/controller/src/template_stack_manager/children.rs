@@ -181,8 +181,7 @@ impl TemplateStackManager {
         }
         if kept.is_as(wanted) {
             if !kept.is_confirmed() {
-                // From now on a hash tells whether somebody changes it.
-                self.shared.inventory.put_child(place, kept.clone().confirmed());
+                self.shared.inventory.confirm_child(place, kept);
             }
             return Ok(None);
         }

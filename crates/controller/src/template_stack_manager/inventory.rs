@@ -126,7 +126,26 @@ impl Inventory {
 
     /// Takes in what is known of a child, unless something newer is.
     pub(super) fn put_child(&self, place: &Place, kept: Kept) {
+        self.put_child_if(place, kept, || true);
+    }
+
+    /// A child is as it should be: from now on a hash tells whether somebody changes it.
+    pub(super) fn confirm_child(&self, place: &Place, seen: &Kept) {
         let mut state = self.lock();
+        if let Some(kept) = state.children.get_mut(place)
+            && kept.uid() == seen.uid()
+            && kept.version == seen.version
+        {
+            *kept = Arc::new(Kept::clone(kept).confirmed());
+        }
+    }
+
+    /// The same as [`Self::put_child`], by whoever may still do so when it is done.
+    pub(super) fn put_child_if(&self, place: &Place, kept: Kept, may: impl FnOnce() -> bool) {
+        let mut state = self.lock();
+        if !may() {
+            return;
+        }
         let kept = match state.children.get(place) {
             Some(old) if kept.is_older(old) => return,
             Some(old) => kept.after(old),

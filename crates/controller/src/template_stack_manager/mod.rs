@@ -22,6 +22,7 @@ use crate::cache::{Cache, Scope};
 use crate::queue::{Again, Queue};
 use crate::resource::{Key, Resource};
 use crate::{Cluster, Error, Metrics};
+pub use catalog::Catalog;
 use inventory::{Id, Inventory};
 use objects::Gvk;
 use revision::Revision;

@@ -1,6 +1,7 @@
 //! The watches of a stack: the instances of its kinds, and the children of every kind that its templates ever made.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use api::labels;
@@ -14,17 +15,23 @@ use super::{Parts, Shared, lock};
 use crate::cache::{Cache, Change, Scope};
 use crate::resource::{Key, Resource};
 
-/// All watches, by kind and namespace.
+/// A kind and a namespace, or all of them.
+type Where = (Resource, String);
+type Instances = Arc<Cache<Arc<Known>>>;
+
+/// All watches.
 #[derive(Default)]
 pub(super) struct Watches {
-    instances: Mutex<BTreeMap<(Resource, String), Arc<Cache<Arc<Known>>>>>,
-    children: Mutex<BTreeMap<(Resource, String), Children>>,
+    instances: Mutex<BTreeMap<Where, Instances>>,
+    children: Mutex<BTreeMap<Where, Children>>,
 }
 
 /// Children of a kind: who their parents are is all that is kept twice.
 struct Children {
     cache: Arc<Cache<Option<Arc<Id>>>>,
     views: Arc<Views>,
+    /// Whether another watch has not taken over yet, which keeps other parts of the same objects.
+    current: Arc<AtomicBool>,
 }
 
 /// What is to be kept of the children of a kind, by group and kind of the parent and by template.
@@ -121,12 +128,7 @@ impl Watches {
     }
 }
 
-fn watch_instances(
-    parts: &Parts,
-    shared: &Arc<Shared>,
-    resource: &Resource,
-    namespace: &str,
-) -> Arc<Cache<Arc<Known>>> {
+fn watch_instances(parts: &Parts, shared: &Arc<Shared>, resource: &Resource, namespace: &str) -> Instances {
     let namespace = if resource.namespaced { namespace } else { "" };
     let scope = Scope { namespace: namespace.to_owned(), ..Scope::all(resource.clone()) };
     let (manager, shared, gvk) = (parts.manager.clone(), shared.clone(), Arc::new(resource.gvk.clone()));
@@ -153,12 +155,18 @@ fn watch_children(
     let labels = engine::stack_label(&parts.stack);
     let scope = Scope { namespace: namespace.to_owned(), labels, ..Scope::all(resource.clone()) };
     let place = Arc::new(resource.clone());
+    let current = Arc::new(AtomicBool::new(true));
+    if let Some(before) = before {
+        before.current.store(false, Ordering::SeqCst);
+    }
     let keep = {
         let (manager, shared, views, place) = (parts.manager.clone(), shared.clone(), views.clone(), place.clone());
+        let current = current.clone();
         move |object: &Value| {
             let kept = Kept::of(object, &manager, &views.find(object));
             let parent = kept.parent().and_then(|parent| parent_of(parent, &lock(&shared.owned)));
-            shared.inventory.put_child(&(place.clone(), Key::of(object)), kept);
+            let at = (place.clone(), Key::of(object));
+            shared.inventory.put_child_if(&at, kept, || current.load(Ordering::SeqCst));
             parent.map(Arc::new)
         }
     };
@@ -177,7 +185,7 @@ fn watch_children(
         Some(before) => before.cache.take_over(parts.cluster.client(), &scope, keep, tell),
         None => Cache::watch(parts.cluster.client(), &scope, keep, tell),
     };
-    Children { cache, views }
+    Children { cache, views, current }
 }
 
 /// The instance that a child belongs to.

@@ -49,9 +49,14 @@ pub async fn running(scene: &Scene<'_>, files: &Files, resync: Duration) -> Resu
 
 /// A template stack manager with the account of the stack.
 pub async fn start(scene: &Scene<'_>, resync: Duration) -> Result<Arc<TemplateStackManager>> {
-    let account = format!("stack-{STACK}");
+    start_as(scene, STACK, resync).await
+}
+
+/// A template stack manager with the account of a stack of this name.
+pub async fn start_as(scene: &Scene<'_>, stack: &str, resync: Duration) -> Result<Arc<TemplateStackManager>> {
+    let account = format!("stack-{stack}");
     let client = scene.cluster().client_for_service_account(scene.namespace(), &account).await?;
-    let parts = Parts { resync, ..Parts::new(client, scene.namespace(), STACK) };
+    let parts = Parts { resync, ..Parts::new(client, scene.namespace(), stack) };
     let manager = TemplateStackManager::start(parts).await;
     let worker = manager.clone();
     tokio::spawn(async move { worker.run().await });

@@ -9,6 +9,8 @@ mod installs;
 mod instances;
 mod instances_examples;
 mod instances_sweep;
+mod instances_trouble;
+mod instances_ways;
 mod manager;
 mod mishap;
 mod started;
@@ -45,14 +47,28 @@ fn main() -> ExitCode {
         instances_examples::plus_one_grows_once_per_resync,
         started::what_a_new_stack_begins_with_becomes_ready,
         started::what_manifests_become_is_taken_by_the_server,
+        instances_trouble::a_bad_edit_leaves_two_hundred_instances_as_they_were,
+        instances_trouble::a_child_refused_by_validation_is_told_and_heals,
+        instances_trouble::a_kind_that_may_not_be_watched_is_told_and_heals,
+        instances_trouble::a_child_refused_by_rights_is_told_and_heals,
+        instances_ways::a_kind_that_does_not_exist_yet_is_waited_for,
+        instances_trouble::a_status_that_outgrows_the_object_ends_in_a_clear_error,
+        instances_ways::a_paused_instance_is_left_alone,
+        instances_ways::a_child_with_the_policy_orphan_stays,
+        instances_ways::an_instance_of_the_whole_cluster_has_children_in_namespaces_and_outside,
+        instances_ways::stacks_make_instances_of_other_stacks_and_all_of_it_goes,
     ])
     .also_on("embedded", embedded)
+    .with_only("kubernetes", scenarios![instances_trouble::a_child_refused_by_a_policy_is_told_and_heals])
     .with_only(
         "embedded",
         scenarios![
+            instances_trouble::a_child_refused_by_a_played_policy_is_told_and_heals,
+            instances_ways::watches_that_break_off_or_come_too_late_lose_nothing,
             instances_sweep::whatever_write_fails_an_instance_ends_the_same,
             instances_sweep::whatever_answer_is_lost_an_instance_ends_the_same,
             instances_sweep::wherever_its_manager_dies_an_instance_ends_the_same,
+            instances_sweep::whatever_read_is_stale_an_instance_ends_the_same,
         ],
     )
     .main()

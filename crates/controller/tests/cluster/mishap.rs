@@ -18,9 +18,14 @@ pub enum Mishap {
     LoseAnswer,
     /// It is the last thing that its manager asks; another takes over.
     Die,
+<<<<<<< HEAD
     /// It is answered only after everything that its manager does without the answer: of a watch, what is seen is old.
     #[allow(dead_code, reason = "not every sweep has it")]
     Late,
+=======
+    /// It is answered as of this revision of the store.
+    Stale(u64),
+>>>>>>> 3d1f8be (Trace an instance through its stacks, and hold its manager to its promises in trouble)
 }
 
 /// A mishap at the n-th request of a verb by a user. The verb may have a resource behind it.
@@ -39,6 +44,7 @@ impl Place {
         let trouble = match self.mishap {
             Mishap::Fail => Trouble::Fail(ApiError::internal("a mishap")),
             Mishap::LoseAnswer => Trouble::LoseAnswer,
+<<<<<<< HEAD
             Mishap::Die | Mishap::Late => Trouble::Wait(gate.clone()),
         };
         let filter = Filter {
@@ -46,6 +52,10 @@ impl Place {
             resource: self.verb().1.map(str::to_owned),
             user: Some(self.user.to_owned()),
             ..Filter::default()
+=======
+            Mishap::Die => Trouble::Wait(gate.clone()),
+            Mishap::Stale(revision) => Trouble::Stale(revision),
+>>>>>>> 3d1f8be (Trace an instance through its stacks, and hold its manager to its promises in trouble)
         };
         faults.add(Fault { filter, at: self.at, trouble });
         gate
@@ -82,11 +92,15 @@ impl Place {
         let death = async {
             match self.mishap {
                 Mishap::Die => gate.reached(1).await,
+<<<<<<< HEAD
                 Mishap::Late => {
                     let _ = self.release_late(cluster, gate).await;
                     std::future::pending::<()>().await;
                 }
                 Mishap::Fail | Mishap::LoseAnswer => std::future::pending().await,
+=======
+                Mishap::Fail | Mishap::LoseAnswer | Mishap::Stale(_) => std::future::pending().await,
+>>>>>>> 3d1f8be (Trace an instance through its stacks, and hold its manager to its promises in trouble)
             }
         };
         tokio::pin!(story);
@@ -101,7 +115,7 @@ impl Place {
             }
         };
         task.abort();
-        outcome.with_context(|| format!("{:?} at the {}. {}", self.mishap, self.at, self.verb))?;
+        outcome.with_context(|| self.again())?;
         let requests = cluster.backend().requests(0)?;
         let (verb, resource) = self.verb();
         let is_such = |request: &&testkit::Request| {
@@ -111,6 +125,23 @@ impl Place {
         let asked = requests.iter().filter(is_such).count();
         Ok(asked >= self.at)
     }
+}
+
+impl Place {
+    /// What happened, and how to let it happen again, alone.
+    fn again(self) -> String {
+        let Self { verb, at, mishap, .. } = self;
+        format!("{mishap:?} at the {at}. {verb}; to see it again: {AGAIN}={verb}:{at} and the name of this test")
+    }
+}
+
+/// The one place that a sweep is about, as `VERB:NUMBER`; all of them if it is not set.
+const AGAIN: &str = "CAIRN_SWEEP";
+
+fn only() -> Option<(String, usize)> {
+    let text = std::env::var(AGAIN).ok()?;
+    let (verb, at) = text.split_once(':')?;
+    Some((verb.to_owned(), at.parse().ok()?))
 }
 
 /// A cluster of its own for one life, and the faults of its server.
@@ -127,7 +158,17 @@ pub async fn sweep<F: Future<Output = Result<bool>> + Send + 'static>(
     mishap: Mishap,
     life: impl Fn(Place) -> F,
 ) -> Result<()> {
+<<<<<<< HEAD
     const SIDE_BY_SIDE: usize = 8;
+=======
+    const SIDE_BY_SIDE: usize = 4;
+    if let Some((only, at)) = only() {
+        if only == verb {
+            life(Place { user, verb, at, mishap }).await?;
+        }
+        return Ok(());
+    }
+>>>>>>> 3d1f8be (Trace an instance through its stacks, and hold its manager to its promises in trouble)
     let mut next = 1;
     loop {
         let places = (next..next + SIDE_BY_SIDE).map(|at| life(Place { user, verb, at, mishap }).boxed());

@@ -11,6 +11,9 @@ use crate::plan::render::Renderer;
 use crate::plan::{Plan, TemplateProblem, text};
 use crate::problem::{Place, Problem};
 
+/// The API server stores no object that is much larger, and says so in words that nobody understands.
+const LARGEST: usize = 1 << 20;
+
 /// Adds to a plan what the status should be, given what of it could not be carried out.
 pub(super) fn add(renderer: &Renderer<'_>, plan: &mut Plan, failures: &[Failure]) {
     let mut status = match rendered(renderer, plan, failures) {
@@ -59,6 +62,10 @@ fn rendered(renderer: &Renderer<'_>, plan: &Plan, failures: &[Failure]) -> Resul
         Problem::at(place.unwrap_or(start), what)
     };
     let mut text = output.text;
+    if text.len() > LARGEST {
+        let what = format!("the rendered status has {} bytes, and no object may have more than {LARGEST}", text.len());
+        return Err(vec![fail(what, None).hint("let the status hold less, or stop it from growing with each look")]);
+    }
     for span in trace.spans.iter().filter(|span| !span.nils.is_empty()) {
         // `%!s(<nil>)` is left out below, but is no YAML as it stands.
         let printed = text.get_mut(span.start..span.end).unwrap_or_default();

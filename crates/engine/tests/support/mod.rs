@@ -94,10 +94,23 @@ pub fn live(name: &str, status: &Value) -> Value {
     })
 }
 
+/// A plan. It is the same over what is kept of the children as over all of them, whatever the templates read.
 pub fn planned(compiled: &Compiled, instance: &Value, observed: &Observed) -> Plan {
     let seed = Seed::new(*b"a seed for tests");
     let context = Context { stack: "demo", seed: &seed, limits: gotpl::Limits::default() };
-    plan(&compiled.kinds[0], instance, observed, &context)
+    let kind = &compiled.kinds[0];
+    let whole = plan(kind, instance, observed, &context);
+    let kept = |(name, value): (&String, &Value)| {
+        let view = kind.child(name).map(|child| child.view.clone()).unwrap_or_default();
+        let value = match value {
+            Value::Array(objects) => objects.iter().map(|object| view.reduce(object)).collect(),
+            object => view.reduce(object),
+        };
+        (name.clone(), value)
+    };
+    let reduced: Observed = observed.iter().map(kept).collect();
+    assert_eq!(plan(kind, instance, &reduced, &context), whole, "over {reduced:?}");
+    whole
 }
 
 /// A plan in a few words: `apply a`, `wait b for x`, `delete c`, `fail d: ...`.

@@ -1,0 +1,253 @@
+//! Ways an instance may go: paused, with children that stay, of the whole cluster, made by another stack's instance, and
+//! through watches that break off.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use controller::template_stack_manager::{Parts, TemplateStackManager};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube::Api;
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
+use serde_json::{Value, json};
+use testkit::faults::{ApiError, Fault, Filter, Trouble};
+use testkit::{Cluster, Scene};
+
+use crate::actor::{CONFIG, Running, STACK, own, package_of, running, says, start_as, web};
+use crate::instances_sweep::{USER, furnished, work};
+use crate::manager::{furnish, has, resource, stacks};
+use crate::mishap::fresh;
+
+/// Longer than any scenario.
+const NEVER: Duration = Duration::from_secs(3600);
+
+async fn open_kind(scene: &Scene<'_>, kind: &str) -> Result<()> {
+    let open = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    scene.install_crd(&scene.crd(kind, &open)).await?;
+    Ok(())
+}
+
+async fn webs(scene: &Scene<'_>, more: &[(&str, &str)]) -> Result<Running> {
+    open_kind(scene, "Db").await?;
+    running(scene, &package_of(scene.group(), "", more), NEVER).await
+}
+
+async fn ready(scene: &Scene<'_>, name: &str, text: &str) -> Result<()> {
+    own(scene, "Web").create(&PostParams::default(), &web(scene, name, text)).await?;
+    scene.wait(&own(scene, "Web"), name, has("Ready", "True", "")).await?;
+    Ok(())
+}
+
+fn text(map: Option<&ConfigMap>) -> Option<String> {
+    map.and_then(|map| map.data.as_ref()?.get("text").cloned())
+}
+
+fn merge(patch: Value) -> Patch<Value> {
+    Patch::Merge(patch)
+}
+
+pub async fn a_paused_instance_is_left_alone(cluster: Arc<Cluster>) -> Result<()> {
+    let scene = cluster.scene("paused").await?;
+    let _running = webs(&scene, &[]).await?;
+    let (webs, maps) = (own(&scene, "Web"), scene.api::<ConfigMap>());
+    ready(&scene, "one", "hello").await?;
+    let pause = |on: Value| merge(json!({ "metadata": { "annotations": { "stacks.crossplane.io/paused": on } } }));
+    webs.patch("one", &PatchParams::default(), &pause(json!("true"))).await?;
+    webs.patch("one", &PatchParams::default(), &merge(json!({ "spec": { "text": "new" } }))).await?;
+    let drift = Patch::Merge(json!({ "data": { "text": "drifted" } }));
+    maps.patch("one-extra", &PatchParams::default(), &drift).await?;
+    // Another that came later is ready: whoever would look at the first had the time to.
+    ready(&scene, "two", "hello").await?;
+    ensure!(text(Some(&maps.get("one-extra").await?)).as_deref() == Some("drifted"));
+    webs.patch("one", &PatchParams::default(), &pause(Value::Null)).await?;
+    scene.wait(&maps, "one-extra", |map: Option<&ConfigMap>| text(map).as_deref() == Some("new")).await?;
+    Ok(())
+}
+
+pub async fn a_child_with_the_policy_orphan_stays(cluster: Arc<Cluster>) -> Result<()> {
+    let scene = cluster.scene("orphan").await?;
+    let stays = |name: &str| {
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: '{{{{ .metadata.name }}}}-{name}'\n  \
+             annotations: {{stacks.crossplane.io/deletion-policy: Orphan}}\ndata: {{text: '{{{{ .spec.text }}}}'}}\n"
+        )
+    };
+    let more = [("kept", &*stays("kept")), ("left", &*stays("left"))];
+    let _running = webs(&scene, &more).await?;
+    let maps: Api<ConfigMap> = scene.api();
+    ready(&scene, "one", "hello").await?;
+    ensure!(maps.get("one-kept").await?.metadata.owner_references.is_none(), "nothing would take it along");
+
+    let key = format!("web.{}/v1", scene.group());
+    let gone = json!({ "spec": { "templates": { key: { "left": null, "extra": null } } } });
+    stacks(&scene).patch(STACK, &PatchParams::default(), &merge(gone)).await?;
+    scene.wait(&maps, "one-extra", |map: Option<&ConfigMap>| map.is_none()).await?;
+    ensure!(maps.get_opt("one-left").await?.is_some(), "its template is gone, and it stays");
+
+    own(&scene, "Web").delete("one", &DeleteParams::default()).await?;
+    scene.wait(&own(&scene, "Web"), "one", |object: Option<&DynamicObject>| object.is_none()).await?;
+    scene.wait(&own(&scene, "Db"), "one", |object: Option<&DynamicObject>| object.is_none()).await?;
+    for name in ["one-kept", "one-left"] {
+        ensure!(maps.get(name).await?.metadata.deletion_timestamp.is_none(), "{name}");
+    }
+    Ok(())
+}
+
+/// A Stack and its seed as the stack manager leaves them, run by somebody who may do everything.
+async fn by_hand(scene: &Scene<'_>, name: &str, spec: &Value) -> Result<Arc<TemplateStackManager>> {
+    crate::manager::manager(scene.cluster()).await?;
+    let seed = json!({ "metadata": { "name": format!("{name}-seed") }, "stringData": { "seed": "a seed" } });
+    scene.api::<Secret>().create(&PostParams::default(), &serde_json::from_value(seed)?).await?;
+    let stack = json!({
+        "apiVersion": "stacks.crossplane.io/v1alpha1", "kind": "Stack", "metadata": { "name": name }, "spec": spec,
+    });
+    stacks(scene).create(&PostParams::default(), &serde_json::from_value(stack)?).await?;
+    let client = scene.cluster().client_for_user(&format!("{name}-manager"), &["system:masters"])?;
+    let parts = Parts { resync: NEVER, ..Parts::new(client, scene.namespace(), name) };
+    let manager = TemplateStackManager::start(parts).await;
+    let worker = manager.clone();
+    tokio::spawn(async move { worker.run().await });
+    Ok(manager)
+}
+
+pub async fn an_instance_of_the_whole_cluster_has_children_in_namespaces_and_outside(
+    cluster: Arc<Cluster>,
+) -> Result<()> {
+    let scene = cluster.scene("whole").await?;
+    let open = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    for kind in ["Realm", "Zone"] {
+        let mut crd = scene.crd(kind, &open);
+        crd["spec"]["scope"] = json!("Cluster");
+        scene.install_crd(&crd).await?;
+    }
+    let group = scene.group();
+    let zone = format!("apiVersion: {group}/v1\nkind: Zone\nmetadata: {{name: '{{{{ .metadata.name }}}}-zone'}}\n");
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: realm, namespace: '{{ .metadata.name }}'}\n\
+               data: {zone: '{{ .zone.status.code }}'}\n";
+    let key = format!("realm.{group}/v1");
+    let manager = by_hand(
+        &scene,
+        "realms",
+        &json!({
+            "permissionScope": "Cluster",
+            "customresourcedefinitions": [{ "kind": "Realm", "apiVersion": format!("{group}/v1") }],
+            "dependsOn": [{ "crd": "configmap/v1" }, { "crd": format!("zone.{group}/v1") }],
+            "templates": { key: { "zone": zone, "map": map } },
+        }),
+    )
+    .await?;
+    let all = |kind: &str| -> Api<DynamicObject> {
+        let plural = format!("{}s", kind.to_lowercase());
+        Api::all_with(scene.client(), &resource(group, "v1", kind, &plural))
+    };
+    let name = scene.namespace();
+    let realm = json!({ "apiVersion": format!("{group}/v1"), "kind": "Realm", "metadata": { "name": name } });
+    all("Realm").create(&PostParams::default(), &serde_json::from_value(realm)?).await?;
+    says(&scene, &all("Zone"), &format!("{name}-zone"), json!({ "code": "z1" })).await?;
+    let maps: Api<ConfigMap> = scene.api();
+    let coded =
+        |map: Option<&ConfigMap>| map.and_then(|map| map.data.as_ref()?.get("zone").cloned()).as_deref() == Some("z1");
+    let map = scene.wait(&maps, "realm", coded).await?.context("it is there")?;
+    ensure!(map.metadata.owner_references.is_some_and(|all| all.iter().any(|owner| owner.kind == "Realm")));
+    all("Realm").delete(name, &DeleteParams::default()).await?;
+    scene.wait(&all("Realm"), name, |object: Option<&DynamicObject>| object.is_none()).await?;
+    ensure!(maps.get_opt("realm").await?.is_none() && all("Zone").get_opt(&format!("{name}-zone")).await?.is_none());
+    manager.stop();
+    Ok(())
+}
+
+pub async fn a_kind_that_does_not_exist_yet_is_waited_for(cluster: Arc<Cluster>) -> Result<()> {
+    let scene = cluster.scene("nokind").await?;
+    let (package, _) = package::read(&package_of(scene.group(), CONFIG, &[]));
+    for crd in &package.crds {
+        scene.install_crd(&crd.crd.object).await?;
+    }
+    let manager = by_hand(&scene, "early", &serde_json::to_value(&package.stack.spec)?).await?;
+    own(&scene, "Web").create(&PostParams::default(), &web(&scene, "one", "hello")).await?;
+    scene.wait(&own(&scene, "Web"), "one", has("Synced", "False", "KindNotServed")).await?;
+    ensure!(scene.api::<ConfigMap>().get_opt("one-extra").await?.is_some(), "what can be made is made");
+    open_kind(&scene, "Db").await?;
+    says(&scene, &own(&scene, "Db"), "one", json!({ "endpoint": "db:1" })).await?;
+    scene.wait(&own(&scene, "Web"), "one", has("Ready", "True", "")).await?;
+    manager.stop();
+    Ok(())
+}
+
+pub async fn stacks_make_instances_of_other_stacks_and_all_of_it_goes(cluster: Arc<Cluster>) -> Result<()> {
+    let scene = cluster.scene("nested").await?;
+    open_kind(&scene, "Db").await?;
+    let _inner = running(&scene, &package_of(scene.group(), CONFIG, &[]), NEVER).await?;
+    let conditions = json!({ "type": "array", "items": {
+        "type": "object", "x-kubernetes-preserve-unknown-fields": true,
+    } });
+    let text = json!({ "type": "string" });
+    let mut crd = scene.crd("Site", &json!({ "type": "object", "properties": { "text": text } }));
+    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"] =
+        json!({ "type": "object", "properties": { "address": text, "conditions": conditions } });
+    scene.install_crd(&crd).await?;
+    let group = scene.group();
+    let inner = format!(
+        "apiVersion: {group}/v1\nkind: Web\nmetadata: {{name: '{{{{ .metadata.name }}}}-web'}}\n\
+         spec: {{text: '{{{{ .spec.text }}}}'}}\n"
+    );
+    let page = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .metadata.name }}-page'}\n\
+                data: {address: '{{ .web.status.address }}'}\n";
+    let key = format!("site.{group}/v1");
+    let stack = json!({
+        "apiVersion": "stacks.crossplane.io/v1alpha1", "kind": "Stack", "metadata": { "name": "outer" },
+        "spec": {
+            "customresourcedefinitions": [{ "kind": "Site", "apiVersion": format!("{group}/v1") }],
+            "dependsOn": [{ "crd": "configmap/v1" }, { "crd": format!("web.{group}/v1") }],
+            "templates": { &key: { "web": inner, "page": page } },
+            "templateStatus": { &key: "address: {{ .web.status.address }}\n" },
+        },
+    });
+    stacks(&scene).create(&PostParams::default(), &serde_json::from_value(stack)?).await?;
+    scene.wait(&stacks(&scene), "outer", has("Ready", "True", "")).await?;
+    let outer = start_as(&scene, "outer", NEVER).await?;
+
+    let site = json!({
+        "apiVersion": format!("{group}/v1"), "kind": "Site", "metadata": { "name": "s" }, "spec": { "text": "hello" },
+    });
+    own(&scene, "Site").create(&PostParams::default(), &serde_json::from_value(site)?).await?;
+    scene.wait(&own(&scene, "Site"), "s", has("Ready", "False", "Waiting")).await?;
+    says(&scene, &own(&scene, "Db"), "s-web", json!({ "endpoint": "db:1" })).await?;
+    let object = scene.wait(&own(&scene, "Site"), "s", has("Ready", "True", "")).await?.context("it is there")?;
+    ensure!(object.data["status"]["address"] == "db:1", "{}", object.data["status"]);
+
+    own(&scene, "Site").delete("s", &DeleteParams::default()).await?;
+    scene.wait(&own(&scene, "Site"), "s", |object: Option<&DynamicObject>| object.is_none()).await?;
+    for (kind, name) in [("Web", "s-web"), ("Db", "s-web")] {
+        ensure!(own(&scene, kind).get_opt(name).await?.is_none(), "{kind} goes before what made it");
+    }
+    let maps: Api<ConfigMap> = scene.api();
+    for name in ["s-page", "s-web-config"] {
+        ensure!(maps.get_opt(name).await?.is_none(), "{name}");
+    }
+    outer.stop();
+    Ok(())
+}
+
+/// On the embedded server, which can be told to break off and to have forgotten.
+pub async fn watches_that_break_off_or_come_too_late_lose_nothing(_: Arc<Cluster>) -> Result<()> {
+    let (cluster, faults) = fresh().await?;
+    furnish(&cluster).await?;
+    let scene = cluster.scene("gone").await?;
+    furnished(&scene).await?;
+    for resource in ["configmaps", "webs", "dbs"] {
+        let filter = Filter { user: Some(USER.into()), ..Filter::of("watch", resource) };
+        let expired = ApiError::expired("too old resource version");
+        faults.add(Fault { filter: filter.clone(), at: 1, trouble: Trouble::Fail(expired) });
+        let broken = ApiError::internal("a mishap");
+        faults.add(Fault { filter, at: 2, trouble: Trouble::Fail(broken) });
+    }
+    let worker = work(&scene).await?;
+    own(&scene, "Web").create(&PostParams::default(), &web(&scene, "one", "hello")).await?;
+    says(&scene, &own(&scene, "Db"), "one", json!({ "endpoint": "db:1" })).await?;
+    scene.wait(&own(&scene, "Web"), "one", has("Ready", "True", "")).await?;
+    let maps: Api<ConfigMap> = scene.api();
+    maps.delete("one-extra", &DeleteParams::default()).await?;
+    scene.wait(&maps, "one-extra", |map: Option<&ConfigMap>| text(map).as_deref() == Some("hello")).await?;
+    worker.abort();
+    Ok(())
+}
