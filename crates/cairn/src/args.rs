@@ -512,9 +512,9 @@ pub(crate) struct Trace {
     /// The name of the instance
     pub name: String,
 
-    /// How to write the tree
-    #[arg(short, long, value_name = "FORMAT", default_value = "yaml")]
-    pub output: Format,
+    /// How to write the tree [default: a table]
+    #[arg(short, long, value_name = "FORMAT")]
+    pub output: Option<Format>,
 
     #[command(flatten)]
     pub connection: Connection,

@@ -12,7 +12,7 @@ use kube::{Api, Client};
 use objects::{Gvk, nearest};
 use serde_json::{Value, json};
 
-use crate::args::{Format, Trace};
+use crate::args::Trace;
 use crate::failure::{Code, Failure};
 use crate::live::{Node, State, grow_all};
 use crate::printer::Printer;
@@ -50,8 +50,8 @@ pub(crate) fn run(args: &Trace, printer: &Printer) -> Result<Code, Failure> {
         let compiled: Vec<&Compiled> = part.iter().map(|stack| &stack.compiled).collect();
         let tree = grow_all(&compiled, &instance, &live);
         match args.output {
-            Format::Json => printer.json(&described(&tree))?,
-            Format::Yaml => printer.table(&rows(&tree))?,
+            Some(format) => printer.report(&described(&tree), format)?,
+            None => printer.table(&rows(&tree))?,
         }
         for kind in hidden {
             printer.line(&format!("you may not list {kind}, so that none of them are shown"))?;
