@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Trace, printer: &Printer) -> Result<Code, Failure> {
             Some(format) => printer.report(&described(&tree), format)?,
             None => printer.table(&rows(&tree))?,
         }
-        for kind in hidden {
+        for kind in hidden.into_iter().filter(|_| args.output.is_none()) {
             printer.line(&format!("you may not list {kind}, so that none of them are shown"))?;
         }
         Ok(Code::Ok)

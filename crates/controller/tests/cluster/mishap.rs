@@ -18,14 +18,11 @@ pub enum Mishap {
     LoseAnswer,
     /// It is the last thing that its manager asks; another takes over.
     Die,
-<<<<<<< HEAD
     /// It is answered only after everything that its manager does without the answer: of a watch, what is seen is old.
     #[allow(dead_code, reason = "not every sweep has it")]
     Late,
-=======
     /// It is answered as of this revision of the store.
     Stale(u64),
->>>>>>> 3d1f8be (Trace an instance through its stacks, and hold its manager to its promises in trouble)
 }
 
 /// A mishap at the n-th request of a verb by a user. The verb may have a resource behind it.
@@ -44,18 +41,14 @@ impl Place {
         let trouble = match self.mishap {
             Mishap::Fail => Trouble::Fail(ApiError::internal("a mishap")),
             Mishap::LoseAnswer => Trouble::LoseAnswer,
-<<<<<<< HEAD
             Mishap::Die | Mishap::Late => Trouble::Wait(gate.clone()),
+            Mishap::Stale(revision) => Trouble::Stale(revision),
         };
         let filter = Filter {
             verb: Some(self.verb().0.to_owned()),
             resource: self.verb().1.map(str::to_owned),
             user: Some(self.user.to_owned()),
             ..Filter::default()
-=======
-            Mishap::Die => Trouble::Wait(gate.clone()),
-            Mishap::Stale(revision) => Trouble::Stale(revision),
->>>>>>> 3d1f8be (Trace an instance through its stacks, and hold its manager to its promises in trouble)
         };
         faults.add(Fault { filter, at: self.at, trouble });
         gate
@@ -92,15 +85,11 @@ impl Place {
         let death = async {
             match self.mishap {
                 Mishap::Die => gate.reached(1).await,
-<<<<<<< HEAD
                 Mishap::Late => {
                     let _ = self.release_late(cluster, gate).await;
                     std::future::pending::<()>().await;
                 }
-                Mishap::Fail | Mishap::LoseAnswer => std::future::pending().await,
-=======
                 Mishap::Fail | Mishap::LoseAnswer | Mishap::Stale(_) => std::future::pending().await,
->>>>>>> 3d1f8be (Trace an instance through its stacks, and hold its manager to its promises in trouble)
             }
         };
         tokio::pin!(story);
@@ -158,17 +147,13 @@ pub async fn sweep<F: Future<Output = Result<bool>> + Send + 'static>(
     mishap: Mishap,
     life: impl Fn(Place) -> F,
 ) -> Result<()> {
-<<<<<<< HEAD
     const SIDE_BY_SIDE: usize = 8;
-=======
-    const SIDE_BY_SIDE: usize = 4;
     if let Some((only, at)) = only() {
         if only == verb {
             life(Place { user, verb, at, mishap }).await?;
         }
         return Ok(());
     }
->>>>>>> 3d1f8be (Trace an instance through its stacks, and hold its manager to its promises in trouble)
     let mut next = 1;
     loop {
         let places = (next..next + SIDE_BY_SIDE).map(|at| life(Place { user, verb, at, mishap }).boxed());
