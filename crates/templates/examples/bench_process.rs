@@ -15,7 +15,8 @@ fn main() {
     let directory = PathBuf::from(args.next().unwrap());
     let mut paths = Vec::new();
     files(&directory, &mut paths);
-    paths.sort();
+    // As texts, as in Go: a path is compared by its parts here.
+    paths.sort_by_key(|path| path.display().to_string());
     let texts: Vec<String> = paths.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
     let work: Vec<(Value, Given)> = texts.iter().map(|text| given(serde_json::from_str(text).unwrap())).collect();
     if let Some(out) = args.next() {
