@@ -101,7 +101,9 @@ struct Check<'c> {
 
 impl Check<'_> {
     fn names(&self, spanned: &Spanned, problems: &mut Vec<Problem>) {
-        for key in spanned.spans.scalars().into_iter().filter(|scalar| scalar.is_key) {
+        // A merge key is no field of the object.
+        let merge = yaml::Step::from("<<");
+        for key in spanned.spans.scalars().into_iter().filter(|scalar| scalar.is_key && !scalar.path.contains(&merge)) {
             let range = self.document.start + key.span.start..self.document.start + key.span.end;
             if !self.sketch.is_certain(&range, false) {
                 continue;
