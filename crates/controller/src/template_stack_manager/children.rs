@@ -28,6 +28,7 @@ impl TemplateStackManager {
         let mut preferred: BTreeMap<String, Place> = BTreeMap::new();
         let context = Context { stack: &self.parts.stack, seed: &look.revision.seed, limits: Default::default() };
         for _ in 0..PASSES {
+            look.inputs = self.inputs(look.kind, look.compiled, &look.known, &look.object);
             let (observed, strays) = self.observe(look, &preferred)?;
             let planned = plan(look.kind, &look.object, &observed, &context);
             self.parts.metrics.count("cairn_renders_total", "Instances that were rendered.", &[]);

@@ -30,6 +30,9 @@ pub(super) struct Look<'l> {
     pub(super) changed: bool,
     /// Whether anything was written at all.
     pub(super) wrote: bool,
+    pub(super) compiled: &'l Arc<engine::Compiled>,
+    /// Everything that the last plan depended on, taken before it was made: what comes in while it is made is news.
+    pub(super) inputs: u64,
 }
 
 impl TemplateStackManager {
@@ -68,11 +71,20 @@ impl TemplateStackManager {
             Some(memory) => (false, memory.extra),
             None => (false, false),
         };
-        let mut look =
-            Look { kind, revision: &revision, known, object, failures: Vec::new(), changed: false, wrote: false };
+        let mut look = Look {
+            kind,
+            revision: &revision,
+            known,
+            object,
+            failures: Vec::new(),
+            changed: false,
+            wrote: false,
+            compiled,
+            inputs: 0,
+        };
         self.hold(id, &resource, &mut look).await?;
         let plan = self.settle(&mut look).await?;
-        let inputs = self.inputs(kind, compiled, &look.known, &look.object);
+        let inputs = look.inputs;
         let written = self.write_instance_status(id, &resource, &look, &plan).await?;
         look.wrote |= written == Written::Yes;
         self.conclude(id, &look, &plan, inputs).await;
@@ -92,7 +104,13 @@ impl TemplateStackManager {
     }
 
     /// Everything that a look depends on.
-    fn inputs(&self, kind: &CompiledKind, compiled: &Arc<engine::Compiled>, known: &Known, object: &Value) -> u64 {
+    pub(super) fn inputs(
+        &self,
+        kind: &CompiledKind,
+        compiled: &Arc<engine::Compiled>,
+        known: &Known,
+        object: &Value,
+    ) -> u64 {
         let children: Vec<(String, u64)> = self
             .shared
             .inventory
