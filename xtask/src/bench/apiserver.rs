@@ -25,7 +25,7 @@ const PLACE: Place = Place::of("apiserver");
 const SECONDS: &str = "3";
 
 /// The server and the client.
-const BENCH: &str = "release/examples/bench";
+const BENCH: &str = "release/examples/bench_apiserver";
 
 /// Who is measured.
 const SERVERS: [(&str, Who); 3] =
@@ -111,7 +111,7 @@ const GOALS: [Goal; 5] = [
 pub fn run(turns: u8, write: bool) -> Result<ExitCode> {
     let assets = k8s::provide(k8s::Set::Control)?;
     eprintln!("building the benchmark of apiserver");
-    let status = ours("build", "apiserver", "bench").status().context("cannot run cargo")?;
+    let status = ours("build", "apiserver", "bench_apiserver").status().context("cannot run cargo")?;
     if !status.success() {
         bail!("the benchmark of apiserver does not build ({status})");
     }
