@@ -17,7 +17,7 @@ use anyhow::{Context, Result, ensure};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{ClusterRole, RoleBinding};
-use kube::Api;
+use kube::{Api, ResourceExt};
 use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::runtime::wait::conditions::is_deleted;
 use manager::{Manager, Shelf, USER, definitions, furnish, has, installed, package, resource, stacks, start};
@@ -80,17 +80,21 @@ async fn story(scene: &Scene<'_>, manager: &Manager) -> Result<()> {
 /// Waits until nothing of a kind is left that was made. Who saw it late takes it away late.
 async fn none_is_left<K>(scene: &Scene<'_>, api: &Api<K>) -> Result<()>
 where
-    K: Clone + std::fmt::Debug + serde::de::DeserializeOwned,
+    K: Clone + std::fmt::Debug + serde::de::DeserializeOwned + ResourceExt,
 {
     let ours = ListParams::default().labels("app.kubernetes.io/managed-by=stack-manager");
-    scene
-        .within("all to be gone", async {
-            while !api.list(&ours).await?.items.is_empty() {
-                tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    let left = std::sync::Mutex::new(Vec::new());
+    let gone = scene.within("all to be gone", async {
+        loop {
+            let items = api.list(&ours).await?.items;
+            if items.is_empty() {
+                return Ok(());
             }
-            Ok(())
-        })
-        .await
+            *left.lock().unwrap() = items.iter().map(ResourceExt::name_any).collect();
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+    });
+    gone.await.with_context(|| format!("left: {:?}", left.lock().unwrap()))
 }
 
 /// Whether all of a version is there, and nothing of another.
