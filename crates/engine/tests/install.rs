@@ -292,6 +292,40 @@ fn an_upgrade_changes_the_crd_and_the_stack() {
 }
 
 #[test]
+fn what_an_install_says_of_its_account_is_on_the_account_and_nowhere_else() {
+    let mut world = World::new();
+    world.install.spec.service_account =
+        Some(serde_json::from_value(json!({ "annotations": { "cloud.example.org/role": "redis" } })).unwrap());
+    world.fetched(package("1.0.0", &["a"], "Namespaced", ""));
+    world.pass();
+    world.establish();
+    world.pass();
+    let mut stack: Stack = serde_json::from_value(world.object("Stack", "redis").unwrap().clone()).unwrap();
+    stack.metadata.uid = "stack-uid".into();
+    let crds: Vec<api::Crd> = world.objects.values().filter_map(|object| api::Crd::read(object).0).collect();
+    let mut kinds = Kinds::of_every_cluster();
+    crds.iter().for_each(|crd| kinds.add(crd));
+    let facts = engine::manage::stack::Facts {
+        stack: &stack,
+        cluster_wide: false,
+        crds: &crds,
+        kinds: &kinds,
+        policy: &world.settings.policy,
+        own_image: &world.settings.own_image,
+    };
+    let engine::manage::stack::Decision::Run(run) = engine::manage::stack::decide(&facts) else {
+        panic!("it does not run")
+    };
+    let said: Vec<&str> = run
+        .access
+        .iter()
+        .filter(|object| object["metadata"]["annotations"]["cloud.example.org/role"] == "redis")
+        .filter_map(|object| object["kind"].as_str())
+        .collect();
+    assert_eq!(said, ["ServiceAccount"]);
+}
+
+#[test]
 fn a_stack_of_somebody_else_is_not_taken_over() {
     let mut world = World::new();
     let foreign = json!({
