@@ -3,28 +3,11 @@
 
 #[path = "../../../fuzz/bodies/template.rs"]
 mod body;
+#[path = "../../../fuzz/bodies/seeded.rs"]
+mod seeded;
 
+use seeded::Seeded;
 use serde_json::Value;
-
-/// A small generator: the same seed gives the same run everywhere.
-struct Seeded(u64);
-
-impl Seeded {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end.max(1) as u64) as usize
-    }
-
-    fn pick<'t, T>(&mut self, from: &'t [T]) -> &'t T {
-        &from[self.below(from.len())]
-    }
-}
 
 const WORDS: &[&str] = &[
     "{{",

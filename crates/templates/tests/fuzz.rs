@@ -3,26 +3,10 @@
 
 #[path = "../../../fuzz/bodies/parameters.rs"]
 mod body;
+#[path = "../../../fuzz/bodies/seeded.rs"]
+mod seeded;
 
-/// A small generator: the same seed gives the same run everywhere.
-struct Seeded(u64);
-
-impl Seeded {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end.max(1) as u64) as usize
-    }
-
-    fn pick<'t, T>(&mut self, from: &'t [T]) -> &'t T {
-        &from[self.below(from.len())]
-    }
-}
+use seeded::Seeded;
 
 const WHOLE: [&str; 3] = [
     include_str!("seed/mongodb.json"),

@@ -29,6 +29,22 @@ impl Drop for Running {
 /// The name of the stack in every scenario.
 pub const STACK: &str = "app";
 
+/// How often to look again where nothing happens: longer than any scenario.
+pub const NEVER: Duration = Duration::from_secs(3600);
+
+/// A kind of somebody else, whose objects may hold anything.
+pub async fn open_kind(scene: &Scene<'_>, kind: &str) -> Result<()> {
+    let open = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    scene.install_crd(&scene.crd(kind, &open)).await?;
+    Ok(())
+}
+
+/// A stack whose `Web` makes a `Db`, a config map, and what else is told.
+pub async fn webs(scene: &Scene<'_>, more: &[(&str, &str)]) -> Result<Running> {
+    open_kind(scene, "Db").await?;
+    running(scene, &package_of(scene.group(), "", more), NEVER).await
+}
+
 /// Puts a package's CRDs and its Stack in place, and runs it.
 pub async fn running(scene: &Scene<'_>, files: &Files, resync: Duration) -> Result<Running> {
     manager(scene.cluster()).await?;

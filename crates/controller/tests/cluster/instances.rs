@@ -1,7 +1,6 @@
 //! Instances of a template stack on a cluster: made, kept, changed and taken away.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -11,16 +10,11 @@ use kube::runtime::wait::conditions::is_deleted;
 use serde_json::{Value, json};
 use testkit::{Cluster, Scene};
 
-use crate::actor::{CONFIG, Running, STACK, is_call, own, package_of, running, says, start, web};
+use crate::actor::{CONFIG, NEVER, Running, STACK, is_call, open_kind, own, package_of, running, says, start, web};
 use crate::manager::{has, stacks};
 
-/// Longer than any scenario.
-const NEVER: Duration = Duration::from_secs(3600);
-
 async fn webs(scene: &Scene<'_>) -> Result<Running> {
-    scene
-        .install_crd(&scene.crd("Db", &json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true })))
-        .await?;
+    open_kind(scene, "Db").await?;
     running(scene, &package_of(scene.group(), CONFIG, &[]), NEVER).await
 }
 

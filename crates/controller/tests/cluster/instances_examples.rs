@@ -15,7 +15,7 @@ use package::{Files, Package};
 use serde_json::{Value, json};
 use testkit::{Cluster, Scene};
 
-use crate::actor::{Running, STACK, running};
+use crate::actor::{NEVER, Running, STACK, running};
 use crate::manager::{resource, stacks};
 
 fn examples() -> PathBuf {
@@ -133,7 +133,7 @@ async fn converges(cluster: &Cluster, name: &str) -> Result<()> {
 
 /// Runs a package; its instances become ready, and go with all that they made.
 pub async fn lives(scene: &Scene<'_>, files: &Files, rules: Vec<engine::Rule>, instances: Vec<Value>) -> Result<()> {
-    let Running { package, .. } = &running(scene, files, Duration::from_secs(3600)).await?;
+    let Running { package, .. } = &running(scene, files, NEVER).await?;
     // What the stack itself says of its kinds is not for others to say.
     let templated = |child: &str| {
         package.templates.values().flat_map(|all| all.iter()).any(|(name, source)| {

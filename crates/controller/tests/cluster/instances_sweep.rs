@@ -14,7 +14,7 @@ use testkit::faults::{Fault, Filter, Trouble};
 use testkit::{Cluster, Scene};
 use tokio::task::JoinHandle;
 
-use crate::actor::{CONFIG, STACK, own, package_of, says, web};
+use crate::actor::{CONFIG, NEVER, STACK, open_kind, own, package_of, says, web};
 use crate::manager::{furnish, has, stacks};
 use crate::mishap::{Mishap, Place, fresh, sweep};
 
@@ -23,15 +23,14 @@ pub const USER: &str = "tsm";
 /// Runs a manager that may do everything.
 pub async fn work(scene: &Scene<'_>) -> Result<JoinHandle<()>> {
     let client = scene.cluster().client_for_user(USER, &["system:masters"])?;
-    let parts = Parts { resync: Duration::from_secs(3600), ..Parts::new(client, scene.namespace(), STACK) };
+    let parts = Parts { resync: NEVER, ..Parts::new(client, scene.namespace(), STACK) };
     let manager = TemplateStackManager::start(parts).await;
     Ok(tokio::spawn(async move { manager.run().await }))
 }
 
 /// Puts a Stack in place as the stack manager would, with its types and its seed.
 pub async fn furnished(scene: &Scene<'_>) -> Result<()> {
-    let open = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
-    scene.install_crd(&scene.crd("Db", &open)).await?;
+    open_kind(scene, "Db").await?;
     let (package, _) = package::read(&package_of(scene.group(), CONFIG, &[]));
     for crd in &package.crds {
         scene.install_crd(&crd.crd.object).await?;

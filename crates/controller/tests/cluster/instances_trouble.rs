@@ -14,28 +14,13 @@ use serde_json::{Value, json};
 use testkit::faults::{ApiError, Fault, Filter, Trouble};
 use testkit::{Cluster, Scene};
 
-use crate::actor::{Running, STACK, own, package_of, running, says, web};
+use crate::actor::{STACK, open_kind, own, package_of, running, says, web, webs};
 use crate::instances_sweep::{USER, furnished, work};
 use crate::manager::{furnish, has, resource, stacks};
 use crate::mishap::fresh;
 
-/// Longer than any scenario.
-const NEVER: Duration = Duration::from_secs(3600);
-
 const EXTRA: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .metadata.name }}-extra'}\n\
                      data: {text: '{{ .spec.text }}'}\n";
-
-async fn open_kind(scene: &Scene<'_>, kind: &str) -> Result<()> {
-    let open = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
-    scene.install_crd(&scene.crd(kind, &open)).await?;
-    Ok(())
-}
-
-/// A stack whose `Web` makes a `Db`, a config map, and what else is told.
-async fn webs(scene: &Scene<'_>, more: &[(&str, &str)]) -> Result<Running> {
-    open_kind(scene, "Db").await?;
-    running(scene, &package_of(scene.group(), "", more), NEVER).await
-}
 
 async fn create(scene: &Scene<'_>, name: &str) -> Result<()> {
     own(scene, "Web").create(&PostParams::default(), &web(scene, name, "hello")).await?;

@@ -2,7 +2,6 @@
 //! through watches that break off.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use controller::template_stack_manager::{Parts, TemplateStackManager};
@@ -13,24 +12,10 @@ use serde_json::{Value, json};
 use testkit::faults::{ApiError, Fault, Filter, Trouble};
 use testkit::{Cluster, Scene};
 
-use crate::actor::{CONFIG, Running, STACK, own, package_of, running, says, start_as, web};
+use crate::actor::{CONFIG, NEVER, STACK, open_kind, own, package_of, running, says, start_as, web, webs};
 use crate::instances_sweep::{USER, furnished, work};
 use crate::manager::{furnish, has, resource, stacks};
 use crate::mishap::fresh;
-
-/// Longer than any scenario.
-const NEVER: Duration = Duration::from_secs(3600);
-
-async fn open_kind(scene: &Scene<'_>, kind: &str) -> Result<()> {
-    let open = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
-    scene.install_crd(&scene.crd(kind, &open)).await?;
-    Ok(())
-}
-
-async fn webs(scene: &Scene<'_>, more: &[(&str, &str)]) -> Result<Running> {
-    open_kind(scene, "Db").await?;
-    running(scene, &package_of(scene.group(), "", more), NEVER).await
-}
 
 async fn ready(scene: &Scene<'_>, name: &str, text: &str) -> Result<()> {
     own(scene, "Web").create(&PostParams::default(), &web(scene, name, text)).await?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::entry::{Answer, Body, fixed};
 use super::json::{is_limit, or_error_entry};
 use super::lists::{charge_elements, pack};
-use super::reflect::too_deep;
+use super::reflect::{deeper, too_deep};
 use crate::exec::{Cx, MORE_STACK, RED_ZONE};
 use crate::fmt::UNKNOWN;
 use crate::func::{Call, Fault, Flow, Func, Param};
@@ -48,7 +48,6 @@ fn written<'a>(call: &Call<'_, '_, 'a>) -> Answer<'a> {
 }
 
 fn grown<'a>(cx: &Cx<'a>, value: &Value<'a>, depth: usize) -> Result<Toml, Fault> {
-    let deeper = || depth.checked_sub(1).ok_or_else(|| too_deep(cx));
     Ok(match &value.kind {
         Kind::Missing | Kind::Nil => Toml::Null,
         Kind::Bool(value) => Toml::Bool(*value),
@@ -63,19 +62,25 @@ fn grown<'a>(cx: &Cx<'a>, value: &Value<'a>, depth: usize) -> Result<Toml, Fault
         Kind::List(list) if list.is_nil() => Toml::Null,
         Kind::Map(map) if map.is_nil() => Toml::Null,
         Kind::List(list) => {
-            let depth = deeper()?;
+            let depth = deeper(cx, depth)?;
             charge_elements(cx, list.len())?;
+            refuse_nil_elements(cx, value, depth)?;
             let items: Result<Vec<_>, Fault> = stacker::maybe_grow(RED_ZONE, MORE_STACK, || {
                 (0..list.len()).filter_map(|index| cx.item(list, index)).map(|item| grown(cx, &item, depth)).collect()
             });
             Toml::Array(items?)
         }
         Kind::Map(map) => {
-            let depth = deeper()?;
+            let depth = deeper(cx, depth)?;
             charge_elements(cx, cx.size(map))?;
+            // The order of the library, so that of several errors the first is the same: lists are looked through
+            // before anything is written, and what is a table of its own is written last.
+            let entries = cx.entries(map);
+            entries.iter().try_for_each(|(_, value)| refuse_nil_elements(cx, value, depth))?;
+            let (tables, plain): (Vec<_>, Vec<_>) = entries.into_iter().partition(|(_, value)| is_table(cx, value));
             let fields: Result<Table, Fault> = stacker::maybe_grow(RED_ZONE, MORE_STACK, || {
-                let entries = cx.entries(map).into_iter();
-                entries.map(|(key, value)| Ok((key.to_vec(), grown(cx, &value, depth)?))).collect()
+                let ordered = plain.into_iter().chain(tables);
+                ordered.map(|(key, value)| Ok((key.to_vec(), grown(cx, &value, depth)?))).collect()
             });
             Toml::Table(fields?)
         }
@@ -88,8 +93,31 @@ fn grown<'a>(cx: &Cx<'a>, value: &Value<'a>, depth: usize) -> Result<Toml, Fault
     })
 }
 
+/// Fails on a nil in a list, or in a list in it; what dicts hold is not looked at.
+fn refuse_nil_elements<'a>(cx: &Cx<'a>, value: &Value<'a>, depth: usize) -> Result<(), Fault> {
+    let Kind::List(list) = &value.kind else { return Ok(()) };
+    let depth = deeper(cx, depth)?;
+    stacker::maybe_grow(RED_ZONE, MORE_STACK, || {
+        (0..list.len()).filter_map(|index| cx.item(list, index)).try_for_each(|item| match &item.kind {
+            Kind::Missing | Kind::Nil => Err(EncodeError::NilElement.to_string().into()),
+            _ => refuse_nil_elements(cx, &item, depth),
+        })
+    })
+}
+
+/// Whether a value is written below a header of its own.
+fn is_table<'a>(cx: &Cx<'a>, value: &Value<'a>) -> bool {
+    let is_map = |value: &Value<'a>| matches!(&value.kind, Kind::Map(map) if !map.is_nil());
+    match &value.kind {
+        Kind::List(list) => {
+            list.len() > 0 && (0..list.len()).all(|index| cx.item(list, index).is_some_and(|item| is_map(&item)))
+        }
+        _ => is_map(value),
+    }
+}
+
 fn dict<'a>(cx: &Cx<'a>, table: &Table, depth: usize) -> Answer<'a> {
-    let depth = depth.checked_sub(1).ok_or_else(|| too_deep(cx))?;
+    let depth = deeper(cx, depth)?;
     charge_elements(cx, table.len())?;
     let entries: Result<BTreeMap<_, _>, Fault> = stacker::maybe_grow(RED_ZONE, MORE_STACK, || {
         let entry = |(key, toml): (&Vec<u8>, &Toml)| Ok((Text::from(key.clone()), value(cx, toml, depth)?));
@@ -111,7 +139,7 @@ fn value<'a>(cx: &Cx<'a>, toml: &Toml, depth: usize) -> Answer<'a> {
         }
         Toml::Time(time) => Value::object(Object::Time(time.clone())),
         Toml::Array(items) => {
-            let depth = depth.checked_sub(1).ok_or_else(|| too_deep(cx))?;
+            let depth = deeper(cx, depth)?;
             let items: Result<Vec<_>, Fault> =
                 stacker::maybe_grow(RED_ZONE, MORE_STACK, || items.iter().map(|item| value(cx, item, depth)).collect());
             pack(cx, Element::Any, items?)?
