@@ -22,6 +22,7 @@ mod processing;
 mod project;
 mod registries;
 mod rules;
+mod serving;
 mod shown;
 mod snippet;
 mod up;

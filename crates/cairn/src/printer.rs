@@ -6,7 +6,7 @@ use engine::Severity;
 use objects::Gvk;
 use serde_json::{Value, json};
 
-use crate::args::{Format, Objects};
+use crate::args::{Format, Log, Objects};
 use crate::env::Env;
 use crate::failure::Failure;
 use crate::finding::Finding;
@@ -151,12 +151,12 @@ impl Printer {
     }
 
     /// Begins a controller's log, on standard error; RUST_LOG says how much of it.
-    pub fn log(&self, json: bool) {
+    pub fn log(&self, how: &Log) {
         let filter = tracing_subscriber::EnvFilter::try_from_default_env()
             .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info,kube=warn"));
         let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
         // A second log of one process would be the first.
-        let _ = if json { log.json().try_init() } else { log.with_ansi(self.env.colour).try_init() };
+        let _ = if how.log_json { log.json().try_init() } else { log.with_ansi(self.env.colour).try_init() };
     }
 
     /// Begins a log of what goes wrong, for a command that tells all else in its own words; RUST_LOG says how much.

@@ -62,9 +62,7 @@ fn answer(path: &str, metrics: &Metrics, readiness: &Readiness) -> Response<Full
     let (status, text) = match path {
         "/healthz" | "/livez" => (StatusCode::OK, "ok\n".to_owned()),
         "/readyz" if readiness.is_ready() => (StatusCode::OK, "ok\n".to_owned()),
-        "/readyz" => {
-            (StatusCode::SERVICE_UNAVAILABLE, "not yet: it waits for its turn, or for the first lists\n".to_owned())
-        }
+        "/readyz" => (StatusCode::SERVICE_UNAVAILABLE, "not yet: it waits for the first lists\n".to_owned()),
         "/metrics" => (StatusCode::OK, metrics.text()),
         _ => (StatusCode::NOT_FOUND, "there are /healthz, /readyz and /metrics\n".to_owned()),
     };

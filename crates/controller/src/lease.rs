@@ -8,16 +8,16 @@ use tokio::time::Instant;
 use crate::resource::{Key, Resource};
 use crate::{Cluster, Error};
 
-/// How long a Lease holds without being renewed.
+/// How long a Lease holds that does not say it.
 const HOLDS: Duration = Duration::from_secs(15);
-/// How often it is renewed, and how often others look.
-const RENEWED: Duration = Duration::from_secs(5);
 
 /// A Lease that somebody wants.
 pub struct Lease {
     cluster: Cluster,
     key: Key,
     identity: String,
+    /// How long it holds without being renewed.
+    holds: Duration,
     /// What was seen last, and when: clocks of machines differ, so only our own counts.
     seen: Option<(String, Instant)>,
 }
@@ -49,9 +49,14 @@ fn decide(live: Option<&Value>, identity: &str, unchanged: Duration) -> Move {
 }
 
 impl Lease {
-    /// A Lease, for whoever `identity` is.
-    pub fn new(cluster: Cluster, namespace: &str, name: &str, identity: &str) -> Self {
-        Self { cluster, key: Key::new(namespace, name), identity: identity.to_owned(), seen: None }
+    /// A Lease that holds for so long without being renewed, in whole seconds, for whoever `identity` is.
+    pub fn new(cluster: Cluster, key: Key, identity: &str, holds: Duration) -> Self {
+        Self { cluster, key, identity: identity.to_owned(), holds, seen: None }
+    }
+
+    /// How often it is renewed, and how often others look: often enough to fail a few times.
+    fn pause(&self) -> Duration {
+        self.holds / 5
     }
 
     /// Waits until the Lease is ours.
@@ -62,34 +67,60 @@ impl Lease {
                 Ok(false) => {}
                 Err(error) => tracing::warn!(lease = %self.key, %error, "the Lease could not be taken"),
             }
-            tokio::time::sleep(RENEWED).await;
+            tokio::time::sleep(self.pause()).await;
         }
     }
 
     /// Keeps the Lease; returns when it is lost, after which nothing may be written any more.
     pub async fn keep(&mut self) {
-        let mut last = Instant::now();
+        let mut renewed = Instant::now();
+        // Others take it once it ran out; we have to be gone before, also if the API server does not answer at all.
+        while let Ok(Some(since)) = tokio::time::timeout_at(renewed + self.holds * 2 / 3, self.renew()).await {
+            renewed = since;
+        }
+    }
+
+    /// Renews the Lease, as often as it fails; answers when, unless somebody else has it.
+    async fn renew(&mut self) -> Option<Instant> {
         loop {
-            tokio::time::sleep(RENEWED).await;
+            tokio::time::sleep(self.pause()).await;
+            let begin = Instant::now();
             match self.attempt().await {
-                Ok(true) => last = Instant::now(),
-                Ok(false) => return,
-                // Others take it once it ran out; we have to be gone before.
-                Err(_) if last.elapsed() > HOLDS - RENEWED => return,
+                Ok(held) => return held.then_some(begin),
                 Err(error) => tracing::warn!(lease = %self.key, %error, "the Lease could not be renewed"),
             }
         }
     }
 
-    /// Gives the Lease up, so that others need not wait until it runs out.
+    /// Gives the Lease up if it is ours, so that others need not wait until it runs out.
     pub async fn release(&mut self) {
-        let patch = json!({ "spec": { "holderIdentity": "" } });
-        if let Err(error) = self.cluster.merge(&resource(), &self.key, "", &patch).await {
+        if let Err(error) = self.give_up().await {
             tracing::debug!(lease = %self.key, %error, "the Lease was not given up");
         }
     }
 
+    async fn give_up(&self) -> Result<(), Error> {
+        let Some(live) = self.cluster.get(&resource(), &self.key).await? else { return Ok(()) };
+        if live["spec"]["holderIdentity"] == self.identity.as_str() {
+            let version = &live["metadata"]["resourceVersion"];
+            let patch = json!({ "metadata": { "resourceVersion": version }, "spec": { "holderIdentity": "" } });
+            self.cluster.merge(&resource(), &self.key, "", &patch).await?;
+        }
+        Ok(())
+    }
+
+    /// Makes, takes or renews the Lease; answers whether it is ours.
     async fn attempt(&mut self) -> Result<bool, Error> {
+        loop {
+            match self.try_once().await {
+                // Somebody wrote in between: who has it now?
+                Err(Error::Conflict(_)) => {}
+                outcome => return outcome,
+            }
+        }
+    }
+
+    async fn try_once(&mut self) -> Result<bool, Error> {
         let live = self.cluster.get(&resource(), &self.key).await?;
         let version = live.as_ref().and_then(|live| live["metadata"]["resourceVersion"].as_str()).unwrap_or_default();
         let since = match &self.seen {
@@ -99,7 +130,7 @@ impl Lease {
         self.seen = Some((version.to_owned(), since));
         let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string();
         let mut spec = json!({
-            "holderIdentity": self.identity, "leaseDurationSeconds": HOLDS.as_secs(), "renewTime": now,
+            "holderIdentity": self.identity, "leaseDurationSeconds": self.holds.as_secs(), "renewTime": now,
         });
         let outcome = match decide(live.as_ref(), &self.identity, since.elapsed()) {
             Move::Wait => return Ok(false),
@@ -122,11 +153,7 @@ impl Lease {
                 self.cluster.merge(&resource(), &self.key, "", &patch).await
             }
         };
-        match outcome {
-            Ok(_) => Ok(true),
-            Err(Error::Conflict(_)) => Ok(false),
-            Err(error) => Err(error),
-        }
+        outcome.map(|_| true)
     }
 }
 

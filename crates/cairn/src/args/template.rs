@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{Connection, Format, Objects};
+use super::{Connection, Format, Listing, Log};
 
 #[derive(Args, Debug)]
 #[command(
@@ -170,16 +170,8 @@ Examples:
 Templates are stored as any object is, and shared by RBAC:
   kubectl apply -f mongodb.yaml -n library")]
 pub(crate) struct ListTemplates {
-    /// In all namespaces
-    #[arg(short = 'A', long)]
-    pub all_namespaces: bool,
-
-    /// How to write the list [default: a table]
-    #[arg(short, long, value_name = "FORMAT")]
-    pub output: Option<Objects>,
-
     #[command(flatten)]
-    pub connection: Connection,
+    pub listing: Listing,
 }
 
 #[derive(Args, Debug)]
@@ -326,9 +318,8 @@ pub(crate) struct TemplateServer {
     #[arg(long, value_name = "FILE", requires = "tls_cert_file")]
     pub tls_ca_file: Option<PathBuf>,
 
-    /// Write the log as JSON
-    #[arg(long)]
-    pub log_json: bool,
+    #[command(flatten)]
+    pub log: Log,
 
     #[command(flatten)]
     pub connection: Connection,

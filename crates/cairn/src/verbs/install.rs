@@ -73,10 +73,10 @@ pub(crate) fn uninstall(args: &Uninstall, printer: &Printer) -> Result<Code, Fai
 
 pub(crate) fn list(args: &List, printer: &Printer) -> Result<Code, Failure> {
     block_on(async {
-        let connected = args.connection.connect().await?;
+        let connected = args.listing.connection.connect().await?;
         let mut found = Vec::new();
         for cluster in [false, true] {
-            let api = installs(&connected, cluster, args.all_namespaces);
+            let api = installs(&connected, cluster, args.listing.all_namespaces);
             let list = api.list(&ListParams::default()).await.map_err(|error| told(&error))?;
             for object in list.items {
                 let mut value = serde_json::to_value(&object).unwrap_or_default();
@@ -85,9 +85,9 @@ pub(crate) fn list(args: &List, printer: &Printer) -> Result<Code, Failure> {
                 found.push(value);
             }
         }
-        match args.output {
+        match args.listing.output {
             Some(format) => printer.objects(&found, format)?,
-            None if found.is_empty() && args.all_namespaces => printer.result(b"nothing is installed\n")?,
+            None if found.is_empty() && args.listing.all_namespaces => printer.result(b"nothing is installed\n")?,
             None if found.is_empty() => {
                 let place = &connected.namespace;
                 printer.line(&format!("nothing is installed in the namespace {place}; `-A` looks into all"))?;

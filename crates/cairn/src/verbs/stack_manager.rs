@@ -6,7 +6,7 @@ use std::sync::Arc;
 use controller::stack_manager::{
     Endpoint, Future, KubernetesRunner, Packages, Parts, ProcessOptions, ProcessRunner, Runner, StackManager, TAGS,
 };
-use controller::{Cluster, Lease, Metrics, Readiness};
+use controller::{Cluster, Key, Metrics};
 use engine::manage::install::Settings;
 use engine::manage::{Index, Pattern, Policy, Reference, Trouble};
 use k8s_openapi::api::core::v1::Namespace;
@@ -21,6 +21,7 @@ use crate::env::{passed_on, places};
 use crate::failure::{Code, Failure};
 use crate::printer::Printer;
 use crate::registries::block_on_many;
+use crate::serving::Serving;
 
 /// The field manager of everything that the stack manager writes.
 pub(crate) const MANAGER: &str = "stack-manager";
@@ -28,18 +29,20 @@ pub(crate) const MANAGER: &str = "stack-manager";
 pub(crate) fn run(args: &Args, printer: &Printer) -> Result<Code, Failure> {
     let allow = args.allow_types.iter().map(|text| Pattern::parse(text)).collect::<Result<Vec<_>, _>>();
     let policy = Policy { allow: allow.map_err(Failure::usage)? };
-    printer.log(args.log_json);
+    printer.log(&args.serving.log);
     block_on_many(manage(args, policy))?
 }
 
 async fn manage(args: &Args, policy: Policy) -> Result<Code, Failure> {
     let connected = args.connection.connect().await?;
     let metrics = Metrics::default();
-    let readiness = Readiness::default();
-    let address = controller::serve(args.listen, metrics.clone(), readiness.clone()).await;
-    let address = address.map_err(|error| Failure::new(format!("cannot listen on {}: {error}", args.listen)))?;
-    tracing::info!(%address, "serving /healthz, /readyz and /metrics");
     let tenant = Cluster::new(connected.client.clone(), MANAGER).counted(metrics.clone());
+    let lease = Key::new(&connected.namespace, "cairn-stack-manager");
+    let mut serving = Serving::start(&args.serving, &tenant, lease, metrics.clone()).await?;
+    if !serving.turn().await {
+        return Ok(Code::Ok);
+    }
+    // Only now: kinds of another version are not for one that waits.
     define(&connected.client).await?;
     room(&connected.client, &args.cluster_stack_namespace).await?;
     let settings = Settings {
@@ -49,12 +52,6 @@ async fn manage(args: &Args, policy: Policy) -> Result<Code, Failure> {
         policy,
         own_image: args.image.clone(),
     };
-    let identity = format!("{}-{}", hostname(), std::process::id());
-    let mut lease = Lease::new(tenant.clone(), &connected.namespace, "cairn-stack-manager", &identity);
-    if args.leader_elect {
-        tracing::info!("waiting for the Lease");
-        lease.acquire().await;
-    }
     let processes = match args.runner {
         RunnerKind::Process => Some(Arc::new(processes(&tenant, connected.endpoint)?)),
         RunnerKind::Kubernetes => None,
@@ -73,28 +70,16 @@ async fn manage(args: &Args, policy: Policy) -> Result<Code, Failure> {
         tags: TAGS,
     };
     let manager = StackManager::start(parts).await;
-    readiness.set(true);
     tracing::info!("managing stacks");
     let worker = manager.clone();
     let mut working = tokio::spawn(async move { worker.run().await });
-    let code = tokio::select! {
-        () = stopped() => Code::Ok,
-        () = lost(&mut lease, args.leader_elect) => {
-            tracing::error!("the Lease is lost");
-            Code::Failed
-        }
-        _ = &mut working => Code::Failed,
-    };
-    readiness.set(false);
+    let code = serving.live(&mut working, std::future::ready(Ok(()))).await?;
     manager.stop();
-    // What is being done is done to its end, unless it hangs.
-    let _ = tokio::time::timeout(std::time::Duration::from_secs(10), working).await;
+    // Its children go before another may start the same.
     if let Some(processes) = processes {
         processes.end_all().await;
     }
-    if args.leader_elect && code == Code::Ok {
-        lease.release().await;
-    }
+    serving.close(code, working).await;
     Ok(code)
 }
 
@@ -142,31 +127,6 @@ pub(crate) async fn define(client: &kube::Client) -> Result<(), Failure> {
         served.await.map_err(|error| bad(error.to_string()))?;
     }
     Ok(())
-}
-
-/// Ends when the Lease of one who was elected is lost.
-pub(crate) async fn lost(lease: &mut Lease, elected: bool) {
-    if elected {
-        lease.keep().await;
-    } else {
-        std::future::pending::<()>().await;
-    }
-}
-
-/// Ends when somebody wants the program to end.
-pub(crate) async fn stopped() {
-    let Ok(mut terminate) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = terminate.recv() => {}
-    }
-}
-
-/// Who this is, among those that wait for a Lease.
-pub(crate) fn hostname() -> String {
-    std::fs::read_to_string("/etc/hostname").unwrap_or_default().trim().to_owned()
 }
 
 /// Packages from registries.

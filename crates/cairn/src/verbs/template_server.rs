@@ -9,14 +9,14 @@ use crate::args::{Objects, TemplateServer};
 use crate::failure::{Code, Failure};
 use crate::printer::Printer;
 use crate::registries::block_on_many;
-use crate::verbs::stack_manager::stopped;
+use crate::serving::stopped;
 use crate::verbs::template;
 
 pub(crate) fn run(args: &TemplateServer, printer: &Printer) -> Result<Code, Failure> {
     if args.print {
         return print(args, printer);
     }
-    printer.log(args.log_json);
+    printer.log(&args.log);
     block_on_many(async {
         let connected = args.connection.connect().await?;
         let mut registration = registration(args, &connected.namespace);

@@ -22,8 +22,9 @@ use crate::plane::{Plane, Players, Shelf, namespace};
 use crate::printer::{Paint, Printer};
 use crate::processing;
 use crate::registries::block_on_many;
+use crate::serving::stopped;
 use crate::up::{House, Installer, Watch, names, tell};
-use crate::verbs::stack_manager::{Registry, processes, stopped};
+use crate::verbs::stack_manager::{Registry, processes};
 
 /// How long things seem to take to start.
 const START: Duration = Duration::from_millis(300);

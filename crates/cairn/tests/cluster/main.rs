@@ -1,6 +1,7 @@
 //! The `cairn` program on a cluster: the embedded API server always, and the real one with `cargo xtask cluster-test`.
 #![allow(clippy::unwrap_used, reason = "a scenario may panic")]
 
+mod elections;
 mod processes;
 mod shelf;
 mod templates;
@@ -11,6 +12,7 @@ use testkit::{Suite, embedded, scenarios};
 
 fn main() -> ExitCode {
     Suite::on_kubernetes(scenarios![
+        elections::of_several_managers_one_works_and_another_takes_over,
         processes::a_stack_runs_as_a_process_with_its_own_rights_and_ends_with_its_manager,
         templates::a_stored_template_becomes_an_instance_and_goes,
         templates::what_cannot_be_applied_is_told_before_anything_is,

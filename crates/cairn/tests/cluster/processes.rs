@@ -20,13 +20,13 @@ use tokio::process::{Child, Command};
 
 use crate::shelf::Shelf;
 
-fn ours(scene: &Scene<'_>, kind: &str, plural: &str) -> Api<DynamicObject> {
+pub fn ours(scene: &Scene<'_>, kind: &str, plural: &str) -> Api<DynamicObject> {
     let kind = GroupVersionKind::gvk("stacks.crossplane.io", "v1alpha1", kind);
     scene.dynamic(scene.client(), &ApiResource::from_gvk_with_plural(&kind, plural))
 }
 
 /// A package whose kind `Note` becomes a ConfigMap.
-fn package(group: &str) -> Files {
+pub fn package(group: &str) -> Files {
     let crd = format!(
         "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: notes.{group}}}\n\
          spec:\n  group: {group}\n  scope: Namespaced\n  names: {{kind: Note, plural: notes, singular: note}}\n  \
@@ -89,7 +89,7 @@ async fn runs(scene: &Scene<'_>, other_than: u32) -> Result<u32> {
 }
 
 /// Waits until a process is gone. One that nobody asked after is as good as gone.
-async fn gone(scene: &Scene<'_>, id: u32) -> Result<()> {
+pub async fn gone(scene: &Scene<'_>, id: u32) -> Result<()> {
     let lives = || {
         let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
         stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
@@ -104,18 +104,33 @@ async fn gone(scene: &Scene<'_>, id: u32) -> Result<()> {
         .await
 }
 
-fn signal(id: u32, signal: Signal) -> Result<()> {
+pub fn signal(id: u32, signal: Signal) -> Result<()> {
     let id = Pid::from_raw(i32::try_from(id)?).context("no process")?;
     Ok(kill_process(id, signal)?)
 }
 
-fn says(text: &'static str) -> impl Fn(Option<&ConfigMap>) -> bool {
+pub fn says(text: &'static str) -> impl Fn(Option<&ConfigMap>) -> bool {
     move |map| map.and_then(|map| map.data.as_ref()).is_some_and(|data| data["text"] == text)
 }
+
+/// Waits until the kinds of installs and Stacks are served.
+pub async fn defined(scene: &Scene<'_>) -> Result<()> {
+    let crds = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+    let crds: Api<DynamicObject> = Api::all_with(scene.client(), &ApiResource::from_gvk(&crds));
+    for kind in ["stackinstalls", "stacks"] {
+        let established = |crd: Option<&DynamicObject>| has(crd, "Established", "True", "");
+        scene.wait(&crds, &format!("{kind}.stacks.crossplane.io"), established).await?;
+    }
+    Ok(())
+}
+
+/// A cluster has one stack manager at a time, so scenarios with one take turns.
+pub static MANAGED: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
 pub async fn a_stack_runs_as_a_process_with_its_own_rights_and_ends_with_its_manager(
     cluster: Arc<Cluster>,
 ) -> Result<()> {
+    let _turn = MANAGED.lock().await;
     let home = tempfile::tempdir()?;
     let story = story(&cluster, home.path()).await;
     let log = std::fs::read_to_string(home.path().join("log")).unwrap_or_default();
@@ -128,12 +143,7 @@ async fn story(cluster: &Cluster, home: &Path) -> Result<()> {
     shelf.put("notes", "1.0.0", &package(scene.group()));
     index(home, &format!("{}/notes:1.0.0", shelf.host)).await?;
     let mut manager = start(cluster, home)?;
-    let crds = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
-    let crds: Api<DynamicObject> = Api::all_with(scene.client(), &ApiResource::from_gvk(&crds));
-    for kind in ["stackinstalls", "stacks"] {
-        let established = |crd: Option<&DynamicObject>| has(crd, "Established", "True", "");
-        scene.wait(&crds, &format!("{kind}.stacks.crossplane.io"), established).await?;
-    }
+    defined(&scene).await?;
 
     let installs = ours(&scene, "StackInstall", "stackinstalls");
     let install = json!({
@@ -206,7 +216,7 @@ async fn a_package_with_a_controller_of_its_own_waits_for_pods(scene: &Scene<'_>
 }
 
 /// Whether a condition of an object has a status and, unless that is empty, a reason.
-fn has(object: Option<&DynamicObject>, kind: &str, status: &str, reason: &str) -> bool {
+pub fn has(object: Option<&DynamicObject>, kind: &str, status: &str, reason: &str) -> bool {
     let conditions = object.map_or(Value::Null, |object| object.data["status"]["conditions"].clone());
     conditions.as_array().is_some_and(|all| {
         all.iter()

@@ -16,9 +16,9 @@ const WIDTH: usize = 80;
 
 pub(crate) fn run(args: &ListTemplates, printer: &Printer) -> Result<Code, Failure> {
     let found = block_on(async {
-        let connected = args.connection.connect().await?;
+        let connected = args.listing.connection.connect().await?;
         let resource = source::resource();
-        let api: Api<DynamicObject> = if args.all_namespaces {
+        let api: Api<DynamicObject> = if args.listing.all_namespaces {
             Api::all_with(connected.client, &resource)
         } else {
             Api::namespaced_with(connected.client, &connected.namespace, &resource)
@@ -31,16 +31,16 @@ pub(crate) fn run(args: &ListTemplates, printer: &Printer) -> Result<Code, Failu
         let values = list.items.into_iter().map(|item| serde_json::to_value(item).unwrap_or_default());
         Ok::<Vec<Value>, Failure>(values.collect())
     })??;
-    match args.output {
+    match args.listing.output {
         Some(format) => printer.objects(&found, format)?,
         None if found.is_empty() => printer.line("there are no templates")?,
         None => {
             let mut head = vec!["NAME", "DESCRIPTION", "PARAMETERS", "OBJECTS"];
-            if args.all_namespaces {
+            if args.listing.all_namespaces {
                 head.insert(0, "NAMESPACE");
             }
             let mut rows = vec![head.into_iter().map(str::to_owned).collect()];
-            rows.extend(found.iter().map(|value| row(value, args.all_namespaces)));
+            rows.extend(found.iter().map(|value| row(value, args.listing.all_namespaces)));
             printer.table(&rows)?;
         }
     }

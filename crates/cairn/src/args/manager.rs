@@ -1,0 +1,82 @@
+//! What can be typed after the commands that run controllers.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::{Connection, Registries, Serving};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  cairn stack-manager --kubeconfig ~/.kube/config -n cairn
+  cairn stack-manager --allow-types '*.example.org' --allow-types configmaps
+
+It puts its own CRDs in place, so that it needs nothing but rights: it grants stacks what they need, and nobody can
+grant what they do not have.")]
+pub(crate) struct StackManager {
+    /// The namespace for the stacks of the whole cluster
+    #[arg(long, value_name = "NAME", default_value = "cairn-stacks")]
+    pub cluster_stack_namespace: String,
+
+    /// The registry for packages and installs that name none
+    #[arg(long, value_name = "HOST")]
+    pub source: Option<String>,
+
+    /// A file that says which package brings which kinds, for installs that name a kind; `cairn index` makes one
+    #[arg(long, value_name = "FILE")]
+    pub index: Option<PathBuf>,
+
+    /// Kinds that stacks may have: deployments.apps, *.example.org, configmaps, * [default: the usual ones]
+    #[arg(long, value_name = "KINDS")]
+    pub allow_types: Vec<String>,
+
+    /// The image that this program runs from, for the controllers of stacks with templates
+    #[arg(long, value_name = "IMAGE", default_value = "cairn:latest")]
+    pub image: String,
+
+    /// What runs the controllers of stacks
+    #[arg(long, value_name = "RUNNER", default_value = "kubernetes")]
+    pub runner: RunnerKind,
+
+    #[command(flatten)]
+    pub serving: Serving,
+
+    #[command(flatten)]
+    pub registries: Registries,
+
+    #[command(flatten)]
+    pub connection: Connection,
+}
+
+/// What runs the controllers of stacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RunnerKind {
+    /// Deployments, in a cluster that runs pods
+    Kubernetes,
+    /// Processes beside this one, each with the token of its stack's account; only for stacks of templates
+    Process,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  cairn template-stack-manager --stack redis --namespace team
+
+The stack manager starts one for every stack with templates. It needs the rights of the stack's own account, and no
+more.")]
+pub(crate) struct TemplateStackManager {
+    /// The name of the Stack, in the namespace
+    #[arg(long, value_name = "NAME")]
+    pub stack: String,
+
+    #[command(flatten)]
+    pub serving: Serving,
+
+    /// Say `ready` on standard output, and end with standard input: for a program that runs this one
+    #[arg(long, hide = true)]
+    pub supervised: bool,
+
+    #[command(flatten)]
+    pub connection: Connection,
+}
