@@ -6,13 +6,14 @@ mod eval;
 mod init;
 mod install;
 mod manager;
+mod output;
 mod package;
 mod serving;
 mod stack;
 mod template;
 mod up;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 
 pub(crate) use self::cluster::{Connection, Listing};
 pub(crate) use self::diff::Diff;
@@ -20,6 +21,7 @@ pub(crate) use self::eval::{Eval, Funcs, MissingKey};
 pub(crate) use self::init::Init;
 pub(crate) use self::install::{Install, List, Trace, Uninstall};
 pub(crate) use self::manager::{RunnerKind, StackManager, TemplateStackManager};
+pub(crate) use self::output::{Format, Objects, Outcome, Target};
 pub(crate) use self::package::{Build, Index, Pull, Push, Registries, Unpack};
 pub(crate) use self::serving::{Log, Serving};
 pub(crate) use self::stack::{Explain, Render, Test, Validate};
@@ -93,23 +95,6 @@ pub(crate) struct Demo {
     /// End with status 0 when everything is ready, without the closing words
     #[arg(long)]
     pub exit: bool,
-}
-
-/// How a report is written for programs; without it, it is for people.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    Json,
-    #[default]
-    Yaml,
-}
-
-/// How objects are written; without it, as people like to read them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Objects {
-    Json,
-    Yaml,
-    /// Kind and name alone, as `kubectl -o name` has them
-    Name,
 }
 
 #[derive(Args, Debug)]

@@ -135,8 +135,23 @@ impl Printer {
         }
     }
 
+    /// What a command made or took away, for programs; its name alone if that was asked for.
+    pub fn outcome(&self, what: &Value, name: &str, format: Objects) -> Result<(), Failure> {
+        match format {
+            Objects::Json => self.report(what, Format::Json),
+            Objects::Yaml => self.report(what, Format::Yaml),
+            Objects::Name => self.line(name),
+        }
+    }
+
+    /// One object as kubectl writes it.
+    pub fn object(&self, object: &Value, format: Objects) -> Result<(), Failure> {
+        self.outcome(&shown(object), &named(object), format)
+    }
+
     /// Objects as kubectl writes them: a list, a stream of documents, or kinds and names.
     pub fn objects(&self, objects: &[Value], format: Objects) -> Result<(), Failure> {
+        let objects: &[Value] = &objects.iter().map(shown).collect::<Vec<_>>();
         match format {
             Objects::Json => self.json(&json!({ "apiVersion": "v1", "kind": "List", "items": objects })),
             Objects::Yaml => {
@@ -211,6 +226,15 @@ impl Printer {
         let _ = std::io::stderr().write_all(text.as_bytes());
         failure.others.iter().for_each(|other| self.failure(other));
     }
+}
+
+/// An object without what only servers read, as kubectl shows it.
+fn shown(object: &Value) -> Value {
+    let mut object = object.clone();
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+    }
+    object
 }
 
 /// An object in a word, as kubectl says it: `deployment.apps/web`.

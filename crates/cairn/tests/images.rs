@@ -1,15 +1,72 @@
-//! `cairn build` and `cairn unpack` as a user calls them; pushing and pulling is the registry's own suite.
+//! Images of packages as a user makes and moves them; what registries may do wrong is the registry's own suite.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "support/registry.rs"]
+mod registry;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+
+use serde_json::{Value, json};
 
 fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name)
 }
 
 fn cairn(directory: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_cairn")).current_dir(directory).args(arguments).output().unwrap()
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cairn"));
+    // Nothing of the person who runs the test: no passwords, no images.
+    command.env("HOME", directory).env_remove("DOCKER_CONFIG").env_remove("XDG_CACHE_HOME");
+    command.current_dir(directory).args(arguments).output().unwrap()
+}
+
+/// What a command tells a program, which has to go well.
+fn told(directory: &Path, arguments: &[&str], format: &str) -> Value {
+    let output = cairn(directory, &[arguments, &["-o", format]].concat());
+    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+    match format {
+        "json" => serde_json::from_slice(&output.stdout).unwrap(),
+        "yaml" => yaml::parse(&text(&output.stdout)).unwrap(),
+        _ => Value::String(text(&output.stdout)),
+    }
+}
+
+#[test]
+fn what_is_made_of_an_image_is_told_to_programs() {
+    let registry = registry::Registry::start();
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let package = example("web-application").display().to_string();
+    let to = format!("{}/team/web:0.1.0", registry.host);
+
+    let built = told(here, &["build", &package], "json");
+    let digest = built["digest"].as_str().unwrap();
+    assert_eq!((&built["file"], &built["tag"]), (&json!("web-application-0.1.0.tar"), &json!("0.1.0")));
+    assert_eq!(std::fs::read(here.join("web-application-0.1.0.tar")).unwrap().len(), built["bytes"]);
+    assert_eq!(told(here, &["build", &package, "-o", "web.tar"], "name"), "web.tar\n");
+
+    let reference = format!("{to}@{digest}");
+    let pushed = json!({ "reference": reference, "digest": digest, "parts": 2, "sent": 2 });
+    assert_eq!(told(here, &["push", "web.tar", &to], "yaml"), pushed);
+    assert_eq!(told(here, &["push", &package, &to], "json")["sent"], 0, "all of it is there");
+    assert_eq!(told(here, &["push", &package, &to], "name"), format!("{reference}\n"));
+
+    let pulled = told(here, &["pull", &to], "json");
+    assert_eq!((&pulled["directory"], &pulled["reference"]), (&json!("web"), &json!(reference)));
+    assert!(pulled["files"].as_array().unwrap().contains(&json!(".registry/app.yaml")), "{pulled}");
+    assert_eq!(told(here, &["pull", &to, "-o", "again"], "name"), "again\n");
+
+    let index = told(here, &["index", &to], "json");
+    assert_eq!(index["packages"][0]["version"], "0.1.0", "{index}");
+    assert_eq!(told(here, &["index", &to], "yaml"), index);
+    assert_eq!(told(here, &["index", &to], "name"), format!("{reference}\n"));
+
+    let begun = told(here, &["init", "shop"], "json");
+    assert_eq!((&begun["directory"], &begun["kind"]), (&json!("shop"), &json!("Shop")));
+    assert!(
+        begun["files"].as_array().unwrap().iter().all(|file| here.join("shop").join(file.as_str().unwrap()).is_file())
+    );
+    assert_eq!(told(here, &["init", "shop", "--dir", "other"], "name"), "other\n");
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -59,6 +116,7 @@ fn what_cannot_be_built_or_unpacked_says_why_and_writes_nothing() {
         assert!(said.contains(message) && said.contains(hint), "{arguments:?}: {said}");
         assert_eq!(text(&output.stdout), "", "{arguments:?}");
     }
-    let tars = std::fs::read_dir(directory.path()).unwrap().count();
-    assert_eq!(tars, 2, "only what the test wrote");
+    let names = std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let count = names.filter(|name| !name.to_string_lossy().starts_with(".cache")).count();
+    assert_eq!(count, 2, "only what the test wrote");
 }

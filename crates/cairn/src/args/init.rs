@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::Outcome;
+
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -30,4 +32,7 @@ pub(crate) struct Init {
     /// Manifests to make it from; `-` is standard input
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub from: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub outcome: Outcome,
 }

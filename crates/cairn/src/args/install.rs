@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{Connection, Format, Listing};
+use super::{Connection, Format, Listing, Outcome};
 
 /// Whether to wait for the end.
 #[derive(Args, Debug)]
@@ -55,6 +55,9 @@ pub(crate) struct Install {
     pub waiting: Waiting,
 
     #[command(flatten)]
+    pub outcome: Outcome,
+
+    #[command(flatten)]
     pub connection: Connection,
 }
 
@@ -75,6 +78,9 @@ pub(crate) struct Uninstall {
 
     #[command(flatten)]
     pub waiting: Waiting,
+
+    #[command(flatten)]
+    pub outcome: Outcome,
 
     #[command(flatten)]
     pub connection: Connection,

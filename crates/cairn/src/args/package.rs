@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Objects;
+use super::{Objects, Outcome, Target};
 
 /// How to talk to registries.
 #[derive(Args, Debug)]
@@ -23,6 +23,7 @@ pub(crate) struct Registries {
 Examples:
   cairn build examples/web-application
   cairn build . -o web.tar -t registry.example.org/team/web:1.0.0
+  cairn build . -o json
 
 The same files always give the same digest. Others read the file too:
   skopeo inspect oci-archive:web.tar")]
@@ -31,9 +32,10 @@ pub(crate) struct Build {
     #[arg(default_value = ".")]
     pub dir: PathBuf,
 
-    /// The file to write [default: NAME-VERSION.tar, after the directory and app.yaml]
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    /// The file to write [default: NAME-VERSION.tar, after the directory and app.yaml]; or json, yaml or name: how to
+    /// tell what was made
+    #[arg(short, long, value_name = "FILE|FORMAT")]
+    pub output: Vec<Target>,
 
     /// The name it will have in a registry; its tag must be the version in app.yaml, if there is one
     #[arg(short, long, value_name = "REF")]
@@ -55,6 +57,9 @@ pub(crate) struct Push {
     pub reference: String,
 
     #[command(flatten)]
+    pub outcome: Outcome,
+
+    #[command(flatten)]
     pub registries: Registries,
 }
 
@@ -68,9 +73,9 @@ pub(crate) struct Pull {
     #[arg(value_name = "REF")]
     pub reference: String,
 
-    /// The directory to make [default: the last part of the path]
-    #[arg(short, long, value_name = "DIR")]
-    pub output: Option<PathBuf>,
+    /// The directory to make [default: the last part of the path]; or json, yaml or name: how to tell what was made
+    #[arg(short, long, value_name = "DIR|FORMAT")]
+    pub output: Vec<Target>,
 
     #[command(flatten)]
     pub registries: Registries,
@@ -88,6 +93,10 @@ pub(crate) struct Index {
     /// Images: [registry/]path[:tag][@sha256:...]
     #[arg(value_name = "REF", required = true)]
     pub references: Vec<String>,
+
+    /// How to write the index; the stack manager reads both json and yaml [default: yaml]
+    #[arg(short, long, value_name = "FORMAT")]
+    pub output: Option<Objects>,
 
     #[command(flatten)]
     pub registries: Registries,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{Connection, Format, Listing, Log};
+use super::{Connection, Format, Listing, Log, Objects, Outcome};
 
 #[derive(Args, Debug)]
 #[command(
@@ -204,6 +204,9 @@ pub(crate) struct Apply {
     pub force_conflicts: bool,
 
     #[command(flatten)]
+    pub outcome: Outcome,
+
+    #[command(flatten)]
     pub connection: Connection,
 }
 
@@ -218,6 +221,9 @@ pub(crate) struct Delete {
     /// Say what would go, and let it stay
     #[arg(long)]
     pub dry_run: bool,
+
+    #[command(flatten)]
+    pub outcome: Outcome,
 
     #[command(flatten)]
     pub connection: Connection,
@@ -305,6 +311,10 @@ pub(crate) struct TemplateServer {
     /// Print the kind Template, account, rights, Service and APIService, and end
     #[arg(long, conflicts_with = "register")]
     pub print: bool,
+
+    /// With --print, how to write them [default: yaml]
+    #[arg(short, long, value_name = "FORMAT", requires = "print")]
+    pub output: Option<Objects>,
 
     /// The certificate to show, for SERVICE.NAMESPACE.svc [default: one of an authority of its own, made at the start]
     #[arg(long, value_name = "FILE", requires = "tls_key_file")]

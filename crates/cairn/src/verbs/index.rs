@@ -2,7 +2,7 @@
 
 use engine::manage::{Entry, Index};
 
-use crate::args::Index as Args;
+use crate::args::{Index as Args, Objects};
 use crate::failure::{Code, Failure};
 use crate::printer::Printer;
 use crate::registries::{block_on, failure, parse};
@@ -20,7 +20,7 @@ pub(crate) fn run(args: &Args, printer: &Printer) -> Result<Code, Failure> {
         index.packages.push(entry);
     }
     let value = serde_json::to_value(&index).map_err(|error| Failure::new(error.to_string()))?;
-    let text = yaml::emit(&value).map_err(|error| Failure::new(error.to_string()))?;
-    printer.result(text.as_bytes())?;
+    let names: Vec<&str> = index.packages.iter().map(|entry| entry.image.as_str()).collect();
+    printer.outcome(&value, &names.join("\n"), args.output.unwrap_or(Objects::Yaml))?;
     Ok(Code::Ok)
 }

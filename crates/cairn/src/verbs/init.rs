@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use engine::start::{Manifest, Names, Started, blank, from};
 use package::Files;
+use serde_json::json;
 
 use crate::args::Init;
 use crate::failure::{Code, Failure};
@@ -38,7 +39,16 @@ pub(crate) fn run(args: &Init, printer: &Printer) -> Result<Code, Failure> {
     for note in started.iter().flat_map(|started| &started.notes) {
         printer.finding(&Finding::from(note), None);
     }
-    printer.result(story(&names, &dir, &files, started.as_ref()).as_bytes())?;
+    match args.outcome.output {
+        Some(format) => {
+            let made = json!({
+                "directory": dir.display().to_string(), "apiVersion": names.api_version(), "kind": names.kind,
+                "files": files.keys().collect::<Vec<_>>(),
+            });
+            printer.outcome(&made, &dir.display().to_string(), format)?;
+        }
+        None => printer.result(story(&names, &dir, &files, started.as_ref()).as_bytes())?,
+    }
     Ok(Code::Ok)
 }
 

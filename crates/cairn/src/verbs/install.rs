@@ -36,11 +36,23 @@ pub(crate) fn install(args: &Install, printer: &Printer) -> Result<Code, Failure
             "apiVersion": api::API_VERSION, "kind": kind, "metadata": { "name": name }, "spec": spec,
         });
         let object = serde_json::from_value(object).map_err(|error| Failure::new(error.to_string()))?;
-        api.create(&PostParams::default(), &object).await.map_err(|error| told(&error))?;
-        printer.result(format!("{}/{name} created\n", kind.to_lowercase()).as_bytes())?;
+        let created = api.create(&PostParams::default(), &object).await.map_err(|error| told(&error))?;
+        let mut install = written(&created, args.cluster);
+        // What is for programs stands alone on standard output, and what happens beside it.
+        let tell = |line: &str| match args.outcome.output {
+            Some(_) => {
+                printer.say(line);
+                Ok(())
+            }
+            None => printer.line(line),
+        };
+        tell(&format!("{}/{name} created", kind.to_lowercase()))?;
         if args.waiting.wait {
             let limit = Duration::from_secs(args.waiting.timeout);
-            return wait(&api, &name, limit, printer).await;
+            install = written(&wait(&api, &name, limit, tell).await?, args.cluster);
+        }
+        if let Some(format) = args.outcome.output {
+            printer.object(&install, format)?;
         }
         Ok(Code::Ok)
     })?
@@ -52,6 +64,7 @@ pub(crate) fn uninstall(args: &Uninstall, printer: &Printer) -> Result<Code, Fai
         let api = installs(&connected, args.cluster, false);
         let object = api.get(&args.name).await.map_err(|error| told(&error))?;
         api.delete(&args.name, &DeleteParams::default()).await.map_err(|error| told(&error))?;
+        let install = written(&object, args.cluster);
         let kind = kind(args.cluster).to_lowercase();
         if args.waiting.wait {
             let uid = object.metadata.uid.unwrap_or_default();
@@ -66,7 +79,10 @@ pub(crate) fn uninstall(args: &Uninstall, printer: &Printer) -> Result<Code, Fai
                 return Err(Failure::new(what).hint("its Ready condition says what it waits for: `cairn list`"));
             }
         }
-        printer.result(format!("{kind}/{} deleted\n", args.name).as_bytes())?;
+        match args.outcome.output {
+            Some(format) => printer.object(&install, format)?,
+            None => printer.line(&format!("{kind}/{} deleted", args.name))?,
+        }
         Ok(Code::Ok)
     })?
 }
@@ -78,12 +94,7 @@ pub(crate) fn list(args: &List, printer: &Printer) -> Result<Code, Failure> {
         for cluster in [false, true] {
             let api = installs(&connected, cluster, args.listing.all_namespaces);
             let list = api.list(&ListParams::default()).await.map_err(|error| told(&error))?;
-            for object in list.items {
-                let mut value = serde_json::to_value(&object).unwrap_or_default();
-                value["apiVersion"] = json!(api::API_VERSION);
-                value["kind"] = json!(kind(cluster));
-                found.push(value);
-            }
+            found.extend(list.items.iter().map(|object| written(object, cluster)));
         }
         match args.listing.output {
             Some(format) => printer.objects(&found, format)?,
@@ -101,6 +112,14 @@ pub(crate) fn list(args: &List, printer: &Printer) -> Result<Code, Failure> {
         }
         Ok(Code::Ok)
     })?
+}
+
+/// An install with its kind, which the items of a list do not say.
+fn written(object: &DynamicObject, cluster: bool) -> Value {
+    let mut value = serde_json::to_value(object).unwrap_or_default();
+    value["apiVersion"] = json!(api::API_VERSION);
+    value["kind"] = json!(kind(cluster));
+    value
 }
 
 fn row(install: &Value) -> Vec<String> {
@@ -123,8 +142,13 @@ fn condition<'v>(object: &'v Value, kind: &str) -> &'v Value {
     all.iter().find(|condition| condition["type"] == kind).unwrap_or(&Value::Null)
 }
 
-/// Tells each step of an install as it is taken, until it is ready.
-async fn wait(api: &Api<DynamicObject>, name: &str, limit: Duration, printer: &Printer) -> Result<Code, Failure> {
+/// Tells each step of an install as it is taken, until it is ready; answers it as it is then.
+async fn wait(
+    api: &Api<DynamicObject>,
+    name: &str,
+    limit: Duration,
+    tell: impl Fn(&str) -> Result<(), Failure>,
+) -> Result<DynamicObject, Failure> {
     let config = watcher::Config::default().fields(&format!("metadata.name={name}"));
     let mut events = watcher(api.clone(), config).boxed();
     let mut told: Vec<(String, String)> = Vec::new();
@@ -154,10 +178,10 @@ async fn wait(api: &Api<DynamicObject>, name: &str, limit: Duration, printer: &P
                 Some((_, before)) => before.clone_from(&line),
                 None => told.push((text("type"), line.clone())),
             }
-            printer.result(format!("{line}\n").as_bytes())?;
+            tell(&line)?;
         }
         if condition(&last, "Ready")["status"] == "True" {
-            return Ok(Code::Ok);
+            return Ok(object);
         }
     }
 }

@@ -1,8 +1,10 @@
 //! `cairn pull`: a package from a registry, into a directory.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::args::Pull;
+use serde_json::json;
+
+use crate::args::{Pull, Target};
 use crate::failure::{Code, Failure};
 use crate::printer::Printer;
 use crate::registries::parse;
@@ -10,7 +12,8 @@ use crate::registries::parse;
 pub(crate) fn run(args: &Pull, printer: &Printer) -> Result<Code, Failure> {
     let reference = parse(&args.reference)?;
     let last = reference.repository.rsplit('/').next().unwrap_or_default();
-    let dir = args.output.clone().unwrap_or_else(|| PathBuf::from(last));
+    let (place, told) = Target::split(&args.output)?;
+    let dir = place.map_or_else(|| PathBuf::from(last), Path::to_path_buf);
     let taken = std::fs::read_dir(&dir).is_ok_and(|mut entries| entries.next().is_some()) || dir.is_file();
     if taken {
         let what = format!("{} is there already", dir.display());
@@ -33,7 +36,16 @@ pub(crate) fn run(args: &Pull, printer: &Printer) -> Result<Code, Failure> {
         write().map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))?;
     }
     let count = pulled.files.len();
-    let text = format!("{} ({count} files)\n{}\n", dir.display(), pulled.resolved.reference);
-    printer.result(text.as_bytes())?;
+    let (dir, reference) = (dir.display().to_string(), pulled.resolved.reference);
+    match told {
+        Some(format) => {
+            let files: Vec<_> = pulled.files.keys().collect();
+            let made = json!({
+                "directory": dir, "reference": reference.to_string(), "digest": reference.digest, "files": files,
+            });
+            printer.outcome(&made, &dir, format)?;
+        }
+        None => printer.result(format!("{dir} ({count} files)\n{reference}\n").as_bytes())?,
+    }
     Ok(Code::Ok)
 }

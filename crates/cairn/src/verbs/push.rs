@@ -1,6 +1,7 @@
 //! `cairn push`: a package to a registry.
 
 use registry::Progress;
+use serde_json::json;
 
 use crate::args::Push;
 use crate::failure::{Code, Failure};
@@ -25,6 +26,14 @@ pub(crate) fn run(args: &Push, printer: &Printer) -> Result<Code, Failure> {
     let pushed = block_on(client.push(&image, &reference, &progress))?;
     printer.clear();
     let pushed = pushed.map_err(|error| failure(&error))?;
+    if let Some(format) = args.outcome.output {
+        let name = pushed.reference.to_string();
+        let made = json!({
+            "reference": name, "digest": pushed.reference.digest, "parts": pushed.blobs, "sent": pushed.sent,
+        });
+        printer.outcome(&made, &name, format)?;
+        return Ok(Code::Ok);
+    }
     let there = pushed.blobs - pushed.sent;
     let note =
         if there > 0 { format!(" ({there} of {} parts were there already)", pushed.blobs) } else { String::new() };

@@ -69,7 +69,7 @@ fn print(args: &TemplateServer, printer: &Printer) -> Result<Code, Failure> {
     } else {
         printer.say("the Service and the APIService follow when it runs with --register, or name its certificate here");
     }
-    printer.objects(&objects, Objects::Yaml)?;
+    printer.objects(&objects, args.output.unwrap_or(Objects::Yaml))?;
     Ok(Code::Ok)
 }
 

@@ -37,6 +37,33 @@ fn the_help_of_every_verb_has_examples_of_that_verb() {
     }
 }
 
+/// Verbs without `-o`, and why.
+const WITHOUT_OUTPUT: [(&str, &str); 5] = [
+    ("completions", "what it prints is a script, for a shell"),
+    ("demo", "it is a show, for people"),
+    ("stack-manager", "it runs until it is ended, and tells by its log"),
+    ("template-stack-manager", "it runs until it is ended, and tells by its log"),
+    ("up", "it runs until it is ended; what it knows, its API says"),
+];
+
+#[test]
+fn every_verb_that_reports_something_can_do_so_for_programs() {
+    for (words, help) in verbs() {
+        let verb = words.join(" ");
+        let has = ["FORMAT", "FILE|FORMAT", "DIR|FORMAT"];
+        let has = has.iter().any(|value| help.contains(&format!("-o, --output <{value}>")));
+        let exception = WITHOUT_OUTPUT.iter().find(|(name, _)| *name == verb);
+        assert!(
+            has != exception.is_some(),
+            "`cairn {verb}` {}\n{help}",
+            match exception {
+                Some((_, why)) => format!("has `-o`, though {why}"),
+                None => "has no `-o`".to_owned(),
+            }
+        );
+    }
+}
+
 #[test]
 fn an_output_that_does_not_exist_is_answered_with_those_that_do() {
     let mut count = 0;
@@ -48,7 +75,7 @@ fn an_output_that_does_not_exist_is_answered_with_those_that_do() {
         assert!(told, "{args:?} does not name what there is:\n{}\n{help}", found.stderr);
         count += 1;
     }
-    assert!(count >= 6, "only {count} verbs have -o");
+    assert!(count >= 15, "only {count} verbs have -o");
 }
 
 #[test]

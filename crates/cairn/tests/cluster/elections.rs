@@ -12,13 +12,13 @@ use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use rustix::process::Signal;
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::{Cluster, Scene};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 
 use crate::processes::{MANAGED, defined, has, ours, package, says, signal};
-use crate::shelf::Shelf;
+use crate::registry::Registry;
 
 /// The stack of the scenario.
 const STACK: &str = "notes";
@@ -131,11 +131,21 @@ async fn story(cluster: &Cluster, home: &Path) -> Result<()> {
     let last = template_stack_managers(&scene, home).await?;
     // Whoever comes next finds no stack that it would have to run.
     let manager = Manager::start(home, cluster.kubeconfig(), &["stack-manager", "--namespace", &managers(&scene)])?;
+    let gone = cairn(&scene, home, &["uninstall", STACK, "-n", scene.namespace(), "--wait", "-o", "name"]).await?;
+    ensure!(gone == format!("stackinstall.stacks.crossplane.io/{STACK}\n"), "{gone}");
     let installs = ours(&scene, "StackInstall", "stackinstalls");
-    installs.delete(STACK, &DeleteParams::default()).await?;
-    scene.wait(&installs, STACK, |install: Option<&DynamicObject>| install.is_none()).await?;
+    ensure!(installs.get_opt(STACK).await?.is_none(), "it is gone");
     last.end().await?;
     manager.end().await
+}
+
+/// Runs the program to its end, as the admin; answers what it prints.
+async fn cairn(scene: &Scene<'_>, home: &Path, args: &[&str]) -> Result<String> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cairn"));
+    command.args(args).arg("--kubeconfig").arg(scene.cluster().kubeconfig()).env("XDG_CACHE_HOME", home);
+    let output = command.output().await?;
+    ensure!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(String::from_utf8(output.stdout)?)
 }
 
 /// The namespace of the stack managers; packages are not installed there.
@@ -149,8 +159,8 @@ async fn stack_managers(scene: &Scene<'_>, home: &Path) -> Result<()> {
     let namespace = json!({ "metadata": { "name": own } });
     let namespaces: Api<Namespace> = Api::all(scene.client());
     namespaces.create(&PostParams::default(), &serde_json::from_value(namespace)?).await?;
-    let shelf = Shelf::start().await?;
-    shelf.put(STACK, "1.0.0", &package(scene.group()));
+    let registry = Registry::start();
+    registry.put(STACK, "1.0.0", &package(scene.group()));
     let args = ["stack-manager", "--namespace", &own];
     let kubeconfig = scene.cluster().kubeconfig();
     let one = Manager::start(home, kubeconfig, &args)?;
@@ -161,12 +171,11 @@ async fn stack_managers(scene: &Scene<'_>, home: &Path) -> Result<()> {
     let (works, waits) = told_apart(one, other, works)?;
 
     defined(scene).await?;
-    let install = json!({
-        "apiVersion": "stacks.crossplane.io/v1alpha1", "kind": "StackInstall", "metadata": { "name": STACK },
-        "spec": { "package": format!("{}/{STACK}:1.0.0", shelf.host) },
-    });
-    let installs = ours(scene, "StackInstall", "stackinstalls");
-    installs.create(&PostParams::default(), &serde_json::from_value(install)?).await?;
+    let reference = format!("{}/{STACK}:1.0.0", registry.host);
+    let install = cairn(scene, home, &["install", &reference, "-n", scene.namespace(), "-o", "json"]).await?;
+    let install: Value = serde_json::from_str(&install)?;
+    ensure!(install["kind"] == "StackInstall" && install["spec"]["package"] == reference.as_str(), "{install}");
+    ensure!(install["metadata"]["uid"].is_string() && install["metadata"]["managedFields"].is_null(), "{install}");
     let made = |stack: Option<&DynamicObject>| has(stack, "ControllerAvailable", "False", "");
     scene.wait(&ours(scene, "Stack", "stacks"), STACK, made).await?;
     waits.waits(scene).await?;

@@ -3,7 +3,8 @@
 
 mod elections;
 mod processes;
-mod shelf;
+#[path = "../support/registry.rs"]
+mod registry;
 mod templates;
 
 use std::process::ExitCode;

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use testkit::{Cluster, Scene};
 use tokio::process::{Child, Command};
 
-use crate::shelf::Shelf;
+use crate::registry::Registry;
 
 pub fn ours(scene: &Scene<'_>, kind: &str, plural: &str) -> Api<DynamicObject> {
     let kind = GroupVersionKind::gvk("stacks.crossplane.io", "v1alpha1", kind);
@@ -139,9 +139,9 @@ pub async fn a_stack_runs_as_a_process_with_its_own_rights_and_ends_with_its_man
 
 async fn story(cluster: &Cluster, home: &Path) -> Result<()> {
     let scene = cluster.scene("process").await?;
-    let shelf = Shelf::start().await?;
-    shelf.put("notes", "1.0.0", &package(scene.group()));
-    index(home, &format!("{}/notes:1.0.0", shelf.host)).await?;
+    let registry = Registry::start();
+    registry.put("notes", "1.0.0", &package(scene.group()));
+    index(home, &format!("{}/notes:1.0.0", registry.host)).await?;
     let mut manager = start(cluster, home)?;
     defined(&scene).await?;
 

@@ -62,6 +62,7 @@ async fn apply(
         }
     }
     let params = PatchParams { force: args.force_conflicts, dry_run: args.dry_run, ..PatchParams::apply(MANAGER) };
+    let mut all = Vec::new();
     for object in objects {
         let kind = &known[&key(object)];
         let own = object["metadata"]["namespace"].as_str().unwrap_or(namespace);
@@ -79,9 +80,18 @@ async fn apply(
             let failure = told(&error);
             Failure { message: format!("{shown}: {}", failure.message), ..failure }
         })?;
-        let name = made.metadata.name.unwrap_or_default();
-        let how = if args.dry_run { "applied (dry run)" } else { "applied" };
-        printer.line(&format!("{} {how}", kind.shown(&name)))?;
+        if args.outcome.output.is_none() {
+            let how = if args.dry_run { "applied (dry run)" } else { "applied" };
+            printer.line(&format!("{} {how}", kind.shown(made.metadata.name.as_deref().unwrap_or_default())))?;
+        }
+        let mut made = serde_json::to_value(&made).unwrap_or_default();
+        for field in ["apiVersion", "kind"] {
+            made[field] = object[field].clone();
+        }
+        all.push(made);
+    }
+    if let Some(format) = args.outcome.output {
+        printer.objects(&all, format)?;
     }
     Ok(())
 }

@@ -36,7 +36,13 @@ pub(crate) fn run(args: &Delete, printer: &Printer) -> Result<Code, Failure> {
                 }
             }
             let how = if args.dry_run { "would be deleted" } else { "deleted" };
-            printer.line(&format!("{} {how}", kind.shown(name)))?;
+            if args.outcome.output.is_none() {
+                printer.line(&format!("{} {how}", kind.shown(name)))?;
+            }
+        }
+        if let Some(format) = args.outcome.output {
+            let objects: Vec<Value> = found.into_iter().map(|(_, object)| object).collect();
+            printer.objects(&objects, format)?;
         }
         if !unseen.is_empty() {
             printer.warning(&not_seen(&unseen));
