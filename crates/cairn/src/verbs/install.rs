@@ -169,7 +169,13 @@ async fn wait(
         };
         last = serde_json::to_value(&object).unwrap_or_default();
         let conditions = last["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
-        for condition in conditions {
+        // What all comes to is said last, and while it is not ready, the step that it waits for has said why.
+        let is_ready = |condition: &&Value| condition["type"] == "Ready";
+        let whole = conditions.iter().filter(is_ready).filter(|ready| {
+            ready["status"] == "True"
+                || !conditions.iter().any(|step| !is_ready(&step) && step["message"] == ready["message"])
+        });
+        for condition in conditions.iter().filter(|condition| !is_ready(condition)).chain(whole) {
             let text = |field: &str| condition[field].as_str().unwrap_or_default().to_owned();
             let line = format!("{}={} {}: {}", text("type"), text("status"), text("reason"), text("message"));
             let known = told.iter_mut().find(|(kind, _)| *kind == text("type"));

@@ -6,7 +6,20 @@ pub enum Step {
     /// A block with `file=PATH` after its language: the reader writes it.
     File { path: String, text: String },
     /// A `$ ` line of a `console` block, those that begin with `> ` below it, and what it prints.
-    Command { line: usize, command: String, shown: String, background: bool },
+    Command(Command),
+}
+
+/// A command of a page.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Command {
+    pub line: usize,
+    pub command: String,
+    /// What it prints.
+    pub shown: String,
+    /// Its block says `background`: it runs until the page ends.
+    pub background: bool,
+    /// It is kubectl's, or its block says `after-kubectl`: without what kubectl did before, it would fail.
+    pub kubectl: bool,
 }
 
 /// The steps of a page in their order.
@@ -33,15 +46,17 @@ pub fn steps(page: &str) -> Vec<Step> {
                 text.push_str(&format!("{line}\n"));
             }
         } else if words.first() == Some(&"console") {
-            let background = words.contains(&"background");
             match (line.strip_prefix("$ "), steps.last_mut()) {
-                (Some(command), _) => {
-                    let (command, shown) = (command.to_owned(), String::new());
-                    steps.push(Step::Command { line: index + 1, command, shown, background });
-                }
-                (None, Some(Step::Command { command, shown, .. })) => match line.strip_prefix("> ") {
-                    Some(more) if shown.is_empty() => command.push_str(&format!("\n{more}")),
-                    _ => shown.push_str(&format!("{line}\n")),
+                (Some(command), _) => steps.push(Step::Command(Command {
+                    line: index + 1,
+                    command: command.to_owned(),
+                    shown: String::new(),
+                    background: words.contains(&"background"),
+                    kubectl: command.contains("kubectl") || words.contains(&"after-kubectl"),
+                })),
+                (None, Some(Step::Command(command))) => match line.strip_prefix("> ") {
+                    Some(more) if command.shown.is_empty() => command.command.push_str(&format!("\n{more}")),
+                    _ => command.shown.push_str(&format!("{line}\n")),
                 },
                 _ => {}
             }
@@ -81,18 +96,19 @@ fn line_fits(shown: &str, line: &str) -> bool {
 
 #[test]
 fn a_page_is_read_as_its_reader_would() {
-    let page = "```console\n$ a\nb\n$ cat <<E\n> x\n> E\nx\n```\n```yaml file=d/e.yaml\nf: 1\n```\n```console background\n$ up\n```\n```sh\n$ no\n```\n";
-    let command = |line, command: &str, shown: &str, background| Step::Command {
+    let page = "```console\n$ a\nb\n$ cat <<E\n> x\n> E\nx\n```\n```yaml file=d/e.yaml\nf: 1\n```\n```console background\n$ up\n```\n```sh\n$ no\n```\n```console after-kubectl\n$ c\n```\n";
+    let command = |line, command: &str, shown: &str| Command {
         line,
         command: command.into(),
         shown: shown.into(),
-        background,
+        ..Command::default()
     };
     let expected = [
-        command(2, "a", "b\n", false),
-        command(4, "cat <<E\nx\nE", "x\n", false),
+        Step::Command(command(2, "a", "b\n")),
+        Step::Command(command(4, "cat <<E\nx\nE", "x\n")),
         Step::File { path: "d/e.yaml".into(), text: "f: 1\n".into() },
-        command(13, "up", "", true),
+        Step::Command(Command { background: true, ..command(13, "up", "") }),
+        Step::Command(Command { kubectl: true, ..command(19, "c", "") }),
     ];
     assert_eq!(steps(page), expected);
 }

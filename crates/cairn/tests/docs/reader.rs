@@ -11,7 +11,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::page::{Step, fits};
+use crate::page::{self, Step, fits};
+use crate::registry::Registry;
 use crate::support::{copy, root};
 
 /// Long enough for a busy machine; only a fault waits so long.
@@ -22,6 +23,10 @@ pub struct Reader {
     place: tempfile::TempDir,
     dir: PathBuf,
     variables: BTreeMap<String, String>,
+    /// Variables that are this reader's own, whatever the page says.
+    own: Vec<&'static str>,
+    /// What runs in place of `cairn up`, and what it says when it can be used.
+    instead: Option<(String, String)>,
     running: Vec<Running>,
     kubectl: Option<PathBuf>,
     /// Commands that were left out, for want of kubectl.
@@ -43,8 +48,30 @@ impl Reader {
         let place = tempfile::tempdir().expect("a directory");
         let dir = place.path().join("here");
         copy(&root().join("examples"), &dir.join("examples"));
-        let variables = BTreeMap::from([("HOME".to_owned(), place.path().display().to_string())]);
-        Reader { place, dir, variables, running: Vec::new(), kubectl: kubectl(), left_out: 0, run: 0 }
+        let home = place.path().display().to_string();
+        // Pages call the registry of their readers so.
+        let variables = [("HOME", home), ("REGISTRY", Registry::start().host)];
+        Reader {
+            place,
+            dir,
+            variables: variables.map(|(name, value)| (name.to_owned(), value)).into(),
+            own: vec!["REGISTRY"],
+            instead: None,
+            running: Vec::new(),
+            kubectl: kubectl(),
+            left_out: 0,
+            run: 0,
+        }
+    }
+
+    /// A reader with a cluster, on which a stack manager runs in place of the control plane that a page starts.
+    pub fn on(kubeconfig: &Path) -> Reader {
+        let mut reader = Reader::new();
+        reader.variables.insert("KUBECONFIG".to_owned(), kubeconfig.display().to_string());
+        reader.own.push("KUBECONFIG");
+        let manager = "cairn stack-manager --runner process --listen 127.0.0.1:0 -n cairn-system";
+        reader.instead = Some((manager.to_owned(), "...\n...managing stacks...\n".to_owned()));
+        reader
     }
 
     /// Does what a page says; what comes out has to be what it shows.
@@ -55,9 +82,9 @@ impl Reader {
                 fs::create_dir_all(file.parent().expect("a directory")).expect("a directory");
                 fs::write(file, text).expect("a file");
             }
-            Step::Command { line, command, shown, background } => {
+            Step::Command(page::Command { line, command, shown, background, kubectl }) => {
                 let at = format!("{page}:{line}: {command}");
-                if command.contains("kubectl") && self.kubectl.is_none() {
+                if *kubectl && self.kubectl.is_none() {
                     self.left_out += 1;
                     return;
                 }
@@ -67,13 +94,18 @@ impl Reader {
                 } else if let Some((name, value)) =
                     command.strip_prefix("export ").and_then(|rest| rest.split_once('='))
                 {
-                    let value = value.replace("$PWD", &self.dir.display().to_string());
-                    self.variables.insert(name.to_owned(), value);
+                    if !self.own.contains(&name) {
+                        let value = value.replace("$PWD", &self.dir.display().to_string());
+                        self.variables.insert(name.to_owned(), value);
+                    }
                 } else if let Some(file) = command.strip_prefix("cat ").filter(|file| self.is_new(file)) {
                     // A file that the page shows, and that is not there, is one that its reader is meant to have.
                     fs::write(self.dir.join(file), shown).expect("a file");
                 } else if *background {
-                    self.start(&at, command, shown);
+                    match self.instead.clone().filter(|_| command.starts_with("cairn up")) {
+                        Some((command, shown)) => self.start(&at, &command, &shown),
+                        None => self.start(&at, command, shown),
+                    }
                 } else {
                     let found = self.printed(command);
                     let running: String = self.running.iter_mut().map(Running::heard).collect();
@@ -176,6 +208,6 @@ impl Drop for Running {
 }
 
 /// Where kubectl is: beside the control plane that the tests build. Any other may print something else.
-fn kubectl() -> Option<PathBuf> {
+pub fn kubectl() -> Option<PathBuf> {
     std::env::var_os("KUBEBUILDER_ASSETS").map(PathBuf::from).filter(|dir| dir.join("kubectl").is_file())
 }

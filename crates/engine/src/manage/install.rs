@@ -260,7 +260,14 @@ impl Work<'_> {
         depend(facts, package)?;
         self.conditions.done(DEPENDENCIES_SATISFIED, "Satisfied", "all that it depends on is there");
         self.define(facts, package)?;
-        self.conditions.done(CRDS_ESTABLISHED, "Established", format!("{} CRDs are served", package.crds.len()));
+        self.conditions.done(
+            CRDS_ESTABLISHED,
+            "Established",
+            match package.crds.len() {
+                1 => "its CRD is served".to_owned(),
+                count => format!("its {count} CRDs are served"),
+            },
+        );
         self.record(facts, package, reference)
     }
 
@@ -392,7 +399,8 @@ fn accept(facts: &Facts<'_>, package: &Package) -> Result<String, Stop> {
     if !errors.is_empty() {
         return Err(Stop::at(UNPACKED, "TemplatesInvalid", first(&errors)));
     }
-    Ok(format!("version {} with {} kinds", package.app.version, package.crds.len()))
+    let (version, count) = (&package.app.version, package.crds.len());
+    Ok(format!("version {version} with {count} kind{}", if count == 1 { "" } else { "s" }))
 }
 
 /// Whether everything is there that the package depends on, and may be had.
