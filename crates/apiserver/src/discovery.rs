@@ -208,8 +208,8 @@ fn resource(served: &Served) -> Value {
 }
 
 fn health(inner: &Inner) -> Response<Body> {
-    if inner.store.is_broken() {
-        let mut response = plain("text/plain; charset=utf-8", "journal failed".to_owned());
+    if let Some(trouble) = inner.store.trouble() {
+        let mut response = plain("text/plain; charset=utf-8", trouble.to_string());
         *response.status_mut() = http::StatusCode::INTERNAL_SERVER_ERROR;
         return response;
     }

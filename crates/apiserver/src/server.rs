@@ -180,7 +180,12 @@ impl Server {
 
     /// Why nothing can be trusted any more, if so.
     pub fn trouble(&self) -> Option<String> {
-        self.inner.store.is_broken().then(|| "the journal could not be written".to_owned())
+        self.inner.store.trouble().map(|trouble| trouble.to_string())
+    }
+
+    /// Waits until nothing can be kept any more, and answers why; that may never be. What was acknowledged is kept.
+    pub async fn failed(&self) -> Arc<crate::store::JournalError> {
+        self.inner.store.failed().await
     }
 
     /// Ends watches, listeners and everything inside. What was acknowledged is kept.

@@ -14,8 +14,8 @@ use std::{
     collections::{BTreeMap, HashMap},
     fmt,
     sync::{
-        Arc, Mutex, PoisonError, RwLock, RwLockReadGuard,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard,
+        atomic::{AtomicU64, Ordering},
     },
     thread::JoinHandle,
 };
@@ -94,8 +94,8 @@ pub enum CommitError {
     /// Somebody was quicker: the object is not as expected.
     #[error("{} is not as expected", .0.path())]
     Conflict(Key),
-    /// The journal could not be written; from now on nothing can be trusted to be kept.
-    #[error("the journal failed: {0}")]
+    /// The journal could not be written; from now on nothing is kept.
+    #[error("{0}")]
     Broken(String),
 }
 
@@ -115,7 +115,8 @@ pub struct Store {
     /// The newest revision that may be shown: with a journal, one that is on the disk.
     settled: AtomicU64,
     settling: watch::Sender<u64>,
-    broken: AtomicBool,
+    /// Why the journal has failed, once it has.
+    broken: OnceLock<Arc<JournalError>>,
     parsed: Arc<Parsed>,
     /// The journal's thread, until it is waited for.
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -187,7 +188,7 @@ impl Store {
             state: RwLock::new(state),
             settled: AtomicU64::new(1),
             settling: watch::Sender::new(1),
-            broken: AtomicBool::new(false),
+            broken: OnceLock::new(),
             parsed: Arc::default(),
             thread: Mutex::default(),
         })
@@ -213,7 +214,7 @@ impl Store {
             state: RwLock::new(state),
             settled: AtomicU64::new(revision),
             settling: watch::Sender::new(revision),
-            broken: AtomicBool::new(false),
+            broken: OnceLock::new(),
             parsed,
             thread: Mutex::default(),
         });
@@ -251,22 +252,44 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// If the journal has failed.
+    /// If the journal has failed before that.
     pub async fn settled(&self, revision: u64) -> Result<(), CommitError> {
         if self.settled.load(Ordering::Acquire) < revision {
             let mut settling = self.settling.subscribe();
             // The sender is in self, so it is there as long as this waits.
             _ = settling.wait_for(|&settled| settled >= revision || self.is_broken()).await;
         }
-        if self.is_broken() {
-            return Err(CommitError::Broken("what was written may not be kept".to_owned()));
-        }
-        Ok(())
+        // What was kept before the journal failed still is.
+        if self.settled.load(Ordering::Acquire) < revision { Err(self.refusal()) } else { Ok(()) }
     }
 
     /// Whether the journal has failed.
     pub fn is_broken(&self) -> bool {
-        self.broken.load(Ordering::Acquire)
+        self.broken.get().is_some()
+    }
+
+    /// Why the journal has failed, if it has.
+    pub fn trouble(&self) -> Option<Arc<JournalError>> {
+        self.broken.get().cloned()
+    }
+
+    /// Waits until the journal has failed, and answers why; that may never be.
+    pub async fn failed(&self) -> Arc<JournalError> {
+        let mut settling = self.settling.subscribe();
+        _ = settling.wait_for(|_| self.is_broken()).await;
+        match self.trouble() {
+            Some(trouble) => trouble,
+            // The sender is in self: without a failure the wait does not end.
+            None => std::future::pending().await,
+        }
+    }
+
+    /// What whoever wants to write or to read is told once the journal has failed.
+    fn refusal(&self) -> CommitError {
+        let why = self.trouble().map_or_else(|| "it is closed".to_owned(), |trouble| trouble.to_string());
+        let full = self.trouble().is_some_and(|trouble| trouble.is_full());
+        let hint = if full { "make room on the disk and start the server again" } else { "start the server again" };
+        CommitError::Broken(format!("{why}; nothing of this is kept, all that was acknowledged before is: {hint}"))
     }
 
     /// Makes all changes, or none, and returns the objects as they are then, in the same order: the last state with
@@ -281,7 +304,7 @@ impl Store {
         if let Some(kept) = kept
             && kept.await.is_err()
         {
-            return Err(CommitError::Broken("what was written may not be kept".to_owned()));
+            return Err(self.refusal());
         }
         Ok(entries)
     }
@@ -312,6 +335,9 @@ impl Store {
         let state = &mut *guard;
         if matches!(state.sink, Sink::Closed) {
             return Err(CommitError::Broken("it is closed".to_owned()));
+        }
+        if self.is_broken() {
+            return Err(self.refusal());
         }
         for change in &changes {
             let current = state.tables.get(&change.key.resource).and_then(|table| table.objects.get(&change.key.path));
@@ -370,7 +396,7 @@ impl Store {
                 written.done = Some(done);
                 kept = Some(wait);
                 if journal.send(written).is_err() {
-                    self.broken.store(true, Ordering::Release);
+                    _ = self.broken.set(Arc::new(JournalError::new("write", &"its thread has ended")));
                 }
             }
             Sink::Memory | Sink::Closed => self.settle(&mut vec![written]),
@@ -396,8 +422,9 @@ impl Store {
         }
     }
 
-    fn fail(&self) {
-        self.broken.store(true, Ordering::Release);
+    fn fail(&self, why: JournalError) {
+        // The first cause counts.
+        _ = self.broken.set(Arc::new(why));
         self.settling.send_modify(|_| {});
     }
 

@@ -114,8 +114,12 @@ impl Log {
             self.room = (end / STEP + 1) * STEP;
             bytes.resize(self.room - self.end, 0);
         }
-        self.file.write_all_at(bytes, self.end as u64)?;
-        self.file.sync_data()?;
+        let written = self.file.write_all_at(bytes, self.end as u64).and_then(|()| self.file.sync_data());
+        if written.is_err() {
+            // Whoever waits is told that it is not kept, so it should not be there when the file is read again.
+            _ = self.file.set_len(self.end as u64).and_then(|()| self.file.sync_data());
+        }
+        written?;
         self.end = end;
         Ok(())
     }
@@ -147,7 +151,7 @@ impl Journal for FileJournal {
     }
 
     fn append(&mut self, batch: &[Record]) -> Result<(), JournalError> {
-        self.write(batch).map_err(|error| JournalError::new("write", &error))
+        self.write(batch).map_err(|error| JournalError::io("write", &error))
     }
 
     fn is_long(&mut self) -> bool {

@@ -28,12 +28,26 @@ pub struct Record {
 pub struct JournalError {
     doing: &'static str,
     why: String,
+    /// There is no room for it.
+    full: bool,
 }
 
 impl JournalError {
     /// What was being done, and what went wrong.
     pub fn new(doing: &'static str, why: &dyn std::fmt::Display) -> Self {
-        Self { doing, why: why.to_string() }
+        Self { doing, why: why.to_string(), full: false }
+    }
+
+    /// What was being done with a file, and what the system says.
+    pub fn io(doing: &'static str, error: &std::io::Error) -> Self {
+        use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        let full = matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge);
+        Self { full, ..Self::new(doing, error) }
+    }
+
+    /// Whether there is no room for it.
+    pub fn is_full(&self) -> bool {
+        self.full
     }
 }
 
@@ -87,8 +101,8 @@ pub(super) fn spawn(
             records.extend(group.iter_mut().flat_map(|written| std::mem::take(&mut written.records)));
             let kept = journal.append(&records);
             let Some(store) = store.upgrade() else { return };
-            if kept.is_err() {
-                store.fail();
+            if let Err(error) = kept {
+                store.fail(error);
                 return;
             }
             store.settle(&mut group);

@@ -208,14 +208,20 @@ impl Journal for Failing {
     }
 
     fn append(&mut self, _: &[Record]) -> Result<(), JournalError> {
-        Err(JournalError::new("write", &"no space"))
+        Err(JournalError::io("write", &std::io::Error::from_raw_os_error(28)))
     }
 }
 
 #[tokio::test]
 async fn nothing_is_acknowledged_that_the_journal_did_not_take() {
     let store = Store::with_journal(Box::new(Failing), Window::default()).unwrap();
-    assert!(matches!(put(&store, "a", Expect::Absent, 1).await, Err(CommitError::Broken(_))));
+    for _ in 0..2 {
+        let refused = put(&store, "a", Expect::Absent, 1).await.unwrap_err();
+        assert!(matches!(&refused, CommitError::Broken(why) if why.contains("No space left on device")), "{refused}");
+        assert!(refused.to_string().contains("make room on the disk"), "{refused}");
+    }
     assert!(store.is_broken() && store.settled(6).await.is_err());
+    assert!(store.failed().await.is_full());
     assert_eq!(store.revision(), 5, "it is not shown either");
+    assert!(store.settled(5).await.is_ok(), "what was there before is");
 }

@@ -5,6 +5,7 @@ mod in_process;
 mod players;
 mod shelf;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -71,6 +72,18 @@ impl Plane {
     /// A client that may do everything.
     pub fn admin(&self) -> Client {
         Client::new(self.server.door(Some(User::admin())), "default")
+    }
+
+    /// Waits until the server cannot keep anything any more, if that happens, and says why.
+    pub async fn failed(&self, dir: &Path) -> Failure {
+        let why = self.server.failed().await;
+        let failure = Failure::new(format!("{}: {why}", dir.display()));
+        match why.is_full() {
+            true => {
+                failure.hint("make room on that disk, then start it again: it goes on with all that was acknowledged")
+            }
+            false => failure.hint("start it again: it goes on with all that was acknowledged"),
+        }
     }
 
     /// Ends the stack manager; the server goes on.

@@ -71,6 +71,7 @@ async fn up(args: &Up, printer: &Printer) -> Result<Code, Failure> {
     let outcome = tokio::select! {
         () = stopped() => Ok(()),
         outcome = serve(args, &client, &shelf, printer) => outcome,
+        failure = plane.failed(house.dir()) => Err(failure),
     };
     printer.line("\nending ...")?;
     drop(players);

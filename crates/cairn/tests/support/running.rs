@@ -20,7 +20,17 @@ pub struct Running {
 
 impl Running {
     pub fn start(place: &Path, args: &[&str]) -> Running {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_cairn"));
+        Running::of(Command::new(env!("CARGO_BIN_EXE_cairn")), place, args)
+    }
+
+    /// Starts it by a script of a shell, which finds it as `$0` and its arguments as `$@`.
+    pub fn start_in_shell(place: &Path, script: &str, args: &[&str]) -> Running {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script, env!("CARGO_BIN_EXE_cairn")]);
+        Running::of(shell, place, args)
+    }
+
+    fn of(mut command: Command, place: &Path, args: &[&str]) -> Running {
         // Nothing of the person who runs the test: no cluster, no registry.
         command.env_remove("KUBECONFIG").env("HOME", place).env("XDG_RUNTIME_DIR", place.join("run"));
         command.args(args).current_dir(place).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -10,7 +10,7 @@ use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
 
-use kube::api::{DynamicObject, PostParams};
+use kube::api::{DynamicObject, ListParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};
@@ -219,6 +219,43 @@ async fn a_type_that_would_break_its_users_waits_for_a_word_and_a_package_that_i
     up.says("~ template cachingwebservice.example.org/v1 web: +1 -1 lines");
     up.says("there are no instances");
     up.says("web 0.1.0 is installed anew");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_disk_that_is_full_is_told_and_nothing_is_lost() {
+    let place = tempfile::tempdir().expect("a directory");
+    // No file may grow beyond 1 MiB: as good as a full disk, and no matter of rights.
+    let mut up = Running::start_in_shell(place.path(), "trap '' XFSZ; ulimit -f 2048; exec \"$0\" \"$@\"", &["up"]);
+    up.says("for kubectl    export KUBECONFIG=");
+    let first = client(place.path()).await;
+    let maps = |client: &Client| api(client, "", "ConfigMap", "configmaps");
+    let mut kept = 0;
+    let refused = loop {
+        let object = json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": format!("map-{kept}") },
+            "data": { "text": "x".repeat(50_000) },
+        });
+        let object = serde_json::from_value(object).expect("an object");
+        match maps(&first).create(&PostParams::default(), &object).await {
+            Ok(_) => kept += 1,
+            Err(error) => break error.to_string(),
+        }
+        assert!(kept < 100, "there is no end of the room");
+    };
+    for part in ["cannot write the journal: File too large", "nothing of this is kept", "make room on the disk"] {
+        assert!(refused.contains(part), "{part:?} is missing: {refused}");
+    }
+    up.says("error: .cairn: cannot write the journal: File too large");
+    up.says("hint: make room on that disk, then start it again");
+    assert_eq!(up.end(), Some(1));
+
+    let mut up = Running::start(place.path(), &["up"]);
+    up.says("resumed from .cairn");
+    let names = maps(&client(place.path()).await).list(&ListParams::default()).await.expect("a list").items;
+    let found = names.iter().filter(|map| map.metadata.name.as_deref().is_some_and(|name| name.starts_with("map-")));
+    assert_eq!(found.count(), kept, "all that was acknowledged, and no more");
+    up.terminate();
+    assert_eq!(up.end(), Some(0));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -60,6 +60,20 @@ fn what_is_appended_is_there_again_in_every_life() {
 }
 
 #[test]
+fn a_batch_for_which_there_was_no_room_was_never_there() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (mut journal, ..) = opened(scratch.path());
+    journal.append(&[put(1, "a", "1")]).unwrap();
+    let log = journal.log.as_mut().unwrap();
+    // A device that has no room for anything.
+    let disk = std::mem::replace(&mut log.file, OpenOptions::new().write(true).open("/dev/full").unwrap());
+    let error = journal.append(&[put(2, "b", "2")]).unwrap_err();
+    assert!(error.is_full() && error.to_string().starts_with("cannot write the journal: No space left"), "{error}");
+    drop((journal, disk));
+    assert_eq!(opened(scratch.path()).1, 1);
+}
+
+#[test]
 fn a_batch_that_was_cut_off_was_never_there() {
     let scratch = tempfile::tempdir().unwrap();
     let log = path(scratch.path(), 1, "log");
