@@ -52,7 +52,10 @@ impl TemplateStackManager {
             // Once they are, every instance is looked at.
             return Ok(Again::OnChange);
         }
-        let object = known.object();
+        let mut object = known.object();
+        if let Some(kind) = kind {
+            kind.fill(&mut object);
+        }
         if known.is_deleting {
             return self.remove(id, &resource, &object, &revision).await;
         }
@@ -157,6 +160,7 @@ impl TemplateStackManager {
         let live = self.parts.cluster.merge(resource, &id.key, "", &json!({ "metadata": metadata })).await?;
         look.known = Arc::new(Known::of(&live, &self.parts.manager));
         look.object = look.known.object();
+        look.kind.fill(&mut look.object);
         look.wrote = true;
         self.shared.inventory.put_instance(id, Some(look.known.clone()));
         Ok(())

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use controller::template_stack_manager::{Parts, TemplateStackManager};
+use futures::{StreamExt, TryStreamExt};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
+use kube::runtime::{WatchStreamExt, watcher, watcher::Config};
 use serde_json::{Value, json};
 use testkit::faults::{ApiError, Fault, Filter, Trouble};
 use testkit::{Cluster, Scene};
@@ -47,6 +49,34 @@ pub async fn a_paused_instance_is_left_alone(cluster: Arc<Cluster>) -> Result<()
     webs.patch("one", &PatchParams::default(), &pause(Value::Null)).await?;
     scene.wait(&maps, "one-extra", |map: Option<&ConfigMap>| text(map).as_deref() == Some("new")).await?;
     Ok(())
+}
+
+pub async fn a_new_field_with_a_default_is_never_missing(cluster: Arc<Cluster>) -> Result<()> {
+    let scene = cluster.scene("default").await?;
+    let _running = webs(&scene, &[]).await?;
+    ready(&scene, "one", "hello").await?;
+    let config = Config::default().fields("metadata.name=one");
+    let states = watcher(own(&scene, "Web"), config).applied_objects();
+    let size = json!({ "type": "integer", "default": 3 });
+    let place = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/size";
+    let add = serde_json::from_value(json!([{ "op": "add", "path": place, "value": size }]))?;
+    let crds = resource("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions");
+    let crds: Api<DynamicObject> = Api::all_with(scene.client(), &crds);
+    crds.patch(&format!("webs.{}", scene.group()), &PatchParams::default(), &Patch::<()>::Json(add)).await?;
+    let template = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .metadata.name }}-extra'}\n\
+                    data: {text: '{{ .spec.size }}'}\n";
+    let key = format!("web.{}/v1", scene.group());
+    let change = merge(json!({ "spec": { "templates": { key: { "extra": template } } } }));
+    stacks(&scene).patch(STACK, &PatchParams::default(), &change).await?;
+    let maps = scene.api::<ConfigMap>();
+    let done = scene.wait(&maps, "one-extra", |map: Option<&ConfigMap>| text(map).as_deref() == Some("3"));
+    // Nobody was told that it is not set, on the way there.
+    let told = states.try_filter(|web| std::future::ready(has("Synced", "False", "")(Some(web))));
+    tokio::pin!(told);
+    tokio::select! {
+        done = done => done.map(drop),
+        told = told.next() => anyhow::bail!("{:?}", told.map(|web| web.map(|web| web.data["status"].to_string()))),
+    }
 }
 
 pub async fn a_child_with_the_policy_orphan_stays(cluster: Arc<Cluster>) -> Result<()> {

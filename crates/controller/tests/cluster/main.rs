@@ -53,6 +53,7 @@ fn main() -> ExitCode {
         instances_trouble::a_child_refused_by_rights_is_told_and_heals,
         instances_ways::a_kind_that_does_not_exist_yet_is_waited_for,
         instances_trouble::a_status_that_outgrows_the_object_ends_in_a_clear_error,
+        instances_ways::a_new_field_with_a_default_is_never_missing,
         instances_ways::a_paused_instance_is_left_alone,
         instances_ways::a_child_with_the_policy_orphan_stays,
         instances_ways::an_instance_of_the_whole_cluster_has_children_in_namespaces_and_outside,

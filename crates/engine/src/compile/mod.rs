@@ -63,6 +63,14 @@ pub struct CompiledKind {
 }
 
 impl CompiledKind {
+    /// Fills in the defaults of the kind's schema. The API server does so when an object is read, but objects that a
+    /// watch has shown before the schema got a default are without it.
+    pub fn fill(&self, instance: &mut serde_json::Value) {
+        if let Some(schema) = &self.schema {
+            schema.fill(instance);
+        }
+    }
+
     /// The child that a template makes.
     pub fn child(&self, name: &str) -> Option<&Child> {
         self.children.iter().find(|child| child.name == name)
