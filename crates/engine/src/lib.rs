@@ -12,6 +12,7 @@ mod origin;
 mod plan;
 mod play;
 mod problem;
+mod readiness;
 mod record;
 mod seed;
 mod simulate;
@@ -30,6 +31,7 @@ pub use plan::{
 };
 pub use play::{PLAYED, play};
 pub use problem::{Place, Problem, Severity};
+pub use readiness::{Readiness, readiness};
 pub use seed::Seed;
 pub use simulate::{Pass, Report, Rule, Simulation, simulate};
 pub use stack::{Kind, Source, Stack};

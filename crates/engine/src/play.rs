@@ -5,7 +5,7 @@ use objects::Gvk;
 use serde_json::{Map, Value, json};
 
 /// The kinds that are reported on, as group, version and kind.
-pub const PLAYED: [(&str, &str, &str); 8] = [
+pub const PLAYED: [(&str, &str, &str); 10] = [
     ("apps", "v1", "DaemonSet"),
     ("apps", "v1", "Deployment"),
     ("apps", "v1", "ReplicaSet"),
@@ -13,6 +13,8 @@ pub const PLAYED: [(&str, &str, &str); 8] = [
     ("batch", "v1", "Job"),
     ("networking.k8s.io", "v1", "Ingress"),
     ("", "v1", "PersistentVolumeClaim"),
+    ("", "v1", "Pod"),
+    ("", "v1", "ReplicationController"),
     ("", "v1", "Service"),
 ];
 
@@ -30,9 +32,10 @@ pub fn play(object: &Value, now: &str) -> Option<Value> {
     let wanted = match gvk.kind.as_str() {
         "Deployment" => deployment(object),
         "StatefulSet" => stateful_set(object),
-        "ReplicaSet" => replica_set(object),
+        "ReplicaSet" | "ReplicationController" => replica_set(object),
         "DaemonSet" => daemon_set(object),
         "Job" => job(object, now),
+        "Pod" => pod(object, now),
         "Ingress" => outside(),
         "PersistentVolumeClaim" => claim(object),
         "Service" if object["spec"]["type"] == "LoadBalancer" => outside(),
@@ -135,6 +138,16 @@ fn job(object: &Value, now: &str) -> Value {
             condition("Complete", "CompletionsReached", "Reached expected number of succeeded pods"),
         ],
     })
+}
+
+/// A pod that has ended stays so.
+fn pod(object: &Value, now: &str) -> Value {
+    if ["Succeeded", "Failed"].iter().any(|phase| object["status"]["phase"] == *phase) {
+        return Value::Null;
+    }
+    let kinds = ["PodScheduled", "Initialized", "ContainersReady", "Ready"];
+    let conditions: Vec<Value> = kinds.iter().map(|kind| json!({ "type": kind, "status": "True" })).collect();
+    json!({ "phase": "Running", "startTime": now, "conditions": conditions })
 }
 
 fn claim(object: &Value) -> Value {

@@ -37,6 +37,15 @@ pub struct Kind {
     pub status: Option<Source>,
 }
 
+impl Kind {
+    /// Whether the controller of the stack says of each of its objects whether it is ready.
+    pub(crate) fn tells_ready(&self) -> bool {
+        let status = self.schema.as_ref().and_then(|schema| schema.properties.get("status"));
+        let has_place = status.is_some_and(|status| status.properties.contains_key("conditions"));
+        has_place && (!self.templates.is_empty() || self.status.is_some())
+    }
+}
+
 /// A template and the file it is known by in messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use gotpl::{Analysis, Step, UseKind};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::compile::Shape;
+use crate::readiness;
 
 /// The parts of an object that templates can read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -46,21 +47,8 @@ impl View {
                 kept["metadata"][field] = value.clone();
             }
         }
-        if kept["status"]["conditions"].is_null()
-            && let Some(conditions) = object["status"]["conditions"].as_array()
-        {
-            let tells = |condition: &&Value| ["Ready", "Available"].iter().any(|kind| condition["type"] == *kind);
-            let short = |condition: &Value| json!({"type": condition["type"], "status": condition["status"]});
-            let told: Vec<Value> = conditions.iter().filter(tells).map(short).collect();
-            if !told.is_empty() {
-                kept["status"]["conditions"] = Value::Array(told);
-            }
-        }
-        if kept["status"].is_null()
-            && let Some(fields) = kept.as_object_mut()
-        {
-            // Asking for it above has put it there.
-            fields.remove("status");
+        for (path, value) in readiness::evidence(object) {
+            put(&mut kept, path, value);
         }
         kept
     }
@@ -86,6 +74,21 @@ impl Node {
             }
             value => value.clone(),
         }
+    }
+}
+
+/// Puts a value at a path, unless there is one.
+fn put(object: &mut Value, path: &[&str], value: Value) {
+    let (Some((key, below)), Value::Object(fields)) = (path.split_first(), object) else { return };
+    let held = fields.entry(*key).or_insert(Value::Null);
+    match (below.is_empty(), &*held) {
+        (true, Value::Null) => *held = value,
+        (false, Value::Null) => {
+            *held = Value::Object(Map::new());
+            put(held, below, value);
+        }
+        (false, _) => put(held, below, value),
+        (true, _) => {}
     }
 }
 

@@ -113,3 +113,57 @@ fn conditions_say_how_it_goes() {
     observed.insert("app".to_string(), live("app", &json!({"conditions": [{"type": "Ready", "status": "True"}]})));
     assert_eq!(ready(&observed).0, "True");
 }
+
+fn ready_of(templates: &[(&str, &str)], observed: &Observed) -> (String, String) {
+    let mut instance = instance(&json!({"image": "nginx", "hosts": [{"name": "a"}, {"name": "b"}]}));
+    instance["metadata"]["generation"] = json!(3);
+    let ready = planned(&compiled(templates), &instance, observed).status.unwrap()["conditions"][1].clone();
+    (ready["status"].as_str().unwrap().to_string(), ready["message"].as_str().unwrap().to_string())
+}
+
+#[test]
+fn an_instance_is_ready_when_its_workloads_have_said_so_and_names_the_first_that_has_not() {
+    let template = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: '{{ .metadata.name }}-app'}\n\
+                    spec: {replicas: 2}\n";
+    let app = |status: Value| {
+        let mut object = live("app", &status);
+        object["apiVersion"] = json!("apps/v1");
+        object["kind"] = json!("Deployment");
+        object["metadata"]["generation"] = json!(1);
+        object["spec"] = json!({"replicas": 2});
+        ready_of(&[("app", template)], &Observed::from([("app".to_string(), object)]))
+    };
+    let told = |status: &str, message: &str| (status.to_string(), message.to_string());
+    let waits = told("False", "app: its 2 replicas are not all ready and up to date");
+    let missing = ready_of(&[("app", template)], &Observed::new());
+    assert_eq!(missing, told("False", "app: Deployment/web-app is not there yet"));
+    assert_eq!(app(json!(null)), waits);
+    assert_eq!(app(json!({"observedGeneration": 1, "updatedReplicas": 2, "readyReplicas": 1})), waits);
+    let all = json!({"observedGeneration": 1, "updatedReplicas": 2, "readyReplicas": 2});
+    assert_eq!(app(all), told("True", ""));
+}
+
+#[test]
+fn one_of_several_is_named_and_another_instance_of_the_stack_has_to_have_spoken() {
+    let template =
+        "{{ range .spec.hosts }}---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .name }}'}\n{{ end }}";
+    let map = |name: &str, ready: &str| {
+        let mut object = live(name, &json!({"conditions": [{"type": "Ready", "status": ready, "reason": "R"}]}));
+        object["metadata"]["name"] = json!(name);
+        object
+    };
+    let observed = Observed::from([("all".to_string(), json!([map("a", "True"), map("b", "False")]))]);
+    let found = ready_of(&[("all", template)], &observed);
+    assert_eq!(found, ("False".to_string(), "all: ConfigMap/b: it says Ready=False (R)".to_string()));
+
+    let template = "apiVersion: example.org/v1\nkind: App\nmetadata: {name: '{{ .metadata.name }}-sub'}\n";
+    let inner = |status: Value| {
+        let mut object = live("sub", &status);
+        object["apiVersion"] = json!("example.org/v1");
+        object["kind"] = json!("App");
+        object["metadata"]["generation"] = json!(1);
+        ready_of(&[("sub", template)], &Observed::from([("sub".to_string(), object)]))
+    };
+    assert_eq!(inner(json!({"url": "u"})).1, "sub: it has not said yet whether it is ready");
+    assert_eq!(inner(json!({"conditions": [{"type": "Ready", "status": "True"}]})).0, "True");
+}

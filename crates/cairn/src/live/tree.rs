@@ -2,7 +2,7 @@
 //! out; the engine says what waits, as it says to the controllers.
 
 use engine::carry::{controller_of, status_patch};
-use engine::{Child, Compiled, Context, Seed, plan};
+use engine::{Child, Compiled, Context, Readiness, Seed, plan, readiness};
 use objects::Gvk;
 use serde_json::Value;
 
@@ -130,24 +130,12 @@ fn condition<'o>(object: &'o Value, kind: &str) -> Option<&'o Value> {
     object["status"]["conditions"].as_array()?.iter().find(|one| one["type"] == kind)
 }
 
-/// Why an object is not ready, by what it says and by what its kind would say.
+/// Why an object is not ready, as it is at this moment.
 fn unready(object: &Value) -> Option<String> {
-    if !object["metadata"]["deletionTimestamp"].is_null() {
-        return Some("is being deleted".to_owned());
+    match readiness(object) {
+        Readiness::Ready => None,
+        Readiness::NotReady { now, .. } => Some(now),
     }
-    let said = ["Ready", "Available"].iter().find_map(|kind| condition(object, kind));
-    if let Some(said) = said.filter(|said| said["status"] != "True") {
-        let message = said["message"].as_str().filter(|message| !message.is_empty());
-        return Some(message.or_else(|| said["reason"].as_str()).unwrap_or("not ready").to_owned());
-    }
-    // What its own controller has yet to report.
-    engine::play(object, "")?;
-    let ready = object["status"]["readyReplicas"].as_i64().unwrap_or(0);
-    Some(match object["spec"]["replicas"].as_i64() {
-        Some(wanted) if ready == wanted => "is being rolled out".to_owned(),
-        Some(wanted) => format!("{ready} of {wanted} ready"),
-        None => "not ready yet".to_owned(),
-    })
 }
 
 /// The instances that people made, of the stack's kinds: those that no other instance made.

@@ -62,25 +62,42 @@ fn resource_of(package: &Package, api_version: &str, kind: &str) -> Option<ApiRe
     Some(resource(&gvk.group, &gvk.version, &gvk.kind, &crd.names.plural))
 }
 
-/// What other controllers would say of an object: of workloads that they run, of others what the example says.
-fn said(object: &DynamicObject, rules: &[engine::Rule]) -> Option<Value> {
-    let kind = object.types.as_ref().map(|types| types.kind.as_str()).unwrap_or_default();
-    if ["Deployment", "StatefulSet"].contains(&kind) {
-        let count = object.data["spec"]["replicas"].as_i64().unwrap_or(1);
-        let conditions = json!([{ "type": "Available", "status": "True", "reason": "Played", "message": "" }]);
-        return Some(json!({
-            "replicas": count, "readyReplicas": count, "updatedReplicas": count, "availableReplicas": count,
-            "conditions": conditions,
-        }));
-    }
-    let template = object.metadata.labels.as_ref()?.get("stacks.crossplane.io/template")?;
-    rules.iter().find(|rule| rule.child == *template).map(|rule| rule.status.clone())
+/// Whether the controllers of a kind are at work: where they are, only pods are played, as a node would.
+fn is_at_work(cluster: &Cluster, kind: &str) -> bool {
+    cluster.backend().name() == "kubernetes" && ["Deployment", "ReplicaSet", "Job"].contains(&kind)
 }
 
-/// Watches children of a kind and says what other controllers would, until it is dropped.
-async fn act(client: Client, namespace: String, kind: ApiResource, rules: Arc<Vec<engine::Rule>>) {
+/// Plays the nodes of a cluster whose controllers make pods, until it is dropped.
+pub fn nodes(scene: &Scene<'_>) -> tokio::task::JoinSet<()> {
+    let mut actors = tokio::task::JoinSet::new();
+    let pods = resource("", "v1", "Pod", "pods");
+    let config = watcher::Config::default();
+    actors.spawn(act(scene.client(), scene.namespace().to_owned(), pods, config, Arc::default()));
+    actors
+}
+
+/// What other controllers have yet to say of an object: of Kubernetes' own kinds that all runs, of others what the
+/// example says.
+fn said(object: &DynamicObject, rules: &[engine::Rule]) -> Option<Value> {
+    let whole = serde_json::to_value(object).ok()?;
+    let gvk = objects::Gvk::of(&whole)?;
+    if engine::PLAYED.contains(&(gvk.group.as_str(), gvk.version.as_str(), gvk.kind.as_str())) {
+        return engine::play(&whole, "2026-01-02T03:04:05Z");
+    }
+    let template = object.metadata.labels.as_ref()?.get("stacks.crossplane.io/template")?;
+    let rule = rules.iter().find(|rule| rule.child == *template && whole["status"].is_null())?;
+    Some(rule.status.clone())
+}
+
+/// Watches objects of a kind and says what other controllers would, until it is dropped.
+async fn act(
+    client: Client,
+    namespace: String,
+    kind: ApiResource,
+    config: watcher::Config,
+    rules: Arc<Vec<engine::Rule>>,
+) {
     let api: Api<DynamicObject> = Api::namespaced_with(client, &namespace, &kind);
-    let config = watcher::Config::default().labels(&format!("stacks.crossplane.io/stack={STACK}"));
     let mut objects = Box::pin(watcher(api.clone(), config).default_backoff().applied_objects());
     while let Ok(Some(mut object)) = objects.try_next().await {
         object.types.get_or_insert_with(|| kube::core::TypeMeta {
@@ -88,12 +105,8 @@ async fn act(client: Client, namespace: String, kind: ApiResource, rules: Arc<Ve
             kind: kind.kind.clone(),
         });
         let Some(status) = said(&object, &rules) else { continue };
-        if object.data["status"]["readyReplicas"] != status["readyReplicas"]
-            || !status["readyReplicas"].is_number() && object.data["status"].is_null()
-        {
-            let name = object.metadata.name.unwrap_or_default();
-            let _ = api.patch_status(&name, &PatchParams::default(), &Patch::Merge(json!({ "status": status }))).await;
-        }
+        let name = object.metadata.name.unwrap_or_default();
+        let _ = api.patch_status(&name, &PatchParams::default(), &Patch::Merge(json!({ "status": status }))).await;
     }
 }
 
@@ -148,15 +161,18 @@ pub async fn lives(scene: &Scene<'_>, files: &Files, rules: Vec<engine::Rule>, i
         })
     };
     let rules: Arc<Vec<engine::Rule>> = Arc::new(rules.into_iter().filter(|rule| !templated(&rule.child)).collect());
-    let mut actors = tokio::task::JoinSet::new();
+    let mut actors = nodes(scene);
     let has_kinds =
         |stack: Option<&DynamicObject>| stack.is_some_and(|stack| stack.data["status"]["renderedKinds"].is_array());
     if !package.templates.is_empty() {
         let stack = scene.wait(&stacks(scene), STACK, has_kinds).await?.context("it is there")?;
         for kind in stack.data["status"]["renderedKinds"].as_array().into_iter().flatten() {
             let text = |field: &str| kind[field].as_str().unwrap_or_default();
-            if let Some(kind) = resource_of(package, text("apiVersion"), text("kind")) {
-                actors.spawn(act(scene.client(), scene.namespace().to_owned(), kind, rules.clone()));
+            if let Some(kind) = resource_of(package, text("apiVersion"), text("kind"))
+                && !is_at_work(scene.cluster(), &kind.kind)
+            {
+                let ours = watcher::Config::default().labels(&format!("stacks.crossplane.io/stack={STACK}"));
+                actors.spawn(act(scene.client(), scene.namespace().to_owned(), kind, ours, rules.clone()));
             }
         }
     }

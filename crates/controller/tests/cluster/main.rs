@@ -8,6 +8,7 @@ mod hand_made;
 mod installs;
 mod instances;
 mod instances_examples;
+mod instances_ready;
 mod instances_sweep;
 mod instances_trouble;
 mod instances_ways;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         instances::a_stack_changes_live_and_a_bad_one_changes_nothing,
         instances::an_instance_goes_after_its_children_in_reverse_order,
         instances::an_instance_that_no_longer_renders_can_be_deleted,
+        instances_ready::an_instance_is_ready_once_its_workload_is_and_replicas_cost_no_writes,
         instances_examples::every_example_converges_and_goes,
         instances_examples::plus_one_grows_once_per_resync,
         started::what_a_new_stack_begins_with_becomes_ready,

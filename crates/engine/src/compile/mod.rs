@@ -108,6 +108,8 @@ pub struct Child {
     pub file: String,
     /// What the templates of its kind can read of its object or objects.
     pub view: View,
+    /// Whether this very stack makes what it is of, and so says of each whether it is ready.
+    pub(crate) tells_ready: bool,
 }
 
 /// How many objects a template makes.
@@ -208,6 +210,7 @@ impl Compiler<'_> {
                     named_by: found.named_by.clone(),
                     file: source.file.clone(),
                     view: View::default(),
+                    tells_ready: owned.is_some_and(Kind::tells_ready),
                 });
                 self.depended(&found, problems);
                 if kind.namespaced && objects::builtin_kind(&found.gvk).is_some_and(|known| !known.namespaced) {

@@ -6,10 +6,12 @@ use serde_json::{Map, Value, json};
 
 use crate::blame;
 use crate::carry::Failure;
+use crate::compile::Shape;
 use crate::compile::fields::steps;
 use crate::plan::render::Renderer;
 use crate::plan::{Plan, TemplateProblem, text};
 use crate::problem::{Place, Problem};
+use crate::readiness::{Readiness, readiness, readiness_of_told};
 
 /// The API server stores no object that is much larger, and says so in words that nobody understands.
 const LARGEST: usize = 1 << 20;
@@ -220,13 +222,17 @@ fn ready(renderer: &Renderer<'_>, plan: &Plan) -> Condition {
         return ("Ready", false, "Waiting", format!("{} waits for {waits}", hold.template));
     }
     for apply in &plan.applies {
+        let child = renderer.kind.child(&apply.template);
         let name = format!("{}/{}", text(&apply.object, "/kind"), text(&apply.object, "/metadata/name"));
-        match observed(renderer, apply) {
-            None => return ("Ready", false, "Creating", format!("{name} is not there yet")),
-            Some(object) if !is_ready(object) => {
-                return ("Ready", false, "ChildNotReady", format!("{name} is not ready"));
-            }
-            Some(_) => {}
+        let Some(object) = observed(renderer, apply) else {
+            return ("Ready", false, "Creating", format!("{}: {name} is not there yet", apply.template));
+        };
+        let told = child.is_some_and(|child| child.tells_ready);
+        if let Readiness::NotReady { why, .. } = if told { readiness_of_told(object) } else { readiness(object) } {
+            // One of several is named; where there is one, its template says which.
+            let several = child.is_some_and(|child| child.shape == Shape::Collection);
+            let which = if several { format!(" {name}:") } else { String::new() };
+            return ("Ready", false, "ChildNotReady", format!("{}:{which} {why}", apply.template));
         }
     }
     ("Ready", true, "Available", String::new())
@@ -239,15 +245,4 @@ fn observed<'r>(renderer: &Renderer<'r>, apply: &crate::plan::Apply) -> Option<&
         }
         object => Some(object),
     }
-}
-
-/// Whether a child says of itself that it is ready; one that says nothing is.
-fn is_ready(object: &Value) -> bool {
-    let Some(conditions) = object.pointer("/status/conditions").and_then(Value::as_array) else {
-        return true;
-    };
-    let said = |kind: &str| {
-        conditions.iter().find(|condition| condition["type"] == kind).map(|condition| condition["status"] == "True")
-    };
-    said("Ready").or_else(|| said("Available")).unwrap_or(true)
 }
