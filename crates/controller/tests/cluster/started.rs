@@ -5,6 +5,8 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow};
 use engine::start::{Manifest, Names, blank, from};
 use futures::{StreamExt, TryStreamExt, stream};
+use k8s_openapi::api::core::v1::ServiceAccount;
+use kube::api::PostParams;
 use package::Files;
 use serde_json::{Value, json};
 use testkit::{Cluster, Scene};
@@ -63,6 +65,11 @@ pub async fn what_manifests_become_is_taken_by_the_server(cluster: Arc<Cluster>)
 async fn taken(cluster: &Cluster, name: &str, text: &str) -> Result<()> {
     let scene = cluster.scene(name).await?;
     let names = Names::new(name, scene.group()).map_err(|problem| anyhow!("{problem}"))?;
+    // No stack may make accounts, and pods whose account is not there are never made.
+    for account in text.lines().filter_map(|line| line.trim().strip_prefix("serviceAccountName: ")) {
+        let account = serde_json::from_value(json!({ "metadata": { "name": account } }))?;
+        scene.api::<ServiceAccount>().create(&PostParams::default(), &account).await?;
+    }
     // The real server keeps a claim until a controller that is not part of the testbed lets it go.
     let parts: Vec<&str> = text.split("---\n").filter(|part| !part.contains("kind: PersistentVolumeClaim")).collect();
     let manifest = Manifest { file: format!("{name}.yaml"), text: parts.join("---\n") };
