@@ -10,7 +10,7 @@ use std::{
 };
 
 use serde_json::Value;
-use support::{cairn, copy, root, told};
+use support::{cairn, root, told};
 
 fn examples() -> Vec<String> {
     let entries = fs::read_dir(root().join("examples")).expect("there are examples");
@@ -104,38 +104,5 @@ fn what_others_need_is_made_first() {
         ("examples/horizontal", "foo.yaml", &[&["controller"], &["other"]]),
     ] {
         assert_eq!(steps(example, instance), expected, "{example} {instance}");
-    }
-}
-
-/// The commands in a page: lines of its `sh` blocks.
-fn commands(page: &str) -> Vec<String> {
-    let text = fs::read_to_string(root().join(page)).expect("the page");
-    let mut commands = Vec::new();
-    let mut inside = false;
-    for line in text.lines() {
-        match line {
-            "```sh" => inside = true,
-            "```" => inside = false,
-            line if inside => commands.push(line.to_owned()),
-            _ => {}
-        }
-    }
-    commands
-}
-
-#[test]
-fn the_commands_of_the_pages_work_as_they_stand() {
-    let place = tempfile::tempdir().expect("a directory");
-    copy(&root().join("examples"), &place.path().join("examples"));
-    for page in ["docs/testing.md", "examples/README.md"] {
-        let commands = commands(page);
-        assert!(!commands.is_empty(), "{page} shows no command");
-        for command in commands {
-            let mut words = command.split_whitespace();
-            assert_eq!(words.next(), Some("cairn"), "{page}: {command}");
-            let args: Vec<&str> = words.collect();
-            let output = cairn(place.path(), &args);
-            assert!(output.status.success(), "{page}: {}", told(&args, &output));
-        }
     }
 }
