@@ -30,7 +30,18 @@ pub(crate) use self::up::Up;
 
 /// A CRD and a few templates become a working Kubernetes API, with no controller to write.
 #[derive(Parser, Debug)]
-#[command(name = "cairn", version, arg_required_else_help = true)]
+#[command(
+    name = "cairn",
+    version,
+    arg_required_else_help = true,
+    after_help = "\
+Examples:
+  cairn demo                        see it work
+  cairn init shop                   start a stack of your own, with a test
+  cairn test shop                   run its tests
+  cairn up shop                     run it on this machine, for kubectl
+  cairn up --help                   every command has examples"
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub command: Command,

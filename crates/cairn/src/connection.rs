@@ -45,7 +45,7 @@ impl Connection {
     fn in_cluster(&self) -> Result<Config, Failure> {
         Config::incluster().map_err(|_| {
             Failure::new("there is no kubeconfig, and this is no pod of a cluster")
-                .hint("name one with `--kubeconfig FILE` or KUBECONFIG")
+                .hint("name one with `--kubeconfig FILE` or KUBECONFIG, or start a cluster on this machine: `cairn up`")
         })
     }
 }

@@ -9,6 +9,7 @@ use yaml::Step;
 
 use crate::failure::Failure;
 use crate::finding::Finding;
+use crate::printer::Printer;
 use crate::project::Project;
 use crate::written::Part;
 
@@ -28,9 +29,20 @@ pub(crate) struct Refused {
 }
 
 impl Project {
-    /// An instance from a file.
-    pub fn instance(&self, file: &Path) -> Result<(Admitted<'_>, Part), Failure> {
+    /// An instance from a file, or the first that lies beside the package.
+    pub fn instance(&self, file: Option<&Path>, printer: &Printer) -> Result<(Admitted<'_>, Part), Failure> {
         let compiled = self.compiled()?;
+        let file = &match file {
+            Some(file) => file.to_path_buf(),
+            None => {
+                let found = self.specimen().ok_or_else(|| {
+                    Failure::usage(format!("no instance of the package lies in {}", self.dir.display()))
+                        .hint("name one with `-f FILE`")
+                })?;
+                printer.say(&format!("with the instance {}", found.display()));
+                found
+            }
+        };
         let written = Part::one(file)?;
         match admit(compiled, &written) {
             Ok(admitted) => Ok((admitted, written)),

@@ -29,14 +29,29 @@ impl Project {
     pub fn read(dir: &Path) -> Result<Project, Failure> {
         let mut files = Files::new();
         if !dir.is_dir() {
-            return Err(Failure::new(format!("there is no directory {}", dir.display())));
+            return Err(Failure::new(format!("there is no directory {}", dir.display())).hint(packages_near(dir)));
         }
         let mut links = Vec::new();
         collect(dir, dir, &mut files, &mut links)?;
         let name = dir.canonicalize().ok().and_then(|dir| Some(dir.file_name()?.to_string_lossy().into_owned()));
         let mut project = Project::of(dir, name.as_deref().unwrap_or("stack"), files);
         project.refuse_links(&links);
+        if !dir.join(".registry").is_dir() {
+            let missing = project.findings.iter_mut().filter(|finding| finding.file.is_empty());
+            missing.for_each(|finding| finding.hint = Some(packages_near(dir)));
+        }
         Ok(project)
+    }
+
+    /// A file beside the package that holds one of its instances.
+    pub fn specimen(&self) -> Option<PathBuf> {
+        let compiled = self.compiled.as_ref()?;
+        let mut files: Vec<PathBuf> = std::fs::read_dir(&self.dir).ok()?.flatten().map(|entry| entry.path()).collect();
+        files.sort();
+        files.into_iter().filter(|path| path.extension().is_some_and(|end| end == "yaml")).find(|path| {
+            let value = std::fs::read_to_string(path).ok().and_then(|text| yaml::parse(&text).ok());
+            value.and_then(|value| objects::Gvk::of(&value)).is_some_and(|gvk| compiled.kind(&gvk).is_some())
+        })
     }
 
     /// A link may lead anywhere, and there is no telling where on the machine that installs the package.
@@ -75,7 +90,7 @@ impl Project {
             let Some(first) = errors.first() else {
                 return Failure::new(format!("{} cannot be compiled", self.dir.display()));
             };
-            let mut failure = Failure::of(first, self.text(&first.file));
+            let mut failure = Failure::of(&self.placed(first), self.text(&first.file));
             if errors.len() == 1 {
                 return failure;
             }
@@ -84,9 +99,40 @@ impl Project {
         })
     }
 
+    /// A finding with its file as it is reached from here, so that an editor or a terminal finds it.
+    pub fn placed(&self, finding: &Finding) -> Finding {
+        if self.dir == Path::new(".") {
+            return finding.clone();
+        }
+        let file = if finding.file.is_empty() { self.dir.clone() } else { self.dir.join(&finding.file) };
+        Finding { file: file.display().to_string(), ..finding.clone() }
+    }
+
     /// The text of one of its files, for showing a line of it.
     pub fn text(&self, file: &str) -> Option<&str> {
         std::str::from_utf8(self.files.get(file)?).ok()
+    }
+}
+
+/// Where a package is, for somebody who named a directory that is none.
+pub(crate) fn packages_near(dir: &Path) -> String {
+    let is_package = |dir: &Path| dir.join(".registry").is_dir();
+    // What was named may be misspelt; then its neighbours are near.
+    let place = if dir.is_dir() { dir } else { dir.parent().unwrap_or(dir) };
+    let place = if place.as_os_str().is_empty() { Path::new(".") } else { place };
+    let entries = std::fs::read_dir(place).into_iter().flatten().flatten();
+    let inner = entries.map(|entry| entry.path()).filter(|path| is_package(path));
+    let mut found: Vec<String> =
+        inner.map(|path| path.strip_prefix(".").unwrap_or(&path).display().to_string()).collect();
+    found.sort();
+    found.truncate(3);
+    if !found.is_empty() {
+        return format!("here is a package: {}", found.join(", "));
+    }
+    let above = dir.canonicalize().ok().and_then(|full| Project::root_of(&full));
+    match above {
+        Some(root) => format!("it is a part of the package {}", root.display()),
+        None => "`cairn init NAME` starts one".to_owned(),
     }
 }
 

@@ -32,6 +32,7 @@ pub(crate) struct Validate {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
+  cairn render examples/web-application
   cairn render examples/web-application -f examples/web-application/shop.yaml
   cairn render . -f app.yaml --observed live.yaml
   cairn render . -f app.yaml --simulate
@@ -45,9 +46,9 @@ pub(crate) struct Render {
     #[arg(default_value = ".")]
     pub dir: PathBuf,
 
-    /// The instance
+    /// The instance [default: the first that lies beside the package]
     #[arg(short, long, value_name = "FILE")]
-    pub file: PathBuf,
+    pub file: Option<PathBuf>,
 
     /// Children that are there already: objects, or a mapping from template to object
     #[arg(long, value_name = "FILE")]
@@ -96,9 +97,9 @@ pub(crate) struct Explain {
     #[arg(value_name = "FILE:PATH")]
     pub target: String,
 
-    /// The instance
+    /// The instance [default: the first that lies beside the package]
     #[arg(short, long, value_name = "FILE")]
-    pub file: PathBuf,
+    pub file: Option<PathBuf>,
 
     /// Children that are there already: objects, or a mapping from template to object
     #[arg(long, value_name = "FILE")]

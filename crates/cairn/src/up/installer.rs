@@ -19,10 +19,9 @@ use tokio::sync::watch;
 
 use crate::differences::{Asked, Reader, compare, show, summary};
 use crate::failure::Failure;
-use crate::finding::Finding;
 use crate::plane::Shelf;
 use crate::printer::{Paint, Printer};
-use crate::project::Project;
+use crate::project::{Project, packages_near};
 use crate::snippet;
 
 /// The field manager of installs.
@@ -148,14 +147,7 @@ impl Installer {
 
     /// A file beside the package that holds one of its instances, to have something to begin with.
     pub fn specimen(&self) -> Option<PathBuf> {
-        let project = Project::read(&self.dir).ok()?;
-        let compiled = project.compiled.as_ref()?;
-        let mut files: Vec<PathBuf> = std::fs::read_dir(&self.dir).ok()?.flatten().map(|entry| entry.path()).collect();
-        files.sort();
-        files.into_iter().filter(|path| path.extension().is_some_and(|end| end == "yaml")).find(|path| {
-            let value = std::fs::read_to_string(path).ok().and_then(|text| yaml::parse(&text).ok());
-            value.and_then(|value| objects::Gvk::of(&value)).is_some_and(|gvk| compiled.kind(&gvk).is_some())
-        })
+        Project::read(&self.dir).ok()?.specimen()
     }
 
     /// Tells everything that is wrong with a package; whether it cannot be installed.
@@ -163,9 +155,7 @@ impl Installer {
         for finding in &project.findings {
             let text = project.text(&finding.file);
             let shown = text.and_then(|text| snippet::of(text, finding.line, finding.column.checked_sub(1)));
-            let file = if finding.file.is_empty() { self.dir.clone() } else { self.dir.join(&finding.file) };
-            let finding = Finding { file: file.display().to_string(), ..finding.clone() };
-            printer.finding(&finding, shown.as_deref());
+            printer.finding(&project.placed(finding), shown.as_deref());
         }
         let errors = project.findings.iter().filter(|finding| finding.severity == Severity::Error).count();
         if errors > 0 || project.compiled.is_none() {
@@ -247,11 +237,10 @@ pub(crate) fn names(dirs: &[PathBuf]) -> Result<Vec<(PathBuf, String)>, Failure>
     for dir in dirs {
         let bad = |what: &str| Failure::new(format!("{} {what}", dir.display()));
         if !dir.is_dir() {
-            return Err(bad("is no directory"));
+            return Err(bad("is no directory").hint(packages_near(dir)));
         }
         if !dir.join(".registry").is_dir() {
-            return Err(bad("is no package: it has no `.registry` directory")
-                .hint("`cairn validate --help` shows what a package consists of"));
+            return Err(bad("is no package: it has no `.registry` directory").hint(packages_near(dir)));
         }
         let full = dir.canonicalize().map_err(|error| bad(&format!("cannot be found: {error}")))?;
         let name = plain(&full.file_name().unwrap_or_default().to_string_lossy());

@@ -14,7 +14,7 @@ pub(crate) fn run(args: &Diff, printer: &Printer) -> Result<Code, Failure> {
     let compiled = project.compiled()?;
     let mut instance = None;
     if let Some(file) = &args.file {
-        let (admitted, written) = project.instance(file)?;
+        let (admitted, written) = project.instance(Some(file), printer)?;
         for finding in &admitted.dropped {
             printer.finding(finding, written.snippet(finding).as_deref());
         }

@@ -28,10 +28,12 @@ pub(crate) fn run(args: &Explain, printer: &Printer) -> Result<Code, Failure> {
             Ok(_) => format!("{} is not part of a package: no directory above it has a .registry", file.display()),
             Err(error) => format!("cannot find {}: {error}", file.display()),
         };
-        return Err(Failure::new(what));
+        return Err(
+            Failure::new(what).hint("name the file of a template, or call this in the directory of its package")
+        );
     };
     let project = Project::read(&root)?;
-    let (Admitted { kind, object: instance, .. }, _) = project.instance(&args.file)?;
+    let (Admitted { kind, object: instance, .. }, _) = project.instance(args.file.as_deref(), printer)?;
     let named = file.display().to_string();
     let inner = match &found {
         Ok(absolute) => absolute.strip_prefix(&root).map(|inner| inner.display().to_string()).unwrap_or_default(),

@@ -81,7 +81,8 @@ pub(crate) fn uninstall(args: &Uninstall, printer: &Printer) -> Result<Code, Fai
         }
         match args.outcome.output {
             Some(format) => printer.object(&install, format)?,
-            None => printer.line(&format!("{kind}/{} deleted", args.name))?,
+            None if args.waiting.wait => printer.line(&format!("{kind}/{} deleted", args.name))?,
+            None => printer.line(&format!("{kind}/{} is being deleted; `--wait` waits for the end", args.name))?,
         }
         Ok(Code::Ok)
     })?
@@ -130,11 +131,19 @@ fn row(install: &Value) -> Vec<String> {
     vec![
         text(&install["metadata"]["namespace"]),
         text(&install["metadata"]["name"]),
-        text(what),
+        short(&text(what)),
         text(&install["status"]["version"]),
         text(&ready["status"]),
         text(&ready["reason"]),
     ]
+}
+
+/// A package without most of its digest, which nobody reads.
+fn short(package: &str) -> String {
+    match package.split_once("@sha256:") {
+        Some((name, digest)) => format!("{name}@sha256:{}", digest.chars().take(12).collect::<String>()),
+        None => package.to_owned(),
+    }
 }
 
 fn condition<'v>(object: &'v Value, kind: &str) -> &'v Value {

@@ -15,7 +15,7 @@ pub(crate) const PREVIEW_SEED: &[u8] = b"cairn preview, not a secret";
 
 pub(crate) fn run(args: &Render, printer: &Printer) -> Result<Code, Failure> {
     let project = Project::read(&args.dir)?;
-    let (Admitted { kind, object: instance, dropped }, written) = project.instance(&args.file)?;
+    let (Admitted { kind, object: instance, dropped }, written) = project.instance(args.file.as_deref(), printer)?;
     for finding in &dropped {
         printer.finding(finding, written.snippet(finding).as_deref());
     }
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Render, printer: &Printer) -> Result<Code, Failure> {
             let finding = crate::finding::Finding::from(&problem.problem);
             let text = project.text(&finding.file);
             let snippet = text.and_then(|text| crate::snippet::of(text, finding.line, finding.column.checked_sub(1)));
-            printer.finding(&finding, snippet.as_deref());
+            printer.finding(&project.placed(&finding), snippet.as_deref());
         }
     }
     if !simulation.settled {

@@ -18,11 +18,11 @@ pub(crate) fn run(args: &Validate, printer: &Printer) -> Result<Code, Failure> {
         failed |= errors > 0;
         if args.output.is_none() {
             for finding in &project.findings {
-                printer.finding(finding, shown(&project, finding).as_deref());
+                printer.finding(&project.placed(finding), shown(&project, finding).as_deref());
             }
             printer.result(format!("{}\n", summary(&project, errors)).as_bytes())?;
         }
-        all.extend(project.findings);
+        all.extend(project.findings.iter().map(|finding| project.placed(finding)));
     }
     if let Some(format) = args.output {
         printer.report(&all, format)?;

@@ -89,3 +89,38 @@ fn as_a_plugin_of_kubectl_it_says_how_it_is_called() {
         assert!(found.stdout.contains(part), "{}", found.stdout);
     }
 }
+
+#[test]
+fn who_names_the_wrong_directory_or_no_instance_is_told_where_to_go() {
+    let place = tempfile::tempdir().expect("a directory");
+    let run = |args: &[&str]| {
+        let mut command = cairn(args);
+        command.current_dir(place.path()).env_remove("KUBECONFIG").env("HOME", place.path());
+        Outcome::from(command.output().expect("cairn runs"))
+    };
+    assert_eq!(run(&["validate"]).stderr.lines().last(), Some("hint: `cairn init NAME` starts one"));
+    assert_eq!(run(&["init", "shop"]).code, Some(0));
+    let template = "shop/.registry/templates/shop.example.org/v1alpha1/service.yaml";
+    let names = "configmap/shop\nservice/shop\n";
+    for (args, code, stdout, stderr) in [
+        (&["up", "shopp"][..], 1, "", "error: shopp is no directory\nhint: here is a package: shop\n"),
+        (&["test", "./"], 1, "", "hint: here is a package: shop\n"),
+        (&["build", "shop/tests"], 1, "", &format!("hint: it is a part of the package {}", place.path().display())),
+        (&["list"], 1, "", "or start a cluster on this machine: `cairn up`\n"),
+        (&["explain", "service:spec"], 1, "", "hint: name the file of a template, or call this in the directory of"),
+        (&["explain", &format!("{template}:spec.ports[0].port")], 0, "spec.ports[0].port: 80\n", "shop/shop.yaml\n"),
+        (&["render", "shop", "-o", "name"], 0, names, "with the instance shop/shop.yaml\n"),
+    ] {
+        let found = run(args);
+        assert_eq!(found.code, Some(code), "{args:?}: {found:?}");
+        assert!(found.stdout.starts_with(stdout) && found.stderr.contains(stderr), "{args:?}: {found:?}");
+    }
+
+    // A place that an editor finds, from where the command was called.
+    let text = std::fs::read_to_string(place.path().join(template)).expect("a template");
+    std::fs::write(place.path().join(template), text.replace(".metadata.name", ".metadata.nam")).expect("saved");
+    for args in [&["validate", "shop"][..], &["render", "shop"], &["test", "shop"], &["build", "shop"]] {
+        let found = run(args);
+        assert!(found.stderr.starts_with(&format!("error: {template}:4:")), "{args:?}: {found:?}");
+    }
+}
