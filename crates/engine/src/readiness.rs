@@ -160,9 +160,31 @@ pub(crate) fn readiness_of_told(object: &Value) -> Readiness {
     }
 }
 
-/// The parts of an object that decide whether it is ready, with their paths. An object with these alone is as ready as
-/// the whole; no more is kept of the many objects that a controller knows.
-pub(crate) fn evidence(object: &Value) -> Vec<(&'static [&'static str], Value)> {
+/// A part of an object, and its path.
+pub(crate) type Part = (&'static [&'static str], Value);
+
+/// Why an object is not ready; none if it is. Of what is kept of it this is the same.
+pub(crate) fn why_not(object: &Value) -> Option<String> {
+    match readiness(object) {
+        Readiness::Ready => None,
+        Readiness::NotReady { why, .. } => Some(why),
+    }
+}
+
+/// The part of the evidence that mostly is enough while a workload is not ready: what it asks for, and not how far it
+/// got. So what is kept of it is the same while its replicas become ready one by one, and nobody has to look.
+pub(crate) fn first_evidence(object: &Value) -> Vec<Part> {
+    let mut parts = evidence(object);
+    let workloads = [Rule::Deployment, Rule::StatefulSet, Rule::ReplicaSet, Rule::DaemonSet];
+    if workloads.contains(&Rule::of(object)) && why_not(object).is_some() {
+        parts.retain(|(path, _)| path[0] != "status");
+    }
+    parts
+}
+
+/// The parts of an object that decide whether it is ready. An object with these alone is as ready as the whole; no more
+/// is kept of the many objects that a controller knows.
+pub(crate) fn evidence(object: &Value) -> Vec<Part> {
     let rule = Rule::of(object);
     let always: [&'static [&'static str]; 2] = [&["metadata", "deletionTimestamp"], &["metadata", "generation"]];
     let field = |path: &&'static [&'static str]| {

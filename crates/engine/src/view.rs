@@ -47,8 +47,13 @@ impl View {
                 kept["metadata"][field] = value.clone();
             }
         }
-        for (path, value) in readiness::evidence(object) {
+        for (path, value) in readiness::first_evidence(object) {
             put(&mut kept, path, value);
+        }
+        if readiness::why_not(&kept) != readiness::why_not(object) {
+            for (path, value) in readiness::evidence(object) {
+                put(&mut kept, path, value);
+            }
         }
         kept
     }
@@ -161,6 +166,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{View, is_open};
+    use crate::readiness;
 
     fn view(paths: &[&[&str]]) -> View {
         let mut view = View::default();
@@ -201,6 +207,37 @@ mod tests {
         assert_eq!(View::whole().reduce(&object), object);
         assert_eq!(View::default().reduce(&json!({"metadata": {"name": "n"}}))["status"], Value::Null);
         assert_eq!(View::default().reduce(&json!("x"))["kind"], Value::Null);
+    }
+
+    #[test]
+    fn whatever_templates_read_what_is_kept_is_as_ready_as_the_whole() {
+        let fields = ["observedGeneration", "replicas", "readyReplicas", "updatedReplicas", "conditions"];
+        let available = |status: &str| json!([{"type": "Available", "status": status}]);
+        for (all, ready, updated, conditions) in [
+            (2, 2, 2, available("True")),
+            (2, 2, 2, available("False")),
+            (3, 2, 2, available("True")),
+            (2, 1, 2, available("False")),
+            (2, 2, 1, json!([{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}])),
+        ] {
+            let object = json!({
+                "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "n", "generation": 3},
+                "spec": {"replicas": 2},
+                "status": {
+                    "observedGeneration": 3, "replicas": all, "readyReplicas": ready, "updatedReplicas": updated,
+                    "conditions": conditions,
+                },
+            });
+            for some in 0..1 << fields.len() {
+                let read: Vec<[&str; 2]> = (0..fields.len())
+                    .filter(|field| some & 1 << field != 0)
+                    .map(|field| ["status", fields[field]])
+                    .collect();
+                let read: Vec<&[&str]> = read.iter().map(<[&str; 2]>::as_slice).collect();
+                let kept = view(&read).reduce(&object);
+                assert_eq!(readiness::why_not(&kept), readiness::why_not(&object), "{kept}");
+            }
+        }
     }
 
     #[test]

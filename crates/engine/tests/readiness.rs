@@ -1,6 +1,8 @@
 //! Whether an object is ready, kind by kind. Each row is judged by the whole object and by what is kept of it.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test may panic")]
 
+use std::collections::BTreeSet;
+
 use engine::{PLAYED, Readiness, View, play, readiness};
 use serde_json::{Value, json};
 
@@ -249,12 +251,15 @@ fn of_a_played_status_only_what_it_tells_counts() {
 
 #[test]
 fn while_it_gets_there_the_reason_stays_and_the_numbers_are_for_who_looks() {
-    let mut seen = Vec::new();
+    let (mut seen, mut kept) = (Vec::new(), BTreeSet::new());
     for ready in 0..9 {
         let status =
             json!({"observedGeneration": 3 - i64::from(ready == 0), "updatedReplicas": 9, "readyReplicas": ready});
-        seen.push(readiness(&object("apps/v1", "Deployment", &json!({"replicas": 9}), &status)));
+        let live = object("apps/v1", "Deployment", &json!({"replicas": 9}), &status);
+        seen.push(readiness(&live));
+        kept.insert(View::default().reduce(&live).to_string());
     }
+    assert_eq!(kept.len(), 1, "what is kept changes only when the answer does: {kept:?}");
     for (ready, found) in seen.into_iter().enumerate() {
         let why = "its 9 replicas are not all ready and up to date".to_owned();
         assert_eq!(found, Readiness::NotReady { why, now: format!("{ready} of 9 ready") });
