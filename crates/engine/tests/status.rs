@@ -117,7 +117,10 @@ fn conditions_say_how_it_goes() {
 fn ready_of(templates: &[(&str, &str)], observed: &Observed) -> (String, String) {
     let mut instance = instance(&json!({"image": "nginx", "hosts": [{"name": "a"}, {"name": "b"}]}));
     instance["metadata"]["generation"] = json!(3);
-    let ready = planned(&compiled(templates), &instance, observed).status.unwrap()["conditions"][1].clone();
+    let plan = planned(&compiled(templates), &instance, observed);
+    let ready = plan.status.unwrap()["conditions"][1].clone();
+    let unready = plan.unready.map(|unready| unready.message).unwrap_or_default();
+    assert_eq!(ready["message"], json!(unready), "the plan says the same where there is no condition");
     (ready["status"].as_str().unwrap().to_string(), ready["message"].as_str().unwrap().to_string())
 }
 

@@ -63,7 +63,11 @@ impl TemplateStackManager {
                 let text = |field: &str| condition("Ready").and_then(|one| one[field].as_str()).unwrap_or_default();
                 Outcome::Waiting(text("reason").into(), text("message").into())
             }
-            (None, None, None) => Outcome::Ready,
+            // Its status may have no place for conditions; an author's own come first.
+            (None, None, None) => match plan.unready.as_ref().filter(|_| ready.is_none()) {
+                Some(unready) => Outcome::Waiting(unready.reason.into(), unready.message.as_str().into()),
+                None => Outcome::Ready,
+            },
         };
         let failures = look.failures.iter().map(|failure| (failure.reason, failure.message.clone()));
         let events = plan.events.iter().map(|event| (event.reason, event.message.clone()));

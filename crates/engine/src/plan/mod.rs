@@ -46,10 +46,22 @@ pub struct Plan {
     /// What the status of the instance should be; none if there is nothing to say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Value>,
+    /// Why the instance is not ready by its children, whether or not its status has a place for that.
+    #[serde(skip)]
+    pub unready: Option<Unready>,
     /// What is wrong, by template.
     pub problems: Vec<TemplateProblem>,
     /// What people should be told of. Nothing on the happy way: who carries plans out tells each once.
     pub events: Vec<Event>,
+}
+
+/// Why an instance is not ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unready {
+    /// One word for programs.
+    pub reason: &'static str,
+    /// The sentence for people.
+    pub message: String,
 }
 
 /// Something to tell people about an instance.

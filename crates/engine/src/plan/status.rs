@@ -9,7 +9,7 @@ use crate::carry::Failure;
 use crate::compile::Shape;
 use crate::compile::fields::steps;
 use crate::plan::render::Renderer;
-use crate::plan::{Plan, TemplateProblem, text};
+use crate::plan::{Plan, TemplateProblem, Unready, text};
 use crate::problem::{Place, Problem};
 use crate::readiness::{Readiness, readiness, readiness_of_told};
 
@@ -29,7 +29,9 @@ pub(super) fn add(renderer: &Renderer<'_>, plan: &mut Plan, failures: &[Failure]
             kept
         }
     };
-    conditions(renderer, plan, &mut status);
+    let ready = ready(renderer, plan);
+    plan.unready = (!ready.1).then(|| Unready { reason: ready.2, message: ready.3.clone() });
+    conditions(renderer, [synced(plan), ready], &mut status);
     let mut status = Value::Object(status);
     if let Some(schema) = described(renderer) {
         schema.prune_part(&mut status);
@@ -182,7 +184,7 @@ fn remove(value: &mut Value, path: &[yaml::Step]) {
 }
 
 /// `Synced` and `Ready`, where the schema has a place for them and the author's template says nothing of its own.
-fn conditions(renderer: &Renderer<'_>, plan: &Plan, status: &mut Map<String, Value>) {
+fn conditions(renderer: &Renderer<'_>, own: [Condition; 2], status: &mut Map<String, Value>) {
     if !described(renderer).is_some_and(|status| status.properties.contains_key("conditions")) {
         return;
     }
@@ -190,7 +192,7 @@ fn conditions(renderer: &Renderer<'_>, plan: &Plan, status: &mut Map<String, Val
         Some(Value::Array(conditions)) => conditions,
         _ => Vec::new(),
     };
-    for (kind, truth, reason, message) in [synced(plan), ready(renderer, plan)] {
+    for (kind, truth, reason, message) in own {
         if found.iter().any(|condition| condition["type"] == kind) {
             continue;
         }
