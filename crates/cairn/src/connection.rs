@@ -15,6 +15,14 @@ pub(crate) struct Connected {
     pub endpoint: Endpoint,
 }
 
+/// What is told of an API server that does not answer.
+pub(crate) fn unanswered(error: &kube::Error) -> Failure {
+    Failure::new(controller::unanswered(error)).hint(IS_IT_RUNNING)
+}
+
+/// What to do where no API server answers.
+pub(crate) const IS_IT_RUNNING: &str = "is it running? `cairn up` starts one here, `--kubeconfig FILE` names another";
+
 impl Connection {
     /// Connects; nothing is asked of the cluster yet.
     pub async fn connect(&self) -> Result<Connected, Failure> {

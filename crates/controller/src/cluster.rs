@@ -56,7 +56,7 @@ impl Error {
 
 impl From<kube::Error> for Error {
     fn from(error: kube::Error) -> Self {
-        let kube::Error::Api(status) = error else { return Self::Unavailable(format!("the API server: {error}")) };
+        let kube::Error::Api(status) = error else { return Self::Unavailable(unanswered(&error)) };
         let message = status.message.clone();
         match status.code {
             // What does not fit into the store is no trouble of the server's own.
@@ -68,6 +68,15 @@ impl From<kube::Error> for Error {
             _ => Self::Unavailable(message),
         }
     }
+}
+
+/// What is told of a request that was not answered: the last cause is the one that somebody can mend.
+pub fn unanswered(error: &kube::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    format!("the API server does not answer: {cause}")
 }
 
 impl Cluster {

@@ -12,7 +12,7 @@ pub mod stack_manager;
 pub mod template_stack_manager;
 
 pub use cache::{Cache, Change, Scope};
-pub use cluster::{Cluster, Error};
+pub use cluster::{Cluster, Error, unanswered};
 pub use health::{Readiness, serve};
 pub use lease::Lease;
 pub use metrics::Metrics;

@@ -8,6 +8,7 @@ use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};
 use serde_json::Value;
 
+use crate::connection::unanswered;
 use crate::failure::Failure;
 
 /// Someone who looks at a cluster and leaves it as it is.
@@ -128,7 +129,6 @@ fn complete(object: &DynamicObject, kind: &Resource) -> Value {
 fn told(error: &kube::Error) -> Failure {
     match error {
         kube::Error::Api(status) => Failure::new(status.message.clone()),
-        error => Failure::new(format!("the API server: {error}"))
-            .hint("is it running? `cairn up` starts one, `--kubeconfig FILE` names another"),
+        error => unanswered(error),
     }
 }

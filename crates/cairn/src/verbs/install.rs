@@ -11,7 +11,7 @@ use kube::runtime::watcher::{self, Event, watcher};
 use serde_json::{Value, json};
 
 use crate::args::{Install, List, Uninstall};
-use crate::connection::Connected;
+use crate::connection::{Connected, unanswered};
 use crate::failure::{Code, Failure};
 use crate::printer::Printer;
 use crate::registries::{block_on, parse};
@@ -218,7 +218,7 @@ fn installs(connected: &Connected, cluster: bool, everywhere: bool) -> Api<Dynam
 
 /// An error of the API server, with what to do about the usual ones.
 fn told(error: &kube::Error) -> Failure {
-    let kube::Error::Api(status) = error else { return Failure::new(format!("the API server: {error}")) };
+    let kube::Error::Api(status) = error else { return unanswered(error) };
     let failure = Failure::new(status.message.clone());
     let unknown = ["could not find the requested resource", "404 page not found"];
     match status.code {

@@ -17,6 +17,7 @@ use package::Files;
 use registry::{Client, Credentials};
 
 use crate::args::{RunnerKind, StackManager as Args};
+use crate::connection::unanswered;
 use crate::env::{passed_on, places};
 use crate::failure::{Code, Failure};
 use crate::printer::Printer;
@@ -119,7 +120,10 @@ pub(crate) async fn define(client: &kube::Client) -> Result<(), Failure> {
         let name = definition["metadata"]["name"].as_str().unwrap_or_default();
         let bad = |error: String| Failure::new(format!("the CRD {name} cannot be put in place: {error}"));
         let params = PatchParams::apply(MANAGER).force();
-        crds.patch(name, &params, &Patch::Apply(&definition)).await.map_err(|error| bad(error.to_string()))?;
+        crds.patch(name, &params, &Patch::Apply(&definition)).await.map_err(|error| match error {
+            kube::Error::Api(status) => bad(status.message.clone()),
+            error => unanswered(&error),
+        })?;
         let served = kube::runtime::wait::await_condition(crds.clone(), name, |object: Option<&DynamicObject>| {
             let conditions = object.and_then(|object| object.data["status"]["conditions"].as_array());
             conditions.is_some_and(|all| all.iter().any(|one| one["type"] == "Established" && one["status"] == "True"))

@@ -15,6 +15,7 @@ mod values;
 pub(crate) use kinds::of as kind_of;
 
 use crate::args::{Format, Template, TemplateCommand};
+use crate::connection::unanswered;
 use crate::failure::{Code, Failure};
 use crate::printer::Printer;
 
@@ -42,7 +43,7 @@ fn written(value: &serde_json::Value, format: Format, printer: &Printer) -> Resu
 
 /// An error of the API server, with what to do about the usual ones.
 fn told(error: &kube::Error) -> Failure {
-    let kube::Error::Api(status) = error else { return Failure::new(format!("the API server: {error}")) };
+    let kube::Error::Api(status) = error else { return unanswered(error) };
     let failure = Failure::new(status.message.clone());
     match status.code {
         403 => failure.hint("you may not do this here: ask whoever administers the cluster"),

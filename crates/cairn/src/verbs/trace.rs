@@ -13,6 +13,7 @@ use objects::{Gvk, nearest};
 use serde_json::{Value, json};
 
 use crate::args::Trace;
+use crate::connection::IS_IT_RUNNING;
 use crate::failure::{Code, Failure};
 use crate::live::{Node, State, grow_all};
 use crate::printer::Printer;
@@ -182,6 +183,7 @@ fn told(error: Error) -> Failure {
         Error::Forbidden(_) => Failure::new(error.to_string()).hint("it needs to list stacks, and what they made"),
         Error::NotFound(_) => Failure::new("the cluster knows no stacks")
             .hint("is the stack manager running? See `cairn stack-manager --help`"),
+        Error::Unavailable(why) => Failure::new(why).hint(IS_IT_RUNNING),
         error => Failure::new(error.to_string()),
     }
 }

@@ -124,3 +124,30 @@ fn who_names_the_wrong_directory_or_no_instance_is_told_where_to_go() {
         assert!(found.stderr.starts_with(&format!("error: {template}:4:")), "{args:?}: {found:?}");
     }
 }
+
+#[test]
+fn an_api_server_that_is_gone_is_told_with_the_cause_and_what_to_do() {
+    let place = tempfile::tempdir().expect("a directory");
+    let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+    let config = format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{{name: a, context: {{cluster: a, user: a}}}}]\n\
+         clusters: [{{name: a, cluster: {{server: 'http://{free}'}}}}]\nusers: [{{name: a, user: {{token: t}}}}]\n"
+    );
+    std::fs::write(place.path().join("config"), config).expect("a kubeconfig");
+    let package = crate::support::root().join("examples/redis");
+    let package = package.to_str().expect("a path");
+    for args in [
+        &["list"][..],
+        &["install", "a/b:1"],
+        &["trace", "shop", "shop"],
+        &["diff", package],
+        &["template", "list"],
+        &["stack-manager", "--listen", "127.0.0.1:0"],
+    ] {
+        let mut command = cairn(args);
+        command.arg("--kubeconfig").arg(place.path().join("config")).env("HOME", place.path());
+        let found = Outcome::from(command.output().expect("cairn runs"));
+        let told = "error: the API server does not answer: Connection refused (os error 111)\nhint: is it running?";
+        assert!(found.code == Some(1) && found.stderr.contains(told), "{args:?}: {found:?}");
+    }
+}
