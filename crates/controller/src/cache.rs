@@ -59,7 +59,7 @@ impl<T: Clone + Send + 'static> Cache<T> {
     pub fn watch(
         client: Client,
         scope: &Scope,
-        keep: impl Fn(&Value) -> T + Send + 'static,
+        keep: impl Fn(Value) -> T + Send + 'static,
         tell: impl Fn(Change<'_, T>) + Send + 'static,
     ) -> Arc<Self> {
         Self::follow(client, scope, BTreeMap::new(), keep, tell)
@@ -71,7 +71,7 @@ impl<T: Clone + Send + 'static> Cache<T> {
         self: &Arc<Self>,
         client: Client,
         scope: &Scope,
-        keep: impl Fn(&Value) -> T + Send + 'static,
+        keep: impl Fn(Value) -> T + Send + 'static,
         tell: impl Fn(Change<'_, T>) + Send + 'static,
     ) -> Arc<Self> {
         Self::follow(client, scope, self.lock().clone(), keep, tell)
@@ -81,7 +81,7 @@ impl<T: Clone + Send + 'static> Cache<T> {
         client: Client,
         scope: &Scope,
         before: BTreeMap<Key, T>,
-        keep: impl Fn(&Value) -> T + Send + 'static,
+        keep: impl Fn(Value) -> T + Send + 'static,
         tell: impl Fn(Change<'_, T>) + Send + 'static,
     ) -> Arc<Self> {
         let cache = Arc::new(Self {
@@ -124,7 +124,7 @@ impl<T: Clone + Send + 'static> Cache<T> {
                     }
                     Ok(Event::InitApply(object)) => {
                         let value = object.complete(&gvk);
-                        fresh.insert(Key::of(&value), keep(&value));
+                        fresh.insert(Key::of(&value), keep(value));
                     }
                     Ok(Event::InitDone) => {
                         cache.replace(&fresh, &tell);
@@ -133,7 +133,7 @@ impl<T: Clone + Send + 'static> Cache<T> {
                     }
                     Ok(Event::Apply(object)) => {
                         let value = object.complete(&gvk);
-                        cache.set(&Key::of(&value), Some(&keep(&value)), &tell);
+                        cache.set(&Key::of(&value), Some(&keep(value)), &tell);
                     }
                     Ok(Event::Delete(object)) => {
                         let value = object.complete(&gvk);

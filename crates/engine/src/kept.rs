@@ -35,10 +35,12 @@ pub struct Kept {
     fields: Option<Box<str>>,
     /// What templates can read, as JSON.
     object: Box<str>,
+    /// Of everything that a look at its parent depends on, which the version is not.
+    content: u64,
 }
 
 /// Whose child an object is: by its controller or, if it has none, by its labels.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Parent {
     /// The uid of the controller; empty if only labels tell.
     pub uid: String,
@@ -100,7 +102,7 @@ impl Kept {
         let fields = metadata["managedFields"].as_array().and_then(|all| all.iter().find(mine));
         let fields = fields.map(|entry| entry["fieldsV1"].to_string()).unwrap_or_default();
         let noted = &metadata["annotations"];
-        Self {
+        let mut kept = Self {
             version: metadata["resourceVersion"].as_str().and_then(|text| text.parse().ok()).unwrap_or_default(),
             view: view.fingerprint(),
             is_deleting: !metadata["deletionTimestamp"].is_null(),
@@ -113,7 +115,16 @@ impl Kept {
             owned: hash(&fields),
             fields: Some(fields.into()),
             object: view.reduce(live).to_string().into(),
-        }
+            content: 0,
+        };
+        let flags = (kept.view, kept.is_deleting, kept.is_orphan, kept.may_adopt);
+        kept.content = hash(&(flags, &kept.uid, &kept.template, &kept.parent, kept.desired, kept.owned, &kept.object));
+        kept
+    }
+
+    /// The same number as long as a look at its parent would see the same.
+    pub fn content(&self) -> u64 {
+        self.content
     }
 
     /// The uid.
@@ -232,6 +243,35 @@ mod tests {
         let mut other = wanted.clone();
         other["metadata"]["annotations"]["stacks.crossplane.io/desired-hash"] = json!("h2");
         assert!(!same.is_as(&other));
+    }
+
+    #[test]
+    fn a_child_that_changes_where_nobody_looks_is_the_same() {
+        let kept = |live: &Value| Kept::of(live, "me", &View::default()).content();
+        let own = json!({"f:data": {"f:a": {}}});
+        let first = kept(&live("7", &own));
+        assert_eq!(kept(&live("8", &own)), first, "a version alone");
+        let changed = |change: fn(&mut Value)| {
+            let mut live = live("8", &own);
+            change(&mut live);
+            kept(&live)
+        };
+        assert_eq!(changed(|live| live["data"]["b"] = json!("2")), first, "a field that no template reads");
+        assert_eq!(
+            changed(|live| live["metadata"]["managedFields"][0]["fieldsV1"] = json!({})),
+            first,
+            "others' fields"
+        );
+        for (change, what) in [
+            (changed(|live| live["metadata"]["managedFields"][1]["fieldsV1"] = json!({})), "a field taken from us"),
+            (changed(|live| live["metadata"]["deletionTimestamp"] = json!("now")), "being deleted"),
+            (changed(|live| live["metadata"]["uid"] = json!("other")), "another object"),
+            (changed(|live| live["metadata"]["labels"] = json!({})), "no template"),
+            (changed(|live| live["metadata"]["ownerReferences"] = json!([])), "no parent"),
+            (changed(|live| live["status"] = json!({"conditions": [{"type": "Ready", "status": "True"}]})), "ready"),
+        ] {
+            assert_ne!(change, first, "{what}");
+        }
     }
 
     #[test]

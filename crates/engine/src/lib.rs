@@ -26,8 +26,8 @@ pub use compile::fields::is_unquoted;
 pub use compile::{Child, Compiled, CompiledKind, Known, Shape, compile, compile_knowing};
 pub use kept::{Kept, Parent, stack_label};
 pub use plan::{
-    Apply, Context, Delete, Event, Explanation, Hold, Maker, Observed, Plan, TemplateProblem, Unready, Wait, explain,
-    plan, restate,
+    Apply, Context, Delete, Event, Explanation, Hold, Maker, Observed, Plan, TemplateProblem, Unready, Wait, decide,
+    explain, plan, tell,
 };
 pub use play::{PLAYED, play};
 pub use problem::{Place, Problem, Severity};

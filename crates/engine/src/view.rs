@@ -140,6 +140,11 @@ impl<'v> Views<'v> {
         }
     }
 
+    /// Whether the texts of the templates tell everything that they can read.
+    pub fn is_closed(&self) -> bool {
+        self.open.is_empty()
+    }
+
     /// What is read of a child.
     pub fn of(&self, name: &str) -> View {
         match self.open.contains(name) {

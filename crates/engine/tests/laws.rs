@@ -142,6 +142,34 @@ proptest! {
     }
 
     #[test]
+    fn what_was_decided_before_is_what_would_be_decided_now(
+        (templates, on) in stacks(),
+        steps in prop::collection::vec((0..4_usize, 0..4_usize), 1..5),
+    ) {
+        let compiled = compiled(&templates).unwrap();
+        let seed = engine::Seed::new(*b"a seed for tests");
+        let context = engine::Context { stack: "demo", seed: &seed, limits: gotpl::Limits::default() };
+        let (kind, instance) = (&compiled.kinds[0], user(on));
+        let afresh = |observed: &Observed| engine::decide(kind, &instance, observed, &context, None);
+        let mut then = Observed::new();
+        let mut before = afresh(&then);
+        for (child, change) in steps {
+            let mut now = then.clone();
+            match (NAMES[child], change) {
+                (name, 0) => drop(now.remove(name)),
+                (name, 1) => drop(now.insert(name.to_owned(), live(name, &json!({})))),
+                (name, 2) => drop(now.insert(name.to_owned(), live(name, &json!({"ip": "10.0.0.1"})))),
+                _ => now = applied(&before, now),
+            }
+            let again = engine::decide(kind, &instance, &now, &context, Some((before, &then)));
+            let mut same = again.clone();
+            same.applies.iter_mut().for_each(|apply| apply.is_same = false);
+            prop_assert_eq!(same, afresh(&now));
+            (before, then) = (again, now);
+        }
+    }
+
+    #[test]
     fn the_same_inputs_give_the_same_plan((templates, on) in stacks()) {
         let (one, other) = (compiled(&templates).unwrap(), compiled(&templates.iter().rev().cloned().collect::<Vec<_>>()).unwrap());
         prop_assert_eq!(planned(&one, &user(on), &complete()), planned(&other, &user(on), &complete()));

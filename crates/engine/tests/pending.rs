@@ -338,3 +338,40 @@ fn a_template_that_left_the_stack_takes_its_objects_along_once_all_others_are_kn
     observed.insert("db".to_string(), live("db", &json!({"ip": "x"})));
     assert_eq!(words(&planned(&waiting, &instance(&json!({})), &observed)), ["apply db", "apply app", "delete old"]);
 }
+
+#[test]
+fn what_reads_nothing_that_changed_is_not_rendered_again() {
+    let templates = [
+        ("config", config_map("config", "{{ .spec.image }}")),
+        ("reader", config_map("reader", "{{ .config.metadata.name }}")),
+        ("itself", config_map("itself", "{{ .itself.status.ip | default \"none\" }}")),
+    ];
+    let templates: Vec<(&str, &str)> = templates.iter().map(|(name, text)| (*name, text.as_str())).collect();
+    let compiled = compiled(&templates);
+    let seed = engine::Seed::new(*b"a seed for tests");
+    let context = engine::Context { stack: "demo", seed: &seed, limits: gotpl::Limits::default() };
+    let (kind, instance) = (&compiled.kinds[0], instance(&json!({"image": "nginx"})));
+    let same = |plan: &engine::Plan| -> Vec<String> {
+        plan.applies.iter().filter(|apply| apply.is_same).map(|apply| apply.template.clone()).collect()
+    };
+    let of = |names: &[&str]| -> Observed {
+        names.iter().map(|name| ((*name).to_owned(), live(name, &json!({})))).collect()
+    };
+    let mut then = of(&[]);
+    let mut before = engine::decide(kind, &instance, &then, &context, None);
+    assert_eq!(same(&before), [""; 0]);
+    for (children, expected) in [
+        (&["config", "itself"][..], &["config"][..]),
+        (&["config", "itself"], &["config", "itself", "reader"]),
+        // That it is there now may matter to a template that waits for others.
+        (&["config", "itself", "reader"], &["config", "itself"]),
+        (&["config", "itself", "reader"], &["config", "itself", "reader"]),
+    ] {
+        let now = of(children);
+        before = engine::decide(kind, &instance, &now, &context, Some((before, &then)));
+        let mut found = same(&before);
+        found.sort();
+        assert_eq!(found, expected, "with {children:?}");
+        then = now;
+    }
+}

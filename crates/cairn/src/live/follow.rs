@@ -21,8 +21,9 @@ impl Follower {
         let sender = Arc::new(sender);
         let watch = |resource: Resource| {
             let sender = sender.clone();
-            let keep = |object: &Value| Arc::new(object.clone());
-            Cache::watch(client.clone(), &Scope::all(resource), keep, move |_| sender.send_modify(|count| *count += 1))
+            Cache::watch(client.clone(), &Scope::all(resource), Arc::new, move |_| {
+                sender.send_modify(|count| *count += 1)
+            })
         };
         let caches: Vec<_> = kinds.into_iter().map(watch).collect();
         for cache in &caches {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use controller::{Again, Cache, Cluster, Key, Queue, Resource, Scope};
 use kube::Client;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// The field manager of played statuses.
 const PLAYER: &str = "cairn-player";
@@ -33,8 +33,7 @@ impl Players {
         let watch = |(index, resource): (usize, Resource)| {
             let queue = queue.clone();
             let scope = Scope::all(resource.clone());
-            let keep = |object: &Value| Arc::new(object.clone());
-            let cache = Cache::watch(client.clone(), &scope, keep, move |change| {
+            let cache = Cache::watch(client.clone(), &scope, Arc::new, move |change| {
                 if change.new.is_some() {
                     queue.add((index, change.key.clone()));
                 }

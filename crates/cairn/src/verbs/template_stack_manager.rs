@@ -6,12 +6,13 @@ use controller::template_stack_manager::{Parts, TemplateStackManager};
 use crate::args::TemplateStackManager as Args;
 use crate::failure::{Code, Failure};
 use crate::printer::Printer;
-use crate::registries::block_on_many;
+use crate::registries::block_on;
 use crate::serving::Serving;
 
 pub(crate) fn run(args: &Args, printer: &Printer) -> Result<Code, Failure> {
     printer.log(&args.serving.log);
-    block_on_many(async {
+    // One thread: there is more waiting than work, and waking another costs more than it would do.
+    block_on(async {
         tokio::select! {
             code = manage(args, printer) => code,
             () = orphaned(args.supervised) => Ok(Code::Ok),

@@ -45,7 +45,7 @@ pub async fn run(client: &Client, kubeconfig: &str, program: &str, count: usize)
         "spec": {
             "schema": {
                 "apiVersion": "v1alpha1", "kind": "KroApp",
-                "spec": { "image": "string", "greeting": "string", "replicas": "integer" },
+                "spec": { "image": "string", "greeting": "string" },
                 "status": { "config": "${config.metadata.name}", "service": "${service.metadata.name}" },
             },
             "resources": [
@@ -57,15 +57,12 @@ pub async fn run(client: &Client, kubeconfig: &str, program: &str, count: usize)
                     "apiVersion": "v1", "kind": "Service", "metadata": { "name": "${schema.metadata.name}" },
                     "spec": { "clusterIP": "None", "selector": labels, "ports": [{ "name": "http", "port": 80 }] },
                 } },
-                { "id": "deployment", "template": {
-                    "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "${schema.metadata.name}" },
-                    "spec": {
-                        "replicas": "${schema.spec.replicas}", "selector": { "matchLabels": labels },
-                        "template": { "metadata": { "labels": labels }, "spec": { "containers": [{
-                            "name": "app", "image": "${schema.spec.image}",
-                            "envFrom": [{ "configMapRef": { "name": "${config.metadata.name}" } }],
-                        }] } },
-                    },
+                { "id": "pods", "template": {
+                    "apiVersion": "v1", "kind": "PodTemplate", "metadata": { "name": "${schema.metadata.name}" },
+                    "template": { "metadata": { "labels": labels }, "spec": { "containers": [{
+                        "name": "app", "image": "${schema.spec.image}",
+                        "envFrom": [{ "configMapRef": { "name": "${config.metadata.name}" } }],
+                    }] } },
                 } },
             ],
         },
@@ -78,7 +75,7 @@ pub async fn run(client: &Client, kubeconfig: &str, program: &str, count: usize)
     let app = |name: &str| -> DynamicObject {
         let object = json!({
             "apiVersion": "kro.run/v1alpha1", "kind": "KroApp", "metadata": { "name": name },
-            "spec": { "image": "registry.test/app:1", "greeting": "hello", "replicas": 2 },
+            "spec": { "image": "registry.test/app:1", "greeting": "hello" },
         });
         serde_json::from_value(object).unwrap()
     };

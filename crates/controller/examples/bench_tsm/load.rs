@@ -64,13 +64,11 @@ impl<'s> Load<'s> {
         let mut waits: Vec<Duration> = ready.into_values().collect();
         waits.sort_unstable();
         let wall = waits.last().copied().unwrap();
-        let mut measured = json!({
+        json!({
             "wall_s": wall.as_secs_f64(),
             "created_s": made.get().as_secs_f64(),
             "count": self.count,
-        });
-        measured["change"] = self.changes(bare).await;
-        measured
+        })
     }
 
     /// When each became ready.
@@ -89,7 +87,7 @@ impl<'s> Load<'s> {
     }
 
     /// From changing an instance to its child having changed, with nothing else to do.
-    async fn changes(&self, bare: Option<&Bare<'_>>) -> Value {
+    pub async fn changes(&self, bare: Option<&Bare<'_>>) -> Value {
         let apps = self.stage.apps();
         let maps = self.stage.api("", "v1", "ConfigMap", "configmaps");
         let mut events = watcher(maps, watcher::Config::default()).default_backoff().applied_objects().boxed();

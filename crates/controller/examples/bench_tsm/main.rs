@@ -41,7 +41,9 @@ async fn main() {
     for turn in 1..=turns.parse::<usize>().unwrap() {
         let stage = Stage::set(&client, &format!("bare-{turn}")).await;
         let load = Load::new(&stage, count);
-        let mut measured = load.run(Some(&bare::Bare::new(&stage))).await;
+        let bare = bare::Bare::new(&stage);
+        let mut measured = load.run(Some(&bare)).await;
+        measured["change"] = load.changes(Some(&bare)).await;
         measured["who"] = json!("bare");
         println!("{measured}");
 
@@ -63,6 +65,7 @@ async fn main() {
         measured["idle_bytes"] = json!(before.resident);
         measured["peak_bytes"] = json!(after.peak);
         measured["own"] = manager.numbers().await;
+        measured["change"] = load.changes(None).await;
         println!("{measured}");
         manager.stop().await;
     }

@@ -12,20 +12,18 @@ const CONFIG: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .met
                       data: {greeting: '{{ .spec.greeting }}'}\n";
 const SERVICE: &str = "apiVersion: v1\nkind: Service\nmetadata: {name: '{{ .metadata.name }}'}\n\
                        spec: {clusterIP: None, selector: {app: '{{ .metadata.name }}'}, ports: [{name: http, port: 80}]}\n";
-const DEPLOYMENT: &str = "\
-apiVersion: apps/v1
-kind: Deployment
+/// As long as a Deployment, and nobody's business: no other controller works on it while the time is taken.
+const PODS: &str = "\
+apiVersion: v1
+kind: PodTemplate
 metadata: {name: '{{ .metadata.name }}'}
-spec:
-  replicas: {{ .spec.replicas }}
-  selector: {matchLabels: {app: '{{ .metadata.name }}'}}
-  template:
-    metadata: {labels: {app: '{{ .metadata.name }}'}}
-    spec:
-      containers:
-      - name: app
-        image: {{ .spec.image }}
-        envFrom: [{configMapRef: {name: '{{ .config.metadata.name }}'}}]
+template:
+  metadata: {labels: {app: '{{ .metadata.name }}'}}
+  spec:
+    containers:
+    - name: app
+      image: {{ .spec.image }}
+      envFrom: [{configMapRef: {name: '{{ .config.metadata.name }}'}}]
 ";
 const STATUS: &str = "config: {{ .config.metadata.name }}\nservice: {{ .service.metadata.name }}\n";
 
@@ -56,7 +54,7 @@ pub async fn define(client: &Client) {
                 "name": "v1", "served": true, "storage": true, "subresources": { "status": {} },
                 "schema": { "openAPIV3Schema": { "type": "object", "properties": {
                     "spec": { "type": "object", "properties": {
-                        "image": text, "greeting": text, "replicas": { "type": "integer" },
+                        "image": text, "greeting": text,
                     } },
                     "status": { "type": "object", "properties": {
                         "config": text, "service": text, "conditions": conditions,
@@ -108,7 +106,7 @@ impl Stage {
     pub fn app(name: &str) -> DynamicObject {
         let object = json!({
             "apiVersion": format!("{GROUP}/v1"), "kind": "App", "metadata": { "name": name },
-            "spec": { "image": "registry.test/app:1", "greeting": "hello", "replicas": 2 },
+            "spec": { "image": "registry.test/app:1", "greeting": "hello" },
         });
         serde_json::from_value(object).unwrap()
     }
@@ -127,8 +125,8 @@ impl Stage {
             "spec": {
                 "title": "Bench", "version": "1.0.0",
                 "customresourcedefinitions": [{ "kind": "App", "apiVersion": format!("{GROUP}/v1") }],
-                "dependsOn": [{ "crd": "configmap/v1" }, { "crd": "service/v1" }, { "crd": "deployment.apps/v1" }],
-                "templates": { &key: { "config": CONFIG, "service": SERVICE, "deployment": DEPLOYMENT } },
+                "dependsOn": [{ "crd": "configmap/v1" }, { "crd": "service/v1" }, { "crd": "podtemplate/v1" }],
+                "templates": { &key: { "config": CONFIG, "service": SERVICE, "pods": PODS } },
                 "templateStatus": { &key: STATUS },
             },
         });
@@ -174,16 +172,13 @@ impl Stage {
                 }),
             ),
             (
-                format!("/apis/apps/v1/namespaces/{namespace}/deployments/{name}"),
+                format!("{core}/podtemplates/{name}"),
                 json!({
-                    "apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata(name, "deployment"),
-                    "spec": {
-                        "replicas": 2, "selector": { "matchLabels": labels },
-                        "template": { "metadata": { "labels": labels }, "spec": { "containers": [{
-                            "name": "app", "image": "registry.test/app:1",
-                            "envFrom": [{ "configMapRef": { "name": config } }],
-                        }] } },
-                    },
+                    "apiVersion": "v1", "kind": "PodTemplate", "metadata": metadata(name, "pods"),
+                    "template": { "metadata": { "labels": labels }, "spec": { "containers": [{
+                        "name": "app", "image": "registry.test/app:1",
+                        "envFrom": [{ "configMapRef": { "name": config } }],
+                    }] } },
                 }),
             ),
         ]

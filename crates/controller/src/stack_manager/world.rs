@@ -90,7 +90,7 @@ impl World {
                     queue.add(Work::Stack(key));
                 }
             };
-            let keep = |object: &Value| LiveCrd::read(object).map(Arc::new);
+            let keep = |object: Value| LiveCrd::read(&object).map(Arc::new);
             Cache::watch(client.clone(), &Scope::all(crd_resource()), keep, tell)
         };
         let namespaces = {
@@ -181,8 +181,7 @@ fn parent(object: &Value) -> Option<Work> {
 }
 
 /// Leaves out what nobody reads and is large.
-fn strip(object: &Value) -> Value {
-    let mut object = object.clone();
+fn strip(mut object: Value) -> Value {
     if let Some(metadata) = object["metadata"].as_object_mut() {
         metadata.remove("managedFields");
     }

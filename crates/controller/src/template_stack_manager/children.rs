@@ -6,7 +6,7 @@ use std::sync::Arc;
 use api::annotations;
 use api::names::label_value;
 use engine::carry::{Failure, dressed};
-use engine::{Apply, Context, Kept, Observed, Plan, Shape, View, plan, restate};
+use engine::{Apply, Context, Kept, Observed, Plan, Shape, View, decide, tell};
 use serde_json::{Value, json};
 
 use super::TemplateStackManager;
@@ -27,10 +27,12 @@ impl TemplateStackManager {
     pub(super) async fn settle(&self, look: &mut Look<'_>) -> Result<Plan, Error> {
         let mut preferred: BTreeMap<String, Place> = BTreeMap::new();
         let context = Context { stack: &self.parts.stack, seed: &look.revision.seed, limits: Default::default() };
+        let (mut before, mut then) = (None, Observed::new());
         for _ in 0..PASSES {
             look.inputs = self.inputs(look.kind, look.compiled, &look.known, &look.object);
             let (observed, strays) = self.observe(look, &preferred)?;
-            let planned = plan(look.kind, &look.object, &observed, &context);
+            let same = before.take().map(|plan| (plan, &then));
+            let planned = decide(look.kind, &look.object, &observed, &context, same);
             self.parts.metrics.count("cairn_renders_total", "Instances that were rendered.", &[]);
             look.changed = false;
             look.failures.clear();
@@ -40,17 +42,27 @@ impl TemplateStackManager {
                     if preferred.insert(apply.template.clone(), place.clone()).is_none_or(|old| old != place) {
                         look.changed |= strays.iter().any(|(template, _, _)| *template == apply.template);
                     }
-                    self.make(look, apply, &place).await?;
+                    if !(apply.is_same && self.is_settled(look, &place)) {
+                        self.make(look, apply, &place).await?;
+                    }
                 }
             }
             self.prune(look, &planned, &strays, &preferred).await?;
             look.wrote |= look.changed;
             if !look.changed || !look.failures.is_empty() {
-                return Ok(restate(look.kind, &look.object, &observed, &context, planned, &look.failures));
+                return Ok(tell(look.kind, &look.object, &observed, &context, planned, &look.failures));
             }
+            (before, then) = (Some(planned), observed);
         }
         let (observed, _) = self.observe(look, &preferred)?;
-        Ok(plan(look.kind, &look.object, &observed, &context))
+        let planned = decide(look.kind, &look.object, &observed, &context, None);
+        Ok(tell(look.kind, &look.object, &observed, &context, planned, &[]))
+    }
+
+    /// Whether a child is still what this very look found it to be, or made of it.
+    fn is_settled(&self, look: &Look<'_>, place: &Place) -> bool {
+        let now = self.shared.inventory.child(place).map(|kept| kept.content());
+        now.is_some() && look.settled.get(place).copied() == now
     }
 
     /// The children by template, and those single ones that are not the one that their template makes now.
@@ -181,6 +193,7 @@ impl TemplateStackManager {
             return Ok(Some(("Deleting", format!("{} {key} is being deleted", resource.gvk.kind))));
         }
         if kept.is_as(wanted) {
+            look.settled.insert(place.clone(), kept.content());
             if !kept.is_confirmed() {
                 self.shared.inventory.confirm_child(place, kept);
             }
@@ -211,7 +224,9 @@ impl TemplateStackManager {
     /// Takes in the answer to an apply. What we own then is what the server made of it, if less than it was given.
     fn wrote(&self, look: &mut Look<'_>, place: &Place, live: &Value, view: &View) {
         tracing::debug!(kind = place.0.gvk.kind, key = %place.1, "applied");
-        self.shared.inventory.put_child(place, Kept::of(live, &self.parts.manager, view).confirmed());
+        let kept = Kept::of(live, &self.parts.manager, view).confirmed();
+        look.settled.insert(place.clone(), kept.content());
+        self.shared.inventory.put_child(place, kept);
         look.changed = true;
     }
 

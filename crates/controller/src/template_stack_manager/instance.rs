@@ -1,6 +1,7 @@
 //! Looking at an instance: observe, plan, apply, report. A look that finds everything as the last one left it makes no
 //! request at all.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use engine::carry::{Failure, controller_of};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::inventory::{Id, Known, hash_of};
+use super::inventory::{Id, Known, Place, hash_of};
 use super::removal::finalizers;
 use super::revision::Revision;
 use super::{TemplateStackManager, lock};
@@ -27,6 +28,8 @@ pub(super) struct Look<'l> {
     /// The instance itself.
     pub(super) object: Value,
     pub(super) failures: Vec<Failure>,
+    /// The children that were found or made to be as they should, as they were then.
+    pub(super) settled: BTreeMap<Place, u64>,
     pub(super) changed: bool,
     /// Whether anything was written at all.
     pub(super) wrote: bool,
@@ -80,6 +83,7 @@ impl TemplateStackManager {
             known,
             object,
             failures: Vec::new(),
+            settled: BTreeMap::new(),
             changed: false,
             wrote: false,
             compiled,
@@ -114,13 +118,8 @@ impl TemplateStackManager {
         known: &Known,
         object: &Value,
     ) -> u64 {
-        let children: Vec<(String, u64)> = self
-            .shared
-            .inventory
-            .children(object)
-            .iter()
-            .map(|(place, kept)| (format!("{}{}{}", place.0, place.1, kept.uid()), kept.version))
-            .collect();
+        let children = self.shared.inventory.children(object);
+        let children: Vec<(&Place, u64)> = children.iter().map(|(place, kept)| (place, kept.content())).collect();
         let status = kind.reads_own_status.then_some(known.status);
         // Each revision is compiled into a place of its own.
         hash_of(&(known.hash, known.uid(), children, status, Arc::as_ptr(compiled) as usize))
@@ -158,7 +157,7 @@ impl TemplateStackManager {
         metadata.insert("resourceVersion".to_owned(), object["metadata"]["resourceVersion"].clone());
         metadata.insert("uid".to_owned(), object["metadata"]["uid"].clone());
         let live = self.parts.cluster.merge(resource, &id.key, "", &json!({ "metadata": metadata })).await?;
-        look.known = Arc::new(Known::of(&live, &self.parts.manager));
+        look.known = Arc::new(Known::of(live, &self.parts.manager));
         look.object = look.known.object();
         look.kind.fill(&mut look.object);
         look.wrote = true;

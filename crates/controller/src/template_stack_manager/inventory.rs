@@ -39,8 +39,7 @@ pub(super) struct Known {
 
 impl Known {
     /// Of an instance, as this field manager.
-    pub(super) fn of(object: &Value, manager: &str) -> Self {
-        let mut object = object.clone();
+    pub(super) fn of(mut object: Value, manager: &str) -> Self {
         let mut fields = Value::Null;
         if let Some(metadata) = object["metadata"].as_object_mut()
             && let Some(Value::Array(mut entries)) = metadata.remove("managedFields")
@@ -53,12 +52,12 @@ impl Known {
         let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
         let (uid, version) = (text("uid").into(), text("resourceVersion").parse().unwrap_or_default());
         let is_deleting = !object["metadata"]["deletionTimestamp"].is_null();
-        let status = object.get_mut("status").map(Value::take).map_or(0, |status| hash_of(&status.to_string()));
+        let status = object.get_mut("status").map(Value::take).map_or(0, |status| hash_of_json(&status));
         if let Some(metadata) = object["metadata"].as_object_mut() {
             metadata.remove("resourceVersion");
             metadata.remove("generation");
         }
-        let hash = hash_of(&object.to_string());
+        let hash = hash_of_json(&object);
         Self { object: whole.into(), uid, version, is_deleting, fields: fields.to_string().into(), hash, status }
     }
 
@@ -79,6 +78,24 @@ pub(super) fn hash_of(value: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish()
+}
+
+fn hash_of_json(value: &Value) -> u64 {
+    struct Into(DefaultHasher);
+    impl std::io::Write for Into {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.write(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut hasher = Into(DefaultHasher::new());
+    // Neither a value nor a hash has a way to fail.
+    let _ = serde_json::to_writer(&mut hasher, value);
+    hasher.0.finish()
 }
 
 /// Instances and children.
@@ -103,19 +120,17 @@ impl Inventory {
         self.lock().instances.keys().cloned().collect()
     }
 
-    /// Takes in what is known of an instance, unless something newer is.
-    pub(super) fn put_instance(&self, id: &Id, known: Option<Arc<Known>>) {
+    /// Takes in what is known of an instance, unless something newer is. Tells whether that is a reason to look: a
+    /// status alone is none.
+    pub(super) fn put_instance(&self, id: &Id, known: Option<Arc<Known>>) -> bool {
         let mut state = self.lock();
-        match known {
-            Some(known) => {
-                let is_older = |old: &Arc<Known>| known.uid == old.uid && known.version < old.version;
-                let newer = state.instances.get(id).is_some_and(is_older);
-                if !newer {
-                    state.instances.insert(id.clone(), known);
-                }
-            }
+        let Some(known) = known else { return state.instances.remove(id).is_some() };
+        match state.instances.get_mut(id) {
+            Some(old) if known.uid == old.uid && known.version < old.version => false,
+            Some(old) => std::mem::replace(old, known.clone()).hash != known.hash,
             None => {
-                state.instances.remove(id);
+                state.instances.insert(id.clone(), known);
+                true
             }
         }
     }
@@ -140,14 +155,19 @@ impl Inventory {
         }
     }
 
-    /// The same as [`Self::put_child`], by whoever may still do so when it is done.
-    pub(super) fn put_child_if(&self, place: &Place, kept: Kept, may: impl FnOnce() -> bool) {
+    /// The same as [`Self::put_child`], by whoever may still do so when it is done. Tells whether that is a reason to
+    /// look at its parent.
+    pub(super) fn put_child_if(&self, place: &Place, kept: Kept, may: impl FnOnce() -> bool) -> bool {
         let mut state = self.lock();
         if !may() {
-            return;
+            return false;
         }
-        let kept = match state.children.get(place) {
-            Some(old) if kept.is_older(old) => return,
+        let kept = match state.children.get_mut(place) {
+            Some(old) if kept.is_older(old) => return false,
+            Some(old) if kept.content() == old.content() => {
+                *old = Arc::new(kept.after(old));
+                return false;
+            }
             Some(old) => kept.after(old),
             None => kept,
         };
@@ -166,6 +186,7 @@ impl Inventory {
             }
         }
         state.children.insert(place.clone(), Arc::new(kept));
+        true
     }
 
     /// A child is certainly not there.

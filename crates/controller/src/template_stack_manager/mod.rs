@@ -143,12 +143,7 @@ impl TemplateStackManager {
         let one = |resource: Resource, name: &str| {
             let scope = Scope { namespace: parts.namespace.clone(), name: name.to_owned(), ..Scope::all(resource) };
             let shared = shared.clone();
-            Cache::watch(
-                parts.cluster.client(),
-                &scope,
-                |object| Arc::new(object.clone()),
-                move |_| shared.queue.add(Work::Stack),
-            )
+            Cache::watch(parts.cluster.client(), &scope, Arc::new, move |_| shared.queue.add(Work::Stack))
         };
         let stacks = Resource::namespaced(api::GROUP, api::VERSION, api::Stack::KIND, api::Stack::PLURAL);
         let stack = one(stacks, &parts.stack);

@@ -37,7 +37,12 @@ impl TemplateStackManager {
         let part = if look.kind.status_subresource { "status" } else { "" };
         let patch = json!({ "metadata": { "uid": look.known.uid() }, "status": patch });
         let live = self.parts.cluster.merge(resource, &id.key, part, &patch).await?;
-        self.shared.inventory.put_instance(id, Some(Known::of(&live, &self.parts.manager).into()));
+        let known = Known::of(live, &self.parts.manager);
+        if known.hash != look.known.hash {
+            // The answer shows what somebody else changed meanwhile; the watch will have nothing new to say of it.
+            self.shared.happened(id.clone());
+        }
+        self.shared.inventory.put_instance(id, Some(known.into()));
         self.note(id, |memory| memory.written = [memory.written[1], Some(Instant::now())]);
         Ok(Written::Yes)
     }

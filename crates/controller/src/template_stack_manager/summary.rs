@@ -27,13 +27,13 @@ impl TemplateStackManager {
             let of = |id: &Id| memory.get(id).map(|memory| memory.outcome.clone());
             instances.into_iter().map(|id| (of(&id), id)).map(|(outcome, id)| (id, outcome)).collect()
         };
-        for (name, counts) in &tally(&kinds, &outcomes).0 {
+        let (counts, attention) = tally(&kinds, &outcomes);
+        for (name, counts) in &counts {
             for (state, count) in [("ready", counts.ready), ("waiting", counts.waiting), ("failing", counts.failing)] {
                 let labels = [("kind", name.as_str()), ("state", state)];
                 self.parts.metrics.gauge("cairn_instances", "Instances, by how they are.", &labels, count as f64);
             }
         }
-        let (counts, attention) = tally(&kinds, &outcomes);
         let patch = difference(&stack["status"], &counts, &attention);
         self.write_status(patch).await?;
         Ok(Again::OnChange)

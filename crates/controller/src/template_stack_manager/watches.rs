@@ -1,6 +1,6 @@
 //! The watches of a stack: the instances of its kinds, and the children of every kind that its templates ever made.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -28,10 +28,18 @@ pub(super) struct Watches {
 
 /// Children of a kind: who their parents are is all that is kept twice.
 struct Children {
-    cache: Arc<Cache<Option<Arc<Id>>>>,
+    cache: Arc<Cache<Seen>>,
     views: Arc<Views>,
     /// Whether another watch has not taken over yet, which keeps other parts of the same objects.
     current: Arc<AtomicBool>,
+}
+
+/// What a watch has shown of a child; the rest is in the inventory.
+#[derive(Debug, Clone)]
+struct Seen {
+    parent: Option<Arc<Id>>,
+    /// Whether its parent has a reason to be looked at.
+    is_news: bool,
 }
 
 /// What is to be kept of the children of a kind, by group and kind of the parent and by template.
@@ -134,9 +142,7 @@ fn watch_instances(parts: &Parts, shared: &Arc<Shared>, resource: &Resource, nam
     let (manager, shared, gvk) = (parts.manager.clone(), shared.clone(), Arc::new(resource.gvk.clone()));
     let tell = move |change: Change<'_, Arc<Known>>| {
         let id = Id { gvk: gvk.clone(), key: Arc::new(change.key.clone()) };
-        shared.inventory.put_instance(&id, change.new.cloned());
-        // A status alone is no reason to look.
-        if change.old.map(|old| old.hash) != change.new.map(|new| new.hash) {
+        if shared.inventory.put_instance(&id, change.new.cloned()) {
             shared.happened(id);
         }
     };
@@ -162,23 +168,28 @@ fn watch_children(
     let keep = {
         let (manager, shared, views, place) = (parts.manager.clone(), shared.clone(), views.clone(), place.clone());
         let current = current.clone();
-        move |object: &Value| {
-            let kept = Kept::of(object, &manager, &views.find(object));
+        move |object: Value| {
+            let kept = Kept::of(&object, &manager, &views.find(&object));
             let parent = kept.parent().and_then(|parent| parent_of(parent, &lock(&shared.owned)));
-            let at = (place.clone(), Key::of(object));
-            shared.inventory.put_child_if(&at, kept, || current.load(Ordering::SeqCst));
-            parent.map(Arc::new)
+            let at = (place.clone(), Key::of(&object));
+            let is_news = shared.inventory.put_child_if(&at, kept, || current.load(Ordering::SeqCst));
+            Seen { parent: parent.map(Arc::new), is_news }
         }
     };
     let tell = {
         let shared = shared.clone();
-        move |change: Change<'_, Option<Arc<Id>>>| {
-            if change.new.is_none() {
+        move |change: Change<'_, Seen>| {
+            let Some(new) = change.new else {
                 shared.inventory.lose_child(&(place.clone(), change.key.clone()));
+                change.old.and_then(|old| old.parent.as_deref()).into_iter().for_each(|id| shared.happened(id.clone()));
+                return;
+            };
+            if !new.is_news {
+                return;
             }
-            let mut parents: Vec<Arc<Id>> = [change.old, change.new].into_iter().flatten().flatten().cloned().collect();
-            parents.dedup();
-            parents.into_iter().for_each(|parent| shared.happened(Id::clone(&parent)));
+            let parents = [change.old, Some(new)].into_iter().flatten().filter_map(|seen| seen.parent.as_deref());
+            let parents: BTreeSet<&Id> = parents.collect();
+            parents.into_iter().for_each(|parent| shared.happened(parent.clone()));
         }
     };
     let cache = match before {

@@ -57,6 +57,8 @@ pub struct CompiledKind {
     pub children: Vec<Child>,
     /// Whether a child's template reads the instance's own status.
     pub reads_own_status: bool,
+    /// Whether the texts of its templates tell everything that they can read.
+    pub(crate) is_closed: bool,
     pub(crate) status: Option<String>,
     pub(crate) set: Set,
     pub(crate) origins: Origins,
@@ -98,6 +100,8 @@ pub struct Child {
     pub shape: Shape,
     /// The siblings it reads.
     pub reads: BTreeSet<String>,
+    /// Whether it reads its own object as it is now.
+    pub(crate) reads_itself: bool,
     /// Whether it prints all of its data at once (`toYaml .`), and so every sibling.
     pub prints_all: bool,
     /// What its schema is, if this very stack owns its kind, or else if it is known.
@@ -205,6 +209,7 @@ impl Compiler<'_> {
                     gvk: found.gvk.clone(),
                     shape: found.shape.clone(),
                     reads: BTreeSet::new(),
+                    reads_itself: false,
                     prints_all: false,
                     schema,
                     named_by: found.named_by.clone(),
@@ -260,6 +265,7 @@ impl Compiler<'_> {
             views.add(&analysis);
             reads::check(&scene, None, &analysis, problems);
         }
+        let is_closed = views.is_closed();
         let seen: Vec<View> = children.iter().map(|child| views.of(&child.name)).collect();
         for (child, view) in children.iter_mut().zip(seen) {
             child.view = view;
@@ -267,6 +273,7 @@ impl Compiler<'_> {
         for child in &mut children {
             if let Some((_, found)) = edges.iter().find(|(name, _)| *name == child.name) {
                 child.reads = found.siblings.keys().cloned().collect();
+                child.reads_itself = found.itself;
                 child.prints_all = found.prints_all;
             }
         }
@@ -278,6 +285,7 @@ impl Compiler<'_> {
             status_subresource: kind.status_subresource,
             children,
             reads_own_status,
+            is_closed,
             status: status.map(|source| source.file.clone()),
             set,
             origins,

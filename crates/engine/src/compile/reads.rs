@@ -59,6 +59,8 @@ impl Scene<'_> {
 pub(super) struct Reads {
     /// The siblings it reads, and how.
     pub siblings: BTreeMap<String, Needed>,
+    /// Whether it reads its own object.
+    pub itself: bool,
     /// Whether it reads its instance's own status.
     pub own_status: bool,
     /// Whether it prints all of its data at once.
@@ -74,7 +76,7 @@ pub(super) struct Needed {
 
 /// Checks every read of a template; `own` is its name, none for the status template.
 pub(super) fn check(scene: &Scene<'_>, own: Option<&str>, analysis: &Analysis, problems: &mut Vec<Problem>) -> Reads {
-    let mut reads = Reads { siblings: BTreeMap::new(), own_status: false, prints_all: false };
+    let mut reads = Reads { siblings: BTreeMap::new(), itself: false, own_status: false, prints_all: false };
     for (index, read) in analysis.trace.reads.iter().enumerate() {
         let Some(Step::Key(root)) = read.path.0.first() else {
             let prints = |end: &Use| matches!(end.kind, UseKind::Text | UseKind::Failure) && end.reads.contains(&index);
@@ -83,7 +85,9 @@ pub(super) fn check(scene: &Scene<'_>, own: Option<&str>, analysis: &Analysis, p
         };
         let root = &**root;
         if scene.names.contains(root) {
-            if Some(root) != own {
+            if Some(root) == own {
+                reads.itself = true;
+            } else {
                 let needed = reads.siblings.entry(root.to_string()).or_default();
                 if is_strict(analysis, index) {
                     needed.strict.get_or_insert_with(|| (read.path.to_string(), scene.step(read, 0)));

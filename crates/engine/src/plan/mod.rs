@@ -1,5 +1,6 @@
 //! Planning an instance: from the object, what is observed of its children and a seed to what has to be done.
 
+mod again;
 mod explain;
 mod object;
 mod render;
@@ -83,6 +84,9 @@ pub struct Apply {
     pub template: String,
     /// The object.
     pub object: Value,
+    /// Whether it was in the plan before, too, and nothing has changed that it is made of.
+    #[serde(skip)]
+    pub is_same: bool,
 }
 
 /// A template that waits. Nothing is written for it, and nothing deleted.
@@ -147,18 +151,35 @@ impl Plan {
 
 /// Plans an instance.
 pub fn plan(kind: &CompiledKind, instance: &Value, observed: &Observed, context: &Context<'_>) -> Plan {
+    let plan = decide(kind, instance, observed, context, None);
+    tell(kind, instance, observed, context, plan, &[])
+}
+
+/// Plans the children of an instance, and says nothing of its status. What was decided `before` for the same instance,
+/// with the children that were there then, is not decided again where nothing of it can have changed.
+pub fn decide(
+    kind: &CompiledKind,
+    instance: &Value,
+    observed: &Observed,
+    context: &Context<'_>,
+    before: Option<(Plan, &Observed)>,
+) -> Plan {
     let mut plan = Plan::default();
     let renderer = render::Renderer::new(kind, instance, observed, context);
+    let mut before = before.map(|(plan, then)| again::Before::new(kind, plan, then, observed));
     let mut verdicts: BTreeMap<String, Verdict> = BTreeMap::new();
     for child in &kind.children {
-        let verdict = renderer.verdict(child, &verdicts);
+        let same = before.as_mut().and_then(|before| before.verdict(child));
+        let verdict = same.unwrap_or_else(|| renderer.verdict(child, &verdicts));
         verdicts.insert(child.name.clone(), verdict);
     }
     for child in &kind.children {
         match verdicts.remove(&child.name) {
             Some(Verdict::Make(objects)) => {
                 shrunk(child, &objects, observed, &mut plan.deletes);
-                plan.applies.extend(objects.into_iter().map(|object| Apply { template: child.name.clone(), object }));
+                let is_same = before.as_ref().is_some_and(|before| before.is_same(child));
+                let apply = |object| Apply { template: child.name.clone(), object, is_same };
+                plan.applies.extend(objects.into_iter().map(apply));
             }
             Some(Verdict::Nothing) => gone(&child.name, observed.get(&child.name), &mut plan.deletes),
             Some(Verdict::Wait(waits)) => plan.holds.push(Hold { template: child.name.clone(), waits }),
@@ -178,18 +199,12 @@ pub fn plan(kind: &CompiledKind, instance: &Value, observed: &Observed, context:
     }
     // What was made last goes first.
     plan.deletes.reverse();
-    status::add(&renderer, &mut plan, &[]);
-    let told = |problem: &TemplateProblem| Event {
-        severity: "Warning",
-        reason: "RenderFailed",
-        message: format!("{}: {}", problem.template, problem.problem.short()),
-    };
-    plan.events = plan.problems.iter().map(told).collect();
     plan
 }
 
-/// Says in the status of a plan what could not be carried out: in `.errors` for its template, and in its conditions.
-pub fn restate(
+/// Adds to a plan of children what the status should say, given what of it could not be carried out: in `.errors` for
+/// its template, and in its conditions.
+pub fn tell(
     kind: &CompiledKind,
     instance: &Value,
     observed: &Observed,
@@ -197,13 +212,15 @@ pub fn restate(
     mut plan: Plan,
     failures: &[Failure],
 ) -> Plan {
-    if !failures.is_empty() {
-        // What is wrong with the template of the status is found again.
-        plan.problems.retain(|problem| problem.template != "status");
-        let renderer = render::Renderer::new(kind, instance, observed, context);
-        status::add(&renderer, &mut plan, failures);
-        plan.status = blamed(plan.status, failures);
-    }
+    let renderer = render::Renderer::new(kind, instance, observed, context);
+    status::add(&renderer, &mut plan, failures);
+    plan.status = blamed(plan.status, failures);
+    let told = |problem: &TemplateProblem| Event {
+        severity: "Warning",
+        reason: "RenderFailed",
+        message: format!("{}: {}", problem.template, problem.problem.short()),
+    };
+    plan.events = plan.problems.iter().map(told).collect();
     plan
 }
 
