@@ -56,6 +56,15 @@ pub(crate) fn passed_on() -> Vec<(OsString, OsString)> {
     names.into_iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?))).collect()
 }
 
+/// The same for children of a program that tells itself how instances get on: they need not, unless RUST_LOG says so.
+pub(crate) fn passed_on_quietly() -> Vec<(OsString, OsString)> {
+    let mut environment = passed_on();
+    if !environment.iter().any(|(name, _)| name == "RUST_LOG") {
+        environment.push(("RUST_LOG".into(), "warn,controller::template_stack_manager::report=off".into()));
+    }
+    environment
+}
+
 impl Env {
     pub fn read() -> Env {
         let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());

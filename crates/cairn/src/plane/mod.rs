@@ -30,6 +30,8 @@ use crate::verbs::stack_manager::{MANAGER, define};
 const OWN: &str = "cairn-system";
 /// The namespace of the stacks of the whole cluster.
 pub(crate) const CLUSTER_STACKS: &str = "cairn-stacks";
+/// How long a server that cannot keep anything any more still says so to whoever writes.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How long what is being done may take when everything ends.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -77,6 +79,7 @@ impl Plane {
     /// Waits until the server cannot keep anything any more, if that happens, and says why.
     pub async fn failed(&self, dir: &Path) -> Failure {
         let why = self.server.failed().await;
+        tokio::time::sleep(LAST_WORDS).await;
         let failure = Failure::new(format!("{}: {why}", dir.display()));
         match why.is_full() {
             true => {

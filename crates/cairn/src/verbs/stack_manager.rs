@@ -1,5 +1,6 @@
 //! `cairn stack-manager`: the controller of installs and Stacks.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -54,7 +55,7 @@ async fn manage(args: &Args, policy: Policy) -> Result<Code, Failure> {
         own_image: args.image.clone(),
     };
     let processes = match args.runner {
-        RunnerKind::Process => Some(Arc::new(processes(&tenant, connected.endpoint)?)),
+        RunnerKind::Process => Some(Arc::new(processes(&tenant, connected.endpoint, passed_on())?)),
         RunnerKind::Kubernetes => None,
     };
     let runner: Arc<dyn Runner> = match &processes {
@@ -84,12 +85,16 @@ async fn manage(args: &Args, policy: Policy) -> Result<Code, Failure> {
     Ok(code)
 }
 
-/// What runs controllers as processes of this program.
-pub(crate) fn processes(tenant: &Cluster, endpoint: Endpoint) -> Result<ProcessRunner, Failure> {
+/// What runs controllers as processes of this program, with these variables.
+pub(crate) fn processes(
+    tenant: &Cluster,
+    endpoint: Endpoint,
+    environment: Vec<(OsString, OsString)>,
+) -> Result<ProcessRunner, Failure> {
     let program = std::env::current_exe();
     let options = ProcessOptions {
         program: program.map_err(|error| Failure::new(format!("this program cannot find itself: {error}")))?,
-        environment: passed_on(),
+        environment,
         directory: places().runtime.join(format!("cairn-stack-manager-{}", std::process::id())),
         endpoint,
         tenant: tenant.clone(),

@@ -17,6 +17,7 @@ use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};
 
 use crate::args::{Registries, Up};
+use crate::env::passed_on_quietly;
 use crate::failure::{Code, Failure};
 use crate::plane::{Plane, Players, Shelf, namespace};
 use crate::printer::{Paint, Printer};
@@ -55,7 +56,7 @@ async fn up(args: &Up, printer: &Printer) -> Result<Code, Failure> {
     };
     let mut runner: Result<Arc<ProcessRunner>, Failure> = Err(Failure::new("nothing runs controllers"));
     let start = |tenant: Cluster| -> Result<Arc<dyn Runner>, Failure> {
-        let processes = Arc::new(processes(&tenant, endpoint)?);
+        let processes = Arc::new(processes(&tenant, endpoint, passed_on_quietly())?);
         runner = Ok(processes.clone());
         Ok(processes)
     };

@@ -61,6 +61,11 @@ impl Running {
         }
     }
 
+    /// The lines so far that have this in them.
+    pub fn said(&self, part: &str) -> Vec<&String> {
+        self.seen.iter().filter(|line| line.contains(part)).collect()
+    }
+
     pub fn terminate(&self) {
         self.signal(Signal::TERM);
     }

@@ -222,6 +222,31 @@ async fn a_type_that_would_break_its_users_waits_for_a_word_and_a_package_that_i
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_instance_that_fails_is_told_once_and_again_when_it_is_mended() {
+    let place = tempfile::tempdir().expect("a directory");
+    support::copy(&support::root().join("examples/caching-web-service"), &place.path().join("web"));
+    let path = place.path().join(WEB);
+    let text = fs::read_to_string(&path).expect("a template");
+    fs::write(&path, format!("{text}{{{{ if gt (int .spec.replicas) 3 }}}}{{{{ fail \"too many\" }}}}{{{{ end }}}}\n"))
+        .expect("saved");
+    let mut up = Running::start(place.path(), &["up", "web", "--ephemeral"]);
+    up.says("web 0.1.0 is installed in the namespace default");
+    let client = client(place.path()).await;
+    create_instance(&client).await;
+    up.says("CachingWebService default/cacheme: ready");
+    let instances = api(&client, "example.org", "CachingWebService", "cachingwebservices");
+    for (replicas, told) in [(5, "fails: web.yaml:"), (2, "CachingWebService default/cacheme: ready")] {
+        let patch = kube::api::Patch::Merge(json!({ "spec": { "replicas": replicas } }));
+        instances.patch("cacheme", &Default::default(), &patch).await.expect("it is changed");
+        up.says(told);
+    }
+    up.terminate();
+    up.says("nothing was kept");
+    assert_eq!(up.said("too many").len(), 1, "{:?}", up.said("too many"));
+    assert_eq!(up.end(), Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_disk_that_is_full_is_told_and_nothing_is_lost() {
     let place = tempfile::tempdir().expect("a directory");
     // No file may grow beyond 1 MiB: as good as a full disk, and no matter of rights.
