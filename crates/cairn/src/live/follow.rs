@@ -22,7 +22,7 @@ impl Follower {
         let watch = |resource: Resource| {
             let sender = sender.clone();
             Cache::watch(client.clone(), &Scope::all(resource), Arc::new, move |_| {
-                sender.send_modify(|count| *count += 1)
+                sender.send_modify(|count| *count += 1);
             })
         };
         let caches: Vec<_> = kinds.into_iter().map(watch).collect();
