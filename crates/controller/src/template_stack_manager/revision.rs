@@ -64,6 +64,8 @@ impl TemplateStackManager {
         let spec = hash_of(&(object["spec"].to_string(), &seed));
         let before = self.current();
         if let Some(now) = before.as_ref().filter(|now| now.spec == spec && Instant::now() < now.check) {
+            // The counts in its status may have been compared with an older one, which the watch was late to show.
+            self.count_soon();
             self.report(&object, &[], &self.all_problems(&now.problems)).await?;
             return Ok(Again::After(now.check.saturating_duration_since(Instant::now())));
         }
