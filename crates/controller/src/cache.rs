@@ -10,7 +10,7 @@ use kube::{Api, Client};
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::raw::Raw;
+use crate::raw::{Raw, Stamp};
 use crate::resource::{Key, Resource};
 
 /// How many objects a list shows at a time.
@@ -62,26 +62,38 @@ impl<T: Clone + Send + 'static> Cache<T> {
         keep: impl Fn(Value) -> T + Send + 'static,
         tell: impl Fn(Change<'_, T>) + Send + 'static,
     ) -> Arc<Self> {
-        Self::follow(client, scope, BTreeMap::new(), keep, tell)
+        Self::follow(client, scope, BTreeMap::new(), (|_: &Stamp| None, keep), tell)
+    }
+
+    /// The same where much of what a watch shows may be known: `known` says what of it is, and that is not read.
+    pub(crate) fn watch_for_news(
+        client: Client,
+        scope: &Scope,
+        known: impl Fn(&Stamp) -> Option<T> + Send + 'static,
+        keep: impl Fn(Value) -> T + Send + 'static,
+        tell: impl Fn(Change<'_, T>) + Send + 'static,
+    ) -> Arc<Self> {
+        Self::follow(client, scope, BTreeMap::new(), (known, keep), tell)
     }
 
     /// The same in place of another watch of the same objects: what that one has shown is old, so that `tell` hears of
     /// whatever went between the two.
-    pub fn take_over(
+    pub(crate) fn take_over(
         self: &Arc<Self>,
         client: Client,
         scope: &Scope,
+        known: impl Fn(&Stamp) -> Option<T> + Send + 'static,
         keep: impl Fn(Value) -> T + Send + 'static,
         tell: impl Fn(Change<'_, T>) + Send + 'static,
     ) -> Arc<Self> {
-        Self::follow(client, scope, self.lock().clone(), keep, tell)
+        Self::follow(client, scope, self.lock().clone(), (known, keep), tell)
     }
 
     fn follow(
         client: Client,
         scope: &Scope,
         before: BTreeMap<Key, T>,
-        keep: impl Fn(Value) -> T + Send + 'static,
+        (known, keep): (impl Fn(&Stamp) -> Option<T> + Send + 'static, impl Fn(Value) -> T + Send + 'static),
         tell: impl Fn(Change<'_, T>) + Send + 'static,
     ) -> Arc<Self> {
         let cache = Arc::new(Self {
@@ -105,6 +117,23 @@ impl<T: Clone + Send + 'static> Cache<T> {
         let weak = Arc::downgrade(&cache);
         let what = scope.resource.to_string();
         let gvk = scope.resource.gvk.clone();
+        let read = {
+            let what = what.clone();
+            move |object: &Raw| {
+                let stamp = object.stamp();
+                let kept = match known(&stamp) {
+                    Some(kept) => kept,
+                    None => match object.read(&gvk) {
+                        Ok(value) => keep(value),
+                        Err(error) => {
+                            tracing::warn!(kind = what, key = %stamp.key, %error, "an object cannot be read and is left out");
+                            return None;
+                        }
+                    },
+                };
+                Some((stamp.key, kept))
+            }
+        };
         tokio::spawn(async move {
             let mut events = watcher(api, config).default_backoff().boxed();
             let mut fresh: BTreeMap<Key, T> = BTreeMap::new();
@@ -122,23 +151,18 @@ impl<T: Clone + Send + 'static> Cache<T> {
                         fresh.clear();
                         continue;
                     }
-                    Ok(Event::InitApply(object)) => {
-                        let value = object.complete(&gvk);
-                        fresh.insert(Key::of(&value), keep(value));
-                    }
+                    Ok(Event::InitApply(object)) => fresh.extend(read(&object)),
                     Ok(Event::InitDone) => {
                         cache.replace(&fresh, &tell);
                         fresh.clear();
                         cache.synced.send_replace(true);
                     }
                     Ok(Event::Apply(object)) => {
-                        let value = object.complete(&gvk);
-                        cache.set(&Key::of(&value), Some(&keep(value)), &tell);
+                        if let Some((key, kept)) = read(&object) {
+                            cache.set(&key, Some(&kept), &tell);
+                        }
                     }
-                    Ok(Event::Delete(object)) => {
-                        let value = object.complete(&gvk);
-                        cache.set(&Key::of(&value), None, &tell);
-                    }
+                    Ok(Event::Delete(object)) => cache.set(&object.stamp().key, None, &tell),
                     Err(error) => {
                         tracing::debug!(kind = what, %error, "the watch broke off and is taken up again");
                         cache.refused(refusal(&error));

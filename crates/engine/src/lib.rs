@@ -2,6 +2,7 @@
 //!
 //! Nothing here touches a cluster, a clock or a file. `cairn render` and the controllers call the very same functions.
 
+mod at;
 mod blame;
 pub mod carry;
 mod compile;

@@ -4,6 +4,8 @@
 use objects::Gvk;
 use serde_json::{Map, Value, json};
 
+use crate::at::at;
+
 /// The kinds that are reported on, as group, version and kind.
 pub const PLAYED: [(&str, &str, &str); 10] = [
     ("apps", "v1", "DaemonSet"),
@@ -81,7 +83,7 @@ fn is_zero(value: &Value) -> bool {
 }
 
 fn count(object: &Value, pointer: &str) -> i64 {
-    object.pointer(pointer).and_then(Value::as_i64).unwrap_or(1)
+    at(object, pointer).and_then(Value::as_i64).unwrap_or(1)
 }
 
 fn condition(kind: &str, reason: &str, message: &str) -> Value {

@@ -4,6 +4,8 @@
 use objects::Gvk;
 use serde_json::{Map, Value, json};
 
+use crate::at::at;
+
 /// How an object is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Readiness {
@@ -109,7 +111,7 @@ impl Rule {
 /// A workload is once its controller has seen its last change and all that it asks for runs; an object of any other kind
 /// if its `Ready` or else its `Available` condition says so, or if it says nothing: a `ConfigMap` never does.
 pub fn readiness(object: &Value) -> Readiness {
-    if object.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null()) {
+    if at(object, "/metadata/deletionTimestamp").is_some_and(|time| !time.is_null()) {
         return not_ready("it is being deleted");
     }
     match Rule::of(object) {
@@ -293,7 +295,7 @@ fn job(object: &Value) -> Readiness {
         return not_ready(&format!("it has failed{}", reason(failed)));
     }
     // A suspended job asks for nothing to run; kstatus, which Flux and Helm go by, calls it current as well.
-    match object.pointer("/spec/suspend") == Some(&json!(true)) {
+    match at(object, "/spec/suspend") == Some(&json!(true)) {
         true => Readiness::Ready,
         false => not_ready("it has not completed yet"),
     }
@@ -338,7 +340,7 @@ fn reason(condition: &Value) -> String {
 }
 
 fn count(value: &Value, pointer: &str) -> Option<i64> {
-    value.pointer(pointer)?.as_i64()
+    at(value, pointer)?.as_i64()
 }
 
 fn replicas(object: &Value) -> i64 {
@@ -357,15 +359,15 @@ fn is_seen(object: &Value) -> bool {
 
 /// Whether pods become what they should be only when somebody deletes them, so that there is nothing to wait for.
 fn updates_on_delete(object: &Value) -> bool {
-    object.pointer("/spec/updateStrategy/type").is_some_and(|strategy| strategy == "OnDelete")
+    at(object, "/spec/updateStrategy/type").is_some_and(|strategy| strategy == "OnDelete")
 }
 
 fn phase(object: &Value) -> &str {
-    object.pointer("/status/phase").and_then(Value::as_str).unwrap_or_default()
+    at(object, "/status/phase").and_then(Value::as_str).unwrap_or_default()
 }
 
 fn condition<'o>(object: &'o Value, kind: &str) -> Option<&'o Value> {
-    object.pointer("/status/conditions")?.as_array()?.iter().find(|one| one["type"] == kind)
+    at(object, "/status/conditions")?.as_array()?.iter().find(|one| one["type"] == kind)
 }
 
 /// What a condition says, if it says yes or no.

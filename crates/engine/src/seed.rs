@@ -6,23 +6,28 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde_json::Value;
 use sha2::Sha256;
 
+use crate::at::at;
+
 /// How Kubernetes writes times.
 const RFC3339: &[u8] = b"2006-01-02T15:04:05Z07:00";
 
 /// The secret that drawn values come from, one per stack.
 #[derive(Clone)]
-pub struct Seed(Vec<u8>);
+pub struct Seed {
+    /// Of HKDF: what the bytes of the seed come to.
+    key: [u8; 32],
+}
 
 impl Seed {
     /// A seed of these bytes.
-    pub fn new(bytes: impl Into<Vec<u8>>) -> Seed {
-        Seed(bytes.into())
+    pub fn new(bytes: impl AsRef<[u8]>) -> Seed {
+        Seed { key: mac(b"cairn drawn values", &[bytes.as_ref()]) }
     }
 
     /// A short text that is the same for the same bytes, and tells who does not know the seed nothing of them.
     pub fn fingerprint(&self, bytes: &[u8]) -> String {
         let mut digest = [0; 12];
-        expand(&self.0, bytes, &mut digest);
+        expand(&self.key, bytes, &mut digest);
         digest.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
@@ -40,13 +45,12 @@ pub(crate) struct Fixed<'s> {
     instance: String,
     rotation: String,
     /// When the instance was created: what `now` answers.
-    created: Option<i128>,
+    created: String,
 }
 
 impl<'s> Fixed<'s> {
     pub fn new(seed: &'s Seed, object: &Value) -> Self {
-        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_string();
-        let created = text("/metadata/creationTimestamp");
+        let text = |path: &str| at(object, path).and_then(Value::as_str).unwrap_or_default();
         Fixed {
             seed,
             instance: format!("{}/{}/{}", text("/kind"), text("/metadata/namespace"), text("/metadata/name")),
@@ -54,7 +58,7 @@ impl<'s> Fixed<'s> {
                 .as_str()
                 .unwrap_or_default()
                 .to_string(),
-            created: Time::parse(RFC3339, created.as_bytes()).ok().map(|time| i128::from(time.unix_nano())),
+            created: text("/metadata/creationTimestamp").to_string(),
         }
     }
 }
@@ -70,31 +74,34 @@ impl Host for Fixed<'_> {
             context.extend_from_slice(&(part.len() as u64).to_be_bytes());
             context.extend_from_slice(part.as_bytes());
         }
-        expand(&self.seed.0, &context, bytes);
+        expand(&self.seed.key, &context, bytes);
         Ok(())
     }
 
     fn now(&self) -> Result<i128, String> {
-        self.created.ok_or_else(|| "the object has no creationTimestamp, which `now` answers with".to_string())
+        let created = Time::parse(RFC3339, self.created.as_bytes()).ok().map(|time| i128::from(time.unix_nano()));
+        created.ok_or_else(|| "the object has no creationTimestamp, which `now` answers with".to_string())
     }
 }
 
 /// HKDF with SHA-256: the seed is the key material, the context the info, for any length.
-fn expand(seed: &[u8], context: &[u8], bytes: &mut [u8]) {
-    let mac = |key: &[u8], parts: &[&[u8]]| {
-        // HMAC takes a key of any length, so this never fails.
-        let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else {
-            return [0; 32];
+fn expand(key: &[u8; 32], context: &[u8], bytes: &mut [u8]) {
+    let mut block: Option<[u8; 32]> = None;
+    for (chunk, counter) in bytes.chunks_mut(32).zip(1_u64..) {
+        let next = match block {
+            None => mac(key, &[context, &[1]]),
+            Some(before) => mac(key, &[&before, context, &counter.to_be_bytes()]),
         };
-        parts.iter().for_each(|part| mac.update(part));
-        mac.finalize().into_bytes().into()
-    };
-    let key = mac(b"cairn drawn values", &[seed]);
-    let mut block: [u8; 32] = mac(&key, &[context, &[1]]);
-    let mut counter: u64 = 1;
-    for chunk in bytes.chunks_mut(32) {
-        chunk.copy_from_slice(&block[..chunk.len()]);
-        counter += 1;
-        block = mac(&key, &[&block, context, &counter.to_be_bytes()]);
+        chunk.copy_from_slice(&next[..chunk.len()]);
+        block = Some(next);
     }
+}
+
+fn mac(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
+    // HMAC takes a key of any length, so this never fails.
+    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else {
+        return [0; 32];
+    };
+    parts.iter().for_each(|part| mac.update(part));
+    mac.finalize().into_bytes().into()
 }

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use futures::stream::{self, StreamExt, TryStreamExt};
+use futures::stream::{self, StreamExt};
 use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, watcher};
@@ -77,7 +77,8 @@ impl<'s> Load<'s> {
             watcher(self.stage.apps(), watcher::Config::default()).default_backoff().applied_objects().boxed();
         let mut ready = BTreeMap::new();
         while ready.len() < self.count {
-            let object = events.try_next().await.unwrap().unwrap();
+            // A watch that came too late begins again by itself.
+            let Ok(object) = events.next().await.unwrap() else { continue };
             let name = object.metadata.name.clone().unwrap();
             if name != "warm" && is_ready(&object) {
                 ready.entry(name).or_insert_with(|| begin.elapsed());
@@ -101,7 +102,7 @@ impl<'s> Load<'s> {
             let wanted = (format!("{name}-config"), greeting.clone());
             let changed = async {
                 while !seen.contains(&wanted) {
-                    let map = events.try_next().await.unwrap().unwrap();
+                    let Ok(map) = events.next().await.unwrap() else { continue };
                     let text = map.data["data"]["greeting"].as_str().unwrap_or_default().to_owned();
                     seen.insert((map.metadata.name.unwrap_or_default(), text));
                 }
@@ -130,7 +131,7 @@ pub async fn wait_ready(api: Api<DynamicObject>, count: usize) {
     let mut events = watcher(api, watcher::Config::default()).default_backoff().applied_objects().boxed();
     let mut ready = BTreeSet::new();
     while ready.len() < count {
-        let object = events.try_next().await.unwrap().unwrap();
+        let Ok(object) = events.next().await.unwrap() else { continue };
         if is_ready(&object) {
             ready.insert(object.metadata.name.unwrap());
         }

@@ -134,22 +134,23 @@ impl TemplateStackManager {
     async fn make(&self, look: &mut Look<'_>, apply: &Apply, place: &Place) -> Result<(), Error> {
         let (resource, key) = place;
         let wanted = dressed(&apply.object, &look.object, resource.namespaced, &look.revision.seed);
-        let view = look.kind.child(&apply.template).map(|child| child.view.clone()).unwrap_or_default();
+        let (kind, none) = (look.kind, View::default());
+        let view = kind.child(&apply.template).map_or(&none, |child| &child.view);
         let outcome = match self.shared.inventory.child(place) {
-            Some(kept) => self.put(look, place, &kept, &wanted, &view).await,
+            Some(kept) => self.put(look, place, &kept, &wanted, view).await,
             None => {
                 let mut new = wanted.clone();
                 new["metadata"]["resourceVersion"] = json!(NEVER);
                 match self.parts.cluster.apply(resource, &new, false).await {
                     Ok(live) => {
-                        self.wrote(look, place, &live, &view);
+                        self.wrote(look, place, &live, view);
                         Ok(None)
                     }
                     // Something is there that the watch does not show.
                     Err(Error::Conflict(_)) => match self.parts.cluster.get(resource, key).await? {
                         Some(live) => {
-                            let kept = Kept::of(&live, &self.parts.manager, &view);
-                            self.put(look, place, &kept, &wanted, &view).await
+                            let kept = Kept::of(&live, &self.parts.manager, view);
+                            self.put(look, place, &kept, &wanted, view).await
                         }
                         None => return Err(Error::Conflict(format!("{resource} {key} came and went"))),
                     },

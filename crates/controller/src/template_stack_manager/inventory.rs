@@ -1,7 +1,7 @@
 //! Instances and children as the watches and our own writes have shown them, in as little memory as looking at them
 //! needs: whatever is newer counts.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,6 +9,7 @@ use engine::{Kept, Parent};
 use objects::Gvk;
 use serde_json::Value;
 
+use crate::raw::Stamp;
 use crate::resource::{Key, Resource};
 
 /// An instance of one of the stack's kinds.
@@ -61,6 +62,11 @@ impl Known {
         Self { object: whole.into(), uid, version, is_deleting, fields: fields.to_string().into(), hash, status }
     }
 
+    /// Whether this is the very state that a stamp names.
+    pub(super) fn is(&self, stamp: &Stamp) -> bool {
+        self.version != 0 && self.version == stamp.version && *self.uid == *stamp.uid
+    }
+
     pub(super) fn uid(&self) -> &str {
         &self.uid
     }
@@ -105,8 +111,8 @@ pub(super) struct Inventory(Mutex<State>);
 #[derive(Default)]
 struct State {
     instances: BTreeMap<Id, Arc<Known>>,
-    children: BTreeMap<Place, Arc<Kept>>,
-    owned: BTreeMap<String, Vec<Place>>,
+    children: HashMap<Place, Arc<Kept>>,
+    owned: HashMap<String, Vec<Place>>,
     /// Children that the watch no longer shows, by owner: they may have lost their label only.
     vanished: BTreeMap<String, BTreeSet<Place>>,
 }

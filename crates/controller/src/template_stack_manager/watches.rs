@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::inventory::{Id, Known};
 use super::{Parts, Shared, lock};
 use crate::cache::{Cache, Change, Scope};
+use crate::raw::Stamp;
 use crate::resource::{Key, Resource};
 
 /// A kind and a namespace, or all of them.
@@ -44,7 +45,11 @@ struct Seen {
 
 /// What is to be kept of the children of a kind, by group and kind of the parent and by template.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Views(BTreeMap<(String, String, String), View>);
+struct Views {
+    by_maker: BTreeMap<(String, String, String), View>,
+    /// Of an object that no template makes now only whose it is.
+    none: View,
+}
 
 impl Views {
     /// Of the children of one kind in a stack.
@@ -53,15 +58,23 @@ impl Views {
         let children = kinds.flat_map(|kind| kind.children.iter().map(move |child| (kind, child)));
         let own = children.filter(|(_, child)| child.gvk == *gvk);
         let key = |group: &str, kind: &str, template: &str| (group.to_owned(), kind.to_owned(), label_value(template));
-        Self(own.map(|(kind, child)| (key(&kind.gvk.group, &kind.gvk.kind, &child.name), child.view.clone())).collect())
+        let views = own.map(|(kind, child)| (key(&kind.gvk.group, &kind.gvk.kind, &child.name), child.view.clone()));
+        Self { by_maker: views.collect(), none: View::default() }
     }
 
-    /// What to keep of an object: of one that no template makes now, only whose it is.
-    fn find(&self, object: &Value) -> View {
+    /// What to keep of an object.
+    fn find(&self, object: &Value) -> &View {
         let marks = &object["metadata"]["labels"];
         let text = |key: &str| marks[key].as_str().unwrap_or_default().to_owned();
         let key = (text(labels::PARENT_GROUP), text(labels::PARENT_KIND), text(labels::TEMPLATE));
-        self.0.get(&key).cloned().unwrap_or_default()
+        self.by_maker.get(&key).unwrap_or(&self.none)
+    }
+
+    /// Whether what was kept of an object is what is to be kept of it.
+    fn made(&self, kept: &Kept) -> bool {
+        let Some(parent) = kept.parent() else { return false };
+        let key = (parent.group.clone(), parent.kind.clone(), kept.template().to_owned());
+        self.by_maker.get(&key).is_some_and(|view| view.fingerprint() == kept.view)
     }
 }
 
@@ -140,13 +153,19 @@ fn watch_instances(parts: &Parts, shared: &Arc<Shared>, resource: &Resource, nam
     let namespace = if resource.namespaced { namespace } else { "" };
     let scope = Scope { namespace: namespace.to_owned(), ..Scope::all(resource.clone()) };
     let (manager, shared, gvk) = (parts.manager.clone(), shared.clone(), Arc::new(resource.gvk.clone()));
+    let (seen, own) = (shared.clone(), gvk.clone());
     let tell = move |change: Change<'_, Arc<Known>>| {
         let id = Id { gvk: gvk.clone(), key: Arc::new(change.key.clone()) };
         if shared.inventory.put_instance(&id, change.new.cloned()) {
             shared.happened(id);
         }
     };
-    Cache::watch(parts.cluster.client(), &scope, move |object| Arc::new(Known::of(object, &manager)), tell)
+    let known = move |stamp: &Stamp| {
+        let id = Id { gvk: own.clone(), key: Arc::new(stamp.key.clone()) };
+        seen.inventory.instance(&id).filter(|known| known.is(stamp))
+    };
+    let keep = move |object| Arc::new(Known::of(object, &manager));
+    Cache::watch_for_news(parts.cluster.client(), &scope, known, keep, tell)
 }
 
 fn watch_children(
@@ -165,11 +184,24 @@ fn watch_children(
     if let Some(before) = before {
         before.current.store(false, Ordering::SeqCst);
     }
+    // Mostly our own writes, whose answers have shown the same.
+    let known = {
+        let (shared, views, place, current) = (shared.clone(), views.clone(), place.clone(), current.clone());
+        move |stamp: &Stamp| {
+            let kept = shared.inventory.child(&(place.clone(), stamp.key.clone()))?;
+            let same = kept.version != 0 && kept.version == stamp.version && kept.uid() == stamp.uid;
+            if !same || !views.made(&kept) || !current.load(Ordering::SeqCst) {
+                return None;
+            }
+            let parent = kept.parent().and_then(|parent| parent_of(parent, &lock(&shared.owned)));
+            Some(Seen { parent: parent.map(Arc::new), is_news: false })
+        }
+    };
     let keep = {
         let (manager, shared, views, place) = (parts.manager.clone(), shared.clone(), views.clone(), place.clone());
         let current = current.clone();
         move |object: Value| {
-            let kept = Kept::of(&object, &manager, &views.find(&object));
+            let kept = Kept::of(&object, &manager, views.find(&object));
             let parent = kept.parent().and_then(|parent| parent_of(parent, &lock(&shared.owned)));
             let at = (place.clone(), Key::of(&object));
             let is_news = shared.inventory.put_child_if(&at, kept, || current.load(Ordering::SeqCst));
@@ -193,8 +225,8 @@ fn watch_children(
         }
     };
     let cache = match before {
-        Some(before) => before.cache.take_over(parts.cluster.client(), &scope, keep, tell),
-        None => Cache::watch(parts.cluster.client(), &scope, keep, tell),
+        Some(before) => before.cache.take_over(parts.cluster.client(), &scope, known, keep, tell),
+        None => Cache::watch_for_news(parts.cluster.client(), &scope, known, keep, tell),
     };
     Children { cache, views, current }
 }

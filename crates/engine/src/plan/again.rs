@@ -53,8 +53,11 @@ impl<'b> Before<'b> {
             return false;
         }
         let is_same = |name: &str| self.then.get(name) == self.now.get(name);
-        // That a child is there now can matter to itself only if it looks at something.
-        let itself = (child.reads.is_empty() && !child.reads_itself) || is_same(&child.name);
+        // That a child is there now can matter to itself only if it looks at itself, or was decided without some of
+        // those that it looks at.
+        let complete = child.reads.iter().all(|name| self.then.contains_key(name));
+        let made = complete && matches!(self.verdicts.get(&child.name), Some(Verdict::Make(_)));
+        let itself = is_same(&child.name) || (!child.reads_itself && (child.reads.is_empty() || made));
         // Whether a child that is not there is wanted matters, too; what comes later in the order never does.
         let decided = |name: &str| self.now.contains_key(name) || self.asked.get(name).copied().unwrap_or(true);
         itself && child.reads.iter().all(|name| is_same(name) && decided(name))

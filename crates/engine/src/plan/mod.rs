@@ -12,6 +12,7 @@ use gotpl::Limits;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::at::at;
 use crate::carry::{Failure, blamed};
 use crate::compile::{Child, CompiledKind, Shape};
 use crate::problem::{Place, Problem};
@@ -256,6 +257,6 @@ fn delete(template: &str, object: &Value) -> Delete {
     }
 }
 
-pub(crate) fn text(object: &Value, pointer: &str) -> String {
-    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_string()
+pub(crate) fn text(object: &Value, path: &str) -> String {
+    at(object, path).and_then(Value::as_str).unwrap_or_default().to_string()
 }

@@ -6,6 +6,7 @@ use api::names::label_value;
 use gotpl::{Trace, Watch};
 use serde_json::{Map, Value, json};
 
+use crate::at::at;
 use crate::blame;
 use crate::compile::fields::{is_unquoted, steps};
 use crate::compile::{Child, Shape};
@@ -64,7 +65,7 @@ pub(super) fn read(renderer: &Renderer<'_>, child: &Child, text: &[u8]) -> Resul
     }
     for (index, object) in objects.iter().enumerate() {
         let same = |other: &Value| {
-            ["/metadata/namespace", "/metadata/name"].iter().all(|at| other.pointer(at) == object.pointer(at))
+            ["/metadata/namespace", "/metadata/name"].iter().all(|path| at(other, path) == at(object, path))
         };
         if objects[..index].iter().any(same) {
             let name = text_of(object, "/metadata/name");
@@ -258,7 +259,7 @@ fn controller(instance: &Value) -> Value {
 fn drop_server_keys(metadata: &mut Map<String, Value>, observed: Option<&Value>, written: impl Fn(&str) -> bool) {
     for field in ["labels", "annotations"] {
         let Some(live) =
-            observed.and_then(|object| object.pointer(&format!("/metadata/{field}"))).and_then(Value::as_object)
+            observed.and_then(|object| at(object, &format!("/metadata/{field}"))).and_then(Value::as_object)
         else {
             continue;
         };

@@ -4,6 +4,7 @@ use gotpl::{Presence, Span, Step, Trace, Watch};
 use objects::Schema;
 use serde_json::{Map, Value, json};
 
+use crate::at::at;
 use crate::blame;
 use crate::carry::Failure;
 use crate::compile::Shape;
@@ -59,6 +60,10 @@ fn rendered(renderer: &Renderer<'_>, plan: &Plan, failures: &[Failure]) -> Resul
     let errors = Value::Object(errors);
     let mut over = renderer.siblings();
     over.push(("errors", &errors));
+    // Mostly nothing is missing and nothing wrong, and then nobody asks where a text comes from.
+    if let Some(fields) = plainly(renderer, source, &over) {
+        return Ok(fields);
+    }
     let output = renderer.run(source, &over, Watch::Closely, true).map_err(|(error, _)| vec![Problem::of(&error)])?;
     let trace = output.trace.unwrap_or_default();
     let fail = |what: String, place: Option<Place>| {
@@ -112,6 +117,32 @@ fn rendered(renderer: &Renderer<'_>, plan: &Plan, failures: &[Failure]) -> Resul
         Value::Object(fields) if refused.is_empty() => Ok(fields),
         _ => Err(refused),
     }
+}
+
+/// The fields, if there is nothing to tell of them.
+fn plainly(renderer: &Renderer<'_>, source: &str, over: &[(&str, &Value)]) -> Option<Map<String, Value>> {
+    let output = renderer.run(source, over, Watch::Lightly, false).ok()?;
+    if output.missing || output.nil_text || output.text.len() > LARGEST {
+        return None;
+    }
+    let mut value = yaml::parse(std::str::from_utf8(&output.text).ok()?).ok()?;
+    if let (Some(schema), Some(whole)) = (described(renderer), &renderer.kind.schema) {
+        schema.prune_part(&mut value);
+        drop_nulls(&mut value, schema);
+        if !whole.validate(&json!({"status": value})).iter().all(is_elsewhere) {
+            return None;
+        }
+    }
+    match value {
+        Value::Object(fields) => Some(fields),
+        Value::Null => Some(Map::new()),
+        _ => None,
+    }
+}
+
+/// Whether what is wrong is not the status, or will not be so when it is written.
+fn is_elsewhere(invalid: &objects::Invalid) -> bool {
+    invalid.path.steps().first() != Some(&objects::Step::from("status")) || is_added_later(invalid)
 }
 
 /// Who carries plans out knows when a condition changed; the plan does not.
@@ -198,7 +229,7 @@ fn conditions(renderer: &Renderer<'_>, own: [Condition; 2], status: &mut Map<Str
         }
         let mut condition =
             json!({"type": kind, "status": if truth { "True" } else { "False" }, "reason": reason, "message": message});
-        if let Some(generation) = renderer.instance.pointer("/metadata/generation") {
+        if let Some(generation) = at(renderer.instance, "/metadata/generation") {
             condition["observedGeneration"] = generation.clone();
         }
         found.push(condition);
@@ -243,7 +274,7 @@ fn ready(renderer: &Renderer<'_>, plan: &Plan) -> Condition {
 fn observed<'r>(renderer: &Renderer<'r>, apply: &crate::plan::Apply) -> Option<&'r Value> {
     match renderer.observed.get(&apply.template)? {
         Value::Array(objects) => {
-            objects.iter().find(|object| object.pointer("/metadata/name") == apply.object.pointer("/metadata/name"))
+            objects.iter().find(|object| at(object, "/metadata/name") == at(&apply.object, "/metadata/name"))
         }
         object => Some(object),
     }
