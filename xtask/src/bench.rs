@@ -87,7 +87,7 @@ fn templates(args: &Args, oracles: &Oracles) -> Result<ExitCode> {
 
 fn ours(verb: &str, package: &str, example: &str) -> Command {
     let mut command = cargo();
-    command.args([verb, "--release", "--quiet", "--package", package, "--example", example]);
+    command.args([verb, "--profile=dist", "--quiet", "--package", package, "--example", example]);
     command
 }
 

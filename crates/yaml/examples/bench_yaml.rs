@@ -1,8 +1,8 @@
 //! What reading and writing cost here, on a Deployment and on a large CustomResourceDefinition: a JSON line each, in the
 //! words of `tools/yaml-oracle bench`, which says the same for Go; `cargo xtask bench templates` compares them.
 //!
-//! `cargo run --release -p yaml --example bench_yaml [-- FILE...]` measures the files instead; with `--write DIR` the two
-//! documents are written there, so that `yaml-oracle bench` can be given the same.
+//! `cargo run --profile dist -p yaml --example bench_yaml [-- FILE...]` measures the files instead; with `--write DIR` the
+//! two documents are written there, so that `yaml-oracle bench` can be given the same.
 #![allow(clippy::print_stdout, clippy::expect_used)]
 
 #[path = "support/stopwatch.rs"]

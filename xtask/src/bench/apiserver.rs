@@ -25,7 +25,7 @@ const PLACE: Place = Place::of("apiserver");
 const SECONDS: &str = "3";
 
 /// The server and the client.
-const BENCH: &str = "release/examples/bench_apiserver";
+const BENCH: &str = "dist/examples/bench_apiserver";
 
 /// Who is measured.
 const SERVERS: [(&str, Who); 3] =

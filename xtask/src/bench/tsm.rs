@@ -31,7 +31,7 @@ pub fn run(turns: u8, write: bool) -> Result<ExitCode> {
     let assets = k8s::provide(k8s::Set::Control)?;
     let kro = kro().inspect_err(|error| eprintln!("kro is left out: {error:#}")).ok();
     for what in [
-        ["--release", "--package", "cairn", "--bin", "cairn"],
+        ["--profile=dist", "--package", "cairn", "--bin", "cairn"],
         ["--profile=measured", "--package", "controller", "--example", "bench_tsm"],
     ] {
         eprintln!("building {}", what[4]);
@@ -49,7 +49,7 @@ pub fn run(turns: u8, write: bool) -> Result<ExitCode> {
     let server = Running::start(&mut command)?;
     let mut bench = program("measured/examples/bench_tsm");
     bench.args([&server.kubeconfig, &COUNT.to_string(), &turns.to_string()]);
-    bench.arg(program("release/cairn").get_program());
+    bench.arg(program("dist/cairn").get_program());
     if let Some(kro) = &kro {
         bench.args([&kro.program, &kro.definitions]);
     }
@@ -118,7 +118,7 @@ fn render(seen: &[Value], turns: u8) -> Result<String> {
     let mut table = String::new();
     let _ = write!(
         table,
-        "{}; Cairn as released, kro as `go install` builds it; each number is the best of {turns} turns, of kro the only one.\n\n|",
+        "{}; Cairn as shipped, kro as `go install` builds it; each number is the best of {turns} turns, of kro the only one.\n\n|",
         page::machine()?
     );
     for (_, name) in &there {
