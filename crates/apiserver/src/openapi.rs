@@ -3,7 +3,11 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use http::{Response, request::Parts};
+use http::{
+    HeaderValue, Response,
+    header::{ACCEPT, CONTENT_TYPE},
+    request::Parts,
+};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -21,6 +25,9 @@ use crate::{
 const SHARED: &str = "schemas/apis/coordination.k8s.io/v1";
 /// The names of those types.
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
+/// The older form of the documents, as clients ask for it, and as it is called where an `@` is not allowed.
+const OLDER: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+const OLDER_TYPE: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
 /// Answers below `/openapi/`.
 pub(crate) fn answer(inner: &Arc<Inner>, path: &[&str], parts: &Parts) -> Result<Response<Body>, ApiError> {
@@ -38,8 +45,26 @@ pub(crate) fn answer(inner: &Arc<Inner>, path: &[&str], parts: &Parts) -> Result
             let document = captured::openapi(&rest.join("/")).ok_or_else(ApiError::no_page)?;
             respond::value(parts, 200, &document)
         }
+        ["v2"] => older(parts),
         _ => Err(ApiError::no_page()),
     }
+}
+
+/// The older form, in which no type is described. kubectl asks for it when it does not find a kind in the newer one, and
+/// would stumble over the missing page where it should over the kind.
+fn older(parts: &Parts) -> Result<Response<Body>, ApiError> {
+    let (title, version) = ("Kubernetes", "unversioned");
+    let accepted = parts.headers.get_all(ACCEPT).iter().filter_map(|accept| accept.to_str().ok());
+    if !accepted.into_iter().any(|accept| accept.contains(OLDER)) {
+        let info = json!({"title": title, "version": version});
+        return respond::value(parts, 200, &json!({"swagger": "2.0", "info": info, "paths": {}}));
+    }
+    // Short texts with the numbers that they have in the message `Document`.
+    let text = |number: u8, text: &[u8]| [&[number << 3 | 2, text.len() as u8], text].concat();
+    let info = [text(1, title.as_bytes()), text(2, version.as_bytes())].concat();
+    let mut response = respond::json_bytes(200, Body::full([text(1, b"2.0"), text(2, &info)].concat()));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(OLDER_TYPE));
+    Ok(response)
 }
 
 /// The custom resources of a group and version.

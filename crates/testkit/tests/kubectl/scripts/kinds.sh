@@ -89,6 +89,16 @@ kind: Widget
 metadata: {name: s}
 spec: {size: 2}
 EOF
+kubectl apply -f - <<EOF
+apiVersion: kinds.cairn.test/v1
+kind: Wdget
+metadata: {name: s}
+EOF
+kubectl create -f - <<EOF
+apiVersion: nobody.cairn.test/v1
+kind: Widget
+metadata: {name: s}
+EOF
 kubectl delete widget a
 kubectl delete widget --all
 kubectl delete crd widgets.kinds.cairn.test
