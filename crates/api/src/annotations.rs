@@ -49,5 +49,7 @@ pub const ALLOW_BREAKING_CHANGES: &str = "stacks.crossplane.io/allow-breaking-ch
 pub const SPEC_VERSION: &str = "stacks.crossplane.io/spec-version";
 /// On a CRD: which install's definition of it is in place, as its label key says it.
 pub const SPEC_OWNER: &str = "stacks.crossplane.io/spec-owner";
+/// On a CRD: a hash of the definition that is in place, to see when the package says less than before.
+pub const SPEC_HASH: &str = "stacks.crossplane.io/spec-hash";
 /// On a Stack: the image that it was unpacked from, by digest.
 pub const PACKAGE_IMAGE: &str = "stacks.crossplane.io/package-image";

@@ -62,7 +62,7 @@ impl<T: Clone + Send + 'static> Cache<T> {
         keep: impl Fn(Value) -> T + Send + 'static,
         tell: impl Fn(Change<'_, T>) + Send + 'static,
     ) -> Arc<Self> {
-        Self::follow(client, scope, BTreeMap::new(), (|_: &Stamp| None, keep), tell)
+        Self::watch_for_news(client, scope, |_| None, keep, tell)
     }
 
     /// The same where much of what a watch shows may be known: `known` says what of it is, and that is not read.
@@ -137,6 +137,7 @@ impl<T: Clone + Send + 'static> Cache<T> {
         tokio::spawn(async move {
             let mut events = watcher(api, config).default_backoff().boxed();
             let mut fresh: BTreeMap<Key, T> = BTreeMap::new();
+            let mut told = String::new();
             loop {
                 // Nobody listens any more: the watch ends with its cache.
                 let Some(cache) = weak.upgrade() else { return };
@@ -164,11 +165,18 @@ impl<T: Clone + Send + 'static> Cache<T> {
                     }
                     Ok(Event::Delete(object)) => cache.set(&object.stamp().key, None, &tell),
                     Err(error) => {
-                        tracing::debug!(kind = what, %error, "the watch broke off and is taken up again");
-                        cache.refused(refusal(&error));
+                        let refusal = refusal(&error);
+                        let why = refusal.clone().unwrap_or_else(|| error.to_string());
+                        // Said once, and not as often as it is tried.
+                        if why != told {
+                            tracing::warn!(kind = what, why, "the watch broke off and is taken up again");
+                            told = why;
+                        }
+                        cache.refused(refusal);
                         continue;
                     }
                 }
+                told.clear();
                 cache.refused(None);
             }
         });

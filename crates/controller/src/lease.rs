@@ -111,12 +111,10 @@ impl Lease {
 
     /// Makes, takes or renews the Lease; answers whether it is ours.
     async fn attempt(&mut self) -> Result<bool, Error> {
-        loop {
-            match self.try_once().await {
-                // Somebody wrote in between: who has it now?
-                Err(Error::Conflict(_)) => {}
-                outcome => return outcome,
-            }
+        match self.try_once().await {
+            // Somebody wrote in between: who has it now? If that goes on, it is asked again after a pause.
+            Err(Error::Conflict(_)) => self.try_once().await,
+            outcome => outcome,
         }
     }
 

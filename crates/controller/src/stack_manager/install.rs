@@ -62,17 +62,8 @@ impl StackManager {
             now: &now,
         });
         self.carry_out(&resource, key, &object, &made).await?;
-        let passing = resolved.is_err() || package.is_err();
-        Ok(if made.soon {
-            Again::After(SOON)
-        } else if made.settled {
-            Again::After(RESYNC.min(self.until_tag(key)))
-        } else if passing {
-            Again::BackOff
-        } else {
-            // What it waits for wakes it up.
-            Again::After(RESYNC)
-        })
+        let failed = is_asked_for(&install) && (resolved.is_err() || package.is_err());
+        Ok(when_again(made.soon, made.settled, failed, self.until_tag(key)))
     }
 
     /// The image and the package that an install means. What was installed before is known by its digest.
@@ -82,7 +73,7 @@ impl StackManager {
         index: Result<&Index, &Trouble>,
     ) -> (Result<Reference, Trouble>, Result<Arc<Package>, Trouble>) {
         let nothing = || Err(Trouble::new("Pending", "the package is not known yet"));
-        if install.is_deleting() || install.spec.paused {
+        if !is_asked_for(install) {
             return (Err(Trouble::new("Pending", "it is not asked for")), nothing());
         }
         let nowhere = Index::default();
@@ -227,6 +218,23 @@ impl StackManager {
     }
 }
 
+/// Whether the package of an install is to be brought at all.
+fn is_asked_for(install: &Install) -> bool {
+    !install.is_deleting() && !install.spec.paused
+}
+
+/// When to look at an install without a reason. Only what failed counts as a failure: what comes after it would wait for
+/// all that was none.
+fn when_again(soon: bool, settled: bool, failed: bool, tag: Duration) -> Again {
+    match (soon, settled, failed) {
+        (true, ..) => Again::After(SOON),
+        (_, true, _) => Again::After(RESYNC.min(tag)),
+        (.., true) => Again::BackOff,
+        // What it waits for wakes it up.
+        _ => Again::After(RESYNC),
+    }
+}
+
 fn finalizers_of(object: &Value) -> Vec<Value> {
     object["metadata"]["finalizers"].as_array().cloned().unwrap_or_default()
 }
@@ -260,4 +268,45 @@ pub(super) fn resource_of(live: &LiveCrd) -> Option<Resource> {
         plural: live.crd.names.plural.clone(),
         namespaced: live.crd.scope == api::Scope::Namespaced,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use engine::manage::install::Install;
+    use serde_json::json;
+
+    use super::{RESYNC, SOON, is_asked_for, read, when_again};
+    use crate::queue::Again;
+
+    #[test]
+    fn only_what_failed_is_tried_again_with_ever_longer_pauses() {
+        let tag = Duration::from_secs(1);
+        for (soon, settled, failed, expected) in [
+            (false, false, false, Again::After(RESYNC)),
+            (false, false, true, Again::BackOff),
+            (false, true, false, Again::After(tag)),
+            (true, false, true, Again::After(SOON)),
+        ] {
+            assert_eq!(when_again(soon, settled, failed, tag), expected, "{soon} {settled} {failed}");
+        }
+    }
+
+    #[test]
+    fn an_install_that_goes_or_is_paused_has_not_failed_to_bring_its_package() {
+        let install = |deleted: Option<&str>, paused: bool| -> Install {
+            let object = json!({
+                "apiVersion": api::API_VERSION, "kind": "StackInstall",
+                "metadata": { "name": "redis", "namespace": "team", "deletionTimestamp": deleted },
+                "spec": { "package": "team/redis:1.0.0", "paused": paused },
+            });
+            read(&object, false).unwrap()
+        };
+        for (deleted, paused, expected) in
+            [(None, false, true), (None, true, false), (Some("2026-01-01T00:00:00Z"), false, false)]
+        {
+            assert_eq!(is_asked_for(&install(deleted, paused)), expected, "{deleted:?} {paused}");
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use api::{Diagnostic, KindRef, PermissionScope, Stack};
+use api::{Diagnostic, KindRef, PermissionScope, Stack, annotations};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use engine::{Compiled, Problem, Seed, Severity, compile};
 use objects::Gvk;
@@ -31,7 +31,7 @@ const REFUSED: Duration = Duration::from_millis(500);
 pub(super) struct Revision {
     /// Everything it was made of.
     inputs: u64,
-    /// The text of the Stack and the seed alone.
+    /// The text of the Stack, its image and the seed alone.
     spec: u64,
     /// When to ask again what is served.
     check: Instant,
@@ -61,7 +61,9 @@ impl TemplateStackManager {
                 return Ok(Again::OnChange);
             }
         };
-        let spec = hash_of(&(object["spec"].to_string(), &seed));
+        // Another image may have other CRDs with the same templates; they are there before the Stack names it.
+        let image = record.metadata.annotations.get(annotations::PACKAGE_IMAGE);
+        let spec = hash_of(&(object["spec"].to_string(), image, &seed));
         let before = self.current();
         if let Some(now) = before.as_ref().filter(|now| now.spec == spec && Instant::now() < now.check) {
             // The counts in its status may have been compared with an older one, which the watch was late to show.

@@ -71,7 +71,7 @@ impl Views {
     }
 
     /// Whether what was kept of an object is what is to be kept of it.
-    fn made(&self, kept: &Kept) -> bool {
+    fn fit(&self, kept: &Kept) -> bool {
         let Some(parent) = kept.parent() else { return false };
         let key = (parent.group.clone(), parent.kind.clone(), kept.template().to_owned());
         self.by_maker.get(&key).is_some_and(|view| view.fingerprint() == kept.view)
@@ -190,7 +190,7 @@ fn watch_children(
         move |stamp: &Stamp| {
             let kept = shared.inventory.child(&(place.clone(), stamp.key.clone()))?;
             let same = kept.version != 0 && kept.version == stamp.version && kept.uid() == stamp.uid;
-            if !same || !views.made(&kept) || !current.load(Ordering::SeqCst) {
+            if !same || !views.fit(&kept) || !current.load(Ordering::SeqCst) {
                 return None;
             }
             let parent = kept.parent().and_then(|parent| parent_of(parent, &lock(&shared.owned)));

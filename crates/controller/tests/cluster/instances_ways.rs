@@ -2,6 +2,7 @@
 //! through watches that break off.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use controller::template_stack_manager::{Parts, TemplateStackManager};
@@ -12,11 +13,11 @@ use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::runtime::{WatchStreamExt, watcher, watcher::Config};
 use serde_json::{Value, json};
 use testkit::faults::{ApiError, Fault, Filter, Trouble};
-use testkit::{Cluster, Scene};
+use testkit::{Cluster, Request, Scene};
 
 use crate::actor::{CONFIG, NEVER, STACK, open_kind, own, package_of, running, says, start_as, web, webs};
 use crate::instances_sweep::{USER, furnished, work};
-use crate::manager::{furnish, has, resource, stacks};
+use crate::manager::{definitions, furnish, has, resource, stacks};
 use crate::mishap::fresh;
 
 async fn ready(scene: &Scene<'_>, name: &str, text: &str) -> Result<()> {
@@ -60,8 +61,7 @@ pub async fn a_new_field_with_a_default_is_never_missing(cluster: Arc<Cluster>) 
     let size = json!({ "type": "integer", "default": 3 });
     let place = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/size";
     let add = serde_json::from_value(json!([{ "op": "add", "path": place, "value": size }]))?;
-    let crds = resource("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions");
-    let crds: Api<DynamicObject> = Api::all_with(scene.client(), &crds);
+    let crds = definitions(scene.client());
     crds.patch(&format!("webs.{}", scene.group()), &PatchParams::default(), &Patch::<()>::Json(add)).await?;
     let template = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .metadata.name }}-extra'}\n\
                     data: {text: '{{ .spec.size }}'}\n";
@@ -77,6 +77,40 @@ pub async fn a_new_field_with_a_default_is_never_missing(cluster: Arc<Cluster>) 
         done = done => done.map(drop),
         told = told.next() => anyhow::bail!("{:?}", told.map(|web| web.map(|web| web.data["status"].to_string()))),
     }
+}
+
+/// An image may bring a CRD that says more and the templates of before. The stack manager changes the CRD, then names
+/// the image in the Stack.
+pub async fn a_status_field_that_a_new_image_brings_is_written(cluster: Arc<Cluster>) -> Result<()> {
+    let scene = cluster.scene("brought").await?;
+    let mark = cluster.mark()?;
+    let _running = webs(&scene, &[("status", "note: '{{ .spec.text }}'\n")]).await?;
+    ready(&scene, "one", "hello").await?;
+    // After the second time, nobody asks what is served without a reason.
+    let user = scene.service_account_user(&format!("stack-{STACK}"));
+    let page = format!("/openapi/v3/apis/{}/v1", scene.group());
+    let asking = async {
+        loop {
+            let (user, page) = (user.clone(), page.clone());
+            let asks = move |request: &Request| request.user == user && request.uri.starts_with(&page);
+            if cluster.requests(mark, asks).await?.len() >= 2 {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    scene.within("the manager to ask twice what is served", asking).await?;
+    let note = json!({ "type": "string" });
+    let place = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties/note";
+    let add = serde_json::from_value(json!([{ "op": "add", "path": place, "value": note }]))?;
+    let crds = definitions(scene.client());
+    crds.patch(&format!("webs.{}", scene.group()), &PatchParams::default(), &Patch::<()>::Json(add)).await?;
+    let image =
+        merge(json!({ "metadata": { "annotations": { "stacks.crossplane.io/package-image": "example.org/web" } } }));
+    stacks(&scene).patch(STACK, &PatchParams::default(), &image).await?;
+    let noted = |web: Option<&DynamicObject>| web.is_some_and(|web| web.data["status"]["note"] == "hello");
+    scene.wait(&own(&scene, "Web"), "one", noted).await?;
+    Ok(())
 }
 
 pub async fn a_child_with_the_policy_orphan_stays(cluster: Arc<Cluster>) -> Result<()> {

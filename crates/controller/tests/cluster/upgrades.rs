@@ -33,6 +33,42 @@ pub async fn a_bad_upgrade_changes_nothing_and_a_good_one_all(cluster: Arc<Clust
     Ok(())
 }
 
+pub async fn what_a_package_no_longer_says_of_its_type_is_gone_in_the_same_version_too(
+    cluster: Arc<Cluster>,
+) -> Result<()> {
+    let manager = manager(&cluster).await?;
+    let scene = cluster.scene("less").await?;
+    let installs = installed(&scene, &manager, &["a", "b"], "").await?;
+    let repository = format!("{}/redis", scene.namespace());
+    let less = manager.shelf.put(&repository, "1.0.0", package(scene.group(), "1.0.0", &["a"], ""));
+    let change = Patch::Merge(json!({ "spec": { "package": format!("{repository}:1.0.0@{less}") } }));
+    installs.patch("redis", &PatchParams::default(), &change).await?;
+    scene.wait(&installs, "redis", has("CRDsEstablished", "False", "CRDConflict")).await?;
+    let allow = |allowed: Option<&str>| {
+        let annotations = json!({ "stacks.crossplane.io/allow-breaking-changes": allowed });
+        Patch::Merge(json!({ "metadata": { "annotations": annotations } }))
+    };
+    installs.patch("redis", &PatchParams::default(), &allow(Some("true"))).await?;
+    let crds = definitions(scene.client());
+    let name = format!("redises.{}", scene.group());
+    let without = |crd: Option<&DynamicObject>| crd.is_some_and(|crd| !has_b(crd));
+    scene.wait(&crds, &name, without).await?;
+    scene.wait(&installs, "redis", has("CRDsEstablished", "True", "")).await?;
+    // Once it is done, nothing has to be allowed any more.
+    installs.patch("redis", &PatchParams::default(), &allow(None)).await?;
+    manager.shelf.put(&repository, "1.1.0", package(scene.group(), "1.1.0", &["a", "c"], ""));
+    let next = Patch::Merge(json!({ "spec": { "package": format!("{repository}:1.1.0") } }));
+    installs.patch("redis", &PatchParams::default(), &next).await?;
+    let upgraded =
+        |install: Option<&DynamicObject>| install.is_some_and(|install| install.data["status"]["version"] == "1.1.0");
+    scene.wait(&installs, "redis", upgraded).await?;
+    Ok(())
+}
+
+fn has_b(crd: &DynamicObject) -> bool {
+    crd.data["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["b"].is_object()
+}
+
 pub async fn a_tag_that_moved_is_told_and_not_followed(cluster: Arc<Cluster>) -> Result<()> {
     let manager = manager(&cluster).await?;
     let scene = cluster.scene("moved").await?;
@@ -45,10 +81,6 @@ pub async fn a_tag_that_moved_is_told_and_not_followed(cluster: Arc<Cluster>) ->
     ensure!(conditions.contains(&new) && old.as_str().is_some_and(|old| conditions.contains(old)), "{conditions}");
     let install = installs.get("redis").await?;
     ensure!(has("Ready", "True", "")(Some(&install)) && install.data["status"]["digest"] == old);
-    let has_b = |crd: &DynamicObject| {
-        crd.data["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["b"]
-            .is_object()
-    };
     let crds = definitions(scene.client());
     let name = format!("redises.{}", scene.group());
     ensure!(!has_b(&crds.get(&name).await?), "nothing follows by itself");

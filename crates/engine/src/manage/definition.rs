@@ -4,8 +4,9 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use api::annotations::{SPEC_OWNER, SPEC_VERSION};
+use api::annotations::{SPEC_HASH, SPEC_OWNER, SPEC_VERSION};
 use api::{Crd, labels, names};
+use package::image::Digest;
 use serde_json::{Map, Value, json};
 
 use super::breakages;
@@ -60,7 +61,8 @@ impl LiveCrd {
         })
     }
 
-    /// Whether it is as it would be applied: all that is wanted, and no mark of an install beyond that.
+    /// Whether it is as it would be applied: all that is wanted, and no mark of an install beyond that. What the server
+    /// added is no difference; what is no longer wanted is one by the hash.
     pub fn is_like(&self, wanted: &Value) -> bool {
         let is_mark = |key: &str| key.starts_with(labels::PARENT_PREFIX) || key.starts_with(labels::NAMESPACE_PREFIX);
         let marked =
@@ -94,9 +96,30 @@ impl LiveCrd {
         if parents.is_empty() && !has_objects {
             return Leaving::Delete;
         }
-        let owner = self.annotations.get(SPEC_OWNER).cloned().unwrap_or_default();
-        let version = self.annotations.get(SPEC_VERSION).cloned().unwrap_or_default();
-        Leaving::Apply(desired(&self.crd, &parents, &owner, &version))
+        Leaving::Apply(desired(&self.crd, &parents, &self.origin()))
+    }
+
+    fn origin(&self) -> Origin {
+        let noted = |key: &str| self.annotations.get(key).cloned().unwrap_or_default();
+        Origin { owner: noted(SPEC_OWNER), version: noted(SPEC_VERSION), hash: noted(SPEC_HASH) }
+    }
+}
+
+/// Where the definition of a CRD comes from.
+struct Origin {
+    /// The install, by its label.
+    owner: String,
+    /// Of the package.
+    version: String,
+    /// Of what the package says.
+    hash: String,
+}
+
+impl Origin {
+    fn of(new: &Crd, owner: &str, version: &str) -> Self {
+        let said = json!([new.object["metadata"]["labels"], new.object["metadata"]["annotations"], new.object["spec"]]);
+        let hash = Digest::of(said.to_string().as_bytes()).to_string();
+        Self { owner: owner.to_owned(), version: version.to_owned(), hash }
     }
 }
 
@@ -146,7 +169,7 @@ pub fn place(new: &Crd, version: &str, live: Option<&LiveCrd>, parent: &Parent, 
     let label = parent.label();
     let Some(live) = live else {
         let parents = BTreeMap::from([(label.clone(), parent.namespace.clone())]);
-        return Placement::Apply(desired(new, &parents, &label, version));
+        return Placement::Apply(desired(new, &parents, &Origin::of(new, &label, version)));
     };
     if live.deleting {
         return Placement::Wait(format!("the CRD {name} that was there before is still being deleted"));
@@ -169,40 +192,40 @@ pub fn place(new: &Crd, version: &str, live: Option<&LiveCrd>, parent: &Parent, 
         ));
     }
     let mut parents = live.parents();
-    let owner = live.annotations.get(SPEC_OWNER).cloned().unwrap_or_default();
-    let theirs = live.annotations.get(SPEC_VERSION).cloned().unwrap_or_default();
-    let owned_by_other = owner != label && parents.contains_key(&owner);
+    let origin = live.origin();
+    let (owner, theirs) = (&origin.owner, &origin.version);
+    let owned_by_other = *owner != label && parents.contains_key(owner);
     parents.insert(label.clone(), parent.namespace.clone());
-    if owned_by_other && compare(&theirs, version) != Ordering::Less {
+    if owned_by_other && compare(theirs, version) != Ordering::Less {
         let misfits = misfits(new, &live.crd);
         if !misfits.is_empty() {
             return Placement::Refuse(format!(
                 "the CRD {name} is there as version {theirs} of {} has it, which is not what version {version} needs: \
                  {misfits}",
-                owner.strip_prefix(labels::PARENT_PREFIX).unwrap_or(&owner)
+                owner.strip_prefix(labels::PARENT_PREFIX).unwrap_or(owner)
             ));
         }
-        return Placement::Apply(desired(&live.crd, &parents, &owner, &theirs));
+        return Placement::Apply(desired(&live.crd, &parents, &origin));
     }
     let broken = breakages(&live.crd, new, &live.stored);
     if !broken.is_empty() && !allow_breaking {
         let all: Vec<String> = broken.iter().map(ToString::to_string).collect();
         return Placement::Refuse(format!(
             "the CRD {name} would change so that objects or their users break: {}; annotate the install with `{}: \
-             \"true\"` if that is meant",
+             \"true\"` if that is meant, and take that off again afterwards",
             all.join("; "),
             api::annotations::ALLOW_BREAKING_CHANGES
         ));
     }
-    Placement::Apply(desired(new, &parents, &label, version))
+    Placement::Apply(desired(new, &parents, &Origin::of(new, &label, version)))
 }
 
 /// The CRD as it is applied: its definition with what the package says of it, and who needs it.
-fn desired(crd: &Crd, parents: &BTreeMap<String, String>, owner: &str, version: &str) -> Value {
+fn desired(crd: &Crd, parents: &BTreeMap<String, String>, origin: &Origin) -> Value {
     let text = |part: &str| -> Map<String, Value> {
         let all = crd.object["metadata"][part].as_object().cloned().unwrap_or_default();
         // What marks it is said anew, so that marks of installs that are gone do not stay.
-        let marks = [labels::PARENT_PREFIX, labels::NAMESPACE_PREFIX, SPEC_OWNER, SPEC_VERSION];
+        let marks = [labels::PARENT_PREFIX, labels::NAMESPACE_PREFIX, SPEC_OWNER, SPEC_VERSION, SPEC_HASH];
         all.into_iter().filter(|(key, _)| !marks.iter().any(|mark| key.starts_with(mark))).collect()
     };
     let mut own = text("labels");
@@ -214,8 +237,9 @@ fn desired(crd: &Crd, parents: &BTreeMap<String, String>, owner: &str, version: 
         }
     }
     let mut annotations = text("annotations");
-    annotations.insert(SPEC_OWNER.to_owned(), json!(owner));
-    annotations.insert(SPEC_VERSION.to_owned(), json!(version));
+    annotations.insert(SPEC_OWNER.to_owned(), json!(origin.owner));
+    annotations.insert(SPEC_VERSION.to_owned(), json!(origin.version));
+    annotations.insert(SPEC_HASH.to_owned(), json!(origin.hash));
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -281,6 +305,8 @@ mod tests {
         let Placement::Apply(object) = place(&crd(&["a"]), "1.0.0", None, &parent("team", "redis"), false) else {
             panic!("not applied")
         };
+        let hash = &object["metadata"]["annotations"]["stacks.crossplane.io/spec-hash"];
+        assert!(hash.as_str().is_some_and(|hash| hash.starts_with("sha256:")), "{hash}");
         assert_eq!(
             object["metadata"],
             json!({
@@ -294,9 +320,31 @@ mod tests {
                 "annotations": {
                     "stacks.crossplane.io/spec-owner": "parent.stacks.crossplane.io/team.redis",
                     "stacks.crossplane.io/spec-version": "1.0.0",
+                    "stacks.crossplane.io/spec-hash": hash,
                 },
             })
         );
+    }
+
+    #[test]
+    fn what_a_package_no_longer_says_is_a_difference_and_what_the_server_added_is_none() {
+        let (me, other) = (parent("one", "redis"), parent("two", "redis"));
+        let wanted = |placement: &Placement| match placement {
+            Placement::Apply(object) => object.clone(),
+            _ => panic!("{placement:?}"),
+        };
+        let before = place(&crd(&["a", "b"]), "1.0.0", None, &me, true);
+        let mut served = wanted(&before);
+        served["spec"]["conversion"] = json!({ "strategy": "None" });
+        let served = LiveCrd::read(&served).unwrap();
+        let again = place(&crd(&["a", "b"]), "1.0.0", Some(&served), &me, true);
+        assert!(served.is_like(&wanted(&again)));
+        let less = place(&crd(&["a"]), "1.0.0", Some(&served), &me, true);
+        assert!(!served.is_like(&wanted(&less)));
+        // Who only uses it leaves that to whoever says what it looks like.
+        let shared = live(&place(&crd(&["a"]), "1.0.0", Some(&served), &other, true));
+        assert!(shared.is_like(&wanted(&place(&crd(&["a", "b"]), "1.0.0", Some(&shared), &me, true))));
+        assert!(shared.is_like(&wanted(&place(&crd(&["a"]), "1.0.0", Some(&shared), &other, true))));
     }
 
     #[test]

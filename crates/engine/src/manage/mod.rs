@@ -26,5 +26,5 @@ pub use progress::{Notice, Step, Trouble, needs_only_time};
 pub use reference::{BadReference, Reference};
 pub use removal::{Farewell, farewell, goes_next, is_child, is_run, keeps_data, waiting};
 pub use report::report;
-pub use roles::{Grant, Grants, Identity, bindings, personas, rules};
+pub use roles::{BASICS, Grant, Grants, Identity, bindings, personas, rules};
 pub use workload::{Images, brought, fill_images, templates};

@@ -40,6 +40,9 @@ pub struct Grants {
     pub depends_on: Vec<Grant>,
 }
 
+/// The resources of the core group that every stack may use in its own namespace.
+pub const BASICS: [&str; 3] = ["configmaps", "events", "secrets"];
+
 const RBAC: &str = "rbac.authorization.k8s.io";
 const WRITE: [&str; 8] = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
 const READ: [&str; 3] = ["get", "list", "watch"];
@@ -142,7 +145,7 @@ pub fn bindings(identity: &Identity, grants: &Grants, annotations: &Map<String, 
         "kind": "Role",
         "metadata": identity.inside(&own),
         "rules": [
-            { "apiGroups": [""], "resources": ["configmaps", "events", "secrets"], "verbs": WRITE },
+            { "apiGroups": [""], "resources": BASICS, "verbs": WRITE },
             { "apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": WRITE },
             { "apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": WRITE },
             {

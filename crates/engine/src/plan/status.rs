@@ -101,16 +101,12 @@ fn rendered(renderer: &Renderer<'_>, plan: &Plan, failures: &[Failure]) -> Resul
     if let (Some(schema), Some(whole)) = (described(renderer), &renderer.kind.schema) {
         schema.prune_part(&mut value);
         drop_nulls(&mut value, schema);
-        for invalid in whole.validate(&json!({"status": value})) {
+        for invalid in whole.validate(&json!({"status": value})).iter().filter(|invalid| !is_elsewhere(invalid)) {
             let path = steps(invalid.path.steps());
-            let Some((root, inner)) = path.split_first().filter(|_| !is_added_later(&invalid)) else {
-                continue;
-            };
-            if *root == yaml::Step::from("status") {
-                let nearest = (0..=inner.len()).rev().find_map(|end| spanned.spans.find(&inner[..end]));
-                let what = format!("the API server would refuse this status: {invalid}");
-                refused.push(fail(what, nearest.and_then(|found| at(found.value.start))));
-            }
+            let inner = path.get(1..).unwrap_or_default();
+            let nearest = (0..=inner.len()).rev().find_map(|end| spanned.spans.find(&inner[..end]));
+            let what = format!("the API server would refuse this status: {invalid}");
+            refused.push(fail(what, nearest.and_then(|found| at(found.value.start))));
         }
     }
     match value {
