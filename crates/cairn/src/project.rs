@@ -68,8 +68,13 @@ impl Project {
     pub fn of(dir: &Path, name: &str, files: Files) -> Project {
         let (package, problems) = package::read(&files);
         let mut findings: Vec<Finding> = problems.iter().map(Finding::from).collect();
-        let (mut compiled, problems) = kubernetes::compile(&Stack::of(&package, name, "default"));
-        findings.extend(problems.iter().map(Finding::from));
+        let mut compiled = None;
+        // Without one of its kinds, most of what could be said of the templates would not be true.
+        if package.all_crds {
+            let (found, problems) = kubernetes::compile(&Stack::of(&package, name, "default"));
+            findings.extend(problems.iter().map(Finding::from));
+            compiled = found;
+        }
         findings.sort();
         findings.dedup();
         if findings.iter().any(|finding| finding.severity == Severity::Error) {

@@ -104,7 +104,7 @@ fn what_cannot_be_built_or_unpacked_says_why_and_writes_nothing() {
     let table: [(&[&str], i32, &str, &str); 6] = [
         (&["build", &package, "-t", "a/web:9.9.9"], 1, "its image has the tag `9.9.9`", "tag the image `0.1.0`"),
         (&["build", &package, "-t", "No Name"], 2, "`No Name` is no name of an image", "[registry/]path"),
-        (&["build", "broken"], 1, ".registry/app.yaml:2:1: did not find expected node content", ""),
+        (&["build", "broken"], 1, ".registry/app.yaml:2:1: this is not YAML: did not find expected node content", ""),
         (&["unpack", "no.tar"], 1, "no.tar: ", "it reads files that `cairn build`"),
         (&["unpack", "missing"], 1, "there is no file or directory `missing`", ""),
         (&["push", &package, "a/b@sha256:0"], 2, "`sha256:0` in `a/b@sha256:0` is no digest", "64 hexadecimal"),

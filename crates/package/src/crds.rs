@@ -7,8 +7,11 @@ use crate::CrdFile;
 use crate::document::documents;
 use crate::problem::{Problem, Problems, Severity};
 
-pub(crate) fn read(file: &str, bytes: &[u8], crds: &mut Vec<CrdFile>, problems: &mut Problems) {
+/// Reads a file of CRDs, and says whether all that is in it could be read.
+pub(crate) fn read(file: &str, bytes: &[u8], crds: &mut Vec<CrdFile>, problems: &mut Problems) -> bool {
+    let before = problems.errors();
     let documents = documents(file, bytes, problems);
+    let mut all = problems.errors() == before;
     for document in documents {
         let (crd, found) = Crd::read(&document.value);
         for problem in found {
@@ -16,10 +19,12 @@ pub(crate) fn read(file: &str, bytes: &[u8], crds: &mut Vec<CrdFile>, problems: 
         }
         // The document itself begins where its first key is, after separators and comments.
         let (line, _) = document.at(&Path::root());
-        if let Some(crd) = crd {
-            crds.push(CrdFile { crd, file: file.to_owned(), line });
+        match crd {
+            Some(crd) => crds.push(CrdFile { crd, file: file.to_owned(), line }),
+            None => all = false,
         }
     }
+    all
 }
 
 /// No CRD is there twice, and all are in the scope of the package.

@@ -51,11 +51,18 @@ pub(crate) fn documents<'f>(file: &'f str, bytes: &[u8], problems: &mut Problems
     };
     let mut found = Vec::new();
     for document in documents {
+        let read = match yaml::parse_spanned(&document.text) {
+            Ok(read) => read,
+            Err(error) => {
+                complain(file, document.line, &error, problems);
+                continue;
+            }
+        };
+        // What strictness alone refuses is YAML all the same: the same key twice.
         if let Err(error) = yaml::parse_strict(&document.text) {
-            complain(file, document.line, &error, problems);
+            let what = error.problem().to_owned();
+            place(file, document.line, &error, what, None, problems);
         }
-        // Only what strictness alone refuses can still be read: the same key twice. The rest has been said.
-        let Ok(read) = yaml::parse_spanned(&document.text) else { continue };
         if !read.value.is_null() {
             let (value, spans) = (read.value, read.spans);
             for key in misread_keys(&document.text, &spans) {
@@ -69,16 +76,20 @@ pub(crate) fn documents<'f>(file: &'f str, bytes: &[u8], problems: &mut Problems
     found
 }
 
-/// An error of YAML, whose own idea of the line is about its document and not quite an editor's.
+/// Says that a text is not YAML.
 fn complain(file: &str, first: usize, error: &yaml::Error, problems: &mut Problems) {
+    let what = error.problem();
+    let hint = what.contains("cannot start any token").then(|| "indent with spaces, not with tabs".to_owned());
+    place(file, first, error, format!("this is not YAML: {what}"), hint, problems);
+}
+
+/// An error of YAML, whose own idea of the line is about its document and not quite an editor's.
+fn place(file: &str, first: usize, error: &yaml::Error, what: String, hint: Option<String>, problems: &mut Problems) {
     let (line, column) = match error.line() {
         0 => (first, 1),
         line => (first + line - 1, error.column().max(1)),
     };
-    let what = error.problem();
-    let hint = what.contains("cannot start any token").then(|| "indent with spaces, not with tabs".to_owned());
-    let (severity, file, what) = (Severity::Error, file.to_owned(), what.to_owned());
-    problems.push(Problem { severity, file, line, column, what, hint });
+    problems.push(Problem { severity: Severity::Error, file: file.to_owned(), line, column, what, hint });
 }
 
 impl Document<'_> {

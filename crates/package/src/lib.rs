@@ -48,6 +48,8 @@ pub struct Package {
     pub app: App,
     /// The CRDs, in the order of their files.
     pub crds: Vec<CrdFile>,
+    /// Whether these are all that the package has. If not, its templates may be about kinds that nobody knows.
+    pub all_crds: bool,
     /// By key of a kind and then by name: the templates of its children.
     pub templates: BTreeMap<String, BTreeMap<String, Source>>,
     /// By key of a kind: the template of its status.
@@ -97,6 +99,7 @@ pub fn read(files: &Files) -> (Package, Vec<Problem>) {
     let mut app = None;
     let mut install = None;
     let mut crds = Vec::new();
+    let mut all_crds = true;
     let mut notes = Notes::default();
     let mut tree = templates::Tree::default();
     let root = layout::root(files.keys().map(String::as_str));
@@ -112,7 +115,7 @@ pub fn read(files: &Files) -> (Package, Vec<Problem>) {
         match layout::place(inner) {
             Place::App => app = Some(app::read(path, bytes, &mut problems)),
             Place::Install => install = install::read(path, bytes, &mut problems),
-            Place::Crd => crds::read(path, bytes, &mut crds, &mut problems),
+            Place::Crd => all_crds &= crds::read(path, bytes, &mut crds, &mut problems),
             Place::Template { key, name } => tree.template(key, name, path, bytes, &mut problems),
             Place::Status { key } => tree.status(key, path, bytes, &mut problems),
             Place::Partial { key, name } => tree.partial(key, name, path, bytes, &mut problems),
@@ -136,13 +139,16 @@ pub fn read(files: &Files) -> (Package, Vec<Problem>) {
     crds::check(&crds, app.permission_scope, &mut problems);
     annotate::icons(&mut app, &notes);
     annotate::annotate(&mut crds, &app, &notes, root.unwrap_or_default(), &mut problems);
-    notes.check(&crds, root.unwrap_or_default(), &mut problems);
-    if crds.is_empty() && root.is_some() {
+    // What is missing because a file could not be read is not worth telling beside that file.
+    if all_crds {
+        notes.check(&crds, root.unwrap_or_default(), &mut problems);
+    }
+    if all_crds && crds.is_empty() && root.is_some() {
         let hint = "put its CRDs into files below `resources` that end in `crd.yaml`";
         problems.warning(root.unwrap_or_default(), "the package has no CRD", Some(hint.into()));
     }
-    let sorted = tree.sort(&crds, &mut problems);
+    let sorted = tree.sort(&crds, all_crds, &mut problems);
     let stack = stack::build(&app, &crds, install, &sorted, root.unwrap_or_default(), &mut problems);
     let templates::Sorted { templates, template_status, partials, .. } = sorted;
-    (Package { app, crds, templates, template_status, partials, stack }, problems.sorted())
+    (Package { app, crds, all_crds, templates, template_status, partials, stack }, problems.sorted())
 }

@@ -47,8 +47,8 @@ impl Tree {
         }
     }
 
-    /// Finds the kind of every key.
-    pub(crate) fn sort(self, crds: &[CrdFile], problems: &mut Problems) -> Sorted {
+    /// Finds the kind of every key. That one has none is told only if these are all CRDs of the package.
+    pub(crate) fn sort(self, crds: &[CrdFile], all_crds: bool, problems: &mut Problems) -> Sorted {
         let owned: Vec<Owned> = crds.iter().map(|file| Owned::of(&file.crd)).collect();
         let mut sorted = Sorted {
             templates: Named::new(),
@@ -109,7 +109,7 @@ impl Tree {
                     sorted.partials.insert(key, all);
                 }
                 Resolution::None { nearest } => {
-                    let files = own.into_iter().flat_map(BTreeMap::into_values).chain(status);
+                    let files = own.into_iter().flat_map(BTreeMap::into_values).chain(status).filter(|_| all_crds);
                     for source in files.take(1) {
                         let hint = match (&nearest, owned.is_empty()) {
                             (Some(near), _) => format!("did you mean `templates/{near}`?"),

@@ -249,12 +249,39 @@ c: d
 "
     );
     assert_snapshot!(said(&files(&text)), @r#"
-    .registry/app.yaml:2:12: error: mapping values are not allowed in this context
-    .registry/install.yaml:3:1: error: found character that cannot start any token
+    .registry/app.yaml:2:12: error: this is not YAML: mapping values are not allowed in this context
+    .registry/install.yaml:3:1: error: this is not YAML: found character that cannot start any token
       hint: indent with spaces, not with tabs
-    .registry/resources/a.crd.yaml:22:3: error: did not find expected key
-    .registry/resources/b.crd.yaml:2:1: error: invalid Yaml document separator: oops
+    .registry/resources/a.crd.yaml:22:3: error: this is not YAML: did not find expected key
+    .registry/resources/b.crd.yaml:2:1: error: this is not YAML: invalid Yaml document separator: oops
     "#);
+}
+
+#[test]
+fn what_follows_from_a_crd_that_cannot_be_read_is_not_told() {
+    for (crd, expected) in [
+        ("kind CustomResourceDefinition\nspec: {}\n", "2:5: error: this is not YAML: mapping values are not allowed"),
+        ("kind: [\n", "error: this is not YAML: "),
+        ("apiVersion: v1\nkind: ConfigMap\n", "error: "),
+    ] {
+        let text = format!(
+            "== .registry/app.yaml
+title: Redis
+== .registry/resources/redis.crd.yaml
+{crd}== .registry/resources/redis.resource.yaml
+id: redis
+title: A cache
+== .registry/templates/redis.example.org/v1/web.yaml
+a: b
+== .registry/templates/redis.example.org/v1/status.yaml
+a: b
+"
+        );
+        let (_, problems) = package::read(&files(&text));
+        let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        let aside: Vec<&String> = told.iter().filter(|line| !line.contains("resources/redis.crd.yaml")).collect();
+        assert!(aside.is_empty() && told.iter().any(|line| line.contains(expected)), "{told:#?}");
+    }
 }
 
 #[test]
