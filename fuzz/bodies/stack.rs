@@ -30,6 +30,7 @@ pub fn stack(bytes: &[u8]) {
         kinds: vec![kind],
         depends_on: Vec::new(),
         partials: BTreeMap::new(),
+        recorded: false,
     };
     let (Some(compiled), _) = compile(&stack) else {
         return;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use engine::{Compiled, CompiledKind};
+use engine::{Compiled, CompiledKind, Quotes};
 use objects::{Gvk, Lookup, nearest};
 use serde_json::Value;
 use yaml::Step;
@@ -65,8 +65,10 @@ pub(crate) fn admit<'p>(compiled: &'p Compiled, written: &Part) -> Result<Admitt
         let missing = invalid.what.starts_with("Required").then(|| path.last()).flatten();
         let finding = match missing {
             Some(Step::Key(name)) => finding.hint(format!("add `{name}: ...` here, or give it a default in the CRD")),
-            _ if engine::is_unquoted(&invalid) => finding.hint("write it in quotes"),
-            _ => finding,
+            _ => match Quotes::of(&invalid, &object) {
+                Some(quotes) => finding.hint(quotes.hint()),
+                None => finding,
+            },
         };
         refused.push(Refused { path: invalid.path.to_string(), finding });
     }
@@ -112,7 +114,8 @@ fn dropped(kind: &CompiledKind, written: &Part, stored: &Value) -> Vec<Finding> 
     let mut paths = Vec::new();
     missing(written.value(), stored, &mut Vec::new(), &mut paths);
     let finding = |path: &Vec<Step>| {
-        let what = format!("`{}` is no field of {}: the API server drops it", shown(path), kind.gvk.kind);
+        let what =
+            format!("`{}` is no field of {}: kubectl refuses it, other clients lose it", shown(path), kind.gvk.kind);
         let finding = written.key_warning_below(path, what);
         match (written.misread(path), suggestion(kind, path)) {
             (Some(key), _) => finding.hint(format!("{}: {}", key.what(), key.hint())),

@@ -65,5 +65,6 @@ fn stack(folder: &Path) -> Stack {
         kinds: vec![kind],
         depends_on: Vec::new(),
         partials: BTreeMap::new(),
+        recorded: true,
     }
 }

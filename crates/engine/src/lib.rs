@@ -23,7 +23,7 @@ pub mod start;
 mod surface;
 mod view;
 
-pub use compile::fields::is_unquoted;
+pub use compile::fields::Quotes;
 pub use compile::{Child, Compiled, CompiledKind, Known, Shape, compile, compile_knowing};
 pub use kept::{Kept, Parent, stack_label};
 pub use plan::{

@@ -80,6 +80,7 @@ impl Stack {
             kinds: kinds.into_values().collect(),
             depends_on: depends_on.collect(),
             partials,
+            recorded: true,
         };
         (stack, problems)
     }

@@ -57,6 +57,7 @@ impl Stack {
             kinds: kinds.into_values().collect(),
             depends_on: package.app.depends_on.iter().filter_map(|depends| Reference::parse(&depends.crd)).collect(),
             partials: partials.collect(),
+            recorded: false,
         }
     }
 }

@@ -18,6 +18,8 @@ pub struct Stack {
     pub depends_on: Vec<Reference>,
     /// Templates that others include, by key and name.
     pub partials: BTreeMap<(String, String), Source>,
+    /// Whether a cluster has it, where somebody may have given it more rights than it asks for.
+    pub recorded: bool,
 }
 
 /// A kind that a stack owns.

@@ -17,7 +17,7 @@ pub const MISTAKES: &[Mistake] = &[
         from: "replicas: 2",
         to: "replcas: 2",
         args: RENDER,
-        says: &["warning", "cacheme.yaml:8:3", "`.spec.replcas`", "did you mean `replicas`?"],
+        says: &["warning", "cacheme.yaml:8:3", "`.spec.replcas`", "kubectl refuses it", "did you mean `replicas`?"],
     },
     Mistake {
         name: "a value of the wrong type in the instance",
@@ -26,6 +26,14 @@ pub const MISTAKES: &[Mistake] = &[
         to: "replicas: two",
         args: RENDER,
         says: &["cacheme.yaml:8:13", "spec.replicas", "integer"],
+    },
+    Mistake {
+        name: "a number in quotes in the instance",
+        file: INSTANCE,
+        from: "replicas: 2",
+        to: "replicas: \"2\"",
+        args: RENDER,
+        says: &["cacheme.yaml:8:13", "spec.replicas", "integer", "write it without quotes"],
     },
     Mistake {
         name: "a field that the instance needs",

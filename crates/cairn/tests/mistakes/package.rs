@@ -57,6 +57,22 @@ pub const MISTAKES: &[Mistake] = &[
         says: &["web.yaml:14:15", "must be of type string", "write it in quotes"],
     },
     Mistake {
+        name: "a number in quotes in one of Kubernetes' own kinds",
+        file: WEB,
+        from: "{{ .spec.replicas | default 2 }}",
+        to: "\"3\"",
+        args: VALIDATE,
+        says: &["web.yaml:6:13", "must be of type integer", "write it without quotes"],
+    },
+    Mistake {
+        name: "a number that is printed in quotes",
+        file: WEB,
+        from: "| default 2 }}",
+        to: "| default 2 | quote }}",
+        args: SEEN,
+        says: &["web.yaml:6", "must be of type integer", "leave `| quote`"],
+    },
+    Mistake {
         name: "a typo in what a status reads of one of Kubernetes' own kinds",
         file: STATUS,
         from: ".web.status.readyReplicas",
@@ -190,7 +206,7 @@ pub const MISTAKES: &[Mistake] = &[
         from: "- crd: service/v1",
         to: "",
         args: VALIDATE,
-        says: &["warning", "service.yaml", "`- crd: service/v1`"],
+        says: &["service.yaml:2:7", "makes Service", "`- crd: service/v1`"],
     },
     Mistake {
         name: "a scope that does not exist",
@@ -207,6 +223,14 @@ pub const MISTAKES: &[Mistake] = &[
         to: "name: redis.example.org",
         args: VALIDATE,
         says: &["redis.v1.crd.yaml:4", "`name: redises.example.org`"],
+    },
+    Mistake {
+        name: "a CRD that is no YAML, and nothing of what follows from it",
+        file: REDIS,
+        from: "spec:",
+        to: "spec",
+        args: VALIDATE,
+        says: &["redis.v1.crd.yaml:6:8", "this is not YAML", "1 error (1 CRD, 2 templates)"],
     },
     Mistake {
         name: "a schema without a type",

@@ -159,28 +159,68 @@ impl Check<'_> {
             if !range.is_empty() && self.sketch.is_certain(&range, !is_scalar(value, &invalid.path)) {
                 let what = format!("the API server would refuse this {}: {invalid}", self.what);
                 let problem = Problem::at(self.sketch.place(range.start), what);
-                problems.push(if is_unquoted(&invalid) { problem.hint("write it in quotes") } else { problem });
+                problems.push(match Quotes::of(&invalid, value) {
+                    Some(quotes) => problem.hint(quotes.hint()),
+                    None => problem,
+                });
             }
         }
     }
 }
 
-/// Whether an object is refused because a number or a truth stands where a text is wanted.
-pub fn is_unquoted(invalid: &Invalid) -> bool {
-    let unquoted = ["\"integer\"", "\"number\"", "\"boolean\""];
-    invalid.what.contains("must be of type string") && unquoted.iter().any(|word| invalid.what.ends_with(word))
+/// What is wrong with the quotes of a value that is refused for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quotes {
+    /// A number or a truth stands where a text is wanted.
+    Missing,
+    /// A text stands where the number or the truth that it says is wanted.
+    Needless,
 }
 
-fn is_scalar(value: &Value, path: &Path) -> bool {
-    let found = path.steps().iter().try_fold(value, |value, step| match step {
+impl Quotes {
+    /// Whether the quotes are why something of a value is refused.
+    pub fn of(invalid: &Invalid, value: &Value) -> Option<Quotes> {
+        let (_, types) = invalid.what.rsplit_once("must be of type ")?;
+        let (wanted, found) = types.split_once(": ")?;
+        match (wanted, found) {
+            ("string", "\"integer\"" | "\"number\"" | "\"boolean\"") => Some(Quotes::Missing),
+            (_, "\"string\"") => {
+                let said = yaml::parse(at(value, &invalid.path)?.as_str()?).ok()?;
+                let fits = match wanted {
+                    "integer" => said.is_i64() || said.is_u64(),
+                    "number" => said.is_number(),
+                    "boolean" => said.is_boolean(),
+                    _ => false,
+                };
+                fits.then_some(Quotes::Needless)
+            }
+            _ => None,
+        }
+    }
+
+    /// What to do about it, for who wrote the value.
+    pub fn hint(self) -> &'static str {
+        match self {
+            Quotes::Missing => "write it in quotes",
+            Quotes::Needless => "write it without quotes",
+        }
+    }
+}
+
+fn at<'v>(value: &'v Value, path: &Path) -> Option<&'v Value> {
+    path.steps().iter().try_fold(value, |value, step| match step {
         objects::Step::Field(name) => value.get(&**name),
         objects::Step::Index(index) => value.get(index),
         objects::Step::Each => None,
-    });
-    found.is_some_and(|value| !value.is_object() && !value.is_array())
+    })
 }
 
-fn path(steps: &[yaml::Step]) -> Path {
+fn is_scalar(value: &Value, path: &Path) -> bool {
+    at(value, path).is_some_and(|value| !value.is_object() && !value.is_array())
+}
+
+/// A path into a text as a path into the object that is read from it.
+pub(crate) fn path(steps: &[yaml::Step]) -> Path {
     let step = |step: &yaml::Step| match step {
         yaml::Step::Key(key) => objects::Step::from(&**key),
         yaml::Step::Index(index) => objects::Step::from(*index),

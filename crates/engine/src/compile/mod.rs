@@ -13,6 +13,7 @@ use gotpl::{Analysis, Set};
 use objects::{Gvk, Schema, nearest};
 
 use crate::functions::{options, partial};
+use crate::manage::BASICS;
 use crate::origin::Origins;
 use crate::problem::{Place, Problem, Severity};
 use crate::stack::{Kind, Source, Stack};
@@ -334,8 +335,11 @@ impl Compiler<'_> {
             }
             (None, None) => problem.hint(add),
         };
-        // The API server has every kind of its own; without the others nothing can be made at all.
-        problems.push(if builtin.is_some() { problem.warning() } else { problem });
+        // Every stack has the rights to some kinds where it is installed, and where it runs already, somebody may have
+        // given it others.
+        let is_basic = gvk.group.is_empty() && BASICS.contains(&plural);
+        let may_go_well = is_basic || (builtin.is_some() && self.stack.recorded);
+        problems.push(if may_go_well { problem.warning() } else { problem });
     }
 
     /// What a template can do, and what is wrong with its calls.

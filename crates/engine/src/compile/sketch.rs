@@ -160,18 +160,19 @@ impl<'s> Sketch<'s> {
             if key.trim_matches(['"', '\'']) != path[depth] || !at_level {
                 continue;
             }
+            let value = rest.trim();
+            let offset = start + indent + key.len() + 1 + (rest.len() - rest.trim_start().len());
+            let range = offset..offset + value.len();
+            if depth + 1 < path.len() && value.starts_with('{') {
+                return self.parsed_field(&range, &path[depth + 1..]);
+            }
             if depth + 1 < path.len() {
                 indents.truncate(depth);
                 indents.push(indent);
                 depth += 1;
                 continue;
             }
-            let value = rest.trim();
-            let offset = start + indent + key.len() + 1 + (rest.len() - rest.trim_start().len());
-            return Some(Found {
-                value: value.trim_matches(['"', '\'']).to_string(),
-                range: offset..offset + value.len(),
-            });
+            return Some(Found { value: value.trim_matches(['"', '\'']).to_string(), range });
         }
         None
     }
@@ -224,6 +225,8 @@ impl<'s> Sketch<'s> {
     /// Whether what stands in a range is the same whatever the unknown data turns out to be; for what has parts, that
     /// they are all there, too.
     pub fn is_certain(&self, range: &Range<usize>, whole: bool) -> bool {
+        // Of one piece it is what it is wherever it is printed; several may be the two sides of a branch.
+        let whole = whole || self.touching(range).nth(1).is_some();
         let mut touching = self.touching(range);
         touching.all(|span| {
             let parts = span.under.iter().filter(|_| whole);

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::at::at;
 use crate::blame;
-use crate::compile::fields::{is_unquoted, steps};
+use crate::compile::fields::{Quotes, steps};
 use crate::compile::{Child, Shape};
 use crate::plan::render::Renderer;
 use crate::plan::text as text_of;
@@ -17,6 +17,7 @@ use crate::surface;
 
 /// What to do about a number or a truth where a text is wanted.
 const QUOTE: &str = "add `| quote` to the action, or quotes around it";
+const NO_QUOTE: &str = "leave `| quote`, or the quotes around it, out";
 
 /// Whether a text holds no object: white space, comments and separators only.
 pub(super) fn is_nothing(text: &[u8]) -> bool {
@@ -129,7 +130,11 @@ impl Reader<'_> {
         let mut stored = object.clone();
         let problem = |invalid: &objects::Invalid| {
             let problem = refused(&steps(invalid.path.steps()), false, invalid.to_string());
-            if is_unquoted(invalid) { problem.hint(QUOTE) } else { problem }
+            match Quotes::of(invalid, object) {
+                Some(Quotes::Missing) => problem.hint(QUOTE),
+                Some(Quotes::Needless) => problem.hint(NO_QUOTE),
+                None => problem,
+            }
         };
         let mut problems: Vec<Problem> = schema.admit(&mut stored).iter().map(problem).collect();
         let mut lost = Vec::new();

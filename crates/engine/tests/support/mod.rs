@@ -58,8 +58,11 @@ pub fn stack(templates: &[(&str, &str)]) -> Stack {
         name: "demo".to_string(),
         namespace: "default".to_string(),
         kinds: vec![kind],
-        depends_on: vec![api::key::Reference::parse("configmap/v1").unwrap()],
+        depends_on: ["configmap/v1", "deployment.apps/v1", "job.batch/v1"]
+            .map(|kind| api::key::Reference::parse(kind).unwrap())
+            .into(),
         partials,
+        recorded: false,
     }
 }
 
