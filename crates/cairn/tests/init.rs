@@ -95,6 +95,45 @@ fn what_the_examples_render_to_becomes_a_stack_again() {
 }
 
 #[test]
+fn what_is_a_field_elsewhere_and_stays_in_a_text_is_told() {
+    let manifests = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: blog}
+data:
+  BLOG_URL: https://blog.acme.io
+  MAIL: admin@blog.acme.io
+  built-from: based on ghost:5.9
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: blog}
+spec:
+  containers: [{name: ghost, image: 'ghost:5.9'}]
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: blog}
+spec:
+  rules: [{host: blog.acme.io}]
+";
+    let place = tempfile::tempdir().expect("a directory");
+    fs::write(place.path().join("all.yaml"), manifests).expect("a file");
+    let told = succeeds(place.path(), &["init", "blog", "--from", "all.yaml"]);
+    for (words, expected) in [
+        ("all.yaml:1: ConfigMap blog: `data.MAIL` keeps `blog.acme.io`, which is a field elsewhere", true),
+        ("hint: write `{{ .spec.host }}` there if it is the same", true),
+        ("`data.built-from` keeps `ghost:5.9`", true),
+        ("BLOG_URL", false),
+    ] {
+        assert_eq!(told.contains(words), expected, "{words}: {told}");
+    }
+    passes(place.path(), "blog");
+    let told = succeeds(&place.path().join("blog"), &["explain", "config:data.BLOG_URL", "-f", "blog.yaml"]);
+    assert!(told.contains("from .spec.host"), "{told}");
+}
+
+#[test]
 fn nothing_is_overwritten_and_nothing_written_in_vain() {
     let place = tempfile::tempdir().expect("a directory");
     fs::write(place.path().join("shop.yaml"), "mine").expect("a file");

@@ -149,7 +149,18 @@ fn what_becomes_of_each_part_is_as_an_author_would_write_it() {
                 "configMapKeyRef: {name: {{ .metadata.name }}-config, key: cache}",
             ][..],
         ),
-        (0, "config.yaml", &["# the shop itself", "http://{{ .metadata.name }}-db:5432", "\"Hello ${shop}\""]),
+        (
+            0,
+            "config.yaml",
+            &[
+                "# the shop itself",
+                "http://{{ .metadata.name }}-db:5432",
+                "\"Hello ${shop}\"",
+                "public: {{ .spec.host | quote }}\n",
+                "help: \"see {{ .spec.host }}.\"\n",
+                "origin = https://{{ .spec.host }}/cart\n",
+            ],
+        ),
         (
             0,
             "ingress.yaml",

@@ -54,6 +54,17 @@ pub(super) fn hosts(text: &str, service: &str, namespace: Option<&str>) -> Vec<u
     places(text, service).into_iter().filter(host).collect()
 }
 
+/// Where a host of the outside stands in a text, as in `https://shop.example.org/cart`. A part of a longer name, and the
+/// domain of a mail address, may mean something else.
+pub(super) fn addresses(text: &str, host: &str) -> Vec<usize> {
+    let address = |at: &usize| {
+        let (before, after) = (&text[..*at], &text[at + host.len()..]);
+        let more = after.strip_prefix('.').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric()));
+        !before.ends_with(['-', '.', '@']) && !after.starts_with('-') && !more
+    };
+    places(text, host).into_iter().filter(address).collect()
+}
+
 /// What an object's name has besides the shared one: `worker` of `web-worker`, nothing of `web`.
 pub(super) fn rest(name: &str, base: &str) -> String {
     let Some(at) = places(name, base).first().copied() else { return name.to_string() };
@@ -65,7 +76,7 @@ pub(super) fn rest(name: &str, base: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{hosts, places, rest};
+    use super::{addresses, hosts, places, rest};
 
     #[test]
     fn a_name_is_found_only_as_a_word() {
@@ -80,6 +91,23 @@ mod tests {
         }
         for (name, expected) in [("web", ""), ("web-db", "db"), ("my-web-db", "my-db"), ("other", "other")] {
             assert_eq!(rest(name, "web"), expected);
+        }
+    }
+
+    #[test]
+    fn a_host_is_found_only_as_a_whole() {
+        for (text, found) in [
+            ("a.example.org", &[0][..]),
+            ("https://a.example.org/x?from=a.example.org", &[8, 29]),
+            ("a.example.org:443", &[0]),
+            ("It is at a.example.org.", &[9]),
+            ("a.example.org.evil.net", &[]),
+            ("a.example.org-x", &[]),
+            ("www.a.example.org", &[]),
+            ("x-a.example.org", &[]),
+            ("mail@a.example.org", &[]),
+        ] {
+            assert_eq!(addresses(text, "a.example.org"), found, "{text}");
         }
     }
 

@@ -9,6 +9,9 @@ use super::base::rest;
 use super::names::{camel, pascal};
 use super::piece::Piece;
 
+/// What an Ingress takes for a host. Nothing of this form can end the text that it is printed into.
+const HOST: &str = r"^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
+
 /// A field of the spec.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Field {
@@ -73,6 +76,14 @@ impl Fields {
             fields.roles.push((role.clone(), fields.all.len() - 1));
         }
         fields
+    }
+
+    /// The hosts that are fields, as they are written. The schema sees to it that every other has the form of one too.
+    pub fn hosts(&self) -> impl Iterator<Item = (&str, &Field)> {
+        self.roles.iter().filter_map(|(role, at)| match role {
+            Role::Host(host) if objects::is_subdomain(host) => Some((host.as_str(), self.all.get(*at)?)),
+            _ => None,
+        })
     }
 
     /// The field that a scalar stands for.
@@ -176,7 +187,13 @@ fn field(name: String, role: &Role, piece: &Piece) -> Field {
             (words, json!({"type": "integer", "minimum": least}), piece.value["spec"][*key].clone())
         }
         Role::Host(host) => {
-            ("The host under which it answers.".to_string(), json!({"type": "string", "minLength": 1}), json!(host))
+            let is_host = objects::is_subdomain(host.strip_prefix("*.").unwrap_or(host));
+            let rules = if is_host {
+                json!({"type": "string", "maxLength": 253, "pattern": HOST})
+            } else {
+                json!({"type": "string", "minLength": 1})
+            };
+            ("The host under which it answers.".to_string(), rules, json!(host))
         }
     };
     Field { name, description, rules, default }

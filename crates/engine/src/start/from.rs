@@ -11,9 +11,10 @@ use super::field::Fields;
 use super::names::{Names, camel};
 use super::noise::{cleaned, unfit};
 use super::piece::{Manifest, Piece, read};
-use super::substitute::{Shared, template};
+use super::substitute::{Kept, Shared, template};
 use super::write::Made;
 use super::{check, secret, write};
+use crate::compile::fields::path as path_of;
 use crate::problem::Problem;
 
 /// A stack that was made from manifests.
@@ -64,6 +65,13 @@ pub fn from(names: &Names, manifests: &[Manifest]) -> Result<Started, Vec<Proble
             let hint = "add `app.kubernetes.io/instance: {{ .metadata.name }}` to it and to the labels of the pods";
             notes.push(Problem::at(piece.place(), what).warning().hint(hint));
         }
+        notes.extend(found.kept.iter().map(|kept| {
+            let Kept { path, text, field } = kept;
+            let what = format!("{}: `{}` keeps `{text}`, which is a field elsewhere", piece.title(), path_of(path));
+            Problem::at(piece.place(), what)
+                .warning()
+                .hint(format!("write `{{{{ .spec.{field} }}}}` there if it is the same"))
+        }));
         texts.insert(templates[index].clone(), found.text);
         made.push(Made { template: templates[index].clone(), piece, named: found.named });
     }

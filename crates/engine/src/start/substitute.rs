@@ -4,9 +4,9 @@
 use serde_json::Value;
 use yaml::{Scalar, Step};
 
-use super::base::{holds, hosts, places};
+use super::base::{addresses, holds, hosts, places};
 use super::edit::{Edit, edited, look};
-use super::field::Fields;
+use super::field::{Field, Fields};
 use super::piece::Piece;
 use super::secret;
 
@@ -59,12 +59,22 @@ pub(super) struct Template {
     pub named: bool,
     /// Whether its selector, if it has one, tells instances apart.
     pub selects: bool,
+    /// What is a field elsewhere and stays as it is here.
+    pub kept: Vec<Kept>,
+}
+
+/// A value that is a field of the spec elsewhere, inside of a text that nothing was replaced in.
+pub(super) struct Kept {
+    pub path: Vec<Step>,
+    pub text: String,
+    pub field: String,
 }
 
 /// The template of one of the objects.
 pub(super) fn template(shared: &Shared<'_>, index: usize, name: &str) -> Template {
     let piece = &shared.pieces[index];
     let mut edits = Vec::new();
+    let mut kept = Vec::new();
     let mut selects = selector(&piece.value).is_none();
     let scalars = yaml::parse_spanned(&piece.text).map(|spanned| spanned.spans.scalars()).unwrap_or_default();
     for scalar in scalars.iter().filter(|scalar| !scalar.is_key) {
@@ -85,9 +95,10 @@ pub(super) fn template(shared: &Shared<'_>, index: usize, name: &str) -> Templat
         let found = shared.names(piece, scalar);
         let in_selector = scalar.path.get(1).is_some_and(|step| *step == Step::from("selector"));
         selects |= in_selector && !found.is_empty();
+        kept.extend(shared.kept(piece, scalar, &found));
         edits.extend(found);
     }
-    Template { text: edited(&piece.text, &mut edits), named: holds(piece.name(), shared.base), selects }
+    Template { text: edited(&piece.text, &mut edits), named: holds(piece.name(), shared.base), selects, kept }
 }
 
 /// The labels by which an object finds its pods.
@@ -110,9 +121,9 @@ impl Shared<'_> {
         if self.refers(&piece.value, &scalar.path, value) {
             return places(raw, self.base).into_iter().map(edit).collect();
         }
+        let mut found = self.outside(&scalar.path, value, raw, scalar.span.start);
         // In free text only an address of one of the Services is certain to mean it.
         let services = self.pieces.iter().filter(|piece| piece.gvk.kind == "Service" && piece.gvk.group.is_empty());
-        let mut found: Vec<Edit> = Vec::new();
         for service in services.map(Piece::name).filter(|name| holds(name, self.base)) {
             let inside = places(service, self.base);
             for at in hosts(raw, service, self.namespace) {
@@ -128,6 +139,38 @@ impl Shared<'_> {
             }
         }
         found
+    }
+
+    /// Where hosts that are fields stand inside of another text.
+    fn outside(&self, path: &[Step], value: &str, raw: &str, start: usize) -> Vec<Edit> {
+        let is_key = |step: &Step, keys: &[&str]| matches!(step, Step::Key(key) if keys.contains(&&**key));
+        let names = path.last().is_some_and(|last| is_key(last, &REFERENCES) || is_key(last, &["name"]));
+        if names || path.iter().any(|step| is_key(step, &LABELS)) {
+            return Vec::new();
+        }
+        let mut found = Vec::new();
+        for (host, field) in self.fields.hosts() {
+            // A host that is all of an unquoted text may read as a number.
+            let quote = if raw == host && value == host { " | quote" } else { "" };
+            let with = format!("{{{{ .spec.{}{quote} }}}}", field.name);
+            let edit = |at: usize| Edit { start: start + at, end: start + at + host.len(), with: with.clone() };
+            found.extend(addresses(raw, host).into_iter().map(edit));
+        }
+        found
+    }
+
+    /// The values of fields that a text holds besides what is replaced in it.
+    fn kept(&self, piece: &Piece, scalar: &Scalar, edits: &[Edit]) -> Vec<Kept> {
+        let raw = &piece.text[scalar.span.start..scalar.span.end];
+        let replaced = |at: usize| edits.iter().any(|edit| (edit.start..edit.end).contains(&(scalar.span.start + at)));
+        let texts = self.fields.all.iter().filter_map(|field| Some((field.default.as_str()?, field)));
+        let stays = texts.filter(|(text, _)| places(raw, text).into_iter().any(|at| !replaced(at)));
+        let kept = |(text, field): (&str, &Field)| Kept {
+            path: scalar.path.clone(),
+            text: text.to_string(),
+            field: field.name.clone(),
+        };
+        stays.map(kept).collect()
     }
 
     /// Whether a text is the name of an object, or a label made of the application's name.

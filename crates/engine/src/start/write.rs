@@ -24,8 +24,8 @@ pub(super) fn app(names: &Names, made: &[Made<'_>]) -> String {
     format!(
         "# What the package says of itself. A catalogue shows it.\ntitle: {}\noverviewShort: Made from manifests, one \
          instance for each\nversion: 0.1.0\n\n# Where it may act once it is installed: in its namespace, or in all of them \
-         (Cluster).\npermissionScope: Namespaced\n\n# The kinds that the templates make. The stack may touch these, its \
-         own, and nothing else.\ndependsOn:\n{kinds}",
+         (Cluster).\npermissionScope: Namespaced\n\n# The kinds that the templates make: with its own \
+         kinds, what the stack may touch.\ndependsOn:\n{kinds}",
         names.title()
     )
 }
@@ -71,9 +71,10 @@ pub(super) fn crd(names: &Names, fields: &[Field], status: &[(String, &str, &str
         rules["default"] = field.default.clone();
         text.push_str(&format!("              {}:\n", field.name));
         // The description comes first, as people read it.
-        for key in ["description", "type", "minimum", "minLength", "default"] {
+        for key in ["description", "type", "minimum", "minLength", "maxLength", "pattern", "default"] {
             if let Some(value) = rules.get(key) {
                 let value = match value {
+                    Value::String(text) if key == "pattern" => format!("'{text}'"),
                     Value::String(text) if key != "default" => text.clone(),
                     value => value.to_string(),
                 };
