@@ -168,7 +168,7 @@ impl Printer {
     /// Begins a controller's log, on standard error; RUST_LOG says how much of it.
     pub fn log(&self, how: &Log) {
         let filter = tracing_subscriber::EnvFilter::try_from_default_env()
-            .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info,kube=warn"));
+            .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info,kube=error"));
         let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
         // A second log of one process would be the first.
         let _ = if how.log_json { log.json().try_init() } else { log.with_ansi(self.env.colour).try_init() };
@@ -177,7 +177,7 @@ impl Printer {
     /// Begins a log of what goes wrong, for a command that tells all else in its own words; RUST_LOG says how much.
     pub fn warnings(&self) {
         let filter = tracing_subscriber::EnvFilter::try_from_default_env()
-            .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
+            .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn,kube=error"));
         let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
         let _ = log.with_ansi(self.env.colour).without_time().try_init();
     }

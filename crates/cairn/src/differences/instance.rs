@@ -76,12 +76,12 @@ async fn of_stack(
     let types: Vec<Crd> = own.iter().copied().cloned().collect();
     let (compiled, _) = engine::compile(&engine::Stack::recorded(&record, &types).0);
     let compiled = compiled.ok_or_else(|| Failure::new(format!("{} does not compile", project.dir.display())))?;
-    let breaking = match stack {
-        Some(stack) => reader.may_break(&at, stack.spec.app.permission_scope == PermissionScope::Cluster).await,
-        None => false,
-    };
+    let app = stack.map_or(&package.app, |stack| &stack.spec.app);
+    let wide = app.permission_scope == PermissionScope::Cluster;
+    let breaking = stack.is_some() && reader.may_break(&at, wide).await;
     let mut difference = Difference {
         stack: stack.map(|_| at.to_string()),
+        install: super::show::named(&at, wide),
         package: changes(stack.map(|stack| &stack.spec), live, &package.stack.spec, &own, breaking),
         ..Difference::default()
     };
@@ -304,17 +304,20 @@ impl Comparison<'_> {
         if work.found.iter().any(|found| found.action == Action::Refuse) {
             return;
         }
+        let is_made = |live: &Value| place_of(live).is_some_and(|place| work.tried.contains_key(&place));
         let mine = self.live.iter().filter(|live| is_ours(live, work.instance, &self.compiled.name));
-        for live in mine.filter(|live| !is_orphan(live) && live["metadata"]["deletionTimestamp"].is_null()) {
+        let could_go = |live: &&Value| !is_orphan(live) && live["metadata"]["deletionTimestamp"].is_null();
+        // What another template makes now is not left over.
+        let left: Vec<&Value> = mine.filter(could_go).filter(|live| !is_made(live)).collect();
+        for live in left {
             let uid = live["metadata"]["uid"].as_str().unwrap_or_default();
             let doomed = made.deletes.iter().find(|delete| delete.uid == uid).map(|delete| delete.template.clone());
             let label = live["metadata"]["labels"][labels::TEMPLATE].as_str().unwrap_or_default();
             let moved = || {
                 // The template makes an object of another name or kind now.
                 let child = kind.children.iter().find(|child| label_value(&child.name) == label)?;
-                let elsewhere = child.shape == Shape::One
-                    && made.applies.iter().any(|apply| apply.template == child.name)
-                    && !place_of(live).is_some_and(|place| work.tried.contains_key(&place));
+                let elsewhere =
+                    child.shape == Shape::One && made.applies.iter().any(|apply| apply.template == child.name);
                 elsewhere.then(|| child.name.clone())
             };
             if let Some(template) = doomed.or_else(moved) {

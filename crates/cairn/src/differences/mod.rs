@@ -19,6 +19,9 @@ pub(crate) use show::{show, summary};
 pub(crate) struct Difference {
     /// `namespace/name` of the Stack; none if nothing of it is installed.
     pub stack: Option<String>,
+    /// Its install, as kubectl is told of it.
+    #[serde(skip)]
+    pub install: String,
     /// What of the package is new.
     pub package: Vec<Change>,
     pub instances: Vec<Instance>,

@@ -1,6 +1,7 @@
 //! A comparison for people: what changes, instance by instance, as lines.
 
 use api::annotations;
+use controller::Key;
 
 use super::text::lines;
 use super::{Action, Change, Difference, Instance, Object};
@@ -16,10 +17,13 @@ pub(crate) fn show(difference: &Difference, printer: &Printer) -> Result<(), Fai
         package(change, printer)?;
     }
     if difference.breaks() {
-        let name = difference.stack.as_deref().and_then(|stack| stack.split('/').next_back()).unwrap_or("NAME");
-        let annotation = annotations::ALLOW_BREAKING_CHANGES;
-        printer.line("hint: keep the field beside the new one, or serve a new version; if it is meant, say so:")?;
-        printer.line(&format!("      kubectl annotate stackinstall {name} {annotation}=true"))?;
+        let (install, annotation) = (&difference.install, annotations::ALLOW_BREAKING_CHANGES);
+        printer.line(
+            "hint: keep the field beside the new one, or serve a new version; if it is meant, allow it, and no longer \
+             than it takes:",
+        )?;
+        printer.line(&format!("      kubectl annotate {install} {annotation}=true"))?;
+        printer.line(&format!("      kubectl annotate {install} {annotation}-"))?;
     }
     let told = |instance: &&Instance| !instance.objects.is_empty();
     for instance in difference.instances.iter().filter(told) {
@@ -43,6 +47,15 @@ pub(crate) fn summary(difference: &Difference) -> String {
         (1, 0) => "the one instance stays as it is".to_owned(),
         (count, 0) => format!("all {} stay as they are", of(count)),
         (count, changed) => format!("{changed} of {} {}", of(count), if changed == 1 { "changes" } else { "change" }),
+    }
+}
+
+/// How kubectl is told of the install of a stack.
+pub(super) fn named(stack: &Key, wide: bool) -> String {
+    match (wide, stack.namespace.as_str()) {
+        (true, _) => format!("clusterstackinstall {}", stack.name),
+        (false, "" | "default") => format!("stackinstall {}", stack.name),
+        (false, namespace) => format!("stackinstall {} -n {namespace}", stack.name),
     }
 }
 
@@ -97,4 +110,22 @@ fn diff(text: &str, indent: &str, printer: &Printer) -> Result<(), Failure> {
         printer.line(&format!("{indent}{painted}"))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use controller::Key;
+
+    use super::named;
+
+    #[test]
+    fn an_install_is_named_so_that_kubectl_finds_it() {
+        for (namespace, wide, expected) in [
+            ("default", false, "stackinstall web"),
+            ("team", false, "stackinstall web -n team"),
+            ("cairn-stacks", true, "clusterstackinstall web"),
+        ] {
+            assert_eq!(named(&Key::new(namespace, "web"), wide), expected);
+        }
+    }
 }

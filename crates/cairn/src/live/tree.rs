@@ -65,6 +65,10 @@ fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, 
         }
         return node;
     };
+    // As its controller sees it: what was there before a field got its default is shown without.
+    let mut filled = object.clone();
+    kind.fill(&mut filled);
+    let object = &filled;
     let observed = children(kind, object, &compiled.name, live.iter().copied());
     let seed = Seed::new(PREVIEW_SEED);
     let context = Context { stack: &compiled.name, seed: &seed, limits: gotpl::Limits::default() };

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::time::Instant;
 
 use crate::failure::Failure;
 
@@ -38,22 +39,25 @@ impl Watch {
         let dirs = dirs.iter().map(|dir| dir.canonicalize().map_err(|error| bad(&error))).collect::<Result<_, _>>()?;
         let mut watch = Watch { watcher, dirs, events };
         for at in 0..watch.dirs.len() {
-            let dir = watch.dirs[at].clone();
-            watch.watcher.watch(&dir, RecursiveMode::NonRecursive).map_err(|error| bad(&error))?;
-            watch.renew(at);
+            // Tells when the directory itself goes or comes back; one that may not be read tells nothing.
+            if let Some(above) = watch.dirs[at].parent() {
+                let _ = watch.watcher.watch(above, RecursiveMode::NonRecursive);
+            }
+            watch.look(at).map_err(|error| bad(&error))?;
         }
         Ok(watch)
     }
 
-    /// A `.registry` that was put in the place of another has to be watched anew.
-    fn renew(&mut self, at: usize) {
-        // If it is gone for the moment, its directory tells when it is back.
-        let _ = self.watcher.watch(&self.dirs[at].join(".registry"), RecursiveMode::Recursive);
+    /// Watches what is at the place of a package now, which may have been put there in place of another.
+    fn look(&mut self, at: usize) -> notify::Result<()> {
+        self.watcher.watch(&self.dirs[at], RecursiveMode::NonRecursive)?;
+        self.watcher.watch(&self.dirs[at].join(".registry"), RecursiveMode::Recursive)
     }
 
     /// Waits until something is saved, and answers in which of the directories.
     pub async fn saved(&mut self) -> BTreeSet<usize> {
         let mut found = BTreeSet::new();
+        let mut last = Instant::now();
         loop {
             let paths = if found.is_empty() {
                 match self.events.recv().await {
@@ -61,18 +65,22 @@ impl Watch {
                     None => return std::future::pending().await,
                 }
             } else {
-                match tokio::time::timeout(QUIET, self.events.recv()).await {
+                match tokio::time::timeout_at(last + QUIET, self.events.recv()).await {
                     Ok(Some(paths)) => paths,
                     Ok(None) | Err(_) => return found,
                 }
             };
             for at in 0..self.dirs.len() {
                 let registry = self.dirs[at].join(".registry");
-                if paths.iter().any(|path| counts(path, &registry)) {
-                    found.insert(at);
+                let other = paths.iter().any(|path| *path == self.dirs[at] || *path == registry);
+                if other {
+                    // If it is gone for the moment, the directory above tells when it is back.
+                    let _ = self.look(at);
                 }
-                if paths.contains(&registry) {
-                    self.renew(at);
+                if other || paths.iter().any(|path| counts(path, &registry)) {
+                    found.insert(at);
+                    // What else happens in the directories above is no reason to wait.
+                    last = Instant::now();
                 }
             }
         }
@@ -88,9 +96,30 @@ fn counts(path: &Path, registry: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::path::Path;
+    use std::time::Duration;
 
-    use super::counts;
+    use super::{QUIET, Watch, counts};
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_save_is_noticed_though_somebody_writes_beside_the_package_without_end() {
+        let place = tempfile::tempdir().unwrap();
+        let package = place.path().join("shop");
+        std::fs::create_dir_all(package.join(".registry")).unwrap();
+        let mut watch = Watch::start(std::slice::from_ref(&package)).unwrap();
+        let log = place.path().join("log");
+        let writer = tokio::spawn(async move {
+            loop {
+                std::fs::write(&log, "more").unwrap();
+                tokio::time::sleep(QUIET / 6).await;
+            }
+        });
+        std::fs::write(package.join(".registry/app.yaml"), "title: Shop").unwrap();
+        let saved = tokio::time::timeout(Duration::from_secs(30), watch.saved()).await;
+        writer.abort();
+        assert_eq!(saved.ok(), Some(BTreeSet::from([0])));
+    }
 
     #[test]
     fn only_what_is_in_the_package_counts_and_nothing_that_an_editor_keeps_for_itself() {

@@ -77,6 +77,14 @@ impl Installer {
 
     /// Reads the package and has it installed if it is another than before; tells what that changes.
     pub async fn refresh(&self, printer: &Printer) -> Result<Option<Pending>, Failure> {
+        let registry = self.dir.join(".registry");
+        if let Some(gone) = [&self.dir, &registry].into_iter().find(|path| !path.exists()) {
+            let hint = format!(
+                "what was installed keeps serving; put it back to go on, or take that away: cairn uninstall {}",
+                self.name
+            );
+            return Err(Failure::new(format!("{} is gone", gone.display())).hint(hint));
+        }
         let project = Project::read(&self.dir)?;
         if self.faults(&project, printer) {
             return Ok(None);
@@ -127,13 +135,18 @@ impl Installer {
                 Progress::Done => {
                     let version = object.data["status"]["version"].as_str().unwrap_or_default();
                     let anew = if pending.again { " anew" } else { "" };
-                    let took = pending.begin.elapsed().as_millis();
                     let (kinds, place) = (pending.kinds.join(", "), self.place(&object));
-                    let what = format!("{version} is installed{anew} {place}: {kinds} ({took} ms)");
+                    // Once it was stuck, it took as long as somebody took to help.
+                    let took = match told.as_str() {
+                        "" => format!(" ({} ms)", pending.begin.elapsed().as_millis()),
+                        _ => String::new(),
+                    };
+                    let what = format!("{version} is installed{anew} {place}: {kinds}{took}");
                     return printer.line(&format!("{} {}", self.title(printer), what.trim_start()));
                 }
                 Progress::Stuck(why) if why != told => {
-                    let failure = Failure::new(format!("{} is not installed: {why}", self.name));
+                    let what = if pending.again { "the change of " } else { "" };
+                    let failure = Failure::new(format!("{what}{} is not installed: {why}", self.name));
                     let hint = "what was installed before keeps serving";
                     printer.failure(&if pending.again { failure.hint(hint) } else { failure });
                     told = why;

@@ -200,6 +200,13 @@ pub async fn what_would_change_is_told_and_nothing_is_changed(cluster: Arc<Clust
 
     edit(dir, group, "late", None)?;
     all_in(&told(&diff(&scene, dir, &[]).await?, 3)?, &["delete  old: ConfigMap/one-old"])?;
+    // A template by another name makes the same object.
+    let old = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .metadata.name }}-old'}\ndata: {a: b}\n";
+    edit(dir, group, "renamed", Some(old))?;
+    let text = told(&diff(&scene, dir, &[]).await?, 3)?;
+    all_in(&text, &["update  renamed: ConfigMap/one-old"])?;
+    ensure!(!text.contains("delete"), "{text}");
+    edit(dir, group, "renamed", None)?;
 
     // A type that would break its users is refused as the stack manager refuses it.
     let wide = std::fs::read_to_string(&crd)?;

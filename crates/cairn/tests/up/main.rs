@@ -200,7 +200,7 @@ async fn a_type_that_would_break_its_users_waits_for_a_word_and_a_package_that_i
     up.says("~ field spec.replicas of CachingWebService (example.org/v1): minimum 0 -> 2");
     up.says("! type CachingWebService: would break what uses it");
     up.says("kubectl annotate stackinstall web stacks.crossplane.io/allow-breaking-changes=true");
-    up.says("error: web is not installed: the CRD cachingwebservices.example.org would change");
+    up.says("error: the change of web is not installed: the CRD cachingwebservices.example.org would change");
     up.says("hint: what was installed before keeps serving");
     let client = client(place.path()).await;
     let kind = GroupVersionKind::gvk("stacks.crossplane.io", "v1alpha1", "StackInstall");
@@ -218,6 +218,20 @@ async fn a_type_that_would_break_its_users_waits_for_a_word_and_a_package_that_i
     edit(place.path(), WEB, "name: CACHE", "name: CACHE_URL");
     up.says("~ template cachingwebservice.example.org/v1 web: +1 -1 lines");
     up.says("there are no instances");
+    up.says("web 0.1.0 is installed anew");
+
+    // As a checkout of a branch without it does, and one of a branch that has it.
+    let aside = place.path().join("aside");
+    fs::rename(&web, &aside).expect("it goes");
+    up.says("error: web is gone");
+    up.says("hint: what was installed keeps serving; put it back to go on, or take that away: cairn uninstall web");
+    let next = place.path().join("next");
+    support::copy(&aside, &next);
+    edit(&next, WEB.trim_start_matches("web/"), "name: CACHE_URL", "name: CACHE");
+    fs::rename(&next, &web).expect("another comes");
+    up.says("web 0.1.0 is installed anew");
+    edit(place.path(), WEB, "name: CACHE", "name: CACHE_TOO");
+    up.says("~ template cachingwebservice.example.org/v1 web: +1 -1 lines");
     up.says("web 0.1.0 is installed anew");
 }
 
@@ -244,6 +258,34 @@ async fn an_instance_that_fails_is_told_once_and_again_when_it_is_mended() {
     up.says("nothing was kept");
     assert_eq!(up.said("too many").len(), 1, "{:?}", up.said("too many"));
     assert_eq!(up.end(), Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_field_with_a_default_is_no_failure_of_what_was_there_before() {
+    let place = tempfile::tempdir().expect("a directory");
+    support::copy(&support::root().join("examples/caching-web-service"), &place.path().join("web"));
+    let mut up = Running::start(place.path(), &["up", "web"]);
+    up.says("web 0.1.0 is installed in the namespace default");
+    let client = client(place.path()).await;
+    create_instance(&client).await;
+    up.says("CachingWebService default/cacheme: ready");
+    edit(
+        place.path(),
+        CRD,
+        "nginxVersion:",
+        "variable: {type: string, default: BY_DEFAULT}\n              nginxVersion:",
+    );
+    up.says("web 0.1.0 is installed anew");
+    edit(place.path(), WEB, "name: CACHE", "name: {{ .spec.variable }}");
+    up.says("web 0.1.0 is installed anew");
+    until(deployments(&client), "cacheme-web", |web| uses(web, "BY_DEFAULT")).await;
+    let args = ["trace", "cachingwebservice", "cacheme"];
+    let traced = support::cairn(place.path(), &args);
+    let told = support::told(&args, &traced);
+    assert!(told.contains("web: Deployment/cacheme-web") && !told.contains("fails"), "{told}");
+    up.terminate();
+    up.says("all is kept in .cairn");
+    assert!(up.said("fails").is_empty(), "{:?}", up.said("fails"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
