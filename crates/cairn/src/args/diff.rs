@@ -13,8 +13,8 @@ Examples:
   cairn diff . -f shop.yaml
   cairn diff . -n team --kubeconfig ~/.kube/config -o json
 
-Each change is tried on the API server without being kept (a server-side dry run), as the stack's own field manager:
-only what the stack owns counts. Values of Secrets are not shown. It ends with 0 if nothing would change, with 3 if
+Each change is tried on the API server without being kept (a server-side dry run), as the stack's own field manager: \
+only what the stack owns counts. Values of Secrets are not shown. It ends with 0 if nothing would change, with 3 if \
 something would, and with 1 if something would be refused.")]
 pub(crate) struct Diff {
     /// The directory of the package

@@ -13,7 +13,7 @@ Examples:
   echo '{\"name\": \"web\"}' | cairn eval -e 'Hello {{ .name | upper }}' -d -
   cairn eval -t deployment.yaml -t _helpers.tpl -d web.json --missing-key error
   cairn eval -t deployment.yaml -d web.json --reads
-  echo '{\"id\": 1, \"template\": \"{{ .a }}\", \"data\": {\"a\": 7}}' | cairn eval --jsonl")]
+  echo '{\"id\": 1, \"template\": \"{{.a}}\", \"data\": {\"a\": 7}}' | cairn eval --jsonl")]
 pub(crate) struct Eval {
     /// A template file; the first is evaluated, the others are there to be included
     #[arg(short, long = "template", value_name = "FILE", required_unless_present_any = ["expression", "jsonl"])]

@@ -14,8 +14,8 @@ Examples:
   cairn init shop --from deployment.yaml --from service.yaml
   kubectl get deploy,svc,cm -l app=shop -o yaml | cairn init shop --from -
 
-With --from, images, replicas, hosts and the shared name of the objects become the instance's. What is printed says
-what was left out. The instance that comes with the stack renders to the objects that were given: this is checked
+With --from, images, replicas, hosts and the shared name of the objects become the instance's. What is printed says \
+what was left out. The instance that comes with the stack renders to the objects that were given: this is checked \
 before anything is written.")]
 pub(crate) struct Init {
     /// What the stack is called; its kind is made of it: web-shop, WebShop

@@ -21,7 +21,9 @@ pub(crate) struct Waiting {
 Examples:
   cairn install registry.example.org/team/redis:1.0.0 -n team --wait
   cairn install --cluster team/database:2.1.0 --source registry.example.org
-  kubectl cairn install example/foo-template-stack      as a plugin of kubectl: a link to cairn named kubectl-cairn
+  kubectl cairn install example/foo-template-stack
+
+A link to cairn that is named kubectl-cairn is a plugin of kubectl.
 
 It creates a StackInstall (or with --cluster a ClusterStackInstall), as this does:
   kubectl apply -f - <<END

@@ -12,7 +12,7 @@ Examples:
   cairn stack-manager --kubeconfig ~/.kube/config -n cairn
   cairn stack-manager --allow-types '*.example.org' --allow-types configmaps
 
-It puts its own CRDs in place, so that it needs nothing but rights: it grants stacks what they need, and nobody can
+It puts its own CRDs in place, so that it needs nothing but rights: it grants stacks what they need, and nobody can \
 grant what they do not have.")]
 pub(crate) struct StackManager {
     /// The namespace for the stacks of the whole cluster
@@ -63,7 +63,7 @@ pub(crate) enum RunnerKind {
 Examples:
   cairn template-stack-manager --stack redis --namespace team
 
-The stack manager starts one for every stack with templates. It needs the rights of the stack's own account, and no
+The stack manager starts one for every stack with templates. It needs the rights of the stack's own account, and no \
 more.")]
 pub(crate) struct TemplateStackManager {
     /// The name of the Stack, in the namespace

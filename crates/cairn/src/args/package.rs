@@ -84,10 +84,10 @@ pub(crate) struct Pull {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  cairn index registry.example.org/team/web:1.0.0 registry.example.org/team/redis:2.1.0 > index.yaml
+  cairn index example.org/team/web:1.0.0 example.org/redis:2.1.0 > index.yaml
   cairn stack-manager --index index.yaml
 
-An install with `crd: redis.example.org/v1` then gets the highest version of the package that brings it. Only manifests
+An install with `crd: redis.example.org/v1` then gets the highest version of the package that brings it. Only manifests \
 are fetched: `cairn build` writes into them what a package brings.")]
 pub(crate) struct Index {
     /// Images: [registry/]path[:tag][@sha256:...]
@@ -106,9 +106,9 @@ pub(crate) struct Index {
 #[command(after_help = "\
 Examples:
   cairn unpack examples/web-application
-  cairn unpack registry.example.org/team/web:1.0.0 | kubectl apply --dry-run=server -f -
+  cairn unpack example.org/team/web:1.0.0 | kubectl apply --dry-run=server -f -
 
-First the CRDs by name, each with what the package says of it, then the Stack. Nothing else of a package reaches a
+First the CRDs by name, each with what the package says of it, then the Stack. Nothing else of a package reaches a \
 cluster.")]
 pub(crate) struct Unpack {
     /// The directory of a package, a file that `cairn build` wrote, or an image in a registry

@@ -12,13 +12,12 @@ Examples:
   cairn validate examples/web-application
   cairn validate . -o json
 
-A package is a directory with these files:
-  .registry/app.yaml                                        title, and dependsOn: the kinds it makes
-  .registry/resources/NAME.crd.yaml                         CRDs, several in a file if you like
-  .registry/templates/KIND.GROUP/VERSION/NAME.yaml          a template: one object of each instance
-  .registry/templates/KIND.GROUP/VERSION/status.yaml        the template of the instance's status
-  .registry/templates/ANY/DIR/NAME.tpl                      included by {{ include \"ANY/DIR\" \"NAME\" . }}
-  tests/NAME.yaml                                           tests, for `cairn test`")]
+A package is a directory with these files in .registry, and tests/NAME.yaml beside it for `cairn test`:
+  app.yaml                                  dependsOn: the kinds that it makes
+  resources/NAME.crd.yaml                   CRDs, several in a file if you like
+  templates/KIND.GROUP/VERSION/NAME.yaml    one object of each instance
+  templates/KIND.GROUP/VERSION/status.yaml  the status of the instance
+  templates/ANY/DIR/NAME.tpl                for {{ include \"ANY/DIR\" \"NAME\" . }}")]
 pub(crate) struct Validate {
     /// Directories of packages, those that hold .registry
     #[arg(value_name = "DIR", default_value = ".")]
@@ -90,7 +89,7 @@ pub(crate) struct Test {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  cairn explain .registry/templates/app.example.org/v1/web.yaml:spec.replicas -f app.yaml
+  cairn explain .registry/templates/web.acme.io/v1/pod.yaml:spec -f web.yaml
   cairn explain web:spec.replicas -f app.yaml")]
 pub(crate) struct Explain {
     /// A template, by its file or its name, and a field of the object it makes

@@ -16,7 +16,7 @@ Examples:
   cairn template apply mongodb -n team
   cairn template export --parametrize names,images,replicas -n team
 
-A template holds objects with references to its parameters: $(NAME) stays text, $((NAME)) becomes a number or a truth
+A template holds objects with references to its parameters: $(NAME) stays text, $((NAME)) becomes a number or a truth \
 value. OpenShift's templates, with ${NAME} and ${{NAME}}, are taken as they are."
 )]
 pub(crate) struct Template {
@@ -101,19 +101,19 @@ pub(crate) enum ResultForm {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  cairn template process mongodb.yaml -p MONGODB_PASSWORD=secret | kubectl apply -f -
-  cairn template process mongodb.yaml --param-file production.env -l app=shop -o json
+  cairn template process mongodb.yaml -p MONGODB_PASSWORD=x | kubectl apply -f -
+  cairn template process mongodb.yaml --param-file my.env -l app=shop -o json
   cairn template process production.yaml
   cairn template process mongodb -n team --result template
 
 A file of values can name its template, and is then all that is needed:
   apiVersion: templates.stacks.crossplane.io/v1alpha1
   kind: TemplateParameters
-  file: mongodb.yaml        # or `name: mongodb` for one that is stored in the cluster
+  file: mongodb.yaml        # or `name: mongodb`, if the cluster has it
   parameters:
     MONGODB_PASSWORD: secret
 
-On a terminal it asks for what is missing. Labels of a template also go to the selectors and pods of its objects, so
+On a terminal it asks for what is missing. Labels of a template also go to the selectors and pods of its objects, so \
 that instances keep apart; selectors of apps/v1 cannot change later, so neither can these labels.")]
 pub(crate) struct Process {
     /// A file with a template or with values that name one, `-` for standard input, or the name of a stored template
@@ -181,7 +181,7 @@ Examples:
   cairn template apply library-template --instance orders-db
   cairn template apply mongodb.yaml --dry-run
 
-Every object gets the label templates.stacks.crossplane.io/instance, by which `cairn template delete` finds it again.
+Every object gets the label templates.stacks.crossplane.io/instance, by which `cairn template delete` finds it again. \
 Values that the template generates are kept in a Secret of the instance, so that applying again does not change them.")]
 pub(crate) struct Apply {
     /// A file with a template or with values that name one, `-` for standard input, or the name of a stored template
@@ -233,10 +233,10 @@ pub(crate) struct Delete {
 #[command(after_help = "\
 Examples:
   cairn template export -n team > team.yaml
-  cairn template export deployment/web service/web --parametrize names,images,replicas
+  cairn template export deployment/web service/web --parametrize names,images
   cairn template export -l app=shop --name shop
 
-What the cluster wrote goes, as do objects that other objects make. Secrets are left out unless asked for: a template
+What the cluster wrote goes, as do objects that other objects make. Secrets are left out unless asked for: a template \
 is made to be passed on.")]
 pub(crate) struct Export {
     /// The objects; all of the namespace if none is named
@@ -281,15 +281,16 @@ pub(crate) enum WishName {
 #[command(after_help = "\
 Examples:
   cairn template-server -n cairn --register
-  cairn template-server -n cairn --external-name localhost --listen 127.0.0.1:9443 --register
+  cairn template-server -n cairn --external-name localhost --register
   cairn template-server -n cairn --print | kubectl apply -f -
 
 It serves the API group processing.stacks.crossplane.io, to which the API server passes requests on:
-  kubectl create --raw /apis/processing.stacks.crossplane.io/v1alpha1/namespaces/team/processedtemplates -f mongodb.yaml
-  kubectl create --raw /apis/processing.stacks.crossplane.io/v1alpha1/namespaces/team/templates/mongodb/processed \\
+  API=/apis/processing.stacks.crossplane.io/v1alpha1/namespaces/team
+  kubectl create --raw $API/processedtemplates -f mongodb.yaml
+  kubectl create --raw $API/templates/mongodb/processed \\
     -f - <<< '{\"parameters\": {\"MONGODB_PASSWORD\": \"secret\"}}'
 
-Who asks and whether they may is asked of the API server. Nothing is created by processing. Whoever may create
+Who asks and whether they may is asked of the API server. Nothing is created by processing. Whoever may create \
 templates/processed sees a stored template filled in, whether or not they may read it.")]
 pub(crate) struct TemplateServer {
     /// Where to listen; port 0 takes a free one

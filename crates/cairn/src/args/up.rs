@@ -11,9 +11,9 @@ Examples:
   cairn up web database --ephemeral
   KUBECONFIG=.cairn/kubeconfig kubectl get stackinstalls
 
-It is a Kubernetes API with the stack manager, for one machine. Each stack's controller is a process of its own with the
-rights of its stack and no more. Nothing is scheduled: Deployments, StatefulSets, DaemonSets, ReplicaSets, Jobs, claims,
-Ingresses and Services of type LoadBalancer are reported as if all they ask for ran, so that instances become ready.
+It is a Kubernetes API with the stack manager, for one machine. Each stack's controller is a process of its own with the \
+rights of its stack and no more. Nothing is scheduled: Deployments, StatefulSets, DaemonSets, ReplicaSets, Jobs, claims, \
+Ingresses and Services of type LoadBalancer are reported as if all they ask for ran, so that instances become ready. \
 Objects of all other kinds get their status from real controllers, or from you: kubectl edit --subresource=status.")]
 pub(crate) struct Up {
     /// Directories of packages to install, those that hold .registry [default: this one, if it does]

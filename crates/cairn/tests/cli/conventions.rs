@@ -37,6 +37,47 @@ fn the_help_of_every_verb_has_examples_of_that_verb() {
     }
 }
 
+/// The first line of a help that is broken where it need not be, or goes on at the left edge below something indented.
+fn ragged(help: &str, width: usize) -> Option<String> {
+    let lines: Vec<&str> = help.lines().collect();
+    let pairs = lines.windows(2).filter(|pair| !pair[1].is_empty() && !pair[1].starts_with(' '));
+    let is_ragged = |pair: &&[&str]| {
+        let next = pair[1].split(' ').next().unwrap_or_default();
+        let fits = pair[0].chars().count() + 1 + next.chars().count() <= width;
+        !pair[0].is_empty() && (fits || pair[0].starts_with(' '))
+    };
+    pairs.filter(is_ragged).map(|pair| pair.join("\n")).next()
+}
+
+#[test]
+fn no_help_is_broken_where_it_need_not_be() {
+    let groups = [vec![], vec!["template".to_owned()]];
+    for words in verbs().into_iter().map(|(words, _)| words).chain(groups) {
+        let called = format!("cairn {} --help", words.join(" "));
+        let [narrow, wide] = [80, 100].map(|width| {
+            let mut call = cairn(&words.iter().map(String::as_str).chain(["--help"]).collect::<Vec<_>>());
+            let help = Outcome::from(call.env("COLUMNS", width.to_string()).output().expect("cairn runs")).stdout;
+            assert_eq!(ragged(&help, width), None, "`{called}` at {width}:\n{help}");
+            let examples = help.split_once("\nExamples:\n").map(|(_, rest)| rest).unwrap_or_default();
+            examples.lines().filter(|line| line.starts_with(' ')).map(str::to_owned).collect::<Vec<_>>()
+        });
+        assert_eq!(narrow, wide, "`{called}` breaks lines that are meant to be typed");
+    }
+}
+
+#[test]
+fn a_help_that_is_broken_where_it_need_not_be_is_found() {
+    for (help, found) in [
+        ("One two\nthree.", true),
+        ("One two three\nfour five.", false),
+        ("One two three\n\nfour.", false),
+        ("Examples:\n  cairn up", false),
+        ("  cairn up shop\n--ephemeral", true),
+    ] {
+        assert_eq!(ragged(help, 16).is_some(), found, "{help}");
+    }
+}
+
 /// Verbs without `-o`, and why.
 const WITHOUT_OUTPUT: [(&str, &str); 5] = [
     ("completions", "what it prints is a script, for a shell"),

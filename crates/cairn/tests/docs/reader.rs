@@ -95,7 +95,7 @@ impl Reader {
                     command.strip_prefix("export ").and_then(|rest| rest.split_once('='))
                 {
                     if !self.own.contains(&name) {
-                        let value = value.replace("$PWD", &self.dir.display().to_string());
+                        let value = value.trim_matches('"').replace("$PWD", &self.dir.display().to_string());
                         self.variables.insert(name.to_owned(), value);
                     }
                 } else if let Some(file) = command.strip_prefix("cat ").filter(|file| self.is_new(file)) {
