@@ -20,29 +20,34 @@ pub(crate) struct Watch {
     /// By their canonical paths, since that is how events name them.
     dirs: Vec<PathBuf>,
     events: UnboundedReceiver<Vec<PathBuf>>,
+    /// The directories in which something was saved that nobody was told of yet, and when the last of it was. It is kept
+    /// here, since whoever waits for it may have something else to do in between.
+    found: BTreeSet<usize>,
+    last: Instant,
 }
 
 impl Watch {
     /// Watches the packages in these directories.
     pub fn start(dirs: &[PathBuf]) -> Result<Watch, Failure> {
         let bad = |error: &dyn std::fmt::Display| Failure::new(format!("cannot watch for changed files: {error}"));
+        let dirs = dirs.iter().map(|dir| dir.canonicalize().map_err(|error| bad(&error)));
+        let dirs: Vec<PathBuf> = dirs.collect::<Result<_, _>>()?;
         let (sender, events) = unbounded_channel();
+        let all = dirs.clone();
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            // To look at a file changes nothing; and who cannot be told any more does not listen.
-            if let Ok(event) = event.as_ref()
-                && !matches!(event.kind, EventKind::Access(_))
-            {
-                let _ = sender.send(event.paths.clone());
-            }
+            let Ok(event) = event else { return };
+            // Where there was more than could be told, anything may have changed; to look at a file changes nothing.
+            let paths = match event.need_rescan() {
+                true => all.clone(),
+                false if matches!(event.kind, EventKind::Access(_)) => return,
+                false => event.paths,
+            };
+            // Who cannot be told any more does not listen.
+            let _ = sender.send(paths);
         });
         let watcher = watcher.map_err(|error| bad(&error))?;
-        let dirs = dirs.iter().map(|dir| dir.canonicalize().map_err(|error| bad(&error))).collect::<Result<_, _>>()?;
-        let mut watch = Watch { watcher, dirs, events };
+        let mut watch = Watch { watcher, dirs, events, found: BTreeSet::new(), last: Instant::now() };
         for at in 0..watch.dirs.len() {
-            // Tells when the directory itself goes or comes back; one that may not be read tells nothing.
-            if let Some(above) = watch.dirs[at].parent() {
-                let _ = watch.watcher.watch(above, RecursiveMode::NonRecursive);
-            }
             watch.look(at).map_err(|error| bad(&error))?;
         }
         Ok(watch)
@@ -50,37 +55,45 @@ impl Watch {
 
     /// Watches what is at the place of a package now, which may have been put there in place of another.
     fn look(&mut self, at: usize) -> notify::Result<()> {
-        self.watcher.watch(&self.dirs[at], RecursiveMode::NonRecursive)?;
-        self.watcher.watch(&self.dirs[at].join(".registry"), RecursiveMode::Recursive)
+        let dir = self.dirs[at].clone();
+        let nearest = || dir.ancestors().skip(1).find(|above| above.exists());
+        // What is above tells when the directory itself goes or comes back; one that may not be read tells nothing.
+        let mut watched = None;
+        while watched != nearest() {
+            watched = nearest();
+            if let Some(above) = watched {
+                let _ = self.watcher.watch(above, RecursiveMode::NonRecursive);
+            }
+        }
+        self.watcher.watch(&dir, RecursiveMode::NonRecursive)?;
+        self.watcher.watch(&dir.join(".registry"), RecursiveMode::Recursive)
     }
 
-    /// Waits until something is saved, and answers in which of the directories.
+    /// Waits until something is saved, and answers in which of the directories. Nothing is lost if this is given up.
     pub async fn saved(&mut self) -> BTreeSet<usize> {
-        let mut found = BTreeSet::new();
-        let mut last = Instant::now();
         loop {
-            let paths = if found.is_empty() {
+            let paths = if self.found.is_empty() {
                 match self.events.recv().await {
                     Some(paths) => paths,
                     None => return std::future::pending().await,
                 }
             } else {
-                match tokio::time::timeout_at(last + QUIET, self.events.recv()).await {
+                match tokio::time::timeout_at(self.last + QUIET, self.events.recv()).await {
                     Ok(Some(paths)) => paths,
-                    Ok(None) | Err(_) => return found,
+                    Ok(None) | Err(_) => return std::mem::take(&mut self.found),
                 }
             };
             for at in 0..self.dirs.len() {
                 let registry = self.dirs[at].join(".registry");
-                let other = paths.iter().any(|path| *path == self.dirs[at] || *path == registry);
+                let other = paths.iter().any(|path| self.dirs[at].starts_with(path) || *path == registry);
                 if other {
-                    // If it is gone for the moment, the directory above tells when it is back.
+                    // If it is gone for the moment, a directory above tells when it is back.
                     let _ = self.look(at);
                 }
                 if other || paths.iter().any(|path| counts(path, &registry)) {
-                    found.insert(at);
+                    self.found.insert(at);
                     // What else happens in the directories above is no reason to wait.
-                    last = Instant::now();
+                    self.last = Instant::now();
                 }
             }
         }
@@ -119,6 +132,39 @@ mod tests {
         let saved = tokio::time::timeout(Duration::from_secs(30), watch.saved()).await;
         writer.abort();
         assert_eq!(saved.ok(), Some(BTreeSet::from([0])));
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_save_is_not_lost_by_who_does_something_else_while_waiting_for_it() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(place.path().join(".registry")).unwrap();
+        let mut watch = Watch::start(&[place.path().to_owned()]).unwrap();
+        std::fs::write(place.path().join(".registry/app.yaml"), "title: Shop").unwrap();
+        let waiting = async {
+            loop {
+                if let Ok(saved) = tokio::time::timeout(QUIET / 4, watch.saved()).await {
+                    return saved;
+                }
+            }
+        };
+        let saved = tokio::time::timeout(Duration::from_secs(30), waiting).await;
+        assert_eq!(saved.ok(), Some(BTreeSet::from([0])));
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_comes_back_with_all_that_is_above_it_is_noticed() {
+        let place = tempfile::tempdir().unwrap();
+        let above = place.path().join("work/shops");
+        let make = || std::fs::create_dir_all(above.join("shop/.registry")).unwrap();
+        make();
+        let mut watch = Watch::start(&[above.join("shop")]).unwrap();
+        let mut told = async || tokio::time::timeout(Duration::from_secs(30), watch.saved()).await.ok();
+        std::fs::remove_dir_all(place.path().join("work")).unwrap();
+        assert_eq!(told().await, Some(BTreeSet::from([0])));
+        make();
+        assert_eq!(told().await, Some(BTreeSet::from([0])));
+        std::fs::write(above.join("shop/.registry/app.yaml"), "title: Shop").unwrap();
+        assert_eq!(told().await, Some(BTreeSet::from([0])));
     }
 
     #[test]

@@ -104,8 +104,8 @@ async fn show(args: &Demo, printer: &Printer) -> Result<Code, Failure> {
 }
 
 const NEXT: &str = "  \
-  cairn init shop    a stack of your own to change, with a test: `cairn test shop`
-  cairn up shop      a control plane with it installed, for kubectl; save a file, and it is installed anew
+  cairn init shop    a stack of your own, with a test: `cairn test shop`
+  cairn up shop      it runs here, for kubectl; what you save is installed
   cairn diff shop    what your change would do to the instances there are
 ";
 

@@ -38,6 +38,7 @@ fn the_demo_installs_a_stack_and_tells_in_plain_lines_what_waits_for_what_until_
     let (_, next) = long.stdout.split_once("Next:\n").expect("what to do next");
     let commands: Vec<&str> = next.lines().filter(|line| line.trim_start().starts_with("cairn ")).collect();
     assert_eq!(commands.len(), 3, "{next}");
+    assert!(next.lines().all(|line| line.chars().count() <= 80), "{next}");
 }
 
 /// Runs the program with its output on a terminal of this size, and answers all that it wrote there.
