@@ -2,6 +2,7 @@
 //! is about values; nothing is stored or looked up but the addresses of services.
 
 mod address;
+mod choices;
 pub(crate) mod decode;
 mod defaults;
 mod definition;
@@ -93,11 +94,18 @@ fn job(object: &mut Value) {
 fn select_by_uid(object: &mut Value) {
     let (uid, name) = (object["metadata"]["uid"].clone(), object["metadata"]["name"].clone());
     let own = "batch.kubernetes.io/controller-uid";
-    object["spec"]["selector"]["matchLabels"][own] = uid.clone();
-    let labels = &mut object["spec"]["template"]["metadata"]["labels"];
+    let mut add = |place: &str, label: &str, value: &Value| {
+        let labels = &mut object["spec"][place];
+        let labels = if place == "selector" { &mut labels["matchLabels"] } else { &mut labels["metadata"]["labels"] };
+        // What its author wrote stays, and is refused where it is another's.
+        if labels.get(label).is_none() {
+            labels[label] = value.clone();
+        }
+    };
+    add("selector", own, &uid);
     for (label, value) in
         [(own, &uid), ("controller-uid", &uid), ("batch.kubernetes.io/job-name", &name), ("job-name", &name)]
     {
-        labels[label] = value.clone();
+        add("template", label, value);
     }
 }

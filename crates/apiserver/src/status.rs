@@ -284,6 +284,13 @@ impl Cause {
         Self::new("FieldValueInvalid", field, format!("Invalid value: {value}: {why}"))
     }
 
+    /// A field with none of the values that it takes.
+    pub fn unsupported(field: &str, value: &Value, supported: &[&str]) -> Self {
+        let supported: Vec<String> = supported.iter().map(|value| format!("{value:?}")).collect();
+        let message = format!("Unsupported value: {value}: supported values: {}", supported.join(", "));
+        Self::new("FieldValueNotSupported", field, message)
+    }
+
     /// A field that may not be there, or may not change.
     pub fn forbidden(field: &str, why: &str) -> Self {
         Self::new("FieldValueForbidden", field, format!("Forbidden: {why}"))

@@ -140,21 +140,15 @@ fn expression_problems(expression: &Value, path: &str, causes: &mut Vec<Cause>) 
     }
 }
 
-fn unsupported(path: &str, value: &str, supported: &[&str]) -> Cause {
-    let supported: Vec<String> = supported.iter().map(|item| format!("{item:?}")).collect();
-    let message = format!("Unsupported value: {value:?}: supported values: {}", supported.join(", "));
-    Cause::new("FieldValueNotSupported", path, message)
-}
-
 fn reference_problems(kind: Kind, reference: &Value, causes: &mut Vec<Cause>) {
     let group = text(reference, "apiGroup");
     // An absent reference is an empty one with its group filled in.
     if group != GROUP && reference.is_object() {
-        causes.push(unsupported("roleRef.apiGroup", group, &[GROUP]));
+        causes.push(Cause::unsupported("roleRef.apiGroup", &json!(group), &[GROUP]));
     }
     let kinds: &[&str] = if kind == Kind::RoleBinding { &["Role", "ClusterRole"] } else { &["ClusterRole"] };
     if !kinds.contains(&text(reference, "kind")) {
-        causes.push(unsupported("roleRef.kind", text(reference, "kind"), kinds));
+        causes.push(Cause::unsupported("roleRef.kind", &json!(text(reference, "kind")), kinds));
     }
     let name = text(reference, "name");
     if name.is_empty() {
@@ -177,7 +171,7 @@ fn subject_problems(kind: Kind, subject: &Value, path: &str, causes: &mut Vec<Ca
                 causes.extend(wrong.iter().map(|why| Cause::invalid(&path, &json!(name), why)));
             }
             if !group.is_empty() {
-                causes.push(unsupported(&format!("{path}.apiGroup"), group, &[""]));
+                causes.push(Cause::unsupported(&format!("{path}.apiGroup"), &json!(group), &[""]));
             }
             if kind == Kind::ClusterRoleBinding && text(subject, "namespace").is_empty() {
                 causes.push(Cause::required(&format!("{path}.namespace"), ""));
@@ -185,10 +179,14 @@ fn subject_problems(kind: Kind, subject: &Value, path: &str, causes: &mut Vec<Ca
         }
         "User" | "Group" => {
             if group != GROUP {
-                causes.push(unsupported(&format!("{path}.apiGroup"), group, &[GROUP]));
+                causes.push(Cause::unsupported(&format!("{path}.apiGroup"), &json!(group), &[GROUP]));
             }
         }
-        other => causes.push(unsupported(&format!("{path}.kind"), other, &["ServiceAccount", "User", "Group"])),
+        other => causes.push(Cause::unsupported(
+            &format!("{path}.kind"),
+            &json!(other),
+            &["ServiceAccount", "User", "Group"],
+        )),
     }
 }
 

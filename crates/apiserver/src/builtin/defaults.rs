@@ -125,6 +125,7 @@ pub(super) fn fill(table: &str, object: &mut Value) {
         "jobs.batch" => job(&mut object["spec"]),
         "networkpolicies.networking.k8s.io" => network_policy(&mut object["spec"]),
         "replicationcontrollers" => controller(&mut object["spec"]),
+        "services" => service(&mut object["spec"]),
         _ => {}
     }
 }
@@ -191,6 +192,15 @@ fn network_policy(spec: &mut Value) {
         if let Some(fields) = spec.as_object_mut() {
             fields.retain(|_, value| !value.is_null());
         }
+    }
+}
+
+/// Without affinity there are no settings of one.
+fn service(spec: &mut Value) {
+    if let Some(fields) = spec.as_object_mut()
+        && fields.get("sessionAffinity").is_some_and(|affinity| affinity == "None")
+    {
+        fields.remove("sessionAffinityConfig");
     }
 }
 

@@ -56,10 +56,7 @@ pub(super) fn faults(old: Option<&Value>, definition: &Value) -> Vec<Cause> {
     match text(&spec["scope"]).as_str() {
         "Cluster" | "Namespaced" => {}
         "" => faults.push(Cause::required("spec.scope", "")),
-        other => {
-            let message = format!("Unsupported value: {other:?}: supported values: \"Cluster\", \"Namespaced\"");
-            faults.push(Cause::new("FieldValueNotSupported", "spec.scope", message));
-        }
+        other => faults.push(Cause::unsupported("spec.scope", &other.into(), &["Cluster", "Namespaced"])),
     }
     name_faults(&spec["names"], &mut faults);
     version_faults(definition, &mut faults);

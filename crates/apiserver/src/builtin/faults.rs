@@ -3,7 +3,7 @@
 use objects::selector::LabelSelector;
 use serde_json::Value;
 
-use super::{definition, rules, template};
+use super::{choices, definition, rules, template};
 use crate::{kinds::DEFINITIONS, status::Cause};
 
 /// Fields that never change once they are set: a table and the field.
@@ -72,6 +72,7 @@ pub(crate) fn faults(table: &str, old: Option<&Value>, object: &Value) -> Vec<Ca
         let path = format!("{}.spec", place.trim_start_matches('/').replace('/', "."));
         pod(&path, spec, &mut faults);
     }
+    choices::faults(table, object, &mut faults);
     rules::faults(table, old, object, &mut faults);
     faults
 }
@@ -186,5 +187,13 @@ fn pod(path: &str, spec: &Value, faults: &mut Vec<Cause>) {
         if text("image").is_empty() {
             faults.push(Cause::required(&format!("{place}.image"), ""));
         }
+        for (index, port) in container["ports"].as_array().into_iter().flatten().enumerate() {
+            let number = &port["containerPort"];
+            if number.as_i64().is_some_and(|number| !(1..=65535).contains(&number)) {
+                let field = format!("{place}.ports[{index}].containerPort");
+                faults.push(Cause::invalid(&field, number, "must be between 1 and 65535, inclusive"));
+            }
+        }
     }
+    choices::pod_faults(path, spec, faults);
 }

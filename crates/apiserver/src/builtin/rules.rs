@@ -1,7 +1,11 @@
 //! More that is refused of single kinds: what would never work, and what does not change once it is there.
 
+use std::net::IpAddr;
+
 use base64::{Engine, engine::general_purpose::STANDARD};
-use serde_json::{Map, Value};
+use objects::name::NameRule;
+use objects::selector::LabelSelector;
+use serde_json::{Map, Value, json};
 
 use crate::status::Cause;
 
@@ -12,7 +16,15 @@ pub(super) fn faults(table: &str, old: Option<&Value>, object: &Value, faults: &
         "secrets" => secret(object, faults),
         "ingresses.networking.k8s.io" => ingress(&object["spec"], faults),
         "horizontalpodautoscalers.autoscaling" => scaler(&object["spec"], faults),
-        "jobs.batch" => restart("spec.template.spec", &object["spec"]["template"]["spec"], faults),
+        "jobs.batch" => {
+            if old.is_none() {
+                own_pods(object, faults);
+            }
+            restart("spec.template.spec", &object["spec"]["template"]["spec"], faults);
+        }
+        "persistentvolumeclaims" => claim(&object["spec"], faults),
+        "deployments.apps" => strategy(&object["spec"]["strategy"], faults),
+        "statefulsets.apps" => order(&object["spec"]["podManagementPolicy"], faults),
         "cronjobs.batch" => {
             schedule(&object["spec"]["schedule"], faults);
             let pod = &object["spec"]["jobTemplate"]["spec"]["template"]["spec"];
@@ -79,13 +91,114 @@ fn ingress(spec: &Value, faults: &mut Vec<Cause>) {
         let why = "either `defaultBackend` or `rules` must be specified";
         faults.push(Cause::invalid("spec", &Value::Null, why));
     }
-    for (rule, value) in rules.iter().enumerate() {
-        for (index, path) in value["http"]["paths"].as_array().into_iter().flatten().enumerate() {
-            if path["pathType"].as_str().is_none_or(str::is_empty) {
-                let place = format!("spec.rules[{rule}].http.paths[{index}].pathType");
-                faults.push(Cause::required(&place, "pathType must be specified"));
+    for (index, rule) in rules.iter().enumerate() {
+        host(&format!("spec.rules[{index}].host"), &rule["host"], faults);
+        for (at, path) in rule["http"]["paths"].as_array().into_iter().flatten().enumerate() {
+            way(&format!("spec.rules[{index}].http.paths[{at}]"), path, faults);
+        }
+    }
+}
+
+fn host(place: &str, host: &Value, faults: &mut Vec<Cause>) {
+    let Some(text) = host.as_str().filter(|text| !text.is_empty()) else { return };
+    if text.parse::<IpAddr>().is_ok() {
+        faults.push(Cause::invalid(place, host, "must be a DNS name, not an IP address"));
+    }
+    if !text.contains('*') {
+        faults.extend(NameRule::Subdomain.errors(text).iter().map(|why| Cause::invalid(place, host, why)));
+    } else if !text.strip_prefix("*.").is_some_and(objects::is_subdomain) {
+        let why = "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must \
+                   consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character \
+                   (e.g. '*.example.com', regex used for validation is \
+                   '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+        faults.push(Cause::invalid(place, host, why));
+    }
+}
+
+/// A path of an ingress and where it leads to.
+fn way(place: &str, path: &Value, faults: &mut Vec<Cause>) {
+    const TYPES: [&str; 3] = ["Exact", "ImplementationSpecific", "Prefix"];
+    let (given, at) = (path["path"].as_str().unwrap_or_default(), format!("{place}.path"));
+    match path["pathType"].as_str().unwrap_or_default() {
+        "" => {
+            faults.push(Cause::required(&format!("{place}.pathType"), "pathType must be specified"));
+            return;
+        }
+        "ImplementationSpecific" if given.is_empty() => {}
+        known if TYPES.contains(&known) => {
+            if !given.starts_with('/') {
+                faults.push(Cause::invalid(&at, &given.into(), "must be an absolute path"));
             }
         }
+        _ => faults.push(Cause::unsupported(&format!("{place}.pathType"), &path["pathType"], &TYPES)),
+    }
+    let (backend, at) = (&path["backend"], format!("{place}.backend"));
+    let port = &backend["service"]["port"];
+    if backend["service"].is_object() && port["name"].is_null() && port["number"].is_null() {
+        faults.push(Cause::required(&at, "port name or number is required"));
+    } else if !backend["service"].is_object() && !backend["resource"].is_object() {
+        faults.push(Cause::required(&at, "resource or service backend is required"));
+    }
+}
+
+/// What is asked of a volume.
+fn claim(spec: &Value, faults: &mut Vec<Cause>) {
+    const MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
+    let modes = spec["accessModes"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if modes.is_empty() {
+        faults.push(Cause::required("spec.accessModes", "at least 1 access mode is required"));
+    }
+    let strange = |mode: &&Value| mode.as_str().is_none_or(|mode| !MODES.contains(&mode));
+    faults.extend(modes.iter().filter(strange).map(|mode| Cause::unsupported("spec.accessModes", mode, &MODES)));
+    if spec["resources"]["requests"]["storage"].is_null() {
+        faults.push(Cause::required("spec.resources[storage]", ""));
+    }
+}
+
+/// How a deployment replaces its pods. The real server shows the whole strategy, by the names and in the order of Go.
+fn strategy(strategy: &Value, faults: &mut Vec<Cause>) {
+    if let Some(kind) = strategy["type"].as_str().filter(|kind| !matches!(*kind, "Recreate" | "RollingUpdate")) {
+        let shown = format!("{{\"Type\":{kind:?},\"RollingUpdate\":{}}}", strategy["rollingUpdate"]);
+        let message = format!("Unsupported value: {shown}: supported values: \"Recreate\", \"RollingUpdate\"");
+        faults.push(Cause::new("FieldValueNotSupported", "spec.strategy", message));
+    }
+}
+
+/// In which order a stateful set makes its pods.
+fn order(policy: &Value, faults: &mut Vec<Cause>) {
+    if policy.as_str().is_some_and(|policy| !matches!(policy, "OrderedReady" | "Parallel")) {
+        faults.push(Cause::invalid("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'"));
+    }
+}
+
+/// A job that does not say otherwise selects the pods that it makes itself, by its uid.
+fn own_pods(object: &Value, faults: &mut Vec<Cause>) {
+    let (spec, labels) = (&object["spec"], &object["spec"]["template"]["metadata"]["labels"]);
+    let selector = LabelSelector::from_value(&spec["selector"]).ok().flatten();
+    let matches = |labels: &Value| {
+        let selector = selector.as_ref();
+        selector.is_some_and(|selector| selector.matches(|name| labels.get(name).and_then(Value::as_str)))
+    };
+    if spec["manualSelector"] != true {
+        let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        let own = json!({
+            "batch.kubernetes.io/controller-uid": uid, "batch.kubernetes.io/job-name": name,
+            "controller-uid": uid, "job-name": name,
+        });
+        for (label, value) in
+            own.as_object().into_iter().flatten().filter(|(label, value)| labels[label.as_str()] != **value)
+        {
+            let why = format!("must be '{}'", value.as_str().unwrap_or_default());
+            faults.push(Cause::invalid(&format!("spec.template.metadata.labels[{label}]"), labels, &why));
+        }
+        if !matches(&own) {
+            faults.push(Cause::invalid("spec.selector", &spec["selector"], "`selector` not auto-generated"));
+        }
+    }
+    if !matches(labels) {
+        let why = "`selector` does not match template `labels`";
+        faults.push(Cause::invalid("spec.template.metadata.labels", labels, why));
     }
 }
 
@@ -211,7 +324,13 @@ mod tests {
 
     #[test]
     fn each_kind_is_held_to_its_rules() {
-        let job = |policy: &str| json!({"spec": {"template": {"spec": {"restartPolicy": policy}}}});
+        let job = |policy: &str| {
+            let mut job = json!({
+                "metadata": {"name": "a", "uid": "u"}, "spec": {"template": {"spec": {"restartPolicy": policy}}},
+            });
+            crate::builtin::job(&mut job);
+            job
+        };
         let table: [(&str, Value, &[&str]); 10] = [
             ("services", json!({"spec": {}}), &["spec.ports"]),
             ("services", json!({"spec": {"clusterIP": "None"}}), &[]),
@@ -236,6 +355,9 @@ mod tests {
     #[test]
     fn what_stays_is_not_changed() {
         let spec = |value: Value| json!({"spec": value});
+        let claim = |mode: &str| json!({"accessModes": [mode], "resources": {"requests": {"storage": "1Gi"}}});
+        let mut bound = claim("ReadWriteOnce");
+        bound["volumeName"] = json!("v");
         let table: [(&str, Value, Value, bool); 9] = [
             ("pods", json!({"hostname": "a"}), json!({"hostname": "b"}), false),
             ("pods", json!({"containers": [{"image": "a"}]}), json!({"containers": [{"image": "b"}]}), true),
@@ -243,8 +365,8 @@ mod tests {
             ("pods", json!({"nodeName": "m"}), json!({"nodeName": "n"}), false),
             ("statefulsets.apps", json!({"replicas": 1}), json!({"replicas": 2}), true),
             ("statefulsets.apps", json!({"serviceName": "a"}), json!({"serviceName": "b"}), false),
-            ("persistentvolumeclaims", json!({}), json!({"volumeName": "v"}), true),
-            ("persistentvolumeclaims", json!({"accessModes": ["a"]}), json!({"accessModes": ["b"]}), false),
+            ("persistentvolumeclaims", claim("ReadWriteOnce"), bound, true),
+            ("persistentvolumeclaims", claim("ReadWriteOnce"), claim("ReadWriteMany"), false),
             ("jobs.batch", json!({"template": {}}), json!({"template": {"a": 1}}), false),
         ];
         for (kind, old, new, good) in table {

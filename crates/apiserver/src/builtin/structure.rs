@@ -82,9 +82,7 @@ impl Walk<'_> {
         let text = |name: &str| schema.get(name).and_then(Value::as_str).unwrap_or_default();
         let kind = text("type");
         if !kind.is_empty() && !TYPES.contains(&kind) {
-            let known = TYPES.map(|known| format!("{known:?}")).join(", ");
-            let message = format!("Unsupported value: {kind:?}: supported values: {known}");
-            self.faults.push(Cause::new("FieldValueNotSupported", &format!("{path}.type"), message));
+            self.faults.push(Cause::unsupported(&format!("{path}.type"), &kind.into(), &TYPES));
         }
         let has = |name: &str| schema.get(name).and_then(Value::as_object).is_some_and(|inner| !inner.is_empty());
         if has("properties") && has("additionalProperties") {

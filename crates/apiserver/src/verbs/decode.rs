@@ -42,8 +42,7 @@ pub(crate) fn check_options(cx: &Cx<'_>) -> Result<(), ApiError> {
     let mut causes = Vec::new();
     let dry: Vec<&str> = query.all("dryRun").collect();
     if dry.iter().any(|value| *value != "All") {
-        let message = format!("Unsupported value: {}: supported values: \"All\"", serde_json::json!(dry));
-        causes.push(Cause::new("FieldValueNotSupported", "dryRun", message));
+        causes.push(Cause::unsupported("dryRun", &serde_json::json!(dry), &["All"]));
     }
     if let Some(manager) = query.get("fieldManager") {
         if manager.len() > 128 {
@@ -56,8 +55,7 @@ pub(crate) fn check_options(cx: &Cx<'_>) -> Result<(), ApiError> {
     }
     if validation(cx).is_none() {
         let asked = query.get("fieldValidation").unwrap_or_default();
-        let message = format!("Unsupported value: {asked:?}: supported values: \"\", \"Ignore\", \"Strict\", \"Warn\"");
-        causes.push(Cause::new("FieldValueNotSupported", "fieldValidation", message));
+        causes.push(Cause::unsupported("fieldValidation", &asked.into(), &["", "Ignore", "Strict", "Warn"]));
     }
     if causes.is_empty() { Ok(()) } else { Err(ApiError::invalid("meta.k8s.io", options(cx), "", causes)) }
 }
