@@ -1,2 +1,2 @@
 app.kubernetes.io/name: @SINGULAR@
-app.kubernetes.io/instance: {{ .metadata.name }}
+app.kubernetes.io/instance: {{ .metadata.name | quote }}
