@@ -72,6 +72,9 @@ fn bare(object: &Value) -> Value {
         object["data"] = Value::Null;
         object.as_object_mut().expect("an object").remove("stringData");
     }
+    if object["kind"] == "Deployment" && object["metadata"]["name"] == "shop" {
+        object["spec"].as_object_mut().expect("a spec").remove("replicas");
+    }
     if object["kind"] == "Service" && object["metadata"]["name"] == "api" {
         let spec = object["spec"].as_object_mut().expect("a spec");
         spec.retain(|key, _| !key.starts_with("clusterIP") && !key.starts_with("ipFamil"));
@@ -134,9 +137,9 @@ fn what_becomes_of_each_part_is_as_an_author_would_write_it() {
             "alpha1/deployment.yaml",
             &[
                 "# The shop, as it was applied by hand",
-                "  name: {{ .metadata.name }}\n  labels:\n    app: {{ .metadata.name }}          # selected by the Service\n",
-                "replicas: {{ .spec.replicas }}",
-                "matchLabels: {app: {{ .metadata.name }}}",
+                "  name: {{ .metadata.name | quote }}\n  labels:\n    app: {{ .metadata.name | quote }}          # selected by the Service\n",
+                "spec:\n  selector:\n",
+                "matchLabels: {app: {{ .metadata.name | quote }}}",
                 "image: {{ .spec.image | quote }}   # bumped by hand",
                 "image: {{ .spec.metricsImage | quote }}",
                 "\"{{ .metadata.name }}-db:5432\"",
@@ -145,7 +148,8 @@ fn what_becomes_of_each_part_is_as_an_author_would_write_it() {
                 "value: shop\n",
                 "- name: shop\n          containerPort",
                 "port: shop",
-                "serviceAccountName: {{ .metadata.name }}\n",
+                "serviceAccountName: shop\n",
+                "secretRef: {name: shop-credentials}",
                 "configMapKeyRef: {name: {{ .metadata.name }}-config, key: cache}",
             ][..],
         ),
@@ -164,19 +168,15 @@ fn what_becomes_of_each_part_is_as_an_author_would_write_it() {
         (
             0,
             "ingress.yaml",
-            &[
-                "hosts: [{{ .spec.host | quote }}]",
-                "secretName: {{ .metadata.name }}-tls",
-                "- host: {{ .spec.host | quote }}",
-            ],
+            &["hosts: [{{ .spec.host | quote }}]", "secretName: shop-tls", "- host: {{ .spec.host | quote }}"],
         ),
         (
             0,
             "scaler.yaml",
             &[
-                "metadata: {name: {{ .metadata.name }}}\n",
+                "metadata: {name: {{ .metadata.name | quote }}}\n",
                 "minReplicas: {{ .spec.minReplicas }}",
-                "kind: Deployment, name: {{ .metadata.name }}}",
+                "kind: Deployment, name: {{ .metadata.name | quote }}}",
             ],
         ),
         (
@@ -184,7 +184,7 @@ fn what_becomes_of_each_part_is_as_an_author_would_write_it() {
             "crd.yaml",
             &[
                 "default: \"registry.example.org/shop:1.4.2\"",
-                "default: 3",
+                "default: 10",
                 "description: The image of the container metrics.",
             ],
         ),
@@ -203,7 +203,7 @@ fn what_becomes_of_each_part_is_as_an_author_would_write_it() {
         (1, "app.yaml", &["- crd: statefulset.apps/v1", "- crd: secret/v1"]),
         (2, "crd.yaml", &["frontendReplicas:", "leaderReplicas:", "followerReplicas:", "phpImage:", "redisImage:"]),
         (2, "followerDeployment.yaml", &[".spec.followerRedisImage"]),
-        (3, "deployment.yaml", &["name: {{ .metadata.name }}\nspec:", "apiVersion: apps/v1\nkind: Deployment"]),
+        (3, "deployment.yaml", &["name: {{ .metadata.name | quote }}\nspec:", "apiVersion: apps/v1\nkind: Deployment"]),
         (4, "config.yaml", &["{{ \"{{\" }} $labels.instance }}", "for {{ .metadata.name }}:9093"]),
     ] {
         let (name, file, manifest) = FIXTURES[fixture];
@@ -218,7 +218,15 @@ fn what_becomes_of_each_part_is_as_an_author_would_write_it() {
 #[test]
 fn what_is_left_out_is_told_with_its_place_and_what_to_do() {
     for (fixture, expected) in [
-        (0, &[][..]),
+        (
+            0,
+            &[
+                ("web.yaml:2", "`spec.replicas` is left out: HorizontalPodAutoscaler shop sets it"),
+                ("web.yaml:2", "secretRef.name` is `shop-credentials` for every instance"),
+                ("web.yaml:2", "env[2].value` keeps `shop`, which is the name of Service shop"),
+                ("web.yaml:86", "`spec.tls[0].secretName` is `shop-tls` for every instance"),
+            ][..],
+        ),
         (
             1,
             &[
@@ -233,6 +241,7 @@ fn what_is_left_out_is_told_with_its_place_and_what_to_do() {
             &[
                 ("several.yaml:", "Service redis-leader keeps its name"),
                 ("several.yaml:", "the selector of Deployment guestbook-follower"),
+                ("several.yaml:", "`spec.ports[0].nodePort` is 30080 for every instance, and only one can have it"),
             ],
         ),
         (
@@ -283,6 +292,10 @@ fn what_no_stack_can_be_made_of_is_refused() {
             "ConfigMap b is in the namespace two",
         ),
         (&format!("{map}a: 1\na: 2\n"), "already set in map"),
+        (&format!("{map}data: {{x: y}}\n"), "m.yaml:4:11: ConfigMap a: `data.x` is a boolean"),
+        (&format!("{map}...\nmore: [\n"), "m.yaml:5: this stands behind the end of an object"),
+        ("{\"apiVersion\": \"v1\"}\n}}}garbage", "m.yaml:2:1: what follows a JSON object here"),
+        ("{kind: A}\nmore\n", "m.yaml:2: this stands behind the end of an object"),
     ] {
         let manifests = [Manifest { file: "m.yaml".into(), text: text.to_string() }];
         let problems = from(&names("x"), &manifests).expect_err(text);

@@ -3,9 +3,12 @@
 use super::names::Names;
 use super::piece::Piece;
 
-/// The name that most objects are called by or begin with. Of several the one that was given, then that of the first
-/// object, then the longest.
+/// The name that was given, if an object is called by it; else the one that most objects are called by or begin with. Of
+/// several the one that was given, then that of the first object, then the longest.
 pub(super) fn base(names: &Names, pieces: &[Piece]) -> String {
+    if pieces.iter().any(|piece| piece.name() == names.name) {
+        return names.name.clone();
+    }
     let mut candidates: Vec<(usize, &str)> = Vec::new();
     for (index, piece) in pieces.iter().enumerate() {
         let name = piece.name();
@@ -39,21 +42,6 @@ pub(super) fn holds(text: &str, name: &str) -> bool {
     !places(text, name).is_empty()
 }
 
-/// Where a Service is spoken to in a text, such as `http://web-api:8080/` or `web-db.team.svc`.
-pub(super) fn hosts(text: &str, service: &str, namespace: Option<&str>) -> Vec<usize> {
-    let host = |at: &usize| {
-        let (before, after) = (&text[..*at], &text[at + service.len()..]);
-        let own = !before.ends_with(['-', '.', '/']) || before.ends_with("//");
-        let port = after.strip_prefix(':').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-        let domain = after.strip_prefix('.').is_some_and(|rest| {
-            rest.starts_with("svc") || namespace.is_some_and(|namespace| rest.starts_with(namespace))
-        });
-        let addressed = before.ends_with("://") || before.ends_with('@');
-        own && !after.starts_with('-') && (port || domain || (addressed && !after.starts_with('.')))
-    };
-    places(text, service).into_iter().filter(host).collect()
-}
-
 /// Where a host of the outside stands in a text, as in `https://shop.example.org/cart`. A part of a longer name, and the
 /// domain of a mail address, may mean something else.
 pub(super) fn addresses(text: &str, host: &str) -> Vec<usize> {
@@ -76,7 +64,7 @@ pub(super) fn rest(name: &str, base: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{addresses, hosts, places, rest};
+    use super::{addresses, places, rest};
 
     #[test]
     fn a_name_is_found_only_as_a_word() {
@@ -108,25 +96,6 @@ mod tests {
             ("mail@a.example.org", &[]),
         ] {
             assert_eq!(addresses(text, "a.example.org"), found, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_service_is_found_where_it_is_spoken_to() {
-        for (text, count) in [
-            ("http://web", 1),
-            ("http://web/", 1),
-            ("web:8080", 1),
-            ("postgres://u:p@web/x", 1),
-            ("web.svc", 1),
-            ("web.team.svc", 1),
-            ("the web server", 0),
-            ("http://web.example.org", 0),
-            ("my-web:80", 0),
-            ("web-db:5432", 0),
-            ("/srv/web:1", 0),
-        ] {
-            assert_eq!(hosts(text, "web", Some("team")).len(), count, "{text}");
         }
     }
 }

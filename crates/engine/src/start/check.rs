@@ -9,37 +9,14 @@ use serde_json::{Value, json};
 use super::piece::Piece;
 use super::secret;
 use crate::problem::{Problem, Severity};
-use crate::{Context, Observed, Seed, Stack, compile, plan};
+use crate::{Context, Observed, Plan, Seed, Stack, compile, plan};
 
 /// Templates whose objects are not what they were made from, with what is wrong; an empty name is the stack itself.
 pub(super) fn differing(files: &Files, instance: &str, expected: &BTreeMap<String, &Piece>) -> Vec<(String, String)> {
-    let whole = |what: String| vec![(String::new(), what)];
-    let (package, problems) = package::read(files);
-    if let Some(problem) = problems.iter().find(|problem| problem.severity == package::Severity::Error) {
-        return whole(problem.to_string());
-    }
-    let (compiled, problems) = compile(&Stack::of(&package, "new", "default"));
-    let Some(compiled) = compiled else {
-        let errors = problems.iter().filter(|problem| problem.severity == Severity::Error);
-        let of = |problem: &Problem| {
-            let file = problem.place.as_ref().map(|place| place.short().file).unwrap_or_default();
-            (file.strip_suffix(".yaml").unwrap_or_default().to_string(), problem.what.clone())
-        };
-        return errors.map(of).collect();
+    let plan = match planned(files, instance, None) {
+        Ok(plan) => plan,
+        Err(faults) => return faults,
     };
-    let Some(kind) = compiled.kinds.first() else {
-        return whole("it has no kind".to_string());
-    };
-    let Ok(mut instance) = yaml::parse(instance) else {
-        return whole("its instance is not YAML".to_string());
-    };
-    instance["metadata"]["uid"] = json!("00000000-0000-4000-8000-000000000000");
-    if let Some(refused) = kind.schema.as_ref().and_then(|schema| schema.admit(&mut instance).into_iter().next()) {
-        return whole(format!("its instance is refused: {refused}"));
-    }
-    let seed = Seed::new(b"a new stack");
-    let context = Context { stack: "new", seed: &seed, limits: gotpl::Limits::default() };
-    let plan = plan(kind, &instance, &Observed::new(), &context);
     let mut differing: Vec<(String, String)> = Vec::new();
     for (name, piece) in expected {
         let problem = plan.problems.iter().find(|problem| problem.template == *name);
@@ -54,6 +31,43 @@ pub(super) fn differing(files: &Files, instance: &str, expected: &BTreeMap<Strin
         }
     }
     differing
+}
+
+/// What an instance of another name makes, by template.
+pub(super) fn others(files: &Files, instance: &str, name: &str) -> BTreeMap<String, Value> {
+    let plan = planned(files, instance, Some(name));
+    let applies = plan.map(|plan| plan.applies).unwrap_or_default();
+    applies.into_iter().map(|apply| (apply.template, apply.object)).collect()
+}
+
+/// The plan for an instance, perhaps under another name, or what is wrong and in which template.
+fn planned(files: &Files, instance: &str, name: Option<&str>) -> Result<Plan, Vec<(String, String)>> {
+    let whole = |what: String| vec![(String::new(), what)];
+    let (package, problems) = package::read(files);
+    if let Some(problem) = problems.iter().find(|problem| problem.severity == package::Severity::Error) {
+        return Err(whole(problem.to_string()));
+    }
+    let (compiled, problems) = compile(&Stack::of(&package, "new", "default"));
+    let Some(compiled) = compiled else {
+        let errors = problems.iter().filter(|problem| problem.severity == Severity::Error);
+        let of = |problem: &Problem| {
+            let file = problem.place.as_ref().map(|place| place.short().file).unwrap_or_default();
+            (file.strip_suffix(".yaml").unwrap_or_default().to_string(), problem.what.clone())
+        };
+        return Err(errors.map(of).collect());
+    };
+    let kind = compiled.kinds.first().ok_or_else(|| whole("it has no kind".to_string()))?;
+    let mut instance = yaml::parse(instance).map_err(|_| whole("its instance is not YAML".to_string()))?;
+    instance["metadata"]["uid"] = json!("00000000-0000-4000-8000-000000000000");
+    if let Some(name) = name {
+        instance["metadata"]["name"] = json!(name);
+    }
+    if let Some(refused) = kind.schema.as_ref().and_then(|schema| schema.admit(&mut instance).into_iter().next()) {
+        return Err(whole(format!("its instance is refused: {refused}")));
+    }
+    let seed = Seed::new(b"a new stack");
+    let context = Context { stack: "new", seed: &seed, limits: gotpl::Limits::default() };
+    Ok(plan(kind, &instance, &Observed::new(), &context))
 }
 
 /// An object without what the engine adds to it, and without drawn values.

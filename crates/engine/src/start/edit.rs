@@ -13,6 +13,13 @@ pub(super) struct Edit {
     pub with: String,
 }
 
+impl Edit {
+    /// The same further on in a text.
+    pub fn moved(self, by: usize) -> Edit {
+        Edit { start: self.start + by, end: self.end + by, ..self }
+    }
+}
+
 /// The text with its edits, which do not overlap. What is between them is printed as it is, braces included.
 pub(super) fn edited(text: &str, edits: &mut Vec<Edit>) -> String {
     edits.sort_by_key(|edit| edit.start);
@@ -96,8 +103,10 @@ fn remove(value: &mut Value, path: &[Step]) {
         Step::Key(key) => value.get_mut(&**key),
         Step::Index(index) => value.get_mut(*index),
     });
-    if let (Some(Value::Object(fields)), Step::Key(key)) = (holder, last) {
-        fields.remove(&**key);
+    match (holder, last) {
+        (Some(Value::Object(fields)), Step::Key(key)) => drop(fields.remove(&**key)),
+        (Some(Value::Array(items)), Step::Index(index)) if *index < items.len() => drop(items.remove(*index)),
+        _ => {}
     }
 }
 

@@ -10,7 +10,9 @@ use super::names::{camel, pascal};
 use super::piece::Piece;
 
 /// What an Ingress takes for a host. Nothing of this form can end the text that it is printed into.
-const HOST: &str = r"^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
+const HOST: &str = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
+/// The same for a host that stands for all below a domain, or may.
+const WILDCARD: &str = r"^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
 
 /// A field of the spec.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +23,29 @@ pub(super) struct Field {
     pub rules: Value,
     /// What the manifests have.
     pub default: Value,
+}
+
+impl Field {
+    /// Another value that the field takes.
+    pub fn other(&self) -> Value {
+        match (self.default.as_u64(), self.default.as_str()) {
+            (Some(number), _) => json!(number + 1),
+            (_, Some(host)) if self.rules.get("pattern").is_some() => {
+                let (wildcard, domain) = host.split_at(if host.starts_with("*.") { 2 } else { 0 });
+                let other = format!("{wildcard}other.{domain}");
+                // The longest host there may be has none longer beside it.
+                if other.len() > 253 { json!(host) } else { json!(other) }
+            }
+            (_, Some(text)) => json!(format!("other-{}", text.rsplit('/').next().unwrap_or_default())),
+            _ => self.default.clone(),
+        }
+    }
+
+    /// Its text, if it is one that means the same wherever it is found: a host, or an image that says more than a word.
+    pub fn telling(&self) -> Option<&str> {
+        let is_host = self.rules.get("pattern").is_some();
+        self.default.as_str().filter(|text| text.contains(if is_host { &['.'][..] } else { &[':', '/', '@'][..] }))
+    }
 }
 
 /// What a scalar of an object is, if it is one that instances should choose.
@@ -78,10 +103,15 @@ impl Fields {
         fields
     }
 
-    /// The hosts that are fields, as they are written. The schema sees to it that every other has the form of one too.
+    /// The hosts that are fields, as they are written, and that are sure to mean the same wherever they stand: `localhost`
+    /// and addresses are everywhere. The schema sees to it that every other has the form of a host too.
     pub fn hosts(&self) -> impl Iterator<Item = (&str, &Field)> {
-        self.roles.iter().filter_map(|(role, at)| match role {
-            Role::Host(host) if objects::is_subdomain(host) => Some((host.as_str(), self.all.get(*at)?)),
+        let is_domain = |host: &str| {
+            let last = host.rsplit('.').next().unwrap_or_default();
+            objects::is_subdomain(host) && host.contains('.') && last.contains(|c: char| c.is_ascii_alphabetic())
+        };
+        self.roles.iter().filter_map(move |(role, at)| match role {
+            Role::Host(host) if is_domain(host) => Some((host.as_str(), self.all.get(*at)?)),
             _ => None,
         })
     }
@@ -189,7 +219,7 @@ fn field(name: String, role: &Role, piece: &Piece) -> Field {
         Role::Host(host) => {
             let is_host = objects::is_subdomain(host.strip_prefix("*.").unwrap_or(host));
             let rules = if is_host {
-                json!({"type": "string", "maxLength": 253, "pattern": HOST})
+                json!({"type": "string", "maxLength": 253, "pattern": if host.starts_with('*') { WILDCARD } else { HOST }})
             } else {
                 json!({"type": "string", "minLength": 1})
             };

@@ -8,12 +8,14 @@ use package::Files;
 use super::base::{base, rest};
 use super::edit::escaped;
 use super::field::Fields;
+use super::mention::Known;
 use super::names::{Names, camel};
-use super::noise::{cleaned, unfit};
-use super::piece::{Manifest, Piece, read};
-use super::substitute::{Kept, Shared, template};
+use super::noise::cleaned;
+use super::piece::{Manifest, Piece, Read, read};
+use super::substitute::{Kept, Shared, Template, template};
+use super::unfit::{perhaps_unfit, unfit};
 use super::write::Made;
-use super::{check, secret, write};
+use super::{check, scale, second, secret, write};
 use crate::compile::fields::path as path_of;
 use crate::problem::Problem;
 
@@ -34,59 +36,46 @@ pub struct Started {
 
 /// Makes a stack of manifests, or says why there is none to be made of them.
 pub fn from(names: &Names, manifests: &[Manifest]) -> Result<Started, Vec<Problem>> {
-    let (read, problems) = read(manifests);
+    let Read { pieces: read, left: mut notes, problems } = read(manifests);
     if !problems.is_empty() {
         return Err(problems);
     }
-    let mut notes = Vec::new();
     let pieces = fitting(&read, &mut notes);
     if pieces.is_empty() {
-        let what =
-            if read.is_empty() { "there is no object in the manifests" } else { "nothing is left of the manifests" };
+        let is_empty = read.is_empty() && notes.is_empty();
+        let what = if is_empty { "there is no object in the manifests" } else { "nothing is left of the manifests" };
         notes.push(Problem::general(what).hint("give files with a Deployment, a Service and the like"));
         return Err(notes);
     }
-    let namespace = namespace(&read)?;
+    let namespace = namespace(&read)?.unwrap_or_else(|| "default".to_string());
+    let pieces = scale::unfixed(&pieces, &mut notes);
     let base = base(names, &pieces);
     let fields = Fields::of(&pieces, &base);
     let templates = template_names(&pieces, &base);
     twice(&pieces)?;
-    let shared = Shared { pieces: &pieces, fields: &fields, base: &base, namespace: namespace.as_deref() };
+    let known = Known::of(&pieces, &base, &namespace);
+    let shared = Shared { pieces: &pieces, fields: &fields, base: &base, known: &known };
     let mut made = Vec::new();
     let mut texts = BTreeMap::new();
     for (index, piece) in pieces.iter().enumerate() {
         let found = template(&shared, index, &templates[index]);
-        if !found.named {
-            let what = format!("{} keeps its name: two instances in a namespace would share it", piece.title());
-            let hint = format!("`{{{{ .metadata.name }}}}-{}` gives each instance its own", piece.name());
-            notes.push(Problem::at(piece.place(), what).warning().hint(hint));
-        } else if !found.selects {
-            let what = format!("the selector of {} finds the pods of every instance in the namespace", piece.title());
-            let hint = "add `app.kubernetes.io/instance: {{ .metadata.name }}` to it and to the labels of the pods";
-            notes.push(Problem::at(piece.place(), what).warning().hint(hint));
-        }
-        notes.extend(found.kept.iter().map(|kept| {
-            let Kept { path, text, field } = kept;
-            let what = format!("{}: `{}` keeps `{text}`, which is a field elsewhere", piece.title(), path_of(path));
-            Problem::at(piece.place(), what)
-                .warning()
-                .hint(format!("write `{{{{ .spec.{field} }}}}` there if it is the same"))
-        }));
+        notes.extend(words(piece, &found));
+        notes.extend(second::fixed(piece));
+        notes.extend(second::missing(&shared, piece, &read));
         texts.insert(templates[index].clone(), found.text);
         made.push(Made { template: templates[index].clone(), piece, named: found.named });
     }
-    let namespace = namespace.unwrap_or_else(|| "default".to_string());
+    let plan = Outline { names, base: &base, namespace: &namespace, fields: &fields, made: &made };
     let instance = write::instance(names, &base, &namespace, &fields.all);
-    let assembled = |texts: &BTreeMap<String, String>| assembled(names, &base, &fields, &made, &instance, texts);
     let expected: BTreeMap<String, &Piece> = made.iter().map(|made| (made.template.clone(), made.piece)).collect();
-    let differing = check::differing(&assembled(&texts), &instance, &expected);
+    let differing = check::differing(&plan.files(&texts), &instance, &expected);
     for (name, why) in &differing {
         let Some(piece) = expected.get(name) else { continue };
         texts.insert(name.clone(), escaped(&Piece::emitted(&piece.value)));
         let what = format!("{} stays as it is, without the instance's values: with them {why}", piece.title());
         notes.push(Problem::at(piece.place(), what).warning());
     }
-    let files = assembled(&texts);
+    let files = plan.files(&texts);
     if !differing.is_empty()
         && let Some((name, why)) = check::differing(&files, &instance, &expected).into_iter().next()
     {
@@ -94,21 +83,51 @@ pub fn from(names: &Names, manifests: &[Manifest]) -> Result<Started, Vec<Proble
         let what = format!("no template could be made that gives this object: {why}");
         return Err(vec![Problem { place, ..Problem::general(what) }.hint("leave it out of the manifests")]);
     }
+    let stays = |name: &String| differing.iter().any(|(stays, _)| stays == name);
+    for (name, object) in check::others(&files, &instance, write::other(&made, &base)) {
+        if let Some(piece) = expected.get(&name).filter(|_| !stays(&name)) {
+            notes.extend(second::kept(&shared, piece, &object));
+        }
+    }
     notes.sort();
     let titles = made.iter().map(|made| (made.piece.title(), made.template.clone())).collect();
     let fields = fields.all.iter().map(|field| field.name.clone()).collect();
     Ok(Started { files, instance: base, fields, templates: titles, notes })
 }
 
+/// What should be looked at in a template.
+fn words(piece: &Piece, found: &Template) -> Vec<Problem> {
+    let mut notes = Vec::new();
+    if !found.named {
+        let what = format!("{} keeps its name: two instances in a namespace would share it", piece.title());
+        let hint = format!("`{{{{ .metadata.name }}}}-{}` gives each instance its own", piece.name());
+        notes.push(Problem::at(piece.place(), what).warning().hint(hint));
+    } else if !found.selects {
+        let what = format!("the selector of {} finds the pods of every instance in the namespace", piece.title());
+        let hint = "add `app.kubernetes.io/instance: {{ .metadata.name | quote }}` to it and to the labels of the pods";
+        notes.push(Problem::at(piece.place(), what).warning().hint(hint));
+    }
+    notes.extend(found.kept.iter().map(|kept| {
+        let Kept { path, text, field } = kept;
+        let what = format!("{}: `{}` keeps `{text}`, which is a field elsewhere", piece.title(), path_of(path));
+        Problem::at(piece.place(), what)
+            .warning()
+            .hint(format!("write `{{{{ .spec.{field} }}}}` there if it is the same"))
+    }));
+    notes
+}
+
 /// The objects that a stack can make, clean; what becomes of the others is noted.
 fn fitting(read: &[Piece], notes: &mut Vec<Problem>) -> Vec<Piece> {
     let mut pieces = Vec::new();
+    let mut left = Vec::new();
     let mut dropped: BTreeMap<&str, (usize, BTreeSet<String>)> = BTreeMap::new();
     for piece in read {
-        if let Some(note) = unfit(piece) {
+        if let Some(note) = unfit(piece, read) {
             notes.push(note);
             continue;
         }
+        notes.extend(perhaps_unfit(piece, read));
         let (clean, fields) = cleaned(piece);
         if !fields.is_empty() {
             let (count, all) = dropped.entry(&piece.file).or_default();
@@ -118,17 +137,19 @@ fn fitting(read: &[Piece], notes: &mut Vec<Problem>) -> Vec<Piece> {
         let clean = if secret::is_secret(&clean) { secret::drawn(&clean) } else { Ok(clean) };
         match clean {
             Ok(piece) => {
-                if secret::is_secret(&piece) {
-                    let keys = secret::keys(&piece.value).join(", ");
+                let keys = if secret::is_secret(&piece) { secret::keys(&piece.value) } else { Vec::new() };
+                if !keys.is_empty() {
+                    let keys = keys.join(", ");
                     let what = format!("{}: {keys} will be drawn for each instance, nothing was copied", piece.title());
                     let hint = "an instance that takes over from the manifests has new values";
                     notes.push(Problem::at(piece.place(), what).warning().hint(hint));
                 }
                 pieces.push(piece);
             }
-            Err(note) => notes.push(note),
+            Err(why) => left.push((piece, why)),
         }
     }
+    notes.extend(left.iter().map(|(piece, why)| secret::left(piece, why, &pieces)));
     for (file, (count, fields)) in dropped {
         let objects = if count == 1 { "an object".to_string() } else { format!("{count} objects") };
         let fields: Vec<String> = fields.into_iter().collect();
@@ -177,6 +198,8 @@ fn template_names(pieces: &[Piece], base: &str) -> Vec<String> {
         let kind = if piece.gvk.kind == "ConfigMap" { "config".to_string() } else { kind.to_ascii_lowercase() };
         let alone = pieces.iter().filter(|other| other.gvk.kind == piece.gvk.kind).count() == 1;
         let rest = camel(&rest(piece.name(), base));
+        // A file's name has an end, and so has the patience of readers.
+        let rest = rest.get(..40).unwrap_or(&rest);
         let apart = format!("{rest}{}", super::names::pascal(&piece.gvk.kind));
         let mut wanted = if alone || rest.is_empty() { vec![kind, apart] } else { vec![apart] };
         wanted.retain(|name| name.starts_with(|c: char| c.is_ascii_alphabetic()));
@@ -189,25 +212,30 @@ fn template_names(pieces: &[Piece], base: &str) -> Vec<String> {
     names
 }
 
-fn assembled(
-    names: &Names,
-    base: &str,
-    fields: &Fields,
-    made: &[Made<'_>],
-    instance: &str,
-    texts: &BTreeMap<String, String>,
-) -> Files {
-    let folder = format!(".registry/templates/{}", names.key());
-    let (status, status_template) = write::status(made);
-    let mut files = Files::new();
-    let mut put = |path: String, text: String| drop(files.insert(path, text.into_bytes()));
-    put(".registry/app.yaml".to_string(), write::app(names, made));
-    put(format!(".registry/resources/{}.crd.yaml", names.singular), write::crd(names, &fields.all, &status));
-    put(format!("{folder}/status.yaml"), status_template);
-    for (name, text) in texts {
-        put(format!("{folder}/{name}.yaml"), text.clone());
+/// What the files of a stack are made of, besides its templates.
+struct Outline<'o> {
+    names: &'o Names,
+    base: &'o str,
+    namespace: &'o str,
+    fields: &'o Fields,
+    made: &'o [Made<'o>],
+}
+
+impl Outline<'_> {
+    fn files(&self, templates: &BTreeMap<String, String>) -> Files {
+        let Outline { names, base, namespace, fields, made } = *self;
+        let folder = format!(".registry/templates/{}", names.key());
+        let (status, status_template) = write::status(made, base);
+        let mut files = Files::new();
+        let mut put = |path: String, text: String| drop(files.insert(path, text.into_bytes()));
+        put(".registry/app.yaml".to_string(), write::app(names, made));
+        put(format!(".registry/resources/{}.crd.yaml", names.singular), write::crd(names, &fields.all, &status));
+        put(format!("{folder}/status.yaml"), status_template);
+        for (name, text) in templates {
+            put(format!("{folder}/{name}.yaml"), text.clone());
+        }
+        put(format!("{}.yaml", names.name), write::instance(names, base, namespace, &fields.all));
+        put(format!("tests/{}.yaml", names.name), write::tests(names, base, namespace, &fields.all, made));
+        files
     }
-    put(format!("{}.yaml", names.name), instance.to_string());
-    put(format!("tests/{}.yaml", names.name), write::tests(names, base, &fields.all, made));
-    files
 }

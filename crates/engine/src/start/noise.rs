@@ -1,13 +1,10 @@
-//! What a cluster adds to objects, and what of a manifest cannot be part of a stack.
+//! What a cluster adds to objects.
 
-use objects::builtin_kind;
 use serde_json::Value;
 use yaml::Step;
 
 use super::edit::{look, without};
 use super::piece::Piece;
-use crate::manage::Policy;
-use crate::problem::Problem;
 
 /// Written by the server into the metadata of every object.
 const SERVERS: [&str; 10] = [
@@ -23,16 +20,24 @@ const SERVERS: [&str; 10] = [
     "uid",
 ];
 /// Annotations of controllers and of kubectl.
-const ANNOTATIONS: [&str; 8] = [
+const ANNOTATIONS: [&str; 13] = [
     "autoscaling.alpha.kubernetes.io/conditions",
+    "autoscaling.alpha.kubernetes.io/current-metrics",
+    "batch.kubernetes.io/job-tracking",
     "deployment.kubernetes.io/revision",
     "kubectl.kubernetes.io/last-applied-configuration",
     "kubectl.kubernetes.io/restartedAt",
     "pv.kubernetes.io/bind-completed",
     "pv.kubernetes.io/bound-by-controller",
     "volume.beta.kubernetes.io/storage-provisioner",
+    "volume.kubernetes.io/selected-node",
     "volume.kubernetes.io/storage-provisioner",
+    "volume.kubernetes.io/storage-resizer",
+    "volume.kubernetes.io/migrated-to",
 ];
+/// Labels by which a Job finds its pods, each with a number of its own.
+const JOBS: [&str; 4] =
+    ["batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name", "controller-uid", "job-name"];
 /// What a cluster fills into the specs of objects it has.
 const FILLED: [(&str, &[&str]); 3] = [
     ("Service", &["clusterIP", "clusterIPs", "healthCheckNodePort", "ipFamilies", "ipFamilyPolicy"]),
@@ -68,6 +73,8 @@ pub(super) fn cleaned(piece: &Piece) -> (Piece, Vec<String>) {
             }
         }
     }
+    paths.extend(job(piece));
+    paths.extend(mounted(piece));
     let told = |path: &&Vec<Step>| look(&piece.value, path).is_some_and(|value| !is_hollow(value));
     let mut dropped: Vec<String> = paths.iter().filter(told).map(|path| shown(path)).collect();
     dropped.sort();
@@ -78,10 +85,61 @@ pub(super) fn cleaned(piece: &Piece) -> (Piece, Vec<String>) {
     (without(piece, &paths), dropped)
 }
 
+/// What was written into a Job, so that it finds its pods. One that chose its labels itself keeps them.
+fn job(piece: &Piece) -> Vec<Vec<Step>> {
+    let spec = &piece.value["spec"];
+    if piece.gvk.kind != "Job" || spec["manualSelector"] == true {
+        return Vec::new();
+    }
+    let metadata = [&["metadata"][..], &["spec", "template", "metadata"]];
+    let labels = metadata.iter().flat_map(|above| JOBS.map(|label| [above, &["labels", label][..]].concat()));
+    let paths = labels.chain([vec!["spec", "selector"], vec!["spec", "manualSelector"]]);
+    let steps = paths.map(|path| path.into_iter().map(Step::from).collect::<Vec<_>>());
+    steps.filter(|path| look(&piece.value, path).is_some()).collect()
+}
+
+/// The token that a cluster mounts into every Pod, the last first.
+fn mounted(piece: &Piece) -> Vec<Vec<Step>> {
+    let mut paths = Vec::new();
+    if !piece.is_core("Pod") {
+        return paths;
+    }
+    let mut named = |above: &[Step]| {
+        let items = look(&piece.value, above).and_then(Value::as_array);
+        for (index, item) in items.into_iter().flatten().enumerate() {
+            if item["name"].as_str().is_some_and(|name| name.starts_with("kube-api-access-")) {
+                paths.push([above, &[Step::from(index)]].concat());
+            }
+        }
+    };
+    let spec = Step::from("spec");
+    named(&[spec.clone(), Step::from("volumes")]);
+    for field in ["containers", "initContainers"] {
+        let count = piece.value["spec"][field].as_array().map_or(0, Vec::len);
+        for index in 0..count {
+            named(&[spec.clone(), Step::from(field), Step::from(index), Step::from("volumeMounts")]);
+        }
+    }
+    paths.reverse();
+    paths
+}
+
 /// The server's fields in the metadata of an object and of the objects that it describes.
 fn nested(value: &Value, path: &mut Vec<Step>, found: &mut Vec<Vec<Step>>) {
-    let Value::Object(fields) = value else { return };
-    for (key, inner) in fields {
+    for (index, item) in value.as_array().into_iter().flatten().enumerate() {
+        path.push(Step::from(index));
+        nested(item, path, found);
+        path.pop();
+    }
+    for (key, inner) in value.as_object().into_iter().flatten() {
+        let claims = key == "volumeClaimTemplates";
+        for (index, claim) in inner.as_array().filter(|_| claims).into_iter().flatten().enumerate() {
+            if claim.get("status").is_some() {
+                found.push(
+                    [path.as_slice(), &[Step::from(key.as_str()), Step::from(index), Step::from("status")]].concat(),
+                );
+            }
+        }
         path.push(Step::from(key.as_str()));
         if key == "metadata" {
             // A field of the server's with nothing in it is what `kubectl create --dry-run` leaves.
@@ -107,34 +165,4 @@ fn shown(path: &[Step]) -> String {
     let steps: Vec<&str> =
         path.iter().filter_map(|step| if let Step::Key(key) = step { Some(&**key) } else { None }).collect();
     steps.join(".")
-}
-
-/// Why an object cannot be one that a stack makes for each of its instances, and what to do instead.
-pub(super) fn unfit(piece: &Piece) -> Option<Problem> {
-    let problem = |why: String, hint: &str| {
-        Some(Problem::at(piece.place(), format!("{} is left out: {why}", piece.title())).warning().hint(hint))
-    };
-    let owner = piece.value["metadata"]["ownerReferences"].as_array().and_then(|owners| owners.first());
-    if let Some(owner) = owner {
-        let text = |field: &str| owner[field].as_str().unwrap_or_default();
-        return problem(format!("it belongs to {} {}", text("kind"), text("name")), "its owner makes it again");
-    }
-    if piece.gvk.kind == "Namespace" && piece.gvk.group.is_empty() {
-        return problem("an instance is in a namespace already".into(), "create the namespace before the instance");
-    }
-    if piece.gvk.kind == "CustomResourceDefinition" {
-        let hint = "put it into .registry/resources if the stack is to bring it";
-        return problem("a stack brings its CRDs in its package".into(), hint);
-    }
-    let builtin = builtin_kind(&piece.gvk);
-    let beside = "keep it beside the stack, for an administrator to apply";
-    if builtin.is_some_and(|builtin| !builtin.namespaced) {
-        return problem("it is in no namespace, and what an instance makes stays in its own".into(), beside);
-    }
-    let plural =
-        builtin.map_or_else(|| piece.gvk.kind.to_ascii_lowercase() + "s", |builtin| builtin.plural.to_string());
-    match Policy::default().check(&piece.gvk.group, &plural, false) {
-        Err(refusal) => problem(refusal.why.to_string(), beside),
-        Ok(()) => None,
-    }
 }

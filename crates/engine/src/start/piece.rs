@@ -2,7 +2,10 @@
 
 use objects::Gvk;
 use serde_json::Value;
+use yaml::Step;
 
+use super::stream::{Part, not_yaml, parts};
+use super::texts;
 use crate::problem::{Place, Problem};
 
 /// A file of manifests, or what came over a pipe.
@@ -39,87 +42,152 @@ impl Piece {
         Place { file: self.file.clone(), line: self.line, column: None }
     }
 
+    /// Whether it is of a kind of the core group.
+    pub fn is_core(&self, kind: &str) -> bool {
+        self.gvk.group.is_empty() && self.gvk.kind == kind
+    }
+
     /// The same object as a text of another layout.
     pub fn emitted(value: &Value) -> String {
         yaml::emit(value).unwrap_or_default()
     }
 }
 
-/// The objects of manifests, those inside of lists too, and what is no object.
-pub(super) fn read(manifests: &[Manifest]) -> (Vec<Piece>, Vec<Problem>) {
-    let mut pieces = Vec::new();
-    let mut problems = Vec::new();
+/// What manifests hold.
+#[derive(Default)]
+pub(super) struct Read {
+    /// The objects, those inside of lists too.
+    pub pieces: Vec<Piece>,
+    /// What is left out, because no stack could make it.
+    pub left: Vec<Problem>,
+    /// What is wrong.
+    pub problems: Vec<Problem>,
+}
+
+pub(super) fn read(manifests: &[Manifest]) -> Read {
+    let mut read = Read::default();
     for manifest in manifests {
-        let bad = |before: usize, error: &yaml::Error| {
-            let column = Some(error.column()).filter(|column| *column > 0);
-            let place = Place { file: manifest.file.clone(), line: before + error.line().max(1), column };
-            Problem::at(place, format!("this is not YAML: {}", error.problem()))
-        };
-        let documents = match yaml::documents(&manifest.text) {
-            Ok(documents) => documents,
-            Err(error) => {
-                problems.push(bad(0, &error));
+        let parts = match parts(manifest) {
+            Ok(parts) => parts,
+            Err(problem) => {
+                read.problems.push(problem);
                 continue;
             }
         };
-        for document in documents {
-            match yaml::parse_strict(&document.text).and_then(|_| yaml::parse_spanned(&document.text)) {
-                Err(error) => problems.push(bad(document.line - 1, &error)),
+        for part in parts {
+            match yaml::parse_strict(&part.text).and_then(|_| yaml::parse_spanned(&part.text)) {
+                Err(error) => read.problems.push(not_yaml(manifest, part.line - 1, &error)),
                 Ok(spanned) if spanned.value.is_null() => {}
-                Ok(spanned) => objects(manifest, &document, &spanned, &mut pieces, &mut problems),
+                Ok(spanned) => read.part(manifest, &part, &spanned),
             }
         }
     }
-    (pieces, problems)
+    read
 }
 
-fn objects(
-    manifest: &Manifest,
-    document: &yaml::Document<'_>,
-    spanned: &yaml::Spanned,
-    pieces: &mut Vec<Piece>,
-    problems: &mut Vec<Problem>,
-) {
-    let value = &spanned.value;
-    let is_list = value["kind"].as_str().is_some_and(|kind| kind.ends_with("List"));
-    if let Some(items) = value["items"].as_array().filter(|_| is_list) {
-        for (index, item) in items.iter().enumerate() {
-            let span = spanned.spans.find(&[yaml::Step::from("items"), yaml::Step::from(index)]);
-            let line = document.line - 1 + span.map_or(1, |found| found.value.line);
-            let text = span.map(|found| unindented(&document.text, found.value)).unwrap_or_default();
-            piece(manifest, line, text, item, pieces, problems);
+impl Read {
+    fn part(&mut self, manifest: &Manifest, part: &Part, spanned: &yaml::Spanned) {
+        let place = |path: &[Step]| {
+            let span = spanned.spans.find(path).map(|found| found.value);
+            let (line, column) = span.map_or((1, None), |span| (span.line, Some(span.column)));
+            Place { file: manifest.file.clone(), line: part.line - 1 + line, column }
+        };
+        if let Some(behind) = behind(&part.text, spanned) {
+            let place = Place { file: manifest.file.clone(), line: part.line + behind, column: None };
+            let what = "this stands behind the end of an object, and would not be read";
+            self.problems.push(Problem::at(place, what).hint("begin another document with `---`"));
+            return;
         }
-        return;
+        let value = &spanned.value;
+        let list = value["kind"].as_str().and_then(|kind| kind.strip_suffix("List"));
+        let items = value["items"].as_array().filter(|_| list.is_some());
+        let objects: Vec<(Vec<Step>, Value, String)> = match items {
+            None => vec![(Vec::new(), value.clone(), part.text.trim_start_matches('\n').to_string())],
+            Some(items) => {
+                let item = |(index, item): (usize, &Value)| {
+                    let path = vec![Step::from("items"), Step::from(index)];
+                    let span = spanned.spans.find(&path);
+                    let text = span.map(|found| unindented(&part.text, found.value)).unwrap_or_default();
+                    (path, of_list(item, value, list.unwrap_or_default()), text)
+                };
+                items.iter().enumerate().map(item).collect()
+            }
+        };
+        for (path, object, text) in objects {
+            for misread in texts::misread(&object) {
+                let at = [path.as_slice(), &misread.path].concat();
+                let raw = spanned.spans.find(&at).and_then(|found| part.text.get(found.value.start..found.value.end));
+                self.problems.push(misread.problem(&object, place(&at), raw.unwrap_or_default()));
+            }
+            let place = Place { column: None, ..place(&path) };
+            self.object(place, text, object);
+        }
     }
-    let text: String = match document.text.strip_prefix("---") {
-        Some(rest) => rest.split_once('\n').map(|(_, rest)| rest.to_string()).unwrap_or_default(),
-        None => document.text.to_string(),
-    };
-    let line = document.line - 1 + spanned.spans.find(&[]).map_or(1, |found| found.value.line);
-    piece(manifest, line, text.trim_start_matches('\n').to_string(), value, pieces, problems);
+
+    fn object(&mut self, place: Place, text: String, value: Value) {
+        let kustomize =
+            || "give what `kubectl kustomize` prints instead: `cairn init NAME --from -` reads it from a pipe";
+        let Some(gvk) = Gvk::of(&value).filter(|gvk| !gvk.kind.is_empty()) else {
+            let file = place.file.rsplit('/').next().unwrap_or_default();
+            if file.starts_with("kustomization.") {
+                let what = "a kustomization is left out: it is no object";
+                self.left.push(Problem::at(place, what).warning().hint(kustomize()));
+                return;
+            }
+            let what = "this is no object: it needs apiVersion, kind and metadata.name";
+            self.problems.push(Problem::at(place, what));
+            return;
+        };
+        let left = |why: &str, hint: String| {
+            Problem::at(place.clone(), format!("{} is left out: {why}", gvk.kind)).warning().hint(hint)
+        };
+        if gvk.group == "kustomize.config.k8s.io" {
+            self.left.push(left("it is for kustomize, and no object", kustomize().to_string()));
+            return;
+        }
+        if value["metadata"]["name"].as_str().is_none_or(str::is_empty) {
+            let hint = match value["metadata"]["generateName"].as_str() {
+                Some(prefix) => format!(
+                    "what an instance makes has a name that stays, such as `metadata.name: {}`",
+                    prefix.trim_end_matches('-')
+                ),
+                None => "every object that a stack makes has a name".to_string(),
+            };
+            self.left.push(left("it has no metadata.name", hint));
+            return;
+        }
+        // JSON, or a text that cannot be taken out of its list as it stands, gets the usual layout.
+        let is_flow =
+            text.lines().find(|line| !line.starts_with('#')).is_some_and(|line| line.trim_start().starts_with('{'));
+        let same = !is_flow && yaml::parse_strict(&text).is_ok_and(|read| read == value);
+        let text = if same { text } else { Piece::emitted(&value) };
+        self.pieces.push(Piece { file: place.file, line: place.line, gvk, text, value });
+    }
 }
 
-fn piece(
-    manifest: &Manifest,
-    line: usize,
-    text: String,
-    value: &Value,
-    pieces: &mut Vec<Piece>,
-    problems: &mut Vec<Problem>,
-) {
-    let file = manifest.file.clone();
-    let named = value["metadata"]["name"].as_str().is_some_and(|name| !name.is_empty());
-    let (Some(gvk), true) = (Gvk::of(value).filter(|gvk| !gvk.kind.is_empty()), named) else {
-        let what = "this is no object: it needs apiVersion, kind and metadata.name";
-        problems.push(Problem::at(Place { file, line, column: None }, what));
-        return;
-    };
-    // JSON, or a text that cannot be taken out of its list as it stands, gets the usual layout.
-    let is_flow =
-        text.lines().find(|line| !line.starts_with('#')).is_some_and(|line| line.trim_start().starts_with('{'));
-    let same = !is_flow && yaml::parse_strict(&text).is_ok_and(|read| read == *value);
-    let text = if same { text } else { Piece::emitted(value) };
-    pieces.push(Piece { file, line, gvk, text, value: value.clone() });
+/// An item of a list. That of a `ConfigMapList` need not say again that it is a ConfigMap.
+fn of_list(item: &Value, list: &Value, kind: &str) -> Value {
+    let mut item = item.clone();
+    if let Some(fields) = item.as_object_mut().filter(|_| !kind.is_empty()) {
+        fields.entry("apiVersion").or_insert_with(|| list["apiVersion"].clone());
+        fields.entry("kind").or_insert_with(|| Value::from(kind));
+    }
+    item
+}
+
+/// How many lines into a document something stands behind its end, which a reader of YAML passes over: behind an object
+/// in braces, or behind a line of three dots.
+fn behind(text: &str, spanned: &yaml::Spanned) -> Option<usize> {
+    let whole = spanned.spans.find(&[])?.value;
+    let is_flow = text.get(whole.start..).is_some_and(|object| object.starts_with('{'));
+    let is_end = |line: &str| line.trim_end() == "...";
+    // The rest of the line that the object ends on counts, and of lines of dots none.
+    let above = || text.split_inclusive('\n').take_while(|line| !is_end(line)).map(str::len).sum();
+    let before = if is_flow { whole.end } else { above() };
+    let rest = text.get(before..)?;
+    let is_nothing = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#') || is_end(line);
+    let line = rest.lines().position(|line| !is_nothing(line))?;
+    Some(text.get(..before)?.matches('\n').count() + line)
 }
 
 /// A stretch of block style, moved to the left edge.

@@ -5,6 +5,7 @@ use serde_json::Value;
 use yaml::Step;
 
 use super::piece::Piece;
+use super::sense::{Sense, sense, texts};
 use crate::problem::Problem;
 
 /// Words in the names of values that anything random serves as.
@@ -16,21 +17,15 @@ pub(super) fn is_secret(piece: &Piece) -> bool {
 }
 
 /// A Secret whose values are drawn, or why it is left out.
-pub(super) fn drawn(piece: &Piece) -> Result<Piece, Problem> {
+pub(super) fn drawn(piece: &Piece) -> Result<Piece, String> {
     let keys = keys(&piece.value);
     let kind = piece.value["type"].as_str().unwrap_or("Opaque");
     let odd: Vec<&str> = keys.iter().map(String::as_str).filter(|key| !is_drawn(key)).collect();
     if kind != "Opaque" || !odd.is_empty() {
-        let why = match odd.as_slice() {
+        return Err(match odd.as_slice() {
             [] => format!("nothing of the type {kind} can be drawn"),
             odd => format!("{} cannot be drawn, and no value of a Secret belongs into a package", odd.join(", ")),
-        };
-        let problem = Problem::at(piece.place(), format!("{} is left out: {why}", piece.title())).warning();
-        let hint = format!(
-            "every instance expects a Secret of its own with {}; the names follow the instance's",
-            keys.join(", ")
-        );
-        return Err(problem.hint(hint));
+        });
     }
     let mut value = piece.value.clone();
     if let Some(fields) = value.as_object_mut() {
@@ -39,6 +34,22 @@ pub(super) fn drawn(piece: &Piece) -> Result<Piece, Problem> {
     }
     // The text is made of the object without its values, so that none can stay behind in a comment either.
     Ok(Piece { text: Piece::emitted(&value), value, ..piece.clone() })
+}
+
+/// A word on a Secret that is left out.
+pub(super) fn left(piece: &Piece, why: &str, pieces: &[Piece]) -> Problem {
+    let refers = |other: &Piece| {
+        let mut found = Vec::new();
+        texts(&other.value, &mut Vec::new(), &mut found);
+        let named = found.iter().filter(|(_, text)| *text == piece.name());
+        named.into_iter().any(|(path, _)| sense(other, path) == Sense::Object(Some("Secret".to_string())))
+    };
+    let hint = if pieces.iter().any(refers) {
+        format!("keep it beside the stack: all instances use the Secret {}", piece.name())
+    } else {
+        "nothing among the manifests refers to it by a field".to_string()
+    };
+    Problem::at(piece.place(), format!("{} is left out: {why}", piece.title())).warning().hint(hint)
 }
 
 /// What stands in the template for a value of a Secret.

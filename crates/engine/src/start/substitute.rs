@@ -4,53 +4,24 @@
 use serde_json::Value;
 use yaml::{Scalar, Step};
 
-use super::base::{addresses, holds, hosts, places};
+use super::base::{addresses, holds, places};
 use super::edit::{Edit, edited, look};
 use super::field::{Field, Fields};
+use super::mention::Known;
 use super::piece::Piece;
 use super::secret;
+use super::sense::{Sense, makes_secret, sense, texts};
 
 const NAME: &str = "{{ .metadata.name }}";
-const NAMESPACE: &str = "{{ .metadata.namespace }}";
-
-/// Fields that name another object, besides `name`.
-const REFERENCES: [&str; 9] = [
-    "claimName",
-    "generateName",
-    "persistentVolumeClaimName",
-    "secretName",
-    "serviceAccount",
-    "serviceAccountName",
-    "serviceName",
-    "statefulset.kubernetes.io/pod-name",
-    "volumeName",
-];
-/// What has names that are known inside of its object alone.
-const LOCAL: [&str; 12] = [
-    "containers",
-    "env",
-    "ephemeralContainers",
-    "httpHeaders",
-    "initContainers",
-    "port",
-    "ports",
-    "resource",
-    "volumeClaimTemplates",
-    "volumeDevices",
-    "volumeMounts",
-    "volumes",
-];
-/// Where labels stand.
-const LABELS: [&str; 4] = ["labels", "matchLabels", "selector", "nodeSelector"];
-/// Labels that say what an application is, not which.
-const WHAT: [&str; 3] = ["app.kubernetes.io/component", "app.kubernetes.io/version", "helm.sh/chart"];
+/// Where nothing else says that it is a text: the instance may be called `123`.
+const NAME_ALONE: &str = "{{ .metadata.name | quote }}";
 
 /// What all objects of an application know.
 pub(super) struct Shared<'s> {
     pub pieces: &'s [Piece],
     pub fields: &'s Fields,
     pub base: &'s str,
-    pub namespace: Option<&'s str>,
+    pub known: &'s Known<'s>,
 }
 
 /// The text of a template for an object, and whether its name is the instance's or made of it.
@@ -75,7 +46,7 @@ pub(super) fn template(shared: &Shared<'_>, index: usize, name: &str) -> Templat
     let piece = &shared.pieces[index];
     let mut edits = Vec::new();
     let mut kept = Vec::new();
-    let mut selects = selector(&piece.value).is_none();
+    let mut selects = selector(piece).is_none();
     let scalars = yaml::parse_spanned(&piece.text).map(|spanned| spanned.spans.scalars()).unwrap_or_default();
     for scalar in scalars.iter().filter(|scalar| !scalar.is_key) {
         // An alias stands for what is written where its anchor is.
@@ -92,79 +63,114 @@ pub(super) fn template(shared: &Shared<'_>, index: usize, name: &str) -> Templat
             edits.push(Edit { start: scalar.span.start, end: scalar.span.end, with });
             continue;
         }
-        let found = shared.names(piece, scalar);
-        let in_selector = scalar.path.get(1).is_some_and(|step| *step == Step::from("selector"));
+        let Some(value) = look(&piece.value, &scalar.path).and_then(Value::as_str) else { continue };
+        let raw = &piece.text[scalar.span.start..scalar.span.end];
+        let meaning = sense(piece, &scalar.path);
+        let mut found = shared.edits(piece, &meaning, &scalar.path, value, raw);
+        let in_selector =
+            scalar.path.get(1).is_some_and(|step| [SELECTOR, POD_SELECTOR].map(Step::from).contains(step));
         selects |= in_selector && !found.is_empty();
-        kept.extend(shared.kept(piece, scalar, &found));
-        edits.extend(found);
+        if meaning == Sense::Free {
+            kept.extend(shared.kept(scalar, raw, &found));
+        }
+        stay_a_text(raw, &mut found);
+        edits.extend(found.into_iter().map(|edit| edit.moved(scalar.span.start)));
     }
     Template { text: edited(&piece.text, &mut edits), named: holds(piece.name(), shared.base), selects, kept }
 }
 
+const SELECTOR: &str = "selector";
+const POD_SELECTOR: &str = "podSelector";
+
 /// The labels by which an object finds its pods.
-fn selector(object: &Value) -> Option<&Value> {
-    let selector = object["spec"].get("selector")?;
+fn selector(piece: &Piece) -> Option<&Value> {
+    let field = if piece.gvk.kind == "NetworkPolicy" { POD_SELECTOR } else { SELECTOR };
+    let selector = piece.value["spec"].get(field)?;
     selector.as_object().filter(|fields| !fields.is_empty()).map(|_| selector)
 }
 
+/// Sees to it that a scalar without quotes reads as a text whatever the instance is called.
+fn stay_a_text(raw: &str, edits: &mut Vec<Edit>) {
+    let is_plain = !raw.starts_with(['"', '\'', '|', '>']);
+    if edits.is_empty() || !is_plain {
+        return;
+    }
+    let replaced = |at: usize| edits.iter().any(|edit| (edit.start..edit.end).contains(&at));
+    let mut between = raw.char_indices().filter(|(at, _)| !replaced(*at)).map(|(_, c)| c).peekable();
+    if between.peek().is_none() && edits.len() == 1 {
+        edits.iter_mut().filter(|edit| edit.with == NAME).for_each(|edit| edit.with = NAME_ALONE.to_string());
+    } else if between.all(|c| c.is_ascii_digit() || ".:-+_eE".contains(c)) {
+        let quote = |at: usize| Edit { start: at, end: at, with: "\"".to_string() };
+        edits.insert(0, quote(0));
+        edits.push(quote(raw.len()));
+    }
+}
+
 impl Shared<'_> {
-    /// Where the instance's name takes the place of something.
-    fn names(&self, piece: &Piece, scalar: &Scalar) -> Vec<Edit> {
-        let Some(value) = look(&piece.value, &scalar.path).and_then(Value::as_str) else {
-            return Vec::new();
+    /// What takes the place of something in a text, by its place in it.
+    fn edits(&self, piece: &Piece, meaning: &Sense, path: &[Step], value: &str, raw: &str) -> Vec<Edit> {
+        let follows = match meaning {
+            Sense::Word => false,
+            Sense::Own | Sense::Label => true,
+            Sense::Object(kind) => self.makes(kind.as_deref(), value),
+            Sense::Free => value == self.base && self.is_asked(piece, path),
         };
-        let raw = &piece.text[scalar.span.start..scalar.span.end];
-        let edit = |at: usize| {
-            let start = scalar.span.start + at;
-            Edit { start, end: start + self.base.len(), with: NAME.to_string() }
-        };
-        if self.refers(&piece.value, &scalar.path, value) {
+        if follows {
+            let edit = |at: usize| Edit { start: at, end: at + self.base.len(), with: NAME.to_string() };
             return places(raw, self.base).into_iter().map(edit).collect();
         }
-        let mut found = self.outside(&scalar.path, value, raw, scalar.span.start);
-        // In free text only an address of one of the Services is certain to mean it.
-        let services = self.pieces.iter().filter(|piece| piece.gvk.kind == "Service" && piece.gvk.group.is_empty());
-        for service in services.map(Piece::name).filter(|name| holds(name, self.base)) {
-            let inside = places(service, self.base);
-            for at in hosts(raw, service, self.namespace) {
-                let end = at + service.len();
-                let inner = |inner: &usize| edit(at + inner);
-                found.extend(inside.iter().map(inner));
-                if let Some(namespace) =
-                    self.namespace.filter(|namespace| raw[end..].starts_with(&format!(".{namespace}.")))
-                {
-                    let start = scalar.span.start + end + 1;
-                    found.push(Edit { start, end: start + namespace.len(), with: NAMESPACE.to_string() });
-                }
-            }
+        if *meaning != Sense::Free {
+            return Vec::new();
         }
+        let mut found = self.outside(value, raw);
+        found.extend(self.known.edits(raw));
         found
     }
 
-    /// Where hosts that are fields stand inside of another text.
-    fn outside(&self, path: &[Step], value: &str, raw: &str, start: usize) -> Vec<Edit> {
-        let is_key = |step: &Step, keys: &[&str]| matches!(step, Step::Key(key) if keys.contains(&&**key));
-        let names = path.last().is_some_and(|last| is_key(last, &REFERENCES) || is_key(last, &["name"]));
-        if names || path.iter().any(|step| is_key(step, &LABELS)) {
-            return Vec::new();
+    /// Whether the stack makes an object of a name for each instance.
+    pub fn makes(&self, kind: Option<&str>, name: &str) -> bool {
+        if !holds(name, self.base) {
+            return false;
         }
+        let is_made = |piece: &Piece| piece.name() == name && kind.is_none_or(|kind| kind == piece.gvk.kind);
+        self.pieces.iter().any(|piece| {
+            is_made(piece)
+                || match kind {
+                    Some("Secret") => makes_secret_of(piece, name),
+                    Some("PersistentVolumeClaim") => claims(piece, name),
+                    Some("Pod") => pod(piece, name),
+                    _ => false,
+                }
+        })
+    }
+
+    /// Whether a text that is the shared name, and nothing else, is asked for as an address.
+    fn is_asked(&self, piece: &Piece, path: &[Step]) -> bool {
+        let Some((Step::Key(last), above)) = path.split_last() else { return false };
+        let named = look(&piece.value, above).and_then(|entry| entry["name"].as_str()).filter(|_| **last == *"value");
+        let asked = named.unwrap_or(last).to_ascii_uppercase();
+        let address = ["HOST", "ADDR", "SERVER", "SERVICE", "ENDPOINT"].iter().any(|word| asked.contains(word));
+        address && self.pieces.iter().any(|piece| piece.name() == self.base)
+    }
+
+    /// Where hosts that are fields stand inside of another text.
+    fn outside(&self, value: &str, raw: &str) -> Vec<Edit> {
         let mut found = Vec::new();
         for (host, field) in self.fields.hosts() {
             // A host that is all of an unquoted text may read as a number.
             let quote = if raw == host && value == host { " | quote" } else { "" };
             let with = format!("{{{{ .spec.{}{quote} }}}}", field.name);
-            let edit = |at: usize| Edit { start: start + at, end: start + at + host.len(), with: with.clone() };
+            let edit = |at: usize| Edit { start: at, end: at + host.len(), with: with.clone() };
             found.extend(addresses(raw, host).into_iter().map(edit));
         }
         found
     }
 
     /// The values of fields that a text holds besides what is replaced in it.
-    fn kept(&self, piece: &Piece, scalar: &Scalar, edits: &[Edit]) -> Vec<Kept> {
-        let raw = &piece.text[scalar.span.start..scalar.span.end];
-        let replaced = |at: usize| edits.iter().any(|edit| (edit.start..edit.end).contains(&(scalar.span.start + at)));
-        let texts = self.fields.all.iter().filter_map(|field| Some((field.default.as_str()?, field)));
-        let stays = texts.filter(|(text, _)| places(raw, text).into_iter().any(|at| !replaced(at)));
+    fn kept(&self, scalar: &Scalar, raw: &str, edits: &[Edit]) -> Vec<Kept> {
+        let replaced = |at: usize| edits.iter().any(|edit| (edit.start..edit.end).contains(&at));
+        let telling = self.fields.all.iter().filter_map(|field| Some((field.telling()?, field)));
+        let stays = telling.filter(|(text, _)| places(raw, text).into_iter().any(|at| !replaced(at)));
         let kept = |(text, field): (&str, &Field)| Kept {
             path: scalar.path.clone(),
             text: text.to_string(),
@@ -172,34 +178,34 @@ impl Shared<'_> {
         };
         stays.map(kept).collect()
     }
+}
 
-    /// Whether a text is the name of an object, or a label made of the application's name.
-    fn refers(&self, object: &Value, path: &[Step], value: &str) -> bool {
-        if !holds(value, self.base) {
-            return false;
-        }
+/// Whether a controller makes a Secret of a name for an object.
+fn makes_secret_of(piece: &Piece, name: &str) -> bool {
+    let is_sealed = piece.gvk.kind == "SealedSecret" || piece.gvk.kind == "ExternalSecret";
+    let mut found = Vec::new();
+    texts(&piece.value, &mut Vec::new(), &mut found);
+    let names = |(path, text): &(Vec<Step>, &str)| {
         let keys: Vec<&str> = path.iter().map(|step| if let Step::Key(key) = step { &**key } else { "" }).collect();
-        let Some((last, above)) = keys.split_last() else { return false };
-        let parent = above.iter().rev().find(|key| !key.is_empty()).copied().unwrap_or_default();
-        let labelled = above.iter().any(|key| LABELS.contains(key)) && !above.contains(&"namespaceSelector");
-        if labelled {
-            return !WHAT.contains(last);
-        }
-        let local = LOCAL.contains(&parent) || above.contains(&"volumeClaimTemplates");
-        if REFERENCES.contains(last) || (*last == "name" && !local) {
-            return true;
-        }
-        // The whole of a text is the name of an object. The shared name alone may be any word: it counts only where an
-        // address is asked for.
-        let object_names = || self.pieces.iter().map(Piece::name);
-        let asked = match (*last, above) {
-            ("value", [.., "env", ""]) => {
-                let above = &path[..path.len() - 1];
-                look(object, above).and_then(|entry| entry["name"].as_str()).unwrap_or_default().to_ascii_uppercase()
-            }
-            _ => last.to_ascii_uppercase(),
-        };
-        let address = ["HOST", "ADDR", "SERVER", "SERVICE", "ENDPOINT"].iter().any(|word| asked.contains(word));
-        object_names().any(|name| name == value) && (value != self.base || address)
-    }
+        *text == name && makes_secret(piece, &keys)
+    };
+    (is_sealed && piece.name() == name) || found.iter().any(names)
+}
+
+/// Whether a claim of a name comes with the pods of a StatefulSet: `data-web-0`.
+fn claims(piece: &Piece, name: &str) -> bool {
+    let templates = piece.value["spec"]["volumeClaimTemplates"].as_array();
+    let prefix =
+        |template: &Value| format!("{}-{}", template["metadata"]["name"].as_str().unwrap_or_default(), piece.name());
+    templates.into_iter().flatten().any(|template| numbered(name, &prefix(template)))
+}
+
+/// Whether a pod of a name is one of a StatefulSet's.
+fn pod(piece: &Piece, name: &str) -> bool {
+    piece.gvk.kind == "StatefulSet" && numbered(name, piece.name())
+}
+
+fn numbered(name: &str, prefix: &str) -> bool {
+    let number = name.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('-'));
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }

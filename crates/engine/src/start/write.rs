@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::field::Field;
 use super::names::Names;
 use super::piece::Piece;
-use super::secret;
+use super::{principal, secret};
 
 /// A template with what it makes, for whoever writes about it.
 pub(super) struct Made<'m> {
@@ -92,17 +92,16 @@ pub(super) fn crd(names: &Names, fields: &[Field], status: &[(String, &str, &str
 }
 
 /// The fields of the status, with types and words, and the template that fills them.
-pub(super) fn status(made: &[Made<'_>]) -> (Vec<(String, &'static str, &'static str)>, String) {
+pub(super) fn status(made: &[Made<'_>], base: &str) -> (Vec<(String, &'static str, &'static str)>, String) {
     let mut fields = Vec::new();
     let mut text = "{{- /* A field is left out as long as what it is made of is not there. The conditions Synced and Ready\n       \
                     come by themselves. */}}\n"
         .to_string();
-    let of = |kinds: &[&str]| made.iter().find(|made| kinds.contains(&made.piece.gvk.kind.as_str()));
-    if let Some(workload) = of(&["Deployment", "StatefulSet", "ReplicaSet"]) {
+    if let Some(workload) = principal::workload(made, base) {
         fields.push(("readyReplicas".to_string(), "integer", "How many pods are ready."));
         text.push_str(&format!("readyReplicas: {{{{ .{}.status.readyReplicas | default 0 }}}}\n", workload.template));
     }
-    if let Some(service) = of(&["Service"]) {
+    if let Some(service) = principal::service(made, base) {
         fields.push(("address".to_string(), "string", "Where it answers inside the cluster."));
         let name = &service.template;
         text.push_str(&format!("address: {{{{ .{name}.metadata.name }}}}.{{{{ .metadata.namespace }}}}.svc\n"));
@@ -114,12 +113,19 @@ pub(super) fn status(made: &[Made<'_>]) -> (Vec<(String, &'static str, &'static 
     (fields, text)
 }
 
+/// The instance that renders to the manifests.
 pub(super) fn instance(names: &Names, base: &str, namespace: &str, fields: &[Field]) -> String {
+    let words = "# What the manifests were. Every field of the spec has this default, so all of it may go.\n";
+    words.to_string() + &object(names, base, namespace, fields)
+}
+
+fn object(names: &Names, base: &str, namespace: &str, fields: &[Field]) -> String {
     let mut text = format!(
-        "# What the manifests were. Every field of the spec has this default, so all of it may go.\napiVersion: {}\nkind: \
-         {}\nmetadata:\n  name: {base}\n  namespace: {namespace}\n",
+        "apiVersion: {}\nkind: {}\nmetadata:\n  name: {}\n  namespace: {}\n",
         names.api_version(),
-        names.kind
+        names.kind,
+        plain(base),
+        plain(namespace)
     );
     text.push_str(if fields.is_empty() { "spec: {}\n" } else { "spec:\n" });
     for field in fields {
@@ -128,23 +134,40 @@ pub(super) fn instance(names: &Names, base: &str, namespace: &str, fields: &[Fie
     text
 }
 
-pub(super) fn tests(names: &Names, base: &str, fields: &[Field], made: &[Made<'_>]) -> String {
+/// A text as YAML, with quotes only if it would be read as something else.
+fn plain(text: &str) -> String {
+    let is_plain = yaml::parse(text).is_ok_and(|value| value == text);
+    if is_plain { text.to_string() } else { Value::from(text).to_string() }
+}
+
+/// A name for another instance, which no name of the manifests has, and which makes none of them too long.
+pub(super) fn other(made: &[Made<'_>], base: &str) -> &'static str {
+    let fits = |other: &&str| {
+        let is_free = |name: &str| !super::base::holds(name, other);
+        let is_short = |name: &str| other.len() <= base.len() || replaced(name, base, other).len() <= 52;
+        made.iter().all(|made| is_free(made.piece.name()) && is_short(made.piece.name()))
+    };
+    ["other", "second", "b", "c"].into_iter().find(fits).unwrap_or("d")
+}
+
+pub(super) fn tests(names: &Names, base: &str, namespace: &str, fields: &[Field], made: &[Made<'_>]) -> String {
+    let indented = |text: &str, indent: &str| -> String {
+        text.lines().map(|line| if line.is_empty() { "\n".to_string() } else { format!("{indent}{line}\n") }).collect()
+    };
     let mut text = format!(
-        "# Run by `cairn test`, without a cluster. What is not mentioned is not looked at.\n- name: the instance is what the \
-         manifests were\n  instance: ../{}.yaml\n  expect:\n    waits: {{}}\n    objects:\n",
-        names.name
+        "# Run by `cairn test`, without a cluster. What is not mentioned is not looked at.\n- name: an instance can be what \
+         the manifests were\n  instance:\n{}  expect:\n    objects:\n",
+        indented(&object(names, base, namespace, fields), "    ")
     );
     for made in made {
         let mut value = made.piece.value.clone();
         if let Some(fields) = value.as_object_mut().filter(|_| secret::is_secret(made.piece)) {
             fields.remove("data");
         }
-        let lines = Piece::emitted(&value);
-        let lines: String = lines.lines().map(|line| format!("        {line}\n")).collect();
-        text.push_str(&format!("      {}:\n{}", made.template, lines.replace("        \n", "\n")));
+        text.push_str(&format!("      {}:\n{}", made.template, indented(&Piece::emitted(&value), "        ")));
     }
-    let other = "other";
-    let spec: Vec<String> = fields.iter().map(|field| format!("{}: {}", field.name, changed(&field.default))).collect();
+    let other = other(made, base);
+    let spec: Vec<String> = fields.iter().map(|field| format!("{}: {}", field.name, field.other())).collect();
     text.push_str(&format!(
         "\n- name: another instance has names and values of its own\n  instance:\n    apiVersion: {}\n    kind: {}\n    \
          metadata: {{name: {other}}}\n    spec: {{{}}}\n  expect:\n    objects:\n",
@@ -154,18 +177,9 @@ pub(super) fn tests(names: &Names, base: &str, fields: &[Field], made: &[Made<'_
     ));
     for made in made {
         let name = if made.named { replaced(made.piece.name(), base, other) } else { made.piece.name().to_string() };
-        text.push_str(&format!("      {}: {{metadata: {{name: {name}}}}}\n", made.template));
+        text.push_str(&format!("      {}: {{metadata: {{name: {}}}}}\n", made.template, plain(&name)));
     }
     text
-}
-
-/// Another value of the same sort.
-fn changed(value: &Value) -> Value {
-    match (value.as_u64(), value.as_str()) {
-        (Some(number), _) => json!(number + 1),
-        (_, Some(text)) => json!(format!("other-{}", text.rsplit('/').next().unwrap_or_default())),
-        _ => value.clone(),
-    }
 }
 
 fn replaced(name: &str, base: &str, other: &str) -> String {

@@ -1,0 +1,123 @@
+//! What a second instance in a namespace would share with the first, or take from it.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use yaml::Step;
+
+use super::base::{holds, places};
+use super::edit::look;
+use super::mention::remains;
+use super::piece::Piece;
+use super::sense::{Sense, sense, texts};
+use super::substitute::Shared;
+use crate::compile::fields::path as path_of;
+use crate::problem::Problem;
+
+/// Fields whose values exist once, in a cluster or on a node.
+const FIXED: [&str; 3] = ["hostPort", "loadBalancerIP", "nodePort"];
+
+/// Words on values that only one instance can have.
+pub(super) fn fixed(piece: &Piece) -> Vec<Problem> {
+    let mut found = Vec::new();
+    walk(&piece.value, &mut Vec::new(), &mut |path, value| {
+        let Some(Step::Key(key)) = path.last() else { return };
+        let is_set = value.as_u64().is_some_and(|port| port > 0) || value.as_str().is_some_and(|text| !text.is_empty());
+        if FIXED.contains(&&**key) && is_set {
+            let shown = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+            let (title, path) = (piece.title(), path_of(path));
+            let what = format!("{title}: `{path}` is {shown} for every instance, and only one can have it");
+            found.push(Problem::at(piece.place(), what).warning().hint("leave it out, or make it a field of the spec"));
+        }
+    });
+    found
+}
+
+/// Words on objects that are named and that no instance makes: all of them use the same.
+pub(super) fn missing(shared: &Shared<'_>, piece: &Piece, read: &[Piece]) -> Vec<Problem> {
+    let mut found = Vec::new();
+    texts(&piece.value, &mut Vec::new(), &mut found);
+    let mut told: Vec<(String, &str)> = Vec::new();
+    let mut problems = Vec::new();
+    for (path, name) in found {
+        let Sense::Object(Some(kind)) = sense(piece, &path) else { continue };
+        // What was left out has had its word already.
+        let is_known =
+            read.iter().any(|other| other.gvk.kind == kind && other.name() == name) || shared.makes(Some(&kind), name);
+        // No stack makes these, so that sharing one is as it should be.
+        let matters = !["ServiceAccount", "PersistentVolume"].contains(&kind.as_str())
+            && (holds(name, shared.base) || kind == "PersistentVolumeClaim");
+        if is_known || !matters || told.contains(&(kind.clone(), name)) {
+            continue;
+        }
+        let what = format!(
+            "{}: `{}` is `{name}` for every instance: there is no {kind} of this name among the manifests",
+            piece.title(),
+            path_of(&path)
+        );
+        let own = own(name, shared.base);
+        let hint = format!("if each instance is to have its own, add it to the manifests, or write `{own}` there");
+        problems.push(Problem::at(piece.place(), what).warning().hint(hint));
+        told.push((kind, name));
+    }
+    problems
+}
+
+/// Words on names of the first instance's objects that are in what another instance makes of a template.
+pub(super) fn kept(shared: &Shared<'_>, piece: &Piece, other: &Value) -> Vec<Problem> {
+    let mut found = Vec::new();
+    texts(other, &mut Vec::new(), &mut found);
+    let mut by_name: BTreeMap<&str, (&Piece, Vec<String>)> = BTreeMap::new();
+    for (path, text) in found {
+        // A text that the manifests do not have, such as a drawn one, is no name of theirs.
+        let is_theirs = look(&piece.value, &path).is_some();
+        if !is_theirs || sense(piece, &path) != Sense::Free {
+            continue;
+        }
+        let is_command = path.iter().any(|step| [Step::from("command"), Step::from("args")].contains(step));
+        for named in shared.known.all() {
+            let speaks = named.name() != shared.base || named.is_core("Service");
+            if speaks && remains(text, named.name(), shared.base, is_command) {
+                let (_, paths) = by_name.entry(named.name()).or_insert_with(|| (named, Vec::new()));
+                let path = format!("`{}`", path_of(&path));
+                if !paths.contains(&path) {
+                    paths.push(path);
+                }
+            }
+        }
+    }
+    let word = |(name, (named, paths)): (&str, (&Piece, Vec<String>))| {
+        let more = match paths.len().saturating_sub(3) {
+            0 => String::new(),
+            count => format!(" and {count} more"),
+        };
+        let shown = paths.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let verb = if paths.len() == 1 { "keeps" } else { "keep" };
+        let what = format!("{}: {shown}{more} {verb} `{name}`, which is the name of {}", piece.title(), named.title());
+        Problem::at(piece.place(), what)
+            .warning()
+            .hint(format!("write `{}` there if it is meant", own(name, shared.base)))
+    };
+    by_name.into_iter().map(word).collect()
+}
+
+/// A name as a template writes it.
+fn own(name: &str, base: &str) -> String {
+    let mut own = name.to_string();
+    let places = places(name, base);
+    for at in places.iter().rev() {
+        own.replace_range(*at..at + base.len(), "{{ .metadata.name }}");
+    }
+    if places.is_empty() { format!("{{{{ .metadata.name }}}}-{name}") } else { own }
+}
+
+fn walk(value: &Value, path: &mut Vec<Step>, each: &mut impl FnMut(&[Step], &Value)) {
+    each(path, value);
+    let fields = value.as_object().into_iter().flatten().map(|(key, field)| (Step::from(key.as_str()), field));
+    let items = value.as_array().into_iter().flatten().enumerate().map(|(index, item)| (Step::from(index), item));
+    for (step, inner) in fields.chain(items) {
+        path.push(step);
+        walk(inner, path, each);
+        path.pop();
+    }
+}

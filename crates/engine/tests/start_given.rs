@@ -1,0 +1,155 @@
+//! What a stack is made of: all that the manifests hold, but nothing that a cluster makes or wrote by itself.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may panic")]
+
+use engine::start::{Manifest, Names, Started, from};
+
+fn started(name: &str, text: &str) -> Started {
+    let names = Names::new(name, "example.org").expect("a good name");
+    let manifests = [Manifest { file: "m.yaml".to_string(), text: text.to_string() }];
+    from(&names, &manifests).unwrap_or_else(|problems| panic!("{text}: {problems:#?}"))
+}
+
+fn notes(started: &Started) -> String {
+    started.notes.iter().map(|note| format!("{note}\n")).collect()
+}
+
+fn titles(started: &Started) -> Vec<&str> {
+    started.templates.iter().map(|(title, _)| title.as_str()).collect()
+}
+
+fn text(started: &Started, end: &str) -> String {
+    let (_, bytes) = started.files.iter().find(|(path, _)| path.ends_with(end)).unwrap_or_else(|| panic!("no {end}"));
+    String::from_utf8(bytes.clone()).expect("a text")
+}
+
+#[test]
+fn every_object_of_a_stream_or_a_list_is_taken_and_what_is_foreign_is_left_out() {
+    let map =
+        |name: &str| format!("{{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{{\"name\":\"{name}\"}}}}");
+    let yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
+    for (manifests, expected, told) in [
+        (
+            format!("{}\n{}{}", map("a"), map("a-b"), map("a-c")),
+            &["ConfigMap a", "ConfigMap a-b", "ConfigMap a-c"][..],
+            "",
+        ),
+        (format!("{}\n---\n{}\n", map("a"), map("a-b")), &["ConfigMap a", "ConfigMap a-b"], ""),
+        (format!("\u{feff}{yaml}"), &["ConfigMap a"], ""),
+        (format!("---\n{yaml}...\n# the end\n"), &["ConfigMap a"], ""),
+        (
+            "apiVersion: v1\nkind: ConfigMapList\nitems:\n- metadata: {name: a}\n  data: {x: z}\n".into(),
+            &["ConfigMap a"],
+            "",
+        ),
+        (
+            format!(
+                "{yaml}---\napiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [x.yaml]\n"
+            ),
+            &["ConfigMap a"],
+            "m.yaml:5: Kustomization is left out: it is for kustomize",
+        ),
+        (
+            format!("apiVersion: batch/v1\nkind: Job\nmetadata: {{generateName: a-job-}}\n---\n{yaml}"),
+            &["ConfigMap a"],
+            "m.yaml:1: Job is left out: it has no metadata.name",
+        ),
+    ] {
+        let started = started("a", &manifests);
+        assert_eq!(titles(&started), expected, "{manifests}");
+        assert!(notes(&started).contains(told) && notes(&started).is_empty() == told.is_empty(), "{}", notes(&started));
+    }
+}
+
+#[test]
+fn what_a_cluster_makes_or_wrote_by_itself_is_left_out() {
+    let manifests = include_str!("start/bound.yaml");
+    let started = started("web", manifests);
+    assert_eq!(
+        titles(&started),
+        ["PersistentVolumeClaim web-data", "Service web", "Job web-migrate", "Pod web-debug", "StatefulSet web"]
+    );
+    for (file, gone) in [
+        ("job.yaml", &["controller-uid", "job-name", "selector"][..]),
+        ("claim.yaml", &["selected-node", "volumeName", "bind-completed"]),
+        ("set.yaml", &["status", "creationTimestamp"]),
+        ("pod.yaml", &["kube-api-access", "nodeName"]),
+        ("service.yaml", &["10.96.0.7", "31234"]),
+    ] {
+        let text = text(&started, file);
+        assert!(gone.iter().all(|gone| !text.contains(gone)), "{file}: {text}");
+    }
+    let notes = notes(&started);
+    for told in [
+        "Event web.17 is left out: it tells what happened, once",
+        "ConfigMap kube-root-ca.crt is left out: it is in every namespace",
+        "EndpointSlice web-x2b4c is left out: Service web makes it",
+        "Endpoints web is left out: Service web makes it",
+        "Secret default-token-abcde is left out: it is the token of a ServiceAccount",
+        "ServiceAccount default is left out: it is in every namespace",
+        "spec.volumeClaimTemplates.status",
+    ] {
+        assert!(notes.contains(told), "{told}: {notes}");
+    }
+    assert!(!notes.contains("the selector of"), "{notes}");
+}
+
+#[test]
+fn the_status_speaks_of_what_the_application_is_known_by() {
+    let service = |name: &str, more: &str| {
+        format!("---\napiVersion: v1\nkind: Service\nmetadata: {{name: {name}}}\nspec: {{{more}}}\n")
+    };
+    let workload = |name: &str| {
+        format!(
+            "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}}}\nspec:\n  selector: {{matchLabels: {{app: {name}}}}}\n  \
+             template: {{metadata: {{labels: {{app: {name}}}}}, spec: {{containers: [{{name: a, image: 'a:1'}}]}}}}\n"
+        )
+    };
+    let ingress = "---\napiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: shop-in}\n\
+                   spec: {defaultBackend: {service: {name: shop-api, port: {number: 80}}}}\n";
+    for (manifests, base, parts) in [
+        (
+            [workload("shop-db"), service("shop-db", ""), workload("shop"), service("shop", "")].concat(),
+            "shop",
+            &[".deployment.status", ".service.metadata.name"][..],
+        ),
+        (
+            [
+                workload("shop-db"),
+                service("shop-db", ""),
+                workload("shop-api"),
+                service("shop-api", "selector: {app: shop-api}"),
+            ]
+            .concat()
+                + ingress,
+            "shop",
+            &[".apiDeployment.status", ".apiService.metadata.name"],
+        ),
+        (
+            [service("shop", "type: ExternalName, externalName: a.example.org"), service("shop-b", "")].concat(),
+            "shop",
+            &[".bService.metadata.name"],
+        ),
+        // The name that was given, if there is an object of it, is the one that is shared.
+        (
+            [workload("shop"), service("redis-a", ""), service("redis-b", ""), workload("redis-a")].concat(),
+            "shop",
+            &[".deployment.status", ".redisAService.metadata.name"],
+        ),
+    ] {
+        let started = started("shop", &manifests);
+        assert_eq!(started.instance, base);
+        let status = text(&started, "status.yaml");
+        assert!(parts.iter().all(|part| status.contains(part)), "{manifests}: {status}");
+    }
+}
+
+#[test]
+fn names_as_long_as_they_may_be_make_files_that_can_be_written() {
+    let long = |end: &str| format!("odd-{}{end}", "a".repeat(248));
+    let map = |name: &str| format!("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\n");
+    let started = started("odd", &(map(&long("a")) + &map(&long("b"))));
+    assert_eq!(started.templates.len(), 2);
+    for path in started.files.keys() {
+        assert!(path.split('/').all(|name| name.len() <= 100), "{path}");
+    }
+}
