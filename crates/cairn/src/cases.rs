@@ -54,25 +54,28 @@ pub(crate) fn read(dir: &Path) -> Vec<Listed> {
         file.extension().is_some_and(|extension| extension == "yaml" || extension == "yml") && !golden::is_golden(file)
     });
     files.sort();
-    let mut listed = Vec::new();
-    for file in files {
-        let broken = |what: Vec<String>| Listed {
-            file: file.clone(),
-            name: "the file can be read".to_string(),
-            case: Err(what),
-        };
-        match Part::documents(&file) {
-            Err(failure) => listed.push(broken(vec![failure.told()])),
-            Ok(documents) => {
-                let tests: Vec<Part> = documents.iter().flat_map(tests).collect();
-                if tests.is_empty() {
-                    listed.push(broken(vec![format!("{}: there is no test in this file", file.display())]));
-                }
-                listed.extend(tests.iter().map(|part| one(&file, part)));
+    files.iter().flat_map(|file| listed(file, Part::documents(file))).collect()
+}
+
+/// The tests of a file that is not written yet.
+pub(crate) fn of(file: &Path, text: &str) -> Vec<Listed> {
+    listed(file, Part::read(&file.display().to_string(), text))
+}
+
+fn listed(file: &Path, documents: Result<Vec<Part>, Failure>) -> Vec<Listed> {
+    let broken = |what: String| {
+        vec![Listed { file: file.to_path_buf(), name: "the file can be read".to_string(), case: Err(vec![what]) }]
+    };
+    match documents {
+        Err(failure) => broken(failure.told()),
+        Ok(documents) => {
+            let tests: Vec<Part> = documents.iter().flat_map(tests).collect();
+            if tests.is_empty() {
+                return broken(format!("{}: there is no test in this file", file.display()));
             }
+            tests.iter().map(|part| one(file, part)).collect()
         }
     }
-    listed
 }
 
 fn tests(document: &Part) -> Vec<Part> {

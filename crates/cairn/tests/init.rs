@@ -134,10 +134,74 @@ spec:
 }
 
 #[test]
+fn the_tests_of_a_new_stack_still_pass_when_it_grows() {
+    let place = tempfile::tempdir().expect("a directory");
+    succeeds(place.path(), &["init", "shop"]);
+    let stack = place.path().join("shop");
+    let change = |file: &str, change: &dyn Fn(&str) -> String| {
+        let text = fs::read_to_string(stack.join(file)).expect("a file");
+        fs::write(stack.join(file), change(&text)).expect("a file");
+    };
+    change("shop.yaml", &|text| text.replace("Hello from shop", "Hi").replace("replicas: 1", "replicas: 3"));
+    change(".registry/app.yaml", &|text| format!("{text}- crd: ingress.networking.k8s.io/v1\n"));
+    let ingress = "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata:\n  name: {{ .metadata.name | quote }}\nspec:\n  \
+                   defaultBackend: {service: {name: {{ .service.metadata.name | quote }}, port: {number: 80}}}\n";
+    fs::write(stack.join(".registry/templates/shop.example.org/v1alpha1/ingress.yaml"), ingress).expect("a file");
+    passes(place.path(), "shop");
+}
+
+#[test]
+fn the_manifests_of_a_directory_are_read_in_order_and_programs_are_told_what_was_left_out() {
+    let place = tempfile::tempdir().expect("a directory");
+    let manifest = |kind: &str, name: &str| format!("apiVersion: v1\nkind: {kind}\nmetadata: {{name: {name}}}\n");
+    fs::create_dir_all(place.path().join("all/deeper")).expect("a directory");
+    for (file, text) in [
+        ("all/b.yml", manifest("ConfigMap", "blog-b")),
+        ("all/a.yaml", manifest("ConfigMap", "blog-a")),
+        ("all/c.json", "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"blog-c\"}}".into()),
+        ("all/d.yaml", manifest("ServiceAccount", "blog")),
+        ("all/kustomization.yaml", "resources: [a.yaml]\n".into()),
+        ("all/notes.txt", "no manifest".into()),
+        ("all/deeper/e.yaml", manifest("ConfigMap", "blog-e")),
+    ] {
+        fs::write(place.path().join(file), text).expect("a file");
+    }
+    let output = cairn(place.path(), &["init", "blog", "--from", "all", "-o", "json"]);
+    assert!(output.status.success(), "{output:?}");
+    let made: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let files = made["files"].to_string();
+    for (part, expected) in [("aConfigMap", true), ("bConfigMap", true), ("cConfigMap", true), ("eConfigMap", false)] {
+        assert_eq!(files.contains(part), expected, "{part}: {files}");
+    }
+    let warnings = made["warnings"].as_array().expect("warnings");
+    let told = |at: usize, file: &str, words: &str| {
+        let what = warnings[at]["what"].as_str().expect("a text");
+        assert!(warnings[at]["file"] == file && what.contains(words), "{warnings:?}");
+    };
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    told(0, "all/d.yaml", "ServiceAccount blog is left out");
+    told(1, "all/kustomization.yaml", "a kustomization is left out");
+    passes(place.path(), "blog");
+}
+
+#[test]
+fn nothing_stays_behind_of_a_stack_that_cannot_be_written() {
+    let place = tempfile::tempdir().expect("a directory");
+    fs::create_dir(place.path().join("shop")).expect("a directory");
+    fs::write(place.path().join("shop/tests"), "a file where a directory has to be").expect("a file");
+    let output = cairn(place.path(), &["init", "shop"]);
+    let told = told(&["init", "shop"], &output);
+    assert!(!output.status.success() && told.contains("cannot write shop/tests"), "{told}");
+    let left: Vec<_> = fs::read_dir(place.path().join("shop")).expect("a directory").filter_map(Result::ok).collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+}
+
+#[test]
 fn nothing_is_overwritten_and_nothing_written_in_vain() {
     let place = tempfile::tempdir().expect("a directory");
     fs::write(place.path().join("shop.yaml"), "mine").expect("a file");
     fs::write(place.path().join("bad.yaml"), "a: [").expect("a file");
+    fs::create_dir(place.path().join("empty")).expect("a directory");
     for (args, code, words) in [
         (&["init", "shop", "--dir", "."][..], 1, "./shop.yaml is there already"),
         (&["init", "Shop"], 2, "hint: for example `shop`"),
@@ -146,6 +210,7 @@ fn nothing_is_overwritten_and_nothing_written_in_vain() {
         (&["init", "shop", "--from", "bad.yaml"], 1, "bad.yaml:2:1: this is not YAML"),
         (&["init", "shop", "--from", "-", "--from", "-"], 2, "standard input can be read only once"),
         (&["init", "shop", "--from", "-"], 1, "there is no object in the manifests"),
+        (&["init", "shop", "--from", "empty"], 1, "empty holds no .yaml, .yml or .json file"),
     ] {
         let output = cairn(place.path(), args);
         let told = told(args, &output);
@@ -154,6 +219,6 @@ fn nothing_is_overwritten_and_nothing_written_in_vain() {
     }
     let mut left: Vec<_> = fs::read_dir(place.path()).expect("a directory").filter_map(Result::ok).collect();
     left.sort_by_key(fs::DirEntry::file_name);
-    assert_eq!(left.len(), 2, "{left:?}");
+    assert_eq!(left.len(), 3, "{left:?}");
     assert_eq!(fs::read_to_string(place.path().join("shop.yaml")).expect("a file"), "mine");
 }

@@ -29,7 +29,7 @@ pub(crate) struct Init {
     #[arg(long, default_value = "example.org")]
     pub group: String,
 
-    /// Manifests to make it from; `-` is standard input
+    /// Manifests to make it from, or directories of them; `-` is standard input
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub from: Vec<PathBuf>,
 

@@ -10,8 +10,9 @@ use serde_json::json;
 use crate::args::Init;
 use crate::failure::{Code, Failure};
 use crate::finding::Finding;
-use crate::input;
 use crate::printer::Printer;
+use crate::project::Project;
+use crate::{cases, input};
 
 pub(crate) fn run(args: &Init, printer: &Printer) -> Result<Code, Failure> {
     let failed = |problem: &engine::Problem| Failure::of(&Finding::from(problem), None);
@@ -24,7 +25,7 @@ pub(crate) fn run(args: &Init, printer: &Printer) -> Result<Code, Failure> {
     let (files, started) = if args.from.is_empty() {
         (blank(&names), None)
     } else {
-        let manifests = args.from.iter().map(|file| manifest(file)).collect::<Result<Vec<_>, _>>()?;
+        let manifests = manifests(&args.from)?;
         let made = from(&names, &manifests).map_err(|problems| {
             let failures = problems.iter().map(|problem| {
                 let finding = Finding::from(problem);
@@ -35,15 +36,18 @@ pub(crate) fn run(args: &Init, printer: &Printer) -> Result<Code, Failure> {
         })?;
         (made.files.clone(), Some(made))
     };
+    passes(&dir, &names, &files)?;
     write(&dir, &files)?;
-    for note in started.iter().flat_map(|started| &started.notes) {
-        printer.finding(&Finding::from(note), None);
+    let notes = started.iter().flat_map(|started| &started.notes);
+    let warnings: Vec<Finding> = notes.map(Finding::from).collect();
+    for warning in &warnings {
+        printer.finding(warning, None);
     }
     match args.outcome.output {
         Some(format) => {
             let made = json!({
                 "directory": dir.display().to_string(), "apiVersion": names.api_version(), "kind": names.kind,
-                "files": files.keys().collect::<Vec<_>>(),
+                "files": files.keys().collect::<Vec<_>>(), "warnings": warnings,
             });
             printer.outcome(&made, &dir.display().to_string(), format)?;
         }
@@ -52,11 +56,59 @@ pub(crate) fn run(args: &Init, printer: &Printer) -> Result<Code, Failure> {
     Ok(Code::Ok)
 }
 
-fn manifest(file: &Path) -> Result<Manifest, Failure> {
-    Ok(Manifest { file: file.display().to_string(), text: input::text(file)? })
+/// What the files hold; of a directory its manifests, as `kubectl apply -f` takes them.
+fn manifests(from: &[PathBuf]) -> Result<Vec<Manifest>, Failure> {
+    let mut manifests = Vec::new();
+    for path in from {
+        let files = if path.is_dir() { within(path)? } else { vec![path.clone()] };
+        for file in files {
+            manifests.push(Manifest { file: file.display().to_string(), text: input::text(&file)? });
+        }
+    }
+    Ok(manifests)
 }
 
-/// Writes files that are not there yet; if one is, none is written.
+/// The manifests right in a directory, by name.
+fn within(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let failed = |error: std::io::Error| Failure::new(format!("cannot read {}: {error}", dir.display()));
+    let entries = std::fs::read_dir(dir).map_err(failed)?.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    let mut files: Vec<PathBuf> = entries.iter().map(std::fs::DirEntry::path).collect();
+    let is_manifest = |file: &PathBuf| {
+        let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        ["json", "yaml", "yml"].contains(&extension) && file.is_file()
+    };
+    files.retain(is_manifest);
+    files.sort();
+    if files.is_empty() {
+        let failure = Failure::new(format!("{} holds no .yaml, .yml or .json file", dir.display()));
+        return Err(failure.hint("directories inside of it are not looked into: name them too"));
+    }
+    Ok(files)
+}
+
+/// Sees to it that what is about to be written passes its own tests.
+fn passes(dir: &Path, names: &Names, files: &Files) -> Result<(), Failure> {
+    let project = Project::of(dir, &names.name, files.clone());
+    let faulty = |what: &str| {
+        let failure = Failure::new(format!("the stack would not pass its own tests, and nothing was written: {what}"));
+        failure.hint("this is a fault of cairn init: leave the object out, and report it with the manifests")
+    };
+    project.compiled().map_err(|failure| faulty(&failure.told()))?;
+    for (path, bytes) in files.iter().filter(|(path, _)| path.starts_with("tests/")) {
+        for listed in cases::of(&dir.join(path), &String::from_utf8_lossy(bytes)) {
+            let differences = match listed.case {
+                Ok(case) => case.check(&project, false)?,
+                Err(faults) => faults,
+            };
+            if let Some(difference) = differences.first() {
+                return Err(faulty(difference));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Writes files that are not there yet; if one is, or cannot be written, none stays behind.
 fn write(dir: &Path, files: &Files) -> Result<(), Failure> {
     let there: Vec<&String> = files.keys().filter(|path| dir.join(path).symlink_metadata().is_ok()).collect();
     let registry = dir.join(".registry");
@@ -65,14 +117,30 @@ fn write(dir: &Path, files: &Files) -> Result<(), Failure> {
         let failure = Failure::new(format!("{} is there already, and nothing is overwritten", what.display()));
         return Err(failure.hint("choose another name, or another directory with --dir"));
     }
+    let mut new = Vec::new();
     for (path, bytes) in files {
         let path = dir.join(path);
-        let failed = |error: std::io::Error| Failure::new(format!("cannot write {}: {error}", path.display()));
-        std::fs::create_dir_all(path.parent().unwrap_or(dir)).map_err(failed)?;
-        let mut file = std::fs::File::create_new(&path).map_err(failed)?;
-        file.write_all(bytes).map_err(failed)?;
+        if let Err(error) = write_new(&path, bytes, &mut new) {
+            // Directories that something else is in stay by themselves.
+            for path in new.iter().rev() {
+                let _ = std::fs::remove_file(path).or_else(|_| std::fs::remove_dir(path));
+            }
+            return Err(Failure::new(format!("cannot write {}: {error}", path.display())));
+        }
     }
     Ok(())
+}
+
+/// Writes a file, with the directories above it, and lists what was not there before.
+fn write_new(path: &Path, bytes: &[u8], new: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    let above: Vec<&Path> = path.ancestors().skip(1).take_while(|dir| !dir.as_os_str().is_empty()).collect();
+    for dir in above.into_iter().rev().filter(|dir| !dir.is_dir()) {
+        std::fs::create_dir(dir)?;
+        new.push(dir.to_path_buf());
+    }
+    let mut file = std::fs::File::create_new(path)?;
+    new.push(path.to_path_buf());
+    file.write_all(bytes)
 }
 
 /// What there is now, and what to do with it.
