@@ -135,6 +135,14 @@ fn the_status_speaks_of_what_the_application_is_known_by() {
             "shop",
             &[".deployment.status", ".redisAService.metadata.name"],
         ),
+        // A release of a chart is called by its instance, whatever the chart is called.
+        (
+            ["", "-a"]
+                .map(|end| service(&format!("rel-chart{end}, labels: {{app.kubernetes.io/instance: rel}}"), ""))
+                .concat(),
+            "rel",
+            &[".chartService.metadata.name"],
+        ),
     ] {
         let started = started("shop", &manifests);
         assert_eq!(started.instance, base);

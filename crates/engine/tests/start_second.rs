@@ -237,6 +237,69 @@ fn what_the_stack_does_not_make_keeps_the_name_that_all_instances_share() {
 }
 
 #[test]
+fn what_names_an_object_by_its_place_follows_it() {
+    let set = "apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: web}
+spec:
+  serviceName: web-all
+  selector: {matchExpressions: [{key: app, operator: In, values: [web]}]}
+  template:
+    metadata: {labels: {app: web, kind: web}}
+    spec:
+      subdomain: web-all
+      affinity:
+        podAntiAffinity: {x: {labelSelector: {matchExpressions: [{key: app, operator: In, values: [web]}]}}}
+        nodeAffinity: {x: {matchExpressions: [{key: pool, operator: In, values: [web]}]}}
+      containers:
+      - name: web-all
+        image: a:1
+        ports: [{name: web-all, containerPort: 80}]
+        args: [$(POD).web-all, statefulset/web]
+        readinessProbe: {httpGet: {port: web-all}}
+      volumes: [{name: b, persistentVolumeClaim: {claimName: data-web-0}}]
+  volumeClaimTemplates: [{metadata: {name: data}}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web-all}
+spec: {ports: [{port: 80, targetPort: web-all}], selector: {statefulset.kubernetes.io/pod-name: web-0}}
+";
+    check(
+        "web",
+        &[(
+            set,
+            &[
+                ("statefulset.yaml", "serviceName: {{ .metadata.name }}-all\n"),
+                (
+                    "statefulset.yaml",
+                    "selector: {matchExpressions: [{key: app, operator: In, values: [{{ .metadata.name | quote }}]}]}",
+                ),
+                ("statefulset.yaml", "labels: {app: {{ .metadata.name | quote }}, kind: {{ .metadata.name | quote }}}"),
+                ("statefulset.yaml", "subdomain: {{ .metadata.name }}-all"),
+                (
+                    "statefulset.yaml",
+                    "labelSelector: {matchExpressions: [{key: app, operator: In, values: [{{ .metadata.name | quote }}]}]}",
+                ),
+                (
+                    "statefulset.yaml",
+                    "nodeAffinity: {x: {matchExpressions: [{key: pool, operator: In, values: [web]}]}}",
+                ),
+                ("statefulset.yaml", "- name: web-all\n"),
+                ("statefulset.yaml", "ports: [{name: web-all,"),
+                ("statefulset.yaml", "args: [$(POD).{{ .metadata.name }}-all, statefulset/{{ .metadata.name }}]"),
+                ("statefulset.yaml", "httpGet: {port: web-all}"),
+                ("statefulset.yaml", "claimName: data-{{ .metadata.name }}-0"),
+                ("service.yaml", "targetPort: web-all"),
+                ("service.yaml", "pod-name: \"{{ .metadata.name }}-0\""),
+            ],
+            &[],
+        )],
+        &["m.yaml"],
+    );
+}
+
+#[test]
 fn a_host_that_is_everywhere_and_an_image_that_is_a_word_are_no_news() {
     let host = "---\napiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web}\n\
                 spec: {ingressClassName: nginx, rules: [{host: \"HOST\"}]}\n---\n\

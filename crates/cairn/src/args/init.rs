@@ -11,12 +11,13 @@ use super::Outcome;
 Examples:
   cairn init shop
   cairn init web-shop --group platform.example.org --dir stacks/web-shop
-  cairn init shop --from deployment.yaml --from service.yaml
+  cairn init shop --from deployment.yaml service.yaml
+  cairn init shop --from manifests/
   kubectl get deploy,svc,cm -l app=shop -o yaml | cairn init shop --from -
 
 With --from, images, replicas, hosts and the shared name of the objects become the instance's. What is printed says \
-what was left out. The instance that comes with the stack renders to the objects that were given: this is checked \
-before anything is written.")]
+what was left out, and what a second instance would share with the first. The instance that comes with the stack renders \
+to the objects that were given: this is checked before anything is written.")]
 pub(crate) struct Init {
     /// What the stack is called; its kind is made of it: web-shop, WebShop
     pub name: String,

@@ -4,7 +4,8 @@ use super::names::Names;
 use super::piece::Piece;
 
 /// The name that was given, if an object is called by it; else the one that most objects are called by or begin with. Of
-/// several the one that was given, then that of the first object, then the longest.
+/// several the one that was given, then the one that labels say is the instance's, then that of the first object, then
+/// the longest.
 pub(super) fn base(names: &Names, pieces: &[Piece]) -> String {
     if pieces.iter().any(|piece| piece.name() == names.name) {
         return names.name.clone();
@@ -17,7 +18,9 @@ pub(super) fn base(names: &Names, pieces: &[Piece]) -> String {
     }
     let score = |(index, candidate): &(usize, &str)| {
         let shared = pieces.iter().filter(|piece| holds(piece.name(), candidate)).count();
-        (shared, *candidate == names.name, std::cmp::Reverse(*index), candidate.len())
+        let label = |piece: &Piece| piece.value["metadata"]["labels"]["app.kubernetes.io/instance"] == *candidate;
+        let is_instance = pieces.iter().any(label);
+        (shared, *candidate == names.name, is_instance, std::cmp::Reverse(*index), candidate.len())
     };
     let best = candidates.into_iter().filter(|(_, name)| objects::is_subdomain(name)).max_by_key(score);
     best.map_or_else(|| names.name.clone(), |(_, name)| name.to_string())

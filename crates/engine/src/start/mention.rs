@@ -6,6 +6,29 @@ use super::edit::Edit;
 use super::piece::Piece;
 
 const NAME: &str = "{{ .metadata.name }}";
+/// As people name kinds to kubectl.
+const KINDS: [&str; 20] = [
+    "cm",
+    "configmap",
+    "cronjob",
+    "daemonset",
+    "deploy",
+    "deployment",
+    "deployments",
+    "ds",
+    "job",
+    "pod",
+    "pods",
+    "pvc",
+    "secret",
+    "secrets",
+    "service",
+    "services",
+    "statefulset",
+    "statefulsets",
+    "sts",
+    "svc",
+];
 const NAMESPACE: &str = "{{ .metadata.namespace }}";
 
 /// The objects whose names follow the instance's.
@@ -50,16 +73,15 @@ impl<'k> Known<'k> {
     fn mention(&self, text: &str, at: usize, name: &str) -> Option<Vec<Edit>> {
         let before = &text[..at];
         let addressed = before.ends_with("://") || before.ends_with('@');
-        let opened = before.is_empty()
-            || before.ends_with(|c: char| c.is_whitespace() || "=:,;\"'`([<>|@&".contains(c))
-            || ["//", ":-"].iter().any(|end| before.ends_with(end));
-        if !opened {
+        let is_kinded = follows_kind(before);
+        let of_pod = follows_variable(before);
+        if !opens(before) && !is_kinded && !of_pod {
             return None;
         }
         let is = |kind: &str, name: &str| self.names.iter().any(|piece| piece.gvk.kind == kind && piece.name() == name);
         let mut edits = self.named(at, name);
         let mut end = at + name.len();
-        let mut certain = name != self.base;
+        let mut certain = name != self.base || is_kinded;
         let mut is_host = is("Service", name);
         if let Some(length) = ordinal(&text[end..]) {
             let pod = end + length;
@@ -69,6 +91,7 @@ impl<'k> Known<'k> {
                 (certain, is_host) = (true, true);
             } else if is("StatefulSet", name) {
                 end = pod;
+                certain = true;
             }
         }
         if is_host && let Some((namespace, length)) = self.domain(&text[end..]) {
@@ -81,7 +104,7 @@ impl<'k> Known<'k> {
         }
         let after = &text[end..];
         let closed = closes(after);
-        certain |= is_host && closed && (addressed || port(after));
+        certain |= is_host && closed && (addressed || of_pod || port(after));
         (closed && certain).then_some(edits)
     }
 
@@ -131,6 +154,27 @@ pub(super) fn remains(text: &str, name: &str, base: &str, is_command: bool) -> b
         });
         name != base || (value && ended) || host
     })
+}
+
+/// Whether a name begins after this for certain.
+fn opens(before: &str) -> bool {
+    before.is_empty()
+        || before.ends_with(|c: char| c.is_whitespace() || "=:,;\"'`([<>|@&".contains(c))
+        || ["//", ":-"].iter().any(|end| before.ends_with(end))
+}
+
+/// Whether this ends as kubectl names objects: `deployment/`.
+fn follows_kind(before: &str) -> bool {
+    let Some(rest) = before.strip_suffix('/') else { return false };
+    let at = rest.rfind(|c: char| !c.is_ascii_alphabetic()).map_or(0, |at| at + 1);
+    KINDS.contains(&&rest[at..]) && opens(&rest[..at])
+}
+
+/// Whether this ends with a variable for the name of a pod: `$(POD_NAME).`, `${HOSTNAME}.` or `$HOSTNAME.`.
+fn follows_variable(before: &str) -> bool {
+    let Some(rest) = before.strip_suffix('.') else { return false };
+    let name = rest.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    rest.ends_with([')', '}']) || (name.ends_with('$') && name.len() < rest.len())
 }
 
 /// The number of a pod of a StatefulSet: how long `-0` is.
@@ -201,7 +245,14 @@ mod tests {
             ("web:1.2.3", "web:1.2.3"),
             ("/srv/web:1", "/srv/web:1"),
             ("web-0.web", "N-0.N"),
-            ("web-0", "web-0"),
+            ("web-0", "N-0"),
+            ("$(POD).web.team.svc", "$(POD).N.S.svc"),
+            ("http://$HOSTNAME.web:80", "http://$HOSTNAME.N:80"),
+            ("${HOSTNAME}.web-db", "${HOSTNAME}.N-db"),
+            ("a.web-db", "a.web-db"),
+            ("rollout status deployment/web", "rollout status deployment/N"),
+            ("sts/web-db", "sts/N-db"),
+            ("/secret/web", "/secret/web"),
             ("web-db", "N-db"),
             ("web-db:5432", "N-db:5432"),
             ("db.host=web-db\n", "db.host=N-db\n"),

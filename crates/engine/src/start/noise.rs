@@ -19,14 +19,16 @@ const SERVERS: [&str; 10] = [
     "selfLink",
     "uid",
 ];
-/// Annotations of controllers and of kubectl.
-const ANNOTATIONS: [&str; 13] = [
+/// Annotations of controllers, of kubectl and of Helm.
+const ANNOTATIONS: [&str; 15] = [
     "autoscaling.alpha.kubernetes.io/conditions",
     "autoscaling.alpha.kubernetes.io/current-metrics",
     "batch.kubernetes.io/job-tracking",
     "deployment.kubernetes.io/revision",
     "kubectl.kubernetes.io/last-applied-configuration",
     "kubectl.kubernetes.io/restartedAt",
+    "meta.helm.sh/release-name",
+    "meta.helm.sh/release-namespace",
     "pv.kubernetes.io/bind-completed",
     "pv.kubernetes.io/bound-by-controller",
     "volume.beta.kubernetes.io/storage-provisioner",

@@ -22,7 +22,7 @@ pub(super) enum Sense {
 }
 
 /// Fields that name another object, besides `name`, and its kind.
-const REFERENCES: [(&str, &str); 8] = [
+const REFERENCES: [(&str, &str); 9] = [
     ("claimName", "PersistentVolumeClaim"),
     ("persistentVolumeClaimName", "PersistentVolumeClaim"),
     ("secretName", "Secret"),
@@ -30,6 +30,7 @@ const REFERENCES: [(&str, &str); 8] = [
     ("serviceAccountName", "ServiceAccount"),
     ("serviceName", "Service"),
     ("statefulset.kubernetes.io/pod-name", "Pod"),
+    ("subdomain", "Service"),
     ("volumeName", "PersistentVolume"),
 ];
 /// What the key above `name` says of the kind that is named, the most telling first.

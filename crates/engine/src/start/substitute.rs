@@ -137,7 +137,7 @@ impl Shared<'_> {
             is_made(piece)
                 || match kind {
                     Some("Secret") => makes_secret_of(piece, name),
-                    Some("PersistentVolumeClaim") => claims(piece, name),
+                    Some("PersistentVolumeClaim") => claims(piece, name, self.base),
                     Some("Pod") => pod(piece, name),
                     _ => false,
                 }
@@ -192,12 +192,12 @@ fn makes_secret_of(piece: &Piece, name: &str) -> bool {
     (is_sealed && piece.name() == name) || found.iter().any(names)
 }
 
-/// Whether a claim of a name comes with the pods of a StatefulSet: `data-web-0`.
-fn claims(piece: &Piece, name: &str) -> bool {
-    let templates = piece.value["spec"]["volumeClaimTemplates"].as_array();
-    let prefix =
-        |template: &Value| format!("{}-{}", template["metadata"]["name"].as_str().unwrap_or_default(), piece.name());
-    templates.into_iter().flatten().any(|template| numbered(name, &prefix(template)))
+/// Whether a claim of a name comes with the pods of a StatefulSet: `data-web-0`. The name of the template, before the
+/// dash, is the same in all instances.
+fn claims(piece: &Piece, name: &str, base: &str) -> bool {
+    let templates = piece.value["spec"]["volumeClaimTemplates"].as_array().into_iter().flatten();
+    let mut names = templates.filter_map(|template| template["metadata"]["name"].as_str());
+    names.any(|template| !holds(template, base) && numbered(name, &format!("{template}-{}", piece.name())))
 }
 
 /// Whether a pod of a name is one of a StatefulSet's.
