@@ -202,6 +202,8 @@ fn nothing_is_overwritten_and_nothing_written_in_vain() {
     fs::write(place.path().join("shop.yaml"), "mine").expect("a file");
     fs::write(place.path().join("bad.yaml"), "a: [").expect("a file");
     fs::create_dir(place.path().join("empty")).expect("a directory");
+    let typo = "# a comment\napiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {Type: NodePort, ports: [{port: 80}]}\n";
+    fs::write(place.path().join("typo.yaml"), typo).expect("a file");
     for (args, code, words) in [
         (&["init", "shop", "--dir", "."][..], 1, "./shop.yaml is there already"),
         (&["init", "Shop"], 2, "hint: for example `shop`"),
@@ -210,6 +212,7 @@ fn nothing_is_overwritten_and_nothing_written_in_vain() {
         (&["init", "shop", "--from", "bad.yaml"], 1, "bad.yaml:2:1: this is not YAML"),
         (&["init", "shop", "--from", "-", "--from", "-"], 2, "standard input can be read only once"),
         (&["init", "shop", "--from", "-"], 1, "there is no object in the manifests"),
+        (&["init", "shop", "--from", "typo.yaml"], 1, "typo.yaml:2: Service a: `spec` has no field `Type`"),
         (&["init", "shop", "--from", "empty"], 1, "empty holds no .yaml, .yml or .json file"),
     ] {
         let output = cairn(place.path(), args);
@@ -219,6 +222,6 @@ fn nothing_is_overwritten_and_nothing_written_in_vain() {
     }
     let mut left: Vec<_> = fs::read_dir(place.path()).expect("a directory").filter_map(Result::ok).collect();
     left.sort_by_key(fs::DirEntry::file_name);
-    assert_eq!(left.len(), 3, "{left:?}");
+    assert_eq!(left.len(), 4, "{left:?}");
     assert_eq!(fs::read_to_string(place.path().join("shop.yaml")).expect("a file"), "mine");
 }

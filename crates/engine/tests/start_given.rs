@@ -14,7 +14,7 @@ fn notes(started: &Started) -> String {
 }
 
 fn titles(started: &Started) -> Vec<&str> {
-    started.templates.iter().map(|(title, _)| title.as_str()).collect()
+    started.templates.iter().map(|became| became.title.as_str()).collect()
 }
 
 fn text(started: &Started, end: &str) -> String {

@@ -257,8 +257,14 @@ spec:
         ports: [{name: web-all, containerPort: 80}]
         args: [$(POD).web-all, statefulset/web]
         readinessProbe: {httpGet: {port: web-all}}
-      volumes: [{name: b, persistentVolumeClaim: {claimName: data-web-0}}]
+        command: [web]
+      volumes: [{name: b, persistentVolumeClaim: {claimName: data-web-0}}, {name: data, persistentVolumeClaim: {claimName: data}}]
   volumeClaimTemplates: [{metadata: {name: data}}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {clusterIP: None, selector: {app: web}}
 ---
 apiVersion: v1
 kind: Service
@@ -290,8 +296,8 @@ spec: {ports: [{port: 80, targetPort: web-all}], selector: {statefulset.kubernet
                 ("statefulset.yaml", "args: [$(POD).{{ .metadata.name }}-all, statefulset/{{ .metadata.name }}]"),
                 ("statefulset.yaml", "httpGet: {port: web-all}"),
                 ("statefulset.yaml", "claimName: data-{{ .metadata.name }}-0"),
-                ("service.yaml", "targetPort: web-all"),
-                ("service.yaml", "pod-name: \"{{ .metadata.name }}-0\""),
+                ("allService.yaml", "targetPort: web-all"),
+                ("allService.yaml", "pod-name: \"{{ .metadata.name }}-0\""),
             ],
             &[],
         )],

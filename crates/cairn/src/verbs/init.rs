@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use engine::Severity;
 use engine::start::{Manifest, Names, Started, blank, from};
 use package::Files;
 use serde_json::json;
@@ -36,7 +37,7 @@ pub(crate) fn run(args: &Init, printer: &Printer) -> Result<Code, Failure> {
         })?;
         (made.files.clone(), Some(made))
     };
-    passes(&dir, &names, &files)?;
+    passes(&dir, &names, &files, started.as_ref())?;
     write(&dir, &files)?;
     let notes = started.iter().flat_map(|started| &started.notes);
     let warnings: Vec<Finding> = notes.map(Finding::from).collect();
@@ -87,8 +88,13 @@ fn within(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// Sees to it that what is about to be written passes its own tests.
-fn passes(dir: &Path, names: &Names, files: &Files) -> Result<(), Failure> {
+fn passes(dir: &Path, names: &Names, files: &Files, started: Option<&Started>) -> Result<(), Failure> {
     let project = Project::of(dir, &names.name, files.clone());
+    let errors = project.findings.iter().filter(|finding| finding.severity == Severity::Error);
+    let given = errors.filter_map(|finding| given(finding, started?));
+    if let Some(failure) = Failure::all(given.map(|finding| Failure::of(&finding, None))) {
+        return Err(failure);
+    }
     let faulty = |what: &str| {
         let failure = Failure::new(format!("the stack would not pass its own tests, and nothing was written: {what}"));
         failure.hint("this is a fault of cairn init: leave the object out, and report it with the manifests")
@@ -106,6 +112,15 @@ fn passes(dir: &Path, names: &Names, files: &Files) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// What is wrong with a template, told of the object that it was made from: nobody has seen the template yet.
+fn given(finding: &Finding, started: &Started) -> Option<Finding> {
+    let template = finding.file.strip_suffix(".yaml")?.rsplit('/').next()?;
+    let made = started.templates.iter().find(|made| made.template == template)?;
+    let what = format!("{}: {}", made.title, finding.what);
+    let hint = finding.hint.clone().or_else(|| Some("mend it in the manifests, or leave the object out".to_string()));
+    Some(Finding { hint, ..Finding::new(&made.place.file, made.place.line, what) })
 }
 
 /// Writes files that are not there yet; if one is, or cannot be written, none stays behind.
@@ -158,10 +173,10 @@ fn story(names: &Names, dir: &Path, files: &Files, started: Option<&Started>) ->
         _ if path.starts_with("tests/") => "its tests".to_string(),
         name => {
             let template = name.strip_suffix(".yaml").unwrap_or(name);
-            let made = started.iter().flat_map(|started| &started.templates).find(|(_, made)| made == template);
+            let made = started.iter().flat_map(|started| &started.templates).find(|made| made.template == template);
             match made {
                 _ if !path.contains('/') => "an instance".to_string(),
-                Some((title, _)) => format!("{title}, as a template"),
+                Some(made) => format!("{}, as a template", made.title),
                 None => "a template".to_string(),
             }
         }

@@ -17,7 +17,7 @@ use super::unfit::{perhaps_unfit, unfit};
 use super::write::Made;
 use super::{check, scale, second, secret, write};
 use crate::compile::fields::path as path_of;
-use crate::problem::Problem;
+use crate::problem::{Place, Problem};
 
 /// A stack that was made from manifests.
 #[derive(Clone, Debug)]
@@ -28,10 +28,21 @@ pub struct Started {
     pub instance: String,
     /// The fields of its spec.
     pub fields: Vec<String>,
-    /// What became of each object: its title and its template.
-    pub templates: Vec<(String, String)>,
+    /// What became of each object.
+    pub templates: Vec<Became>,
     /// What was left out or should be looked at.
     pub notes: Vec<Problem>,
+}
+
+/// An object of the manifests and its template.
+#[derive(Clone, Debug)]
+pub struct Became {
+    /// The object, as people say it: `Service web`.
+    pub title: String,
+    /// Where it is in the manifests.
+    pub place: Place,
+    /// What its template is called.
+    pub template: String,
 }
 
 /// Makes a stack of manifests, or says why there is none to be made of them.
@@ -90,9 +101,13 @@ pub fn from(names: &Names, manifests: &[Manifest]) -> Result<Started, Vec<Proble
         }
     }
     notes.sort();
-    let titles = made.iter().map(|made| (made.piece.title(), made.template.clone())).collect();
+    let became = |made: &Made<'_>| {
+        let (title, place) = (made.piece.title(), made.piece.place());
+        Became { title, place, template: made.template.clone() }
+    };
+    let templates = made.iter().map(became).collect();
     let fields = fields.all.iter().map(|field| field.name.clone()).collect();
-    Ok(Started { files, instance: base, fields, templates: titles, notes })
+    Ok(Started { files, instance: base, fields, templates, notes })
 }
 
 /// What should be looked at in a template.

@@ -104,7 +104,7 @@ impl<'k> Known<'k> {
         }
         let after = &text[end..];
         let closed = closes(after);
-        certain |= is_host && closed && (addressed || of_pod || port(after));
+        certain |= is_host && closed && (addressed || of_pod || port(after) || asked(before));
         (closed && certain).then_some(edits)
     }
 
@@ -154,6 +154,25 @@ pub(super) fn remains(text: &str, name: &str, base: &str, is_command: bool) -> b
         });
         name != base || (value && ended) || host
     })
+}
+
+/// Whether a word asks for an address: `DB_HOST`.
+pub(super) fn is_address(word: &str) -> bool {
+    let word = word.to_ascii_uppercase();
+    ["HOST", "ADDR", "SERVER", "SERVICE", "ENDPOINT"].iter().any(|part| word.contains(part))
+}
+
+/// Whether this ends by asking for an address: `db.host=`, `host: ` or `--host `.
+fn asked(before: &str) -> bool {
+    let named = ["=", ": "].iter().find_map(|end| before.strip_suffix(end));
+    let word = named.or_else(|| before.strip_suffix(' ').filter(|flag| last(flag).starts_with("--")));
+    word.is_some_and(|word| is_address(last(word)))
+}
+
+/// The last word of a text.
+fn last(text: &str) -> &str {
+    let at = text.rfind(|c: char| !(c.is_ascii_alphanumeric() || "_-.".contains(c)));
+    at.map_or(text, |at| &text[at + 1..])
 }
 
 /// Whether a name begins after this for certain.
@@ -252,6 +271,11 @@ mod tests {
             ("a.web-db", "a.web-db"),
             ("rollout status deployment/web", "rollout status deployment/N"),
             ("sts/web-db", "sts/N-db"),
+            ("db.host=web", "db.host=N"),
+            ("- host: web\n", "- host: N\n"),
+            ("run --service-name web x", "run --service-name N x"),
+            ("mode=web", "mode=web"),
+            ("server web", "server web"),
             ("/secret/web", "/secret/web"),
             ("web-db", "N-db"),
             ("web-db:5432", "N-db:5432"),

@@ -23,7 +23,7 @@ mod unfit;
 mod write;
 
 pub use blank::blank;
-pub use from::{Started, from};
+pub use from::{Became, Started, from};
 pub use names::Names;
 pub use piece::Manifest;
 

@@ -41,9 +41,10 @@ pub(super) fn missing(shared: &Shared<'_>, piece: &Piece, read: &[Piece]) -> Vec
     let mut problems = Vec::new();
     for (path, name) in found {
         let Sense::Object(Some(kind)) = sense(piece, &path) else { continue };
-        // What was left out has had its word already.
-        let is_known =
-            read.iter().any(|other| other.gvk.kind == kind && other.name() == name) || shared.makes(Some(&kind), name);
+        // What was left out has had its word already, and a StatefulSet puts its own claims in place of volumes.
+        let is_known = read.iter().any(|other| other.gvk.kind == kind && other.name() == name)
+            || shared.makes(Some(&kind), name)
+            || (kind == "PersistentVolumeClaim" && is_claim_of(piece, name));
         // No stack makes these, so that sharing one is as it should be.
         let matters = !["ServiceAccount", "PersistentVolume"].contains(&kind.as_str())
             && (holds(name, shared.base) || kind == "PersistentVolumeClaim");
@@ -76,7 +77,9 @@ pub(super) fn kept(shared: &Shared<'_>, piece: &Piece, other: &Value) -> Vec<Pro
         }
         let is_command = path.iter().any(|step| [Step::from("command"), Step::from("args")].contains(step));
         for named in shared.known.all() {
-            let speaks = named.name() != shared.base || named.is_core("Service");
+            // The first word of a command is a program, which is often called as what it is part of.
+            let is_program = path.ends_with(&[Step::from("command"), Step::from(0)]);
+            let speaks = named.name() != shared.base || (named.is_core("Service") && !is_program);
             if speaks && remains(text, named.name(), shared.base, is_command) {
                 let (_, paths) = by_name.entry(named.name()).or_insert_with(|| (named, Vec::new()));
                 let path = format!("`{}`", path_of(&path));
@@ -99,6 +102,12 @@ pub(super) fn kept(shared: &Shared<'_>, piece: &Piece, other: &Value) -> Vec<Pro
             .hint(format!("write `{}` there if it is meant", own(name, shared.base)))
     };
     by_name.into_iter().map(word).collect()
+}
+
+/// Whether a StatefulSet has a template for claims of this name.
+fn is_claim_of(piece: &Piece, name: &str) -> bool {
+    let templates = piece.value["spec"]["volumeClaimTemplates"].as_array();
+    templates.into_iter().flatten().any(|template| template["metadata"]["name"] == name)
 }
 
 /// A name as a template writes it.

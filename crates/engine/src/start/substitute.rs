@@ -7,7 +7,7 @@ use yaml::{Scalar, Step};
 use super::base::{addresses, holds, places};
 use super::edit::{Edit, edited, look};
 use super::field::{Field, Fields};
-use super::mention::Known;
+use super::mention::{Known, is_address};
 use super::piece::Piece;
 use super::secret;
 use super::sense::{Sense, makes_secret, sense, texts};
@@ -148,9 +148,7 @@ impl Shared<'_> {
     fn is_asked(&self, piece: &Piece, path: &[Step]) -> bool {
         let Some((Step::Key(last), above)) = path.split_last() else { return false };
         let named = look(&piece.value, above).and_then(|entry| entry["name"].as_str()).filter(|_| **last == *"value");
-        let asked = named.unwrap_or(last).to_ascii_uppercase();
-        let address = ["HOST", "ADDR", "SERVER", "SERVICE", "ENDPOINT"].iter().any(|word| asked.contains(word));
-        address && self.pieces.iter().any(|piece| piece.name() == self.base)
+        is_address(named.unwrap_or(last)) && self.pieces.iter().any(|piece| piece.name() == self.base)
     }
 
     /// Where hosts that are fields stand inside of another text.
