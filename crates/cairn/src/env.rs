@@ -2,10 +2,14 @@
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 /// Where `cairn up` writes its kubeconfig, from the directory that it is started in.
-pub(crate) const UP_KUBECONFIG: &str = ".cairn/kubeconfig";
+const UP_KUBECONFIG: &str = ".cairn/kubeconfig";
+
+/// What libraries tell of in their own words is told by us in ours, or does not matter.
+pub(crate) const QUIET_LIBRARIES: &str = "kube=error";
 
 /// The environment of this run.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +35,8 @@ pub(crate) struct Places {
     pub docker_config: Option<PathBuf>,
     /// Which cluster.
     pub kubeconfig: Option<PathBuf>,
+    /// Which cluster, as the variable KUBECONFIG says; the files in it are one.
+    pub kubeconfigs: Vec<PathBuf>,
     /// Where to keep what nobody needs after this run.
     pub runtime: PathBuf,
 }
@@ -42,12 +48,23 @@ pub(crate) fn places() -> Places {
     Places {
         runtime: path("XDG_RUNTIME_DIR").unwrap_or_else(std::env::temp_dir),
         cache: path("XDG_CACHE_HOME").or_else(|| Some(home.as_ref()?.join(".cache"))),
+        kubeconfigs: path("KUBECONFIG").map(|all| std::env::split_paths(&all).collect()).unwrap_or_default(),
         // Beside a control plane of one's own, that is meant rather than whatever cluster was used last.
-        kubeconfig: path("KUBECONFIG")
-            .or_else(|| Some(PathBuf::from(UP_KUBECONFIG)).filter(|path| path.exists()))
-            .or_else(|| Some(home.as_ref()?.join(".kube/config"))),
+        kubeconfig: own_kubeconfig().or_else(|| Some(home.as_ref()?.join(".kube/config"))),
         docker_config: path("DOCKER_CONFIG").or_else(|| Some(home?.join(".docker"))).map(|dir| dir.join("config.json")),
     }
+}
+
+/// The kubeconfig of `cairn up` in this directory, or in the nearest one above. A kubeconfig may name programs to run,
+/// so that above only one of the same person counts.
+fn own_kubeconfig() -> Option<PathBuf> {
+    let here = PathBuf::from(UP_KUBECONFIG);
+    if here.exists() {
+        return Some(here);
+    }
+    let mine =
+        |path: &PathBuf| std::fs::metadata(path).is_ok_and(|found| found.uid() == rustix::process::getuid().as_raw());
+    std::env::current_dir().ok()?.ancestors().skip(1).map(|above| above.join(UP_KUBECONFIG)).find(mine)
 }
 
 /// What processes that this one starts get of its environment: how much they tell, and nothing else.
@@ -60,7 +77,8 @@ pub(crate) fn passed_on() -> Vec<(OsString, OsString)> {
 pub(crate) fn passed_on_quietly() -> Vec<(OsString, OsString)> {
     let mut environment = passed_on();
     if !environment.iter().any(|(name, _)| name == "RUST_LOG") {
-        environment.push(("RUST_LOG".into(), "warn,controller::template_stack_manager::report=off".into()));
+        let filter = format!("warn,{QUIET_LIBRARIES},controller::template_stack_manager::report=off");
+        environment.push(("RUST_LOG".into(), filter.into()));
     }
     environment
 }

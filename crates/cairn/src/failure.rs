@@ -15,14 +15,21 @@ pub(crate) enum Code {
     Differences,
 }
 
-impl From<Code> for ExitCode {
-    fn from(code: Code) -> ExitCode {
-        ExitCode::from(match code {
+impl Code {
+    /// The number that a shell sees.
+    pub fn number(self) -> u8 {
+        match self {
             Code::Ok => 0,
             Code::Failed => 1,
             Code::Usage => 2,
             Code::Differences => 3,
-        })
+        }
+    }
+}
+
+impl From<Code> for ExitCode {
+    fn from(code: Code) -> ExitCode {
+        ExitCode::from(code.number())
     }
 }
 

@@ -27,6 +27,7 @@ mod shown;
 mod snippet;
 mod up;
 mod verbs;
+mod warnings;
 mod words;
 mod written;
 

@@ -1,19 +1,23 @@
 //! The only place that prints.
 
 use std::io::{ErrorKind, Write};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use engine::Severity;
 use objects::Gvk;
 use serde_json::{Value, json};
 
 use crate::args::{Format, Log, Objects};
-use crate::env::Env;
-use crate::failure::Failure;
+use crate::env::{Env, QUIET_LIBRARIES};
+use crate::failure::{Code, Failure};
 use crate::finding::Finding;
+use crate::warnings;
 
 /// Where a command's words go: results to standard output, everything else to standard error.
 pub(crate) struct Printer {
     env: Env,
+    /// How the program ends if nobody reads its result to the end.
+    unread: AtomicU8,
 }
 
 /// What a colour is for.
@@ -28,14 +32,21 @@ pub(crate) enum Paint {
 
 impl Printer {
     pub fn new(env: Env) -> Printer {
-        Printer { env }
+        Printer { env, unread: AtomicU8::new(Code::Ok.number()) }
+    }
+
+    /// Says how the program ends if nobody reads its result to the end: as if somebody had.
+    pub fn ends_with(&self, code: Code) {
+        self.unread.store(code.number(), Ordering::Relaxed);
     }
 
     /// Writes a result. A reader that stopped listening ends the program quietly, as a pipe into `head` should.
     pub fn result(&self, bytes: &[u8]) -> Result<(), Failure> {
         let mut out = std::io::stdout().lock();
         match out.write_all(bytes).and_then(|()| out.flush()) {
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+                std::process::exit(self.unread.load(Ordering::Relaxed).into())
+            }
             Err(error) => Err(Failure::new(format!("cannot write the result: {error}"))),
             Ok(()) => Ok(()),
         }
@@ -82,6 +93,12 @@ impl Printer {
     pub fn warning(&self, text: &str) {
         let (yellow, reset) = if self.env.colour { ("\x1b[1;33m", "\x1b[0m") } else { ("", "") };
         self.say(&format!("{yellow}warning:{reset} {text}"));
+    }
+
+    /// What something waits for that does not come by itself.
+    pub fn waiting(&self, text: &str) {
+        let (yellow, reset) = if self.env.colour { ("\x1b[1;33m", "\x1b[0m") } else { ("", "") };
+        self.say(&format!("{yellow}waiting:{reset} {text}"));
     }
 
     /// The width of the terminal that results go to; none if there is no terminal.
@@ -168,16 +185,18 @@ impl Printer {
     /// Begins a controller's log, on standard error; RUST_LOG says how much of it.
     pub fn log(&self, how: &Log) {
         let filter = tracing_subscriber::EnvFilter::try_from_default_env()
-            .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info,kube=error"));
+            .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(format!("info,{QUIET_LIBRARIES}")));
         let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
         // A second log of one process would be the first.
         let _ = if how.log_json { log.json().try_init() } else { log.with_ansi(self.env.colour).try_init() };
     }
 
-    /// Begins a log of what goes wrong, for a command that tells all else in its own words; RUST_LOG says how much.
+    /// Begins a log of what goes wrong, for a command that tells all else in its own words: each warning once, in a
+    /// line. If RUST_LOG asks for more, all of it as it is.
     pub fn warnings(&self) {
-        let filter = tracing_subscriber::EnvFilter::try_from_default_env()
-            .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn,kube=error"));
+        let Ok(filter) = tracing_subscriber::EnvFilter::try_from_default_env() else {
+            return warnings::begin(self.env.colour, &format!("warn,{QUIET_LIBRARIES}"));
+        };
         let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
         let _ = log.with_ansi(self.env.colour).without_time().try_init();
     }

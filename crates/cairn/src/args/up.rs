@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueHint};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -17,22 +17,22 @@ Ingresses and Services of type LoadBalancer are reported as if all they ask for 
 Objects of all other kinds get their status from real controllers, or from you: kubectl edit --subresource=status.")]
 pub(crate) struct Up {
     /// Directories of packages to install, those that hold .registry [default: this one, if it does]
-    #[arg(value_name = "DIR")]
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub dirs: Vec<PathBuf>,
 
     /// Where to keep everything
-    #[arg(long, value_name = "DIR", default_value = ".cairn")]
+    #[arg(long, value_name = "DIR", default_value = ".cairn", value_hint = ValueHint::DirPath)]
     pub data: PathBuf,
 
     /// The port to serve on, on this machine alone [default: that of the last time, or a free one]
     #[arg(long, value_name = "PORT")]
     pub port: Option<u16>,
 
-    /// Where to write the kubeconfig [default: kubeconfig in the directory of --data]
+    /// Where to write the kubeconfig, besides the directory of --data
     #[arg(long, value_name = "FILE")]
     pub kubeconfig_out: Option<PathBuf>,
 
-    /// Keep nothing
+    /// Keep nothing; what is kept here stays as it is, and may run beside it
     #[arg(long)]
     pub ephemeral: bool,
 

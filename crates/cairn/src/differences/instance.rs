@@ -32,6 +32,8 @@ pub(crate) struct Asked<'a> {
     pub instance: Option<&'a Value>,
     /// The name of a stack that is not installed yet.
     pub name: &'a str,
+    /// The namespace that kubectl means where none is named.
+    pub context: &'a str,
 }
 
 /// Compares a package with what is installed of it: once for each Stack of its kinds.
@@ -53,9 +55,27 @@ pub(crate) async fn compare(reader: &Reader, project: &Project, asked: &Asked<'_
     }
     let mut found = Vec::new();
     for stack in stacks {
-        found.push(of_stack(reader, project, asked, &live, stack, place.unwrap_or("default")).await?);
+        let mut difference = of_stack(reader, project, asked, &live, stack, place.unwrap_or("default")).await?;
+        if let (None, Some(place)) = (stack, place) {
+            let elsewhere = all.iter().filter(is_of_kinds).map(|stack| stack.metadata.namespace.as_str());
+            difference.notes.extend(nowhere(reader, place, &elsewhere.collect()).await);
+        }
+        found.push(difference);
     }
     Ok(found)
+}
+
+/// What should be known of a place in which a package is not installed, and where it is.
+async fn nowhere(reader: &Reader, place: &str, elsewhere: &BTreeSet<&str>) -> Vec<String> {
+    let spaces = Resource::cluster("", "v1", "Namespace", "namespaces");
+    // Who may not look is told nothing.
+    let is_there = !matches!(reader.get(&spaces, &Key::new("", place)).await, Ok(None));
+    let missing = (!is_there).then(|| format!("there is no namespace {place}"));
+    let installed = (!elsewhere.is_empty()).then(|| {
+        let places: Vec<&str> = elsewhere.iter().copied().collect();
+        format!("it is installed in {}: `-n` names a namespace", places.join(", "))
+    });
+    missing.into_iter().chain(installed).collect()
 }
 
 async fn of_stack(
@@ -79,10 +99,12 @@ async fn of_stack(
     let app = stack.map_or(&package.app, |stack| &stack.spec.app);
     let wide = app.permission_scope == PermissionScope::Cluster;
     let breaking = stack.is_some() && reader.may_break(&at, wide).await;
+    let made = compiled.kinds.iter().flat_map(|kind| &kind.children);
+    let secrets = made.filter(|child| child.gvk.kind == "Secret").map(|child| child.name.as_str()).collect();
     let mut difference = Difference {
         stack: stack.map(|_| at.to_string()),
-        install: super::show::named(&at, wide),
-        package: changes(stack.map(|stack| &stack.spec), live, &package.stack.spec, &own, breaking),
+        install: super::show::named(&at, wide, asked.context),
+        package: changes(stack.map(|stack| &stack.spec), live, &package.stack.spec, &own, breaking, &secrets),
         ..Difference::default()
     };
     let seed = match stack {
@@ -332,6 +354,10 @@ impl Comparison<'_> {
 
     /// What would be written into the instance's own status.
     fn status(&self, work: &mut Work<'_>, made: &Plan, before: &Value) {
+        // What comes of an object that is refused, nobody knows.
+        if work.found.iter().any(|found| found.action == Action::Refuse) {
+            return;
+        }
         let Some(wanted) = &made.status else { return };
         let owned = managed(before, "Update", &self.manager);
         let Some(patch) = status_patch(&before["status"], wanted, &owned["f:status"], "") else { return };

@@ -1,15 +1,18 @@
 //! What a package would change in a cluster: in its types and templates, and in what each instance becomes. Everything
 //! is read or tried without being kept; nothing is written.
 
+mod harmless;
 mod instance;
 mod package;
 mod reader;
 mod show;
+mod templates;
 mod text;
 
 use serde::Serialize;
 use serde_json::Value;
 
+pub(crate) use harmless::harmless;
 pub(crate) use instance::{Asked, compare};
 pub(crate) use reader::Reader;
 pub(crate) use show::{show, summary};
@@ -27,6 +30,9 @@ pub(crate) struct Difference {
     pub instances: Vec<Instance>,
     /// What should be known though it changes nothing.
     pub notes: Vec<String>,
+    /// Whether what breaks is to be installed all the same.
+    #[serde(skip)]
+    pub allowed: bool,
 }
 
 /// How something changes.
@@ -115,7 +121,13 @@ impl Difference {
 
     /// Whether a type would change so that the stack manager refuses it.
     pub fn breaks(&self) -> bool {
-        self.package.iter().any(|change| change.action == Action::Refuse)
+        !self.allowed && self.package.iter().any(|change| change.action == Action::Refuse)
+    }
+
+    /// Instances of which something is refused.
+    pub fn refused(&self) -> usize {
+        let refuses = |instance: &&Instance| instance.objects.iter().any(|object| object.action == Action::Refuse);
+        self.instances.iter().filter(refuses).count()
     }
 
     /// Instances of which something changes.

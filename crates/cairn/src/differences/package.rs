@@ -6,17 +6,19 @@ use api::{Crd, StackSpec};
 use engine::manage::breakages;
 use serde_json::{Map, Value};
 
-use super::text::unified;
+use super::templates::{templates, texts};
 use super::{Action, Change};
 
 /// The changes from what is installed, if anything is, to a package's types and Stack. What would break is refused
-/// unless `breaking` says that it is meant.
+/// unless `breaking` says that it is meant. Of the templates in `secrets`, and of those that look like them, only how
+/// many lines change is told: what they make is a Secret.
 pub(super) fn changes(
     old: Option<&StackSpec>,
     live: &[Crd],
     new: &StackSpec,
     crds: &[&Crd],
     breaking: bool,
+    secrets: &BTreeSet<&str>,
 ) -> Vec<Change> {
     let nothing = StackSpec::default();
     let old = old.unwrap_or(&nothing);
@@ -47,7 +49,7 @@ pub(super) fn changes(
         spec.app.depends_on.iter().map(|depends| depends.crd.clone()).collect()
     };
     sets(&depends(old), &depends(new), "the right to use ", &mut changes);
-    texts(&templates(old), &templates(new), &mut changes);
+    texts(&templates(old), &templates(new), secrets, &mut changes);
     if old.controller != new.controller {
         let action = match (old.controller.is_empty(), new.controller.is_empty()) {
             (true, _) => Action::Create,
@@ -59,7 +61,7 @@ pub(super) fn changes(
     changes
 }
 
-fn of(action: Action, what: String) -> Change {
+pub(super) fn of(action: Action, what: String) -> Change {
     Change { action, what, how: String::new(), diff: String::new() }
 }
 
@@ -77,34 +79,6 @@ fn versions(crd: &Crd) -> String {
 fn sets(old: &BTreeSet<String>, new: &BTreeSet<String>, what: &str, changes: &mut Vec<Change>) {
     changes.extend(new.difference(old).map(|name| of(Action::Create, format!("{what}{name}"))));
     changes.extend(old.difference(new).map(|name| of(Action::Delete, format!("{what}{name}"))));
-}
-
-/// Templates, status templates and partials by what people call them.
-fn templates(spec: &StackSpec) -> BTreeMap<String, &str> {
-    let mut found = BTreeMap::new();
-    for (key, named) in &spec.templates {
-        found.extend(named.iter().map(|(name, text)| (format!("template {key} {name}"), text.as_str())));
-    }
-    let status = spec.template_status.iter();
-    found.extend(status.map(|(key, text)| (format!("status template {key}"), text.as_str())));
-    found
-}
-
-fn texts(old: &BTreeMap<String, &str>, new: &BTreeMap<String, &str>, changes: &mut Vec<Change>) {
-    for (what, text) in new {
-        match old.get(what) {
-            None => changes.push(of(Action::Create, what.clone())),
-            Some(before) if before != text => {
-                let diff = unified(before, text);
-                let count = |sign: char| diff.lines().filter(|line| line.starts_with(sign)).count();
-                let how = format!("+{} -{} lines", count('+'), count('-'));
-                changes.push(Change { how, diff, ..of(Action::Update, what.clone()) });
-            }
-            Some(_) => {}
-        }
-    }
-    let gone = old.keys().filter(|what| !new.contains_key(*what));
-    changes.extend(gone.map(|what| of(Action::Delete, what.clone())));
 }
 
 /// What differs in a type, field by field.
@@ -157,13 +131,17 @@ fn types(live: &Crd, crd: &Crd, changes: &mut Vec<Change>) {
 
 /// What works now and would not any more.
 fn breaks(live: &Crd, crd: &Crd) -> Vec<Change> {
-    let stored = live.object["status"]["storedVersions"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let stored: Vec<String> = stored.iter().filter_map(Value::as_str).map(str::to_owned).collect();
     let told = |breakage: &engine::manage::Breakage| Change {
         how: format!("would break what uses it: {breakage}"),
         ..of(Action::Refuse, format!("type {}", crd.names.kind))
     };
-    breakages(live, crd, &stored).iter().map(told).collect()
+    breakages(live, crd, &stored(live)).iter().map(told).collect()
+}
+
+/// The versions that objects of a type are stored in.
+pub(super) fn stored(live: &Crd) -> Vec<String> {
+    let stored = live.object["status"]["storedVersions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    stored.iter().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 fn scope(crd: &Crd) -> String {
@@ -246,6 +224,7 @@ pub(super) fn merged(live: &Value, patch: &Value) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::slice::from_ref;
 
     use api::{Crd, StackSpec};
@@ -270,7 +249,7 @@ mod tests {
     }
 
     fn told(old: Option<&StackSpec>, live: &[Crd], new: &StackSpec, crd: &Crd) -> Vec<String> {
-        let changes = changes(old, live, new, &[crd], false);
+        let changes = changes(old, live, new, &[crd], false, &BTreeSet::new());
         changes.iter().map(|change| format!("{} {} {}", change.action.word(), change.what, change.how)).collect()
     }
 
@@ -318,7 +297,7 @@ mod tests {
                 "delete template web.example.org/v1 b ",
             ]
         );
-        let changes = changes(Some(&old), from_ref(&web), &new, &[&web], false);
+        let changes = changes(Some(&old), from_ref(&web), &new, &[&web], false, &BTreeSet::new());
         let changed = changes.iter().find(|change| change.action == Action::Update && !change.diff.is_empty());
         assert_eq!(changed.unwrap().diff, "@@ -1,2 +1,2 @@\n x: 1\n-y: 2\n+y: 3\n");
     }

@@ -32,7 +32,7 @@ impl Reader {
     }
 
     /// The types of the cluster.
-    pub(super) async fn crds(&self) -> Result<Vec<Crd>, Failure> {
+    pub async fn crds(&self) -> Result<Vec<Crd>, Failure> {
         let kind =
             Resource::cluster("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions");
         let found = self.list(&kind, "", "").await?;
@@ -40,7 +40,7 @@ impl Reader {
     }
 
     /// The Stacks in a namespace, or all.
-    pub(super) async fn stacks(&self, namespace: &str) -> Result<Vec<Stack>, Failure> {
+    pub async fn stacks(&self, namespace: &str) -> Result<Vec<Stack>, Failure> {
         let kind = Resource::namespaced(api::GROUP, api::VERSION, Stack::KIND, Stack::PLURAL);
         let found = self.list(&kind, namespace, "").await?;
         Ok(found.into_iter().filter_map(|object| serde_json::from_value(object).ok()).collect())
@@ -68,7 +68,7 @@ impl Reader {
     }
 
     /// The objects of a kind in a namespace, or in all; none if the kind is not served.
-    pub(super) async fn list(&self, kind: &Resource, namespace: &str, labels: &str) -> Result<Vec<Value>, Failure> {
+    pub async fn list(&self, kind: &Resource, namespace: &str, labels: &str) -> Result<Vec<Value>, Failure> {
         let mut params = ListParams::default();
         if !labels.is_empty() {
             params = params.labels(labels);

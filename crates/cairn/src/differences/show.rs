@@ -14,7 +14,9 @@ pub(crate) fn show(difference: &Difference, printer: &Printer) -> Result<(), Fai
         printer.line(&format!("note: {note}"))?;
     }
     for change in &difference.package {
-        package(change, printer)?;
+        let allowed = difference.allowed && change.action == Action::Refuse;
+        let more = if allowed { "; no object here uses it, so it is installed" } else { "" };
+        package(change, more, printer)?;
     }
     if difference.breaks() {
         let (install, annotation) = (&difference.install, annotations::ALLOW_BREAKING_CHANGES);
@@ -42,6 +44,14 @@ pub(crate) fn summary(difference: &Difference) -> String {
     let count = difference.instances.len();
     let changed = difference.changed();
     let of = |count: usize| if count == 1 { "1 instance".to_owned() } else { format!("{count} instances") };
+    if let refused @ 1.. = difference.refused() {
+        let others = match changed {
+            0 => String::new(),
+            1 => ", and 1 changes".to_owned(),
+            changed => format!(", and {changed} change"),
+        };
+        return format!("it is refused in {refused} of {}{others}", of(count));
+    }
     match (count, changed) {
         (0, _) => "there are no instances".to_owned(),
         (1, 0) => "the one instance stays as it is".to_owned(),
@@ -50,11 +60,11 @@ pub(crate) fn summary(difference: &Difference) -> String {
     }
 }
 
-/// How kubectl is told of the install of a stack.
-pub(super) fn named(stack: &Key, wide: bool) -> String {
+/// How kubectl is told of the install of a stack, where a context has a namespace of its own.
+pub(super) fn named(stack: &Key, wide: bool, context: &str) -> String {
     match (wide, stack.namespace.as_str()) {
         (true, _) => format!("clusterstackinstall {}", stack.name),
-        (false, "" | "default") => format!("stackinstall {}", stack.name),
+        (false, namespace) if namespace == context => format!("stackinstall {}", stack.name),
         (false, namespace) => format!("stackinstall {} -n {namespace}", stack.name),
     }
 }
@@ -68,7 +78,7 @@ fn paint(action: Action) -> Paint {
     }
 }
 
-fn package(change: &Change, printer: &Printer) -> Result<(), Failure> {
+fn package(change: &Change, more: &str, printer: &Printer) -> Result<(), Failure> {
     let sign = match change.action {
         Action::Create => "+",
         Action::Delete => "-",
@@ -76,7 +86,7 @@ fn package(change: &Change, printer: &Printer) -> Result<(), Failure> {
         _ => "~",
     };
     let how = if change.how.is_empty() { String::new() } else { format!(": {}", change.how) };
-    printer.line(&printer.painted(paint(change.action), &format!("{sign} {}{how}", change.what)))?;
+    printer.line(&printer.painted(paint(change.action), &format!("{sign} {}{how}{more}", change.what)))?;
     diff(&change.diff, "    ", printer)
 }
 
@@ -120,12 +130,14 @@ mod tests {
 
     #[test]
     fn an_install_is_named_so_that_kubectl_finds_it() {
-        for (namespace, wide, expected) in [
-            ("default", false, "stackinstall web"),
-            ("team", false, "stackinstall web -n team"),
-            ("cairn-stacks", true, "clusterstackinstall web"),
+        for (namespace, wide, context, expected) in [
+            ("default", false, "default", "stackinstall web"),
+            ("default", false, "team", "stackinstall web -n default"),
+            ("team", false, "default", "stackinstall web -n team"),
+            ("team", false, "team", "stackinstall web"),
+            ("cairn-stacks", true, "default", "clusterstackinstall web"),
         ] {
-            assert_eq!(named(&Key::new(namespace, "web"), wide), expected);
+            assert_eq!(named(&Key::new(namespace, "web"), wide, context), expected);
         }
     }
 }

@@ -7,7 +7,7 @@ use similar::TextDiff;
 /// An object without what only the server writes, and without what only we write for ourselves.
 pub(super) fn plain(object: &Value) -> Value {
     let mut object = object.clone();
-    if let Some(metadata) = object["metadata"].as_object_mut() {
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         for field in ["managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink"] {
             metadata.remove(field);
         }
@@ -103,6 +103,8 @@ mod tests {
             "kind": "ConfigMap", "metadata": { "name": "x" }, "status": { "conditions": [{ "type": "Ready" }] },
         });
         assert_eq!(plain(&live), expected);
+        let status = json!({ "status": { "ready": 1 } });
+        assert_eq!(plain(&status), status, "nothing is added");
     }
 
     #[test]

@@ -3,26 +3,40 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::net::SocketAddr;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use crate::env::places;
 use crate::failure::Failure;
+
+/// How often to look whether the directory is still there.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// A directory with a control plane in it. Nobody else can have it until this is dropped.
 pub(crate) struct House {
     dir: PathBuf,
     ephemeral: bool,
-    /// Where the kubeconfig is.
-    pub kubeconfig: PathBuf,
+    /// Where the kubeconfig is that commands find by themselves.
+    own_kubeconfig: PathBuf,
+    /// Where it is to be written, too.
+    out: Option<PathBuf>,
     lock: File,
 }
 
 impl House {
-    /// Moves in; says who is in it already, if somebody is.
+    /// Moves in; says who is in it already, if somebody is. What keeps nothing makes room elsewhere if there is
+    /// something in the directory, or it cannot be made.
     pub fn enter(dir: &Path, ephemeral: bool, kubeconfig: Option<&Path>) -> Result<House, Failure> {
         let bad = |path: &Path, error: std::io::Error| Failure::new(format!("cannot use {}: {error}", path.display()));
-        let mut builder = std::fs::DirBuilder::new();
-        builder.recursive(true).mode(0o700).create(dir).map_err(|error| bad(dir, error))?;
+        let dir = match ephemeral {
+            true => fresh(dir).map_err(|error| bad(dir, error))?,
+            false => {
+                let mut builder = std::fs::DirBuilder::new();
+                builder.recursive(true).mode(0o700).create(dir).map_err(|error| bad(dir, error))?;
+                dir.to_path_buf()
+            }
+        };
         let path = dir.join("lock");
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
@@ -30,24 +44,26 @@ impl House {
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                let mut who = String::new();
-                // Whoever holds it may not have said yet who it is.
-                let _ = lock.read_to_string(&mut who);
-                let who = if who.trim().is_empty() { "another process".to_owned() } else { who.trim().to_owned() };
-                return Err(Failure::new(format!("{} is in use: {who} is in it", dir.display()))
+                return Err(Failure::new(format!("{} is in use: {} is in it", dir.display(), who(&mut lock)))
                     .hint("end that one, or keep another control plane elsewhere: `--data DIR`"));
             }
             Err(TryLockError::Error(error)) => return Err(bad(&path, error)),
         }
-        let ignore = dir.join(".gitignore");
+        let own_kubeconfig = dir.join("kubeconfig");
+        let mut house = House { dir, ephemeral, own_kubeconfig, out: kubeconfig.map(Path::to_path_buf), lock };
+        let ignore = house.dir.join(".gitignore");
         if !ignore.exists() {
             // Nothing in here is for others: keys, tokens, and objects of one machine.
             std::fs::write(&ignore, "*\n").map_err(|error| bad(&ignore, error))?;
         }
-        let kubeconfig = kubeconfig.map_or_else(|| dir.join("kubeconfig"), Path::to_path_buf);
-        let mut house = House { dir: dir.to_path_buf(), ephemeral, kubeconfig, lock };
         house.sign(&format!("`cairn up` (process {})", std::process::id()));
         Ok(house)
+    }
+
+    /// Who is in a directory, if somebody is.
+    pub fn inhabitant(dir: &Path) -> Option<String> {
+        let mut lock = OpenOptions::new().read(true).write(true).open(dir.join("lock")).ok()?;
+        matches!(lock.try_lock(), Err(TryLockError::WouldBlock)).then(|| who(&mut lock))
     }
 
     /// Where objects are kept; nowhere if nothing is to be.
@@ -65,6 +81,11 @@ impl House {
         &self.dir
     }
 
+    /// Where the kubeconfig is, as whoever asked for it was told.
+    pub fn kubeconfig(&self) -> &Path {
+        self.out.as_deref().unwrap_or(&self.own_kubeconfig)
+    }
+
     /// The port of the last time.
     pub fn last_port(&self) -> Option<u16> {
         std::fs::read_to_string(self.dir.join("port")).ok()?.trim().parse().ok()
@@ -74,13 +95,33 @@ impl House {
     pub fn settle(&mut self, address: SocketAddr, kubeconfig: &str) -> Result<(), Failure> {
         let bad =
             |path: &Path, error: std::io::Error| Failure::new(format!("cannot write {}: {error}", path.display()));
-        private(&self.kubeconfig, kubeconfig).map_err(|error| bad(&self.kubeconfig, error))?;
+        private(&self.own_kubeconfig, kubeconfig).map_err(|error| bad(&self.own_kubeconfig, error))?;
+        if let Some(out) = &self.out {
+            if let Some(place) = out.parent().filter(|place| !place.as_os_str().is_empty()) {
+                std::fs::create_dir_all(place).map_err(|error| bad(place, error))?;
+            }
+            private(out, kubeconfig).map_err(|error| bad(out, error))?;
+        }
         if !self.ephemeral {
             let port = self.dir.join("port");
             std::fs::write(&port, format!("{}\n", address.port())).map_err(|error| bad(&port, error))?;
         }
         self.sign(&format!("`cairn up` (process {}, https://{address})", std::process::id()));
         Ok(())
+    }
+
+    /// Whether the directory is still the one that was moved into.
+    pub fn stands(&self) -> bool {
+        let id = |found: std::fs::Metadata| (found.dev(), found.ino());
+        let (own, there) = (self.lock.metadata().map(id), std::fs::metadata(self.dir.join("lock")).map(id));
+        matches!((own, there), (Ok(own), Ok(there)) if own == there)
+    }
+
+    /// Waits until somebody takes the directory away.
+    pub async fn gone(&self) {
+        while self.stands() {
+            tokio::time::sleep(LOOK).await;
+        }
     }
 
     /// Says who is in here.
@@ -93,17 +134,39 @@ impl House {
 
 impl Drop for House {
     fn drop(&mut self) {
-        if self.ephemeral {
-            let _ = std::fs::remove_file(&self.kubeconfig);
-            for file in ["lock", ".gitignore"] {
-                let _ = std::fs::remove_file(self.dir.join(file));
-            }
-            // What was kept at another time stays.
-            let _ = std::fs::remove_dir(&self.dir);
-        } else {
+        if !self.ephemeral {
             self.sign("");
+            return;
         }
+        // All of it was made by this one.
+        let inside = ["kubeconfig", "lock", ".gitignore"].map(|file| self.dir.join(file));
+        for file in self.out.iter().chain(&inside) {
+            let _ = std::fs::remove_file(file);
+        }
+        let _ = std::fs::remove_dir(&self.dir);
     }
+}
+
+/// A directory that nobody has used: this one, or else one for what nobody needs later.
+fn fresh(dir: &Path) -> std::io::Result<PathBuf> {
+    let make = |dir: &Path| std::fs::DirBuilder::new().mode(0o700).create(dir).map(|()| dir.to_path_buf());
+    let above = dir.parent().filter(|above| !above.as_os_str().is_empty());
+    let made = above.map_or(Ok(()), std::fs::create_dir_all).and_then(|()| make(dir));
+    let elsewhere = [places().runtime, std::env::temp_dir()];
+    let mut rooms = elsewhere.iter().flat_map(|place| (0..100).map(move |number| (place, number)));
+    made.or_else(|error| {
+        rooms
+            .find_map(|(place, number)| make(&place.join(format!("cairn-up-{}-{number}", std::process::id()))).ok())
+            .ok_or(error)
+    })
+}
+
+/// Who holds a lock.
+fn who(lock: &mut File) -> String {
+    let mut who = String::new();
+    // Whoever holds it may not have said yet who it is.
+    let _ = lock.read_to_string(&mut who);
+    if who.trim().is_empty() { "another process".to_owned() } else { who.trim().to_owned() }
 }
 
 /// Writes a file that only its owner can read, as a whole.
@@ -113,4 +176,53 @@ fn private(path: &Path, text: &str) -> std::io::Result<()> {
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     std::fs::rename(part, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::House;
+
+    #[test]
+    fn what_keeps_nothing_takes_away_only_what_it_made() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path().join("here/.cairn");
+        let house = House::enter(&dir, true, None).unwrap();
+        assert_eq!(house.dir(), dir);
+        // A second one beside it goes elsewhere.
+        let beside = House::enter(&dir, true, None).unwrap();
+        let elsewhere = beside.dir().to_path_buf();
+        assert!(elsewhere != dir && elsewhere.join("lock").exists());
+        drop(beside);
+        assert!(!elsewhere.exists() && dir.join("lock").exists());
+        drop(house);
+        assert!(!dir.exists());
+
+        let kept = House::enter(&dir, false, None).unwrap();
+        fs::write(dir.join("kubeconfig"), "kept").unwrap();
+        drop(kept);
+        let address = "127.0.0.1:1".parse().unwrap();
+        let mut house = House::enter(&dir, true, Some(&place.path().join("new/dir/out"))).unwrap();
+        house.settle(address, "new").unwrap();
+        assert_eq!(fs::read_to_string(place.path().join("new/dir/out")).unwrap(), "new");
+        drop(house);
+        for file in ["lock", ".gitignore", "kubeconfig"] {
+            assert!(dir.join(file).exists(), "{file}");
+        }
+        assert_eq!(fs::read_to_string(dir.join("kubeconfig")).unwrap(), "kept");
+    }
+
+    #[test]
+    fn a_directory_that_is_gone_or_another_is_not_the_one_that_was_moved_into() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path().join(".cairn");
+        let house = House::enter(&dir, false, None).unwrap();
+        assert!(house.stands());
+        assert!(House::inhabitant(&dir).is_some_and(|who| who.contains("cairn up")));
+        fs::remove_dir_all(&dir).unwrap();
+        assert!(!house.stands());
+        let other = House::enter(&dir, false, None).unwrap();
+        assert!(!house.stands() && other.stands());
+    }
 }

@@ -3,13 +3,13 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use api::{ClusterStackInstall, PermissionScope, StackInstall, conditions};
+use api::{ClusterStackInstall, PermissionScope, StackInstall, annotations, conditions};
 use engine::Severity;
 use engine::manage::needs_only_time;
 use futures::StreamExt;
-use kube::api::{DynamicObject, Patch, PatchParams};
+use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, watcher};
@@ -17,7 +17,7 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::differences::{Asked, Reader, compare, show, summary};
+use crate::differences::{Asked, Difference, Reader, compare, harmless, show, summary};
 use crate::failure::Failure;
 use crate::plane::Shelf;
 use crate::printer::{Paint, Printer};
@@ -26,6 +26,11 @@ use crate::snippet;
 
 /// The field manager of installs.
 const MANAGER: &str = "cairn-up";
+/// How long something may wait for what is not installed before that is told.
+const A_MOMENT: Duration = Duration::from_secs(1);
+/// The same for what needs nothing but time.
+const A_WHILE: Duration = Duration::from_secs(15);
+
 /// A package in a directory.
 pub(crate) struct Installer {
     /// The directory, as it was given.
@@ -48,6 +53,10 @@ pub(crate) struct Pending {
     digest: String,
     kinds: Vec<String>,
     again: bool,
+    /// The instances that refuse something of it, in words.
+    refused: Option<String>,
+    /// The install as it is to be afterwards, if it was told for this change alone that it may break.
+    afterwards: Option<Value>,
 }
 
 impl Installer {
@@ -97,25 +106,36 @@ impl Installer {
         let package = reference.to_string();
         let kinds = project.package.crds.iter().map(|file| file.crd.names.kind.clone()).collect();
         let digest = reference.digest.clone().unwrap_or_default();
-        let mut pending = Pending { begin, api: api.clone(), generation: 0, digest, kinds, again: false };
-        if let Some(before) = before.as_ref().filter(|before| before.data["spec"]["package"] == package.as_str()) {
+        let mut pending = Pending {
+            begin,
+            api: api.clone(),
+            generation: 0,
+            again: before.as_ref().is_some_and(|before| serves_other(&before.data["status"], &digest)),
+            digest,
+            kinds,
+            refused: None,
+            afterwards: None,
+        };
+        let is_asked = before.as_ref().is_some_and(|before| before.data["spec"]["package"] == package.as_str());
+        if let Some(before) = before.as_ref().filter(|_| is_asked && !pending.again) {
             pending.generation = before.metadata.generation.unwrap_or_default();
             return Ok(Some(pending));
         }
-        pending.again = before.is_some();
-        if pending.again {
-            printer.line(&format!("{} has changed:", self.title(printer)))?;
-            let namespace = match project.package.app.permission_scope {
-                PermissionScope::Namespaced => Some(self.namespace.as_str()),
-                PermissionScope::Cluster => None,
-            };
-            let asked = Asked { namespace, instance: None, name: &self.name };
-            for difference in compare(&Reader::new(self.client.clone()), &project, &asked).await? {
-                show(&difference, printer)?;
-                printer.line(&summary(&difference))?;
+        let mut object = self.install(project.package.app.permission_scope, &package);
+        if before.is_some() {
+            let reader = Reader::new(self.client.clone());
+            let differences = self.compared(&reader, &project).await?;
+            // What is asked for already was told when it was.
+            if !is_asked {
+                self.tell(&differences, printer)?;
             }
+            if differences.iter().any(|difference| difference.allowed) {
+                pending.afterwards = Some(object.clone());
+                object["metadata"]["annotations"] = json!({ annotations::ALLOW_BREAKING_CHANGES: "true" });
+            }
+            let refused = differences.iter().find(|difference| difference.refused() > 0);
+            pending.refused = refused.map(summary);
         }
-        let object = self.install(project.package.app.permission_scope, &package);
         let params = PatchParams::apply(MANAGER).force();
         let applied = api.patch(&self.name, &params, &Patch::Apply(&object)).await;
         let applied = applied.map_err(|error| Failure::new(format!("{} is not installed: {error}", self.name)))?;
@@ -124,15 +144,77 @@ impl Installer {
         Ok(Some(pending))
     }
 
+    /// What the package would change. A type that breaks nothing that is there may change: this is where it is made.
+    async fn compared(&self, reader: &Reader, project: &Project) -> Result<Vec<Difference>, Failure> {
+        let namespace = match project.package.app.permission_scope {
+            PermissionScope::Namespaced => Some(self.namespace.as_str()),
+            PermissionScope::Cluster => None,
+        };
+        let asked = Asked { namespace, instance: None, name: &self.name, context: "default" };
+        let mut differences = compare(reader, project, &asked).await?;
+        if differences.iter().any(Difference::breaks) && harmless(reader, project).await? {
+            for difference in differences.iter_mut().filter(|difference| difference.breaks()) {
+                difference.allowed = true;
+            }
+        }
+        Ok(differences)
+    }
+
+    fn tell(&self, differences: &[Difference], printer: &Printer) -> Result<(), Failure> {
+        let title = self.title(printer);
+        if !differences.iter().any(|difference| difference.is_any() || difference.is_refused()) {
+            return printer.line(&format!("{title} has changed, and nothing of its types and templates"));
+        }
+        printer.line(&format!("{title} has changed:"))?;
+        for difference in differences {
+            show(difference, printer)?;
+            printer.line(&summary(difference))?;
+        }
+        Ok(())
+    }
+
     /// Waits until what was changed is in place, however long that takes, and tells so; before that, why it is not.
     pub async fn settle(&self, pending: Pending, printer: &Printer) -> Result<(), Failure> {
         let config = watcher::Config::default().fields(&format!("metadata.name={}", self.name));
         let mut events = watcher(pending.api.clone(), config).default_backoff().boxed();
         let mut told = String::new();
-        while let Some(event) = events.next().await {
-            let Ok(Event::Apply(object) | Event::InitApply(object)) = event else { continue };
+        // What it waits for, and when that is to be told.
+        let mut waits: Option<(String, tokio::time::Instant)> = None;
+        let (what, hint) = match pending.again {
+            true => (format!("the change of {}", self.name), Some("what was installed before keeps serving")),
+            false => (self.name.clone(), None),
+        };
+        loop {
+            let patience = async {
+                match &waits {
+                    Some((why, until)) if *why != told => tokio::time::sleep_until(*until).await,
+                    _ => std::future::pending().await,
+                }
+            };
+            let event = tokio::select! {
+                event = events.next() => event,
+                () = patience => {
+                    if let Some((why, _)) = &waits {
+                        let hint = hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
+                        printer.waiting(&format!("{what} is not installed yet: {why}{hint}"));
+                        told.clone_from(why);
+                        self.stuck.send_replace(true);
+                    }
+                    continue;
+                }
+            };
+            let Some(event) = event else { return Ok(()) };
+            let object = match event {
+                Ok(Event::Apply(object) | Event::InitApply(object)) => object,
+                // Somebody took it away, and that is told elsewhere.
+                Ok(Event::Delete(_)) => return Ok(()),
+                _ => continue,
+            };
             match progress(&object.data["status"], &pending) {
                 Progress::Done => {
+                    if let Some(afterwards) = &pending.afterwards {
+                        self.take_back(&pending.api, afterwards).await?;
+                    }
                     let version = object.data["status"]["version"].as_str().unwrap_or_default();
                     let anew = if pending.again { " anew" } else { "" };
                     let (kinds, place) = (pending.kinds.join(", "), self.place(&object));
@@ -141,21 +223,48 @@ impl Installer {
                         "" => format!(" ({} ms)", pending.begin.elapsed().as_millis()),
                         _ => String::new(),
                     };
-                    let what = format!("{version} is installed{anew} {place}: {kinds}{took}");
+                    let refused = pending.refused.map(|refused| format!("; {refused}")).unwrap_or_default();
+                    let what = format!("{version} is installed{anew} {place}: {kinds}{took}{refused}");
                     return printer.line(&format!("{} {}", self.title(printer), what.trim_start()));
                 }
-                Progress::Stuck(why) if why != told => {
-                    let what = if pending.again { "the change of " } else { "" };
-                    let failure = Failure::new(format!("{what}{} is not installed: {why}", self.name));
-                    let hint = "what was installed before keeps serving";
-                    printer.failure(&if pending.again { failure.hint(hint) } else { failure });
-                    told = why;
-                    self.stuck.send_replace(true);
+                Progress::Stuck(why) => {
+                    waits = None;
+                    if why != told {
+                        let failure = Failure::new(format!("{what} is not installed: {why}"));
+                        printer.failure(&hint.iter().fold(failure, |failure, hint| failure.hint(*hint)));
+                        told = why;
+                        self.stuck.send_replace(true);
+                    }
                 }
-                Progress::Stuck(_) | Progress::Coming => {}
+                Progress::Waiting(why, patience) if waits.as_ref().is_none_or(|(known, _)| *known != why) => {
+                    waits = Some((why, tokio::time::Instant::now() + patience));
+                }
+                Progress::Waiting(..) => {}
+                Progress::Coming => waits = None,
+            }
+        }
+    }
+
+    /// Tells whenever somebody takes the install away, for as long as it is polled.
+    pub async fn uninstalled(&self, printer: &Printer) -> Result<(), Failure> {
+        let config = watcher::Config::default().fields(&format!("metadata.name={}", self.name));
+        let events = |scope| watcher(self.installs(scope), config.clone()).default_backoff().boxed();
+        let scopes = [PermissionScope::Namespaced, PermissionScope::Cluster];
+        let mut events = futures::stream::select_all(scopes.map(events));
+        while let Some(event) = events.next().await {
+            if matches!(event, Ok(Event::Delete(_))) {
+                let what = "was uninstalled; save a file of its package, and it is installed again";
+                printer.line(&format!("{} {what}", self.title(printer)))?;
             }
         }
         Ok(())
+    }
+
+    /// Says no longer that the types of an install may break.
+    async fn take_back(&self, api: &Api<DynamicObject>, install: &Value) -> Result<(), Failure> {
+        let params = PatchParams::apply(MANAGER).force();
+        let done = api.patch(&self.name, &params, &Patch::Apply(install)).await;
+        done.map(|_| ()).map_err(|error| Failure::new(format!("{}: {error}", self.name)))
     }
 
     /// A file beside the package that holds one of its instances, to have something to begin with.
@@ -217,10 +326,49 @@ impl Installer {
     }
 }
 
+/// Takes back what was allowed for one change alone by a run that was ended before that was in place. What somebody
+/// else has allowed stays.
+pub(crate) async fn take_back_all(client: &Client) -> Result<(), Failure> {
+    for (kind, plural) in
+        [(StackInstall::KIND, StackInstall::PLURAL), (ClusterStackInstall::KIND, ClusterStackInstall::PLURAL)]
+    {
+        let bad = |error: kube::Error| Failure::new(error.to_string());
+        let gvk = GroupVersionKind::gvk(api::GROUP, api::VERSION, kind);
+        let resource = ApiResource::from_gvk_with_plural(&gvk, plural);
+        let all: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+        for install in all.list(&ListParams::default()).await.map_err(bad)?.items {
+            let metadata = &install.metadata;
+            let is_allowed =
+                metadata.annotations.iter().flatten().any(|(key, _)| key == annotations::ALLOW_BREAKING_CHANGES);
+            let is_ours =
+                metadata.managed_fields.iter().flatten().any(|entry| entry.manager.as_deref() == Some(MANAGER));
+            let (Some(name), true) = (&metadata.name, is_allowed && is_ours) else { continue };
+            let own: Api<DynamicObject> = match &metadata.namespace {
+                Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
+                None => all.clone(),
+            };
+            let object = json!({
+                "apiVersion": api::API_VERSION, "kind": kind, "metadata": { "name": name },
+                "spec": { "package": install.data["spec"]["package"] },
+            });
+            let params = PatchParams::apply(MANAGER).force();
+            own.patch(name, &params, &Patch::Apply(&object)).await.map_err(bad)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether an install serves another image than this one.
+fn serves_other(status: &Value, digest: &str) -> bool {
+    status["digest"].as_str().is_some_and(|serving| !serving.is_empty() && serving != digest)
+}
+
 /// How far an install is.
 #[derive(Debug, PartialEq, Eq)]
 enum Progress {
     Coming,
+    /// It may go on by itself, and if not within this time, somebody has to do something.
+    Waiting(String, Duration),
     /// It does not go on by itself.
     Stuck(String),
     Done,
@@ -236,11 +384,15 @@ fn progress(status: &Value, pending: &Pending) -> Progress {
         .filter(current)
         .find(|one| one["status"] == "False" && !needs_only_time(&text(one, "reason")))
         .map(|one| format!("{} ({})", text(one, "message"), text(one, "reason")));
+    let waits = all.iter().filter(current).find(|one| one["status"] == "False").map(|one| {
+        let patience = if one["type"] == conditions::DEPENDENCIES_SATISFIED { A_MOMENT } else { A_WHILE };
+        Progress::Waiting(text(one, "message"), patience)
+    });
     let ready = all.iter().any(|one| one["type"] == conditions::READY && one["status"] == "True");
     match stuck {
         Some(why) => Progress::Stuck(why),
         None if ready && status["digest"] == pending.digest.as_str() => Progress::Done,
-        None => Progress::Coming,
+        None => waits.unwrap_or(Progress::Coming),
     }
 }
 
@@ -283,7 +435,7 @@ mod tests {
     use kube::{Api, Client};
     use serde_json::{Value, json};
 
-    use super::{Pending, Progress, plain, progress};
+    use super::{A_MOMENT, A_WHILE, Pending, Progress, plain, progress};
 
     #[tokio::test]
     async fn an_install_is_done_when_it_is_ready_with_the_very_image_that_was_asked_for() {
@@ -298,6 +450,8 @@ mod tests {
             digest: "new".to_owned(),
             kinds: Vec::new(),
             again: true,
+            refused: None,
+            afterwards: None,
         };
         let ready = |generation: i64| json!({ "type": "Ready", "status": "True", "observedGeneration": generation });
         let crds = |generation: i64, reason: &str| {
@@ -306,13 +460,20 @@ mod tests {
                 "observedGeneration": generation,
             })
         };
+        let depends = || {
+            json!({
+                "type": "DependenciesSatisfied", "status": "False", "reason": "Waiting", "message": "no",
+                "observedGeneration": 2,
+            })
+        };
         let stuck = || Progress::Stuck("no (CRDConflict)".to_owned());
         for (digest, conditions, expected) in [
             ("new", vec![ready(2)], Progress::Done),
             ("old", vec![ready(2)], Progress::Coming),
             ("old", vec![ready(2), crds(2, "CRDConflict")], stuck()),
             ("old", vec![ready(2), crds(1, "CRDConflict")], Progress::Coming),
-            ("old", vec![ready(2), crds(2, "Waiting")], Progress::Coming),
+            ("old", vec![ready(2), crds(2, "Waiting")], Progress::Waiting("no".to_owned(), A_WHILE)),
+            ("", vec![depends()], Progress::Waiting("no".to_owned(), A_MOMENT)),
             ("", vec![], Progress::Coming),
         ] {
             let status: Value = json!({ "digest": digest, "conditions": conditions });

@@ -8,5 +8,5 @@ mod teller;
 
 pub(crate) use files::Watch;
 pub(crate) use house::House;
-pub(crate) use installer::{Installer, names};
+pub(crate) use installer::{Installer, names, take_back_all};
 pub(crate) use teller::tell;

@@ -19,9 +19,12 @@ pub(crate) fn run(args: &Diff, printer: &Printer) -> Result<Code, Failure> {
             printer.finding(finding, written.snippet(finding).as_deref());
         }
         let mut object = admitted.object;
-        if let Some(namespace) = args.connection.namespace.as_deref().filter(|_| admitted.kind.namespaced)
-            && written.value()["metadata"]["namespace"].is_null()
-        {
+        if let Some(namespace) = args.connection.namespace.as_deref().filter(|_| admitted.kind.namespaced) {
+            let said = &written.value()["metadata"]["namespace"];
+            if let Some(other) = said.as_str().filter(|other| *other != namespace) {
+                let what = format!("{} is in the namespace {other}, and `-n` says {namespace}", file.display());
+                return Err(Failure::usage(what).hint("leave `-n` out, or name the same namespace in both"));
+            }
             object["metadata"]["namespace"] = json!(namespace);
         }
         instance = Some(object);
@@ -29,9 +32,19 @@ pub(crate) fn run(args: &Diff, printer: &Printer) -> Result<Code, Failure> {
     let found = block_on(async {
         let connected = args.connection.connect().await?;
         let namespace = args.connection.namespace.as_deref();
-        let asked = Asked { namespace, instance: instance.as_ref(), name: &compiled.name };
+        let context = connected.context.as_str();
+        let asked = Asked { namespace, instance: instance.as_ref(), name: &compiled.name, context };
         compare(&Reader::new(connected.client), &project, &asked).await
     })??;
+    let code = if found.iter().any(Difference::is_refused) {
+        Code::Failed
+    } else if found.iter().any(Difference::is_any) {
+        Code::Differences
+    } else {
+        Code::Ok
+    };
+    // Whoever reads only the first lines is told by the code all the same.
+    printer.ends_with(code);
     match args.output {
         Some(format) => printer.report(&json!({ "stacks": found }), format)?,
         None => {
@@ -40,13 +53,7 @@ pub(crate) fn run(args: &Diff, printer: &Printer) -> Result<Code, Failure> {
             }
         }
     }
-    Ok(if found.iter().any(Difference::is_refused) {
-        Code::Failed
-    } else if found.iter().any(Difference::is_any) {
-        Code::Differences
-    } else {
-        Code::Ok
-    })
+    Ok(code)
 }
 
 fn tell(difference: &Difference, printer: &Printer) -> Result<(), Failure> {

@@ -24,7 +24,7 @@ use crate::printer::{Paint, Printer};
 use crate::processing;
 use crate::registries::block_on_many;
 use crate::serving::stopped;
-use crate::up::{House, Installer, Watch, names, tell};
+use crate::up::{House, Installer, Watch, names, take_back_all, tell};
 use crate::verbs::stack_manager::{Registry, processes};
 
 /// How long things seem to take to start.
@@ -40,12 +40,14 @@ pub(crate) fn run(args: &Up, printer: &Printer) -> Result<Code, Failure> {
 }
 
 async fn up(args: &Up, printer: &Printer) -> Result<Code, Failure> {
+    neighbours(args, printer);
     let mut house = House::enter(&args.data, args.ephemeral, args.kubeconfig_out.as_deref())?;
     let resumed = house.data().is_some_and(|data| data.exists());
     let extensions = vec![processing::extension()];
     let server = Server::start(Options { data: house.data(), extensions, ..Options::default() }).await;
     let server = server.map_err(|error| Failure::new(error.to_string()))?;
-    let listener = listen(&server, args.port, house.last_port()).await?;
+    let last = house.last_port();
+    let listener = listen(&server, args.port, last).await?;
     house.settle(listener.address(), &server.kubeconfig(&listener, &User::admin()))?;
     let beyond = Registry::new(Registries { plain_http: Vec::new(), docker_config: None }.client()?);
     let shelf = Arc::new(Shelf::new(house.packages(), Some(Box::new(beyond))));
@@ -64,13 +66,27 @@ async fn up(args: &Up, printer: &Printer) -> Result<Code, Failure> {
     let runner = runner?;
     let client = plane.admin();
     welcome(args, &house, &listener, resumed, printer)?;
+    if let Some(last) = last.filter(|last| args.port.is_none() && *last != listener.address().port()) {
+        let what = "is taken by another program: whoever knows only that one has to be told";
+        printer.warning(&format!("the port {last} of the last time {what}"));
+    }
+    take_back_all(&client).await?;
     if resumed {
         row(printer, "goes on with", &installed(&client).await?)?;
     }
     printer.line("")?;
     let players = (!args.no_play).then(|| Players::start(&client, START));
+    let watched = async {
+        // What keeps nothing has nothing to lose.
+        if !args.ephemeral {
+            house.gone().await;
+            printer.failure(&gone(house.dir()));
+        }
+        std::future::pending::<()>().await;
+    };
     let outcome = tokio::select! {
         () = stopped() => Ok(()),
+        () = watched => Ok(()),
         outcome = serve(args, &client, &shelf, printer) => outcome,
         failure = plane.failed(house.dir()) => Err(failure),
     };
@@ -83,11 +99,33 @@ async fn up(args: &Up, printer: &Printer) -> Result<Code, Failure> {
     if outcome.is_ok() {
         let kept = match args.ephemeral {
             true => "ended; nothing was kept".to_owned(),
+            false if !house.stands() => {
+                format!("ended; nothing is kept, since {} was taken away", house.dir().display())
+            }
             false => format!("ended; all is kept in {}, and `cairn up` goes on with it", house.dir().display()),
         };
         printer.line(&kept)?;
     }
     outcome.map(|()| Code::Ok)
+}
+
+/// What is told when somebody takes away the directory that all is kept in.
+fn gone(dir: &Path) -> Failure {
+    Failure::new(format!("{} was taken away, and all that was kept in it", dir.display()))
+        .hint("this control plane goes on until it ends, and keeps nothing: end it, and `cairn up` begins anew")
+}
+
+/// Tells of a control plane further up, which somebody in this directory may have meant.
+fn neighbours(args: &Up, printer: &Printer) {
+    if args.data.is_absolute() || args.data.exists() {
+        return;
+    }
+    let Ok(here) = std::env::current_dir() else { return };
+    let above = here.ancestors().skip(1).map(|above| above.join(&args.data));
+    if let Some((dir, who)) = above.into_iter().find_map(|dir| House::inhabitant(&dir).map(|who| (dir, who))) {
+        let hint = "this starts another one, which `cairn` finds from here";
+        printer.warning(&format!("{who} runs already, in {}: {hint}", dir.display()));
+    }
 }
 
 /// Installs the packages, and goes on until somebody ends it.
@@ -121,10 +159,18 @@ async fn serve(args: &Up, client: &Client, shelf: &Arc<Shelf>, printer: &Printer
             work.refresh(&saved).await;
         }
     };
+    let leaving = futures::future::join_all(installers.iter().map(|installer| installer.uninstalled(printer)));
     tokio::select! {
         outcome = saving => outcome,
         outcome = tell(client, printer) => outcome,
+        outcome = forever(leaving) => outcome,
     }
+}
+
+/// What ends without an error is no reason to end.
+async fn forever(all: impl Future<Output = Vec<Result<(), Failure>>>) -> Result<(), Failure> {
+    all.await.into_iter().collect::<Result<(), Failure>>()?;
+    std::future::pending().await
 }
 
 /// Packages that are being installed.
@@ -205,7 +251,7 @@ async fn listen(server: &Server, wanted: Option<u16>, last: Option<u16>) -> Resu
 }
 
 fn welcome(args: &Up, house: &House, listener: &Listener, resumed: bool, printer: &Printer) -> Result<(), Failure> {
-    let full = house.kubeconfig.canonicalize().unwrap_or_else(|_| house.kubeconfig.clone());
+    let full = house.kubeconfig().canonicalize().unwrap_or_else(|_| house.kubeconfig().to_path_buf());
     let kept = match (args.ephemeral, resumed) {
         (true, _) => "in memory, gone when it ends".to_owned(),
         (false, false) => format!("kept in {}", house.dir().display()),

@@ -101,10 +101,17 @@ fn gather(root: &Path, dir: &Path, files: &mut package::Files) -> Result<()> {
     Ok(())
 }
 
-async fn diff(scene: &Scene<'_>, dir: &Path, more: &[&str]) -> Result<Output> {
+fn command(scene: &Scene<'_>, dir: &Path, more: &[&str]) -> tokio::process::Command {
     let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_cairn"));
-    command.arg("diff").arg(dir).args(["-n", scene.namespace(), "--kubeconfig"]).arg(scene.cluster().kubeconfig());
-    Ok(command.args(more).output().await?)
+    command.arg("diff").arg(dir).arg("--kubeconfig").arg(scene.cluster().kubeconfig()).args(more);
+    if !more.contains(&"-n") {
+        command.args(["-n", scene.namespace()]);
+    }
+    command
+}
+
+async fn diff(scene: &Scene<'_>, dir: &Path, more: &[&str]) -> Result<Output> {
+    Ok(command(scene, dir, more).output().await?)
 }
 
 /// What was printed, if it ended with this code.
@@ -183,9 +190,11 @@ pub async fn what_would_change_is_told_and_nothing_is_changed(cluster: Arc<Clust
             "waits for map.metadata.annotations.at (late.yaml:4:",
         ],
     )?;
-    // The template is the author's own text; what it makes is not shown.
-    ensure!(text.matches("hunter2").count() == 1 && !text.contains("aHVudGVy"), "a secret is shown:\n{text}");
-    let json: Value = serde_json::from_slice(&diff(&scene, dir, &["-o", "json"]).await?.stdout)?;
+    // Neither what is made is shown, nor the lines of the template that makes it.
+    ensure!(!text.contains("hunter") && !text.contains("aHVudGVy"), "a secret is shown:\n{text}");
+    let output = diff(&scene, dir, &["-o", "json"]).await?.stdout;
+    ensure!(!String::from_utf8_lossy(&output).contains("hunter"), "a secret is shown");
+    let json: Value = serde_json::from_slice(&output)?;
     let objects = json["stacks"][0]["instances"][0]["objects"].as_array().context("objects")?;
     let action = |template: &str| objects.iter().find(|own| own["template"] == template).map(|own| &own["action"]);
     ensure!(action("key") == Some(&json!("update")) && action("late") == Some(&json!("hold")), "{json:#}");
@@ -220,14 +229,32 @@ pub async fn what_would_change_is_told_and_nothing_is_changed(cluster: Arc<Clust
     std::fs::write(&file, page(group, "two").to_string())?;
     let file = file.to_string_lossy().into_owned();
     let text = told(&diff(&scene, dir, &["-f", &file]).await?, 3)?;
-    all_in(&text, &["create  map: ConfigMap/two", "+  text: hello", "create  key: Secret/two-key"])?;
+    all_in(&text, &["create  map: ConfigMap/two", "+  text: hello", "create  key: Secret/two-key", "create  status"])?;
     ensure!(!text.contains("Page") || !text.contains("/one"), "{text}");
+    ensure!(!text.contains("metadata: null"), "{text}");
+    // Nobody reads to the end, and the code is the same.
+    let mut cut = command(&scene, dir, &["-f", &file]);
+    let mut cut = cut.stdout(std::process::Stdio::piped()).spawn()?;
+    drop(cut.stdout.take());
+    ensure!(cut.wait().await?.code() == Some(3));
+    // Two namespaces for one instance make no sense.
+    let mut other = page(group, "two");
+    other["metadata"]["namespace"] = json!("elsewhere");
+    std::fs::write(dir.join("other.yaml"), other.to_string())?;
+    let other = dir.join("other.yaml").to_string_lossy().into_owned();
+    all_in(&told(&diff(&scene, dir, &["-f", &other]).await?, 2)?, &["is in the namespace elsewhere, and `-n` says"])?;
+    // Where it is not installed, it is told where it is.
+    let nowhere = diff(&scene, dir, &["-n", "no-such-place"]).await?;
+    let installed = format!("note: it is installed in {}", scene.namespace());
+    all_in(&told(&nowhere, 3)?, &["it is not installed", "note: there is no namespace no-such-place", &installed])?;
 
     // What the API server would refuse is told in its words.
     let bad = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .metadata.name }}-bad'}\ndata: {'a b': c}\n";
     edit(dir, group, "bad", Some(bad))?;
     let text = told(&diff(&scene, dir, &[]).await?, 1)?;
-    all_in(&text, &["refused bad: ConfigMap/one-bad", "a valid config key must consist of"])?;
+    let refused = "it is refused in 1 of 1 instance";
+    all_in(&text, &[refused, "refused bad: ConfigMap/one-bad", "a valid config key must consist of"])?;
+    ensure!(!text.contains(" status"), "what becomes of the status is not known:\n{text}");
     Ok(())
 }
 
