@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{Connection, Format, Listing, Outcome};
+use super::{Connection, Listing, Objects, Outcome};
 
 /// Whether to wait for the end.
 #[derive(Args, Debug)]
@@ -102,6 +102,8 @@ pub(crate) struct List {
 #[command(after_help = "\
 Examples:
   cairn trace redis cache -n team
+  cairn trace redis/cache -o name
+  cairn trace redis
   cairn trace webapplications.example.org shop -o json
 
 It only reads, with the rights of your kubeconfig. Children that are instances of other stacks are followed.")]
@@ -109,12 +111,12 @@ pub(crate) struct Trace {
     /// The kind of the instance: its kind, singular or plural, with the group behind a dot if several have that name
     pub kind: String,
 
-    /// The name of the instance
-    pub name: String,
+    /// The name of the instance, which may also stand behind the kind: KIND/NAME [default: all of the kind]
+    pub name: Option<String>,
 
     /// How to write the tree [default: a table]
     #[arg(short, long, value_name = "FORMAT")]
-    pub output: Option<Format>,
+    pub output: Option<Objects>,
 
     #[command(flatten)]
     pub connection: Connection,

@@ -4,11 +4,13 @@
 mod follow;
 mod tree;
 
+use std::collections::BTreeSet;
+
 use api::Crd;
 use api::names::label_value;
 use controller::Resource;
 use engine::carry::is_ours;
-use engine::{CompiledKind, Observed, Shape};
+use engine::{Compiled, CompiledKind, Observed, Shape};
 use objects::Gvk;
 use serde_json::{Value, json};
 
@@ -43,6 +45,39 @@ pub(crate) fn children<'l>(
         }
     }
     observed
+}
+
+/// A stack at work: what it makes, and whether it does so in all namespaces or in its own.
+pub(crate) struct Working {
+    pub compiled: Compiled,
+    pub wide: bool,
+}
+
+impl Working {
+    /// Whether instances in a namespace are its business; the empty one is that of the whole cluster.
+    pub fn serves(&self, namespace: &str) -> bool {
+        self.wide || namespace.is_empty() || self.compiled.namespace == namespace
+    }
+}
+
+/// Why nothing becomes of an instance, where none of the stacks that have its kind serves its namespace.
+pub(crate) fn unserved<'s>(
+    kind: &str,
+    namespace: &str,
+    stacks: impl IntoIterator<Item = &'s Working>,
+) -> Option<String> {
+    let stacks: Vec<&Working> = stacks.into_iter().collect();
+    if stacks.iter().any(|stack| stack.serves(namespace)) {
+        return None;
+    }
+    let name = stacks.first().map(|stack| stack.compiled.name.clone())?;
+    let places: BTreeSet<&str> = stacks.iter().map(|stack| stack.compiled.namespace.as_str()).collect();
+    let places: Vec<&str> = places.into_iter().collect();
+    Some(format!(
+        "no stack serves {kind} in the namespace {namespace}: `{name}` is installed in {} only; install it there too, \
+         or make it `permissionScope: Cluster`",
+        places.join(", ")
+    ))
 }
 
 /// How requests name a kind: one of Kubernetes' own, or of these CRDs.

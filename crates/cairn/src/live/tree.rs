@@ -27,6 +27,8 @@ pub(crate) struct Node {
     pub template: String,
     /// `Kind/name`, or the kind alone while there is no object.
     pub object: String,
+    /// The object as kubectl names it; empty while there is none.
+    pub id: String,
     pub state: State,
     /// What is to be said of it.
     pub note: String,
@@ -52,6 +54,7 @@ fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, 
     let mut node = Node {
         template: template.to_owned(),
         object: named(object),
+        id: crate::printer::named(object),
         state: State::Ready,
         note: "ready".to_owned(),
         synced: condition(object, "Synced").map(|one| one["status"] == "True"),
@@ -70,6 +73,9 @@ fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, 
     kind.fill(&mut filled);
     let object = &filled;
     let observed = children(kind, object, &compiled.name, live.iter().copied());
+    let refused = condition(object, "Synced")
+        .filter(|one| one["status"] == "False" && one["reason"] != "RenderFailed")
+        .and_then(|one| one["message"].as_str());
     let seed = Seed::new(PREVIEW_SEED);
     let context = Context { stack: &compiled.name, seed: &seed, limits: gotpl::Limits::default() };
     let plan = plan(kind, object, &observed, &context);
@@ -86,15 +92,25 @@ fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, 
             (State::Waiting, format!("waits for {}", waits.join(", ")))
         });
         let odd = problem.map(|problem| (State::Failing, format!("fails: {}", problem.problem.short()))).or(waits);
+        let wanted: Vec<&Value> =
+            plan.applies.iter().filter(|apply| apply.template == child.name).map(|apply| &apply.object).collect();
+        let refused = |own: &Value| refused.and_then(|message| refusal(message, &child.name, own, object));
         if found.is_empty() {
-            let wanted = plan.applies.iter().any(|apply| apply.template == child.name);
-            let state = odd.clone().or_else(|| wanted.then(|| (State::Coming, "is being made".to_owned())));
-            node.children.extend(state.map(|(state, note)| absent(child, state, note)));
+            let no = wanted.iter().find_map(|own| Some((*own, refused(own)?)));
+            node.children.extend(match no {
+                Some((own, why)) => Some(Node { object: named(own), ..absent(child, State::Failing, why) }),
+                None => {
+                    let coming = || wanted.first().map(|_| (State::Coming, "is being made".to_owned()));
+                    odd.clone().or_else(coming).map(|(state, note)| absent(child, state, note))
+                }
+            });
         }
         for object in found {
             let mut inner = grown(stacks, object, live, &child.name, depth + 1);
             if let Some((state, note)) = &odd {
                 (inner.state, inner.note) = (*state, note.clone());
+            } else if let Some(why) = refused(object) {
+                (inner.state, inner.note) = (State::Failing, format!("its change is refused: {why}"));
             }
             node.children.push(inner);
         }
@@ -102,6 +118,8 @@ fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, 
     let told = plan.problems.iter().find(|problem| problem.template == "status");
     if let Some(problem) = told {
         (node.state, node.note) = (State::Failing, format!("its status fails: {}", problem.problem.short()));
+    } else if let Some(message) = refused {
+        (node.state, node.note) = (State::Failing, message.to_owned());
     } else if let Some(worst) = node.children.iter().find(|child| child.state == State::Failing) {
         (node.state, node.note) = (State::Failing, format!("{} fails", worst.template));
     } else if let Some(refused) = condition(object, "Synced").filter(|one| one["status"] == "False") {
@@ -111,7 +129,7 @@ fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, 
         let state = if unready.state == State::Waiting { State::Waiting } else { State::Coming };
         (node.state, node.note) = (state, format!("{} is not ready", unready.template));
     } else if let Some(wanted) = &plan.status
-        && status_patch(&object["status"], wanted, &Value::Null, "").is_some()
+        && is_behind(&object["status"], wanted, kind.status_subresource)
     {
         (node.state, node.note) = (State::Coming, "its status is being written".to_owned());
     } else if let Some(note) = unready(object) {
@@ -120,9 +138,46 @@ fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, 
     node
 }
 
+/// Why an object of a template is refused, if that is what an instance says of itself: after the name of the template,
+/// or of the very object.
+fn refusal(message: &str, template: &str, own: &Value, instance: &Value) -> Option<String> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (kind, name) = (text(&own["kind"]), text(&own["metadata"]["name"]));
+    let namespace = match text(&own["metadata"]["namespace"]) {
+        none if none.is_empty() => text(&instance["metadata"]["namespace"]),
+        namespace => namespace,
+    };
+    let of_template = message.strip_prefix(template).and_then(|rest| rest.strip_prefix(": "));
+    // Of several objects of one template, the one that is named is meant.
+    let of_template = of_template.filter(|rest| !rest.contains('"') || rest.contains(&format!("\"{name}\"")));
+    let of_object = [format!("{kind} {namespace}/{name} "), format!("{kind} {name} ")];
+    let of_object = of_object.iter().find_map(|begin| message.strip_prefix(begin.as_str()));
+    of_template.or(of_object).map(str::to_owned)
+}
+
+/// Whether a status is still to be written. Where it is a part of the object like any other, to write it makes another
+/// generation of the object, so that what it says of that is always behind.
+fn is_behind(live: &Value, wanted: &Value, separate: bool) -> bool {
+    let [mut live, mut wanted] = [live, wanted].map(Value::clone);
+    if !separate {
+        for status in [&mut live, &mut wanted] {
+            ageless(status);
+            status.get_mut("conditions").and_then(Value::as_array_mut).into_iter().flatten().for_each(ageless);
+        }
+    }
+    status_patch(&live, &wanted, &Value::Null, "").is_some()
+}
+
+fn ageless(value: &mut Value) {
+    if let Some(fields) = value.as_object_mut() {
+        fields.remove("observedGeneration");
+    }
+}
+
 fn absent(child: &Child, state: State, note: String) -> Node {
     let object = child.gvk.kind.clone();
-    Node { template: child.name.clone(), object, state, note, synced: None, children: Vec::new() }
+    let template = child.name.clone();
+    Node { template, object, id: String::new(), state, note, synced: None, children: Vec::new() }
 }
 
 fn named(object: &Value) -> String {
@@ -189,7 +244,7 @@ mod tests {
 
     use serde_json::{Value, json};
 
-    use super::{grow, roots};
+    use super::{grow, is_behind, refusal, roots};
     use crate::project::Project;
 
     fn example() -> Project {
@@ -243,6 +298,37 @@ mod tests {
         assert_eq!(found[2], "Coming │  ├─ deployment: Deployment/it-cache-redis: 0 of 2 ready");
         assert_eq!(found[1], "Coming ├─ cache: Redis/it-cache: deployment is not ready");
         assert!(found[4].starts_with("Waiting └─ web: Deployment: waits for cache.status.endpoint"), "{found:?}");
+    }
+
+    #[test]
+    fn what_an_instance_says_of_a_refusal_is_said_of_the_object_that_is_refused() {
+        let synced = |reason: &str, message: &str| json!({ "conditions": [{ "type": "Synced", "status": "False", "reason": reason, "message": message }] });
+        let refused = synced("ApplyFailed", "cache: Redis.example.org \"it-cache\" is invalid: no");
+        let root = object("CachingWebService", "it", "1", None, &refused);
+        let cache = object("Redis", "it-cache", "2", Some(("1", "cache")), &json!({ "endpoint": "here" }));
+        let found = shown(&[root.clone(), cache]);
+        assert_eq!(
+            found[1],
+            "Failing ├─ cache: Redis/it-cache: its change is refused: Redis.example.org \"it-cache\" is invalid: no"
+        );
+        assert!(found[0].starts_with("Failing CachingWebService/it: cache: Redis.example.org"), "{found:?}");
+        let found = shown(&[root]);
+        assert!(found[1].starts_with("Failing ├─ cache: Redis/it-cache: Redis.example.org"), "{found:?}");
+        let other = synced("NotOurs", "Redis default/it-cache exists and is not ours: delete it");
+        let found = shown(&[object("CachingWebService", "it", "1", None, &other)]);
+        assert_eq!(found[1], "Failing ├─ cache: Redis/it-cache: exists and is not ours: delete it");
+        let instance = json!({ "metadata": { "namespace": "default" } });
+        let own = json!({ "kind": "Redis", "metadata": { "name": "other" } });
+        assert_eq!(refusal("cache: Redis \"it-cache\" is invalid", "cache", &own, &instance), None);
+        assert_eq!(refusal("cached: no", "cache", &own, &instance), None);
+    }
+
+    #[test]
+    fn a_status_that_is_no_part_of_its_own_is_not_behind_for_its_generation() {
+        let status = |generation: i64| json!({ "conditions": [{ "type": "Ready", "observedGeneration": generation, "lastTransitionTime": "t" }] });
+        assert!(is_behind(&status(1), &status(2), true));
+        assert!(!is_behind(&status(1), &status(2), false));
+        assert!(is_behind(&json!({}), &status(2), false));
     }
 
     #[test]

@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use api::{Crd, Stack};
+use api::{Crd, PermissionScope, Stack};
 use controller::Resource;
-use engine::{Compiled, compile};
+use engine::compile;
 use kube::Client;
 use objects::Gvk;
 use serde_json::Value;
 
 use crate::failure::Failure;
-use crate::live::{Follower, Node, State, grow, resource, roots};
+use crate::live::{Follower, Node, State, Working, grow, resource, roots, unserved};
 use crate::printer::{Paint, Printer};
 
 /// What changes shortly one after the other is told once.
@@ -26,13 +26,16 @@ pub(crate) async fn tell(client: &Client, printer: &Printer) -> Result<(), Failu
     let mut installed = Installed::read(&records);
     let mut instances = Follower::start(client, installed.kinds.clone()).await;
     loop {
-        for compiled in &installed.stacks {
-            let objects = instances.objects();
-            let live: Vec<&Value> = objects.iter().map(|object| &**object).collect();
-            for root in roots(compiled, &live) {
+        let objects = instances.objects();
+        let live: Vec<&Value> = objects.iter().map(|object| &**object).collect();
+        for stack in &installed.stacks {
+            for root in roots(&stack.compiled, &live) {
                 let name = named(root);
-                let tree = grow(compiled, root, &live);
-                let news = gist(&tree);
+                let news = match installed.unserved(root) {
+                    Some(why) => (State::Failing, why),
+                    None if !stack.serves(namespace_of(root)) => continue,
+                    None => gist(&grow(&stack.compiled, root, &live)),
+                };
                 if told.insert(name.clone(), news.clone()).as_ref() != Some(&news) {
                     let paint = match news.0 {
                         State::Ready => Paint::Good,
@@ -60,7 +63,7 @@ pub(crate) async fn tell(client: &Client, printer: &Printer) -> Result<(), Failu
 
 /// The stacks that are installed, and the kinds that they are about.
 struct Installed {
-    stacks: Vec<Compiled>,
+    stacks: Vec<Working>,
     kinds: BTreeSet<Resource>,
 }
 
@@ -73,15 +76,29 @@ impl Installed {
             .filter_map(|object| Crd::read(object).0)
             .collect();
         let stacks = objects.iter().filter(|object| object["kind"] == Stack::KIND);
-        let stacks: Vec<Compiled> = stacks
+        let stacks: Vec<Working> = stacks
             .filter_map(|object| serde_json::from_value::<Stack>(Value::clone(object)).ok())
-            .filter_map(|record| compile(&engine::Stack::recorded(&record, &crds).0).0)
+            .filter_map(|record| {
+                let wide = record.spec.app.permission_scope == PermissionScope::Cluster;
+                Some(Working { compiled: compile(&engine::Stack::recorded(&record, &crds).0).0?, wide })
+            })
             .collect();
-        let own = stacks.iter().flat_map(|stack| stack.kinds.iter().map(|kind| &kind.gvk));
-        let kinds: BTreeSet<&Gvk> = own.chain(stacks.iter().flat_map(Compiled::rendered)).collect();
+        let own = stacks.iter().flat_map(|stack| stack.compiled.kinds.iter().map(|kind| &kind.gvk));
+        let kinds: BTreeSet<&Gvk> = own.chain(stacks.iter().flat_map(|stack| stack.compiled.rendered())).collect();
         let kinds = kinds.into_iter().filter_map(|gvk| resource(gvk, &crds)).collect();
         Installed { stacks, kinds }
     }
+
+    /// Why nothing becomes of an instance where it is.
+    fn unserved(&self, instance: &Value) -> Option<String> {
+        let gvk = Gvk::of(instance)?;
+        let stacks = self.stacks.iter().filter(|stack| stack.compiled.kind(&gvk).is_some());
+        unserved(&gvk.kind, namespace_of(instance), stacks)
+    }
+}
+
+fn namespace_of(object: &Value) -> &str {
+    object["metadata"]["namespace"].as_str().unwrap_or_default()
 }
 
 fn named(object: &Value) -> String {

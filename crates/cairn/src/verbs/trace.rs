@@ -12,10 +12,10 @@ use kube::{Api, Client};
 use objects::{Gvk, nearest};
 use serde_json::{Value, json};
 
-use crate::args::Trace;
+use crate::args::{Format, Objects, Trace};
 use crate::connection::IS_IT_RUNNING;
 use crate::failure::{Code, Failure};
-use crate::live::{Node, State, grow_all};
+use crate::live::{Node, State, Working, grow_all, unserved};
 use crate::printer::Printer;
 use crate::registries::block_on;
 
@@ -25,21 +25,40 @@ pub(crate) fn run(args: &Trace, printer: &Printer) -> Result<Code, Failure> {
         let cluster = Cluster::new(connected.client.clone(), "cairn-trace");
         let mut catalog = Catalog::new(&cluster);
         let stacks = stacks(&cluster, &connected.namespace, &mut catalog).await?;
-        let (root, kind) = meant(&stacks, &args.kind)?;
-        let kind = resource(&mut catalog, &kind).await?;
+        let (word, name) = named(args)?;
+        let gvk = meant(&stacks, word)?;
+        let kind = resource(&mut catalog, &gvk).await?;
         let namespace = if kind.namespaced { connected.namespace.as_str() } else { "" };
-        let instance = cluster.get(&kind, &controller::Key::new(namespace, &args.name)).await.map_err(told)?;
-        let Some(instance) = instance else {
-            let others = cluster.list(&kind, namespace, Some(20)).await.map_err(told)?;
-            return Err(absent(&kind, namespace, &args.name, &others));
+        let instances = match name {
+            Some(name) => {
+                let found = cluster.get(&kind, &controller::Key::new(namespace, name)).await.map_err(told)?;
+                let Some(found) = found else {
+                    let others = cluster.list(&kind, namespace, Some(20)).await.map_err(told)?;
+                    return Err(absent(&kind, namespace, name, &others));
+                };
+                vec![found]
+            }
+            None => {
+                let found = cluster.list(&kind, namespace, None).await.map_err(told)?;
+                if found.is_empty() && args.output.is_none() {
+                    printer.line(&format!("there is no {}{}", kind.gvk.kind, placed(namespace)))?;
+                    return Ok(Code::Ok);
+                }
+                found.into_iter().map(|object| complete(object, &kind)).collect()
+            }
         };
-        let part = involved(&stacks, root);
+        let has_kind = |stack: &&Known| stack.working.compiled.kind(&gvk).is_some();
+        if let Some(why) = unserved(&gvk.kind, namespace, stacks.iter().filter(has_kind).map(|stack| &stack.working)) {
+            let trees: Vec<Node> = instances.iter().map(|instance| left_alone(instance, &why)).collect();
+            return show(&trees, args, printer);
+        }
+        let part = involved(&stacks, &gvk, namespace);
         let mut live = Vec::new();
         let mut hidden = Vec::new();
         for stack in &part {
-            for gvk in stack.compiled.rendered() {
+            for gvk in stack.working.compiled.rendered() {
                 let Ok(Some(resource)) = catalog.resource(gvk).await else { continue };
-                let found = children(&connected.client, &resource, namespace, &stack.compiled.name).await;
+                let found = children(&connected.client, &resource, namespace, &stack.working.compiled.name).await;
                 match found {
                     Ok(objects) => live.extend(objects),
                     Err(Error::Forbidden(_)) => hidden.push(resource.to_string()),
@@ -48,12 +67,9 @@ pub(crate) fn run(args: &Trace, printer: &Printer) -> Result<Code, Failure> {
             }
         }
         let live: Vec<&Value> = live.iter().collect();
-        let compiled: Vec<&Compiled> = part.iter().map(|stack| &stack.compiled).collect();
-        let tree = grow_all(&compiled, &instance, &live);
-        match args.output {
-            Some(format) => printer.report(&described(&tree), format)?,
-            None => printer.table(&rows(&tree))?,
-        }
+        let compiled: Vec<&Compiled> = part.iter().map(|stack| &stack.working.compiled).collect();
+        let trees: Vec<Node> = instances.iter().map(|instance| grow_all(&compiled, instance, &live)).collect();
+        show(&trees, args, printer)?;
         for kind in hidden.into_iter().filter(|_| args.output.is_none()) {
             printer.line(&format!("you may not list {kind}, so that none of them are shown"))?;
         }
@@ -61,9 +77,68 @@ pub(crate) fn run(args: &Trace, printer: &Printer) -> Result<Code, Failure> {
     })?
 }
 
+/// The kind and the name, if one is given: in two words or, as kubectl takes it, in one.
+fn named(args: &Trace) -> Result<(&str, Option<&str>), Failure> {
+    match (args.kind.split_once('/'), &args.name) {
+        (None, name) => Ok((&args.kind, name.as_deref())),
+        (Some((kind, name)), None) if !kind.is_empty() && !name.is_empty() => Ok((kind, Some(name))),
+        (Some(_), _) => {
+            Err(Failure::usage(format!("{:?} is no kind", args.kind)).hint("write `KIND NAME`, or `KIND/NAME`"))
+        }
+    }
+}
+
+/// An instance that nobody serves.
+fn left_alone(instance: &Value, why: &str) -> Node {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    Node {
+        template: String::new(),
+        object: format!("{}/{}", text(&instance["kind"]), text(&instance["metadata"]["name"])),
+        id: crate::printer::named(instance),
+        state: State::Failing,
+        note: why.to_owned(),
+        synced: None,
+        children: Vec::new(),
+    }
+}
+
+/// Prints trees: the one that was asked for, or all of a kind.
+fn show(trees: &[Node], args: &Trace, printer: &Printer) -> Result<Code, Failure> {
+    let all = || match trees {
+        [tree] if args.name.is_some() || args.kind.contains('/') => described(tree),
+        trees => json!({ "items": trees.iter().map(described).collect::<Vec<_>>() }),
+    };
+    match args.output {
+        Some(Objects::Json) => printer.report(&all(), Format::Json)?,
+        Some(Objects::Yaml) => printer.report(&all(), Format::Yaml)?,
+        Some(Objects::Name) => {
+            for tree in trees {
+                ids(tree, &mut |id| printer.line(id))?;
+            }
+        }
+        None => printer.table(&rows(trees))?,
+    }
+    Ok(Code::Ok)
+}
+
+/// All objects of a tree that are there, as kubectl names them.
+fn ids(node: &Node, found: &mut impl FnMut(&str) -> Result<(), Failure>) -> Result<(), Failure> {
+    if !node.id.is_empty() {
+        found(&node.id)?;
+    }
+    node.children.iter().try_for_each(|child| ids(child, found))
+}
+
+/// An object with its kind, which items of a list do not say.
+fn complete(mut object: Value, kind: &Resource) -> Value {
+    object["apiVersion"] = json!(kind.gvk.api_version().to_string());
+    object["kind"] = json!(kind.gvk.kind);
+    object
+}
+
 /// A Stack of the cluster, compiled.
 struct Known {
-    compiled: Compiled,
+    working: Working,
     crds: Vec<Crd>,
 }
 
@@ -81,19 +156,20 @@ async fn stacks(cluster: &Cluster, namespace: &str, catalog: &mut Catalog<'_>) -
         let crds = catalog.definitions(&record.spec.customresourcedefinitions).await.map_err(told)?;
         let (stack, _) = engine::Stack::recorded(&record, &crds);
         if let (Some(compiled), _) = engine::compile(&stack) {
-            known.push(Known { compiled, crds });
+            let wide = record.spec.app.permission_scope == api::PermissionScope::Cluster;
+            known.push(Known { working: Working { compiled, wide }, crds });
         }
     }
     Ok(known)
 }
 
-/// Which stack and which of its kinds is meant by a word.
-fn meant(stacks: &[Known], word: &str) -> Result<(usize, Gvk), Failure> {
+/// Which of the kinds of stacks is meant by a word.
+fn meant(stacks: &[Known], word: &str) -> Result<Gvk, Failure> {
     let wanted = word.to_lowercase();
-    let mut found: Vec<(usize, Gvk, String)> = Vec::new();
+    let mut found: Vec<(Gvk, String)> = Vec::new();
     let mut names: BTreeSet<String> = BTreeSet::new();
-    for (at, stack) in stacks.iter().enumerate() {
-        for kind in &stack.compiled.kinds {
+    for stack in stacks {
+        for kind in &stack.working.compiled.kinds {
             let Some(crd) =
                 stack.crds.iter().find(|crd| crd.group == kind.gvk.group && crd.names.kind == kind.gvk.kind)
             else {
@@ -106,13 +182,13 @@ fn meant(stacks: &[Known], word: &str) -> Result<(usize, Gvk), Failure> {
                 let name = name.to_lowercase();
                 wanted == name || wanted == format!("{name}.{}", crd.group)
             });
-            if fits && !found.iter().any(|(_, gvk, _)| *gvk == kind.gvk) {
-                found.push((at, kind.gvk.clone(), full));
+            if fits && !found.iter().any(|(gvk, _)| *gvk == kind.gvk) {
+                found.push((kind.gvk.clone(), full));
             }
         }
     }
     match found.as_slice() {
-        [(at, gvk, _)] => Ok((*at, gvk.clone())),
+        [(gvk, _)] => Ok(gvk.clone()),
         [] => {
             let failure = Failure::new(format!("no stack here has a kind {word:?}"));
             Err(match (nearest(&wanted, names.iter().map(String::as_str)), names.is_empty()) {
@@ -122,22 +198,26 @@ fn meant(stacks: &[Known], word: &str) -> Result<(usize, Gvk), Failure> {
             })
         }
         several => {
-            let names: Vec<&str> = several.iter().map(|(_, _, full)| full.as_str()).collect();
+            let names: Vec<&str> = several.iter().map(|(_, full)| full.as_str()).collect();
             Err(Failure::usage(format!("{word:?} may mean several kinds"))
                 .hint(format!("write one of {}", names.join(", "))))
         }
     }
 }
 
-/// The stacks that have a part in an instance of one of them: its own, and those whose kinds its templates make.
-fn involved(stacks: &[Known], root: usize) -> Vec<&Known> {
-    let mut part = vec![root];
+/// The stacks that have a part in instances of a kind in a namespace: their own, and those whose kinds its templates
+/// make.
+fn involved<'s>(stacks: &'s [Known], root: &Gvk, namespace: &str) -> Vec<&'s Known> {
+    let maker = |gvk: &Gvk| {
+        let makes = |other: &Known| other.working.compiled.kind(gvk).is_some() && other.working.serves(namespace);
+        stacks.iter().position(makes)
+    };
+    let mut part: Vec<usize> = maker(root).into_iter().collect();
     let mut next = 0;
     while let Some(at) = part.get(next).copied() {
         next += 1;
-        for gvk in stacks[at].compiled.rendered() {
-            let maker = stacks.iter().position(|other| other.compiled.kind(gvk).is_some());
-            part.extend(maker.filter(|maker| !part.contains(maker)));
+        for gvk in stacks[at].working.compiled.rendered() {
+            part.extend(maker(gvk).filter(|maker| !part.contains(maker)));
         }
     }
     part.into_iter().map(|at| &stacks[at]).collect()
@@ -167,9 +247,12 @@ async fn children(client: &Client, kind: &Resource, namespace: &str, stack: &str
     Ok(whole.collect())
 }
 
+fn placed(namespace: &str) -> String {
+    if namespace.is_empty() { String::new() } else { format!(" in namespace {namespace}") }
+}
+
 fn absent(kind: &Resource, namespace: &str, name: &str, others: &[Value]) -> Failure {
-    let place = if namespace.is_empty() { String::new() } else { format!(" in namespace {namespace}") };
-    let failure = Failure::new(format!("there is no {} {name:?}{place}", kind.gvk.kind));
+    let failure = Failure::new(format!("there is no {} {name:?}{}", kind.gvk.kind, placed(namespace)));
     let names: Vec<&str> = others.iter().filter_map(|other| other["metadata"]["name"].as_str()).collect();
     match (nearest(name, names.iter().copied()), names.is_empty()) {
         (Some(near), _) => failure.hint(format!("did you mean {near:?}?")),
@@ -188,11 +271,11 @@ fn told(error: Error) -> Failure {
     }
 }
 
-fn rows(tree: &Node) -> Vec<Vec<String>> {
+fn rows(trees: &[Node]) -> Vec<Vec<String>> {
     let mut rows = vec![["OBJECT", "SYNCED", "READY", "STATUS"].map(str::to_owned).to_vec()];
     let mut synced = Vec::new();
-    flat(tree, &mut synced);
-    for (line, synced) in tree.lines().into_iter().zip(synced) {
+    trees.iter().for_each(|tree| flat(tree, &mut synced));
+    for (line, synced) in trees.iter().flat_map(Node::lines).zip(synced) {
         let truth = |truth: bool| if truth { "True" } else { "False" }.to_owned();
         let ready = truth(line.state == State::Ready);
         rows.push(vec![
@@ -250,6 +333,7 @@ mod tests {
         let child = Node {
             template: "web".to_owned(),
             object: "Deployment".to_owned(),
+            id: String::new(),
             state: State::Waiting,
             note: "waits for cache.status.endpoint".to_owned(),
             synced: None,
@@ -258,12 +342,13 @@ mod tests {
         let tree = Node {
             template: String::new(),
             object: "Site/shop".to_owned(),
+            id: "site.example.org/shop".to_owned(),
             state: State::Waiting,
             note: "web is not ready".to_owned(),
             synced: Some(true),
             children: vec![child],
         };
-        let rows = rows(&tree);
+        let rows = rows(std::slice::from_ref(&tree));
         assert_eq!(rows[1], ["Site/shop", "True", "False", "web is not ready"]);
         assert_eq!(rows[2], ["└─ web: Deployment", "-", "False", "waits for cache.status.endpoint"]);
         let value = described(&tree);
