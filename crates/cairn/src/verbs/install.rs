@@ -2,17 +2,22 @@
 
 use std::time::Duration;
 
-use api::{ClusterStackInstall, StackInstall};
+use api::annotations::KEEP_CRDS;
+use api::labels::PARENT_PREFIX;
+use api::{ClusterStackInstall, PermissionScope, Stack, StackInstall};
 use futures::StreamExt;
 use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, ListParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::runtime::watcher::{self, Event, watcher};
+use objects::Gvk;
 use serde_json::{Value, json};
 
 use crate::args::{Install, List, Uninstall};
 use crate::connection::{Connected, unanswered};
+use crate::differences::Reader;
 use crate::failure::{Code, Failure};
+use crate::live::resource;
 use crate::printer::Printer;
 use crate::registries::{block_on, parse};
 
@@ -62,7 +67,16 @@ pub(crate) fn uninstall(args: &Uninstall, printer: &Printer) -> Result<Code, Fai
     block_on(async {
         let connected = args.connection.connect().await?;
         let api = installs(&connected, args.cluster, false);
-        let object = api.get(&args.name).await.map_err(|error| told(&error))?;
+        let object = api.get(&args.name).await.map_err(|error| match &error {
+            kube::Error::Api(status) if status.code == 404 => told(&error).hint(match args.cluster {
+                true => "`cairn list` shows what is installed; without `--cluster` it is looked for in a namespace",
+                false => {
+                    "`cairn list -A` shows what is installed, and where: `-n` names a namespace, `--cluster` the whole"
+                }
+            }),
+            _ => told(&error),
+        })?;
+        let data = data(&connected, &object, args.cluster).await.unwrap_or_default();
         api.delete(&args.name, &DeleteParams::default()).await.map_err(|error| told(&error))?;
         let install = written(&object, args.cluster);
         let kind = kind(args.cluster).to_lowercase();
@@ -81,11 +95,55 @@ pub(crate) fn uninstall(args: &Uninstall, printer: &Printer) -> Result<Code, Fai
         }
         match args.outcome.output {
             Some(format) => printer.object(&install, format)?,
-            None if args.waiting.wait => printer.line(&format!("{kind}/{} deleted", args.name))?,
-            None => printer.line(&format!("{kind}/{} is being deleted; `--wait` waits for the end", args.name))?,
+            None if args.waiting.wait => printer.line(&format!("{kind}/{} deleted{data}", args.name))?,
+            None => {
+                printer.line(&format!("{kind}/{} is being deleted{data}; `--wait` waits for the end", args.name))?;
+            }
         }
         Ok(Code::Ok)
     })?
+}
+
+/// What goes with an install: the kinds that nobody else brings, and all of their instances. None if that cannot be
+/// seen.
+async fn data(connected: &Connected, install: &DynamicObject, wide: bool) -> Option<String> {
+    let kept = install.metadata.annotations.iter().flatten().any(|(key, value)| key == KEEP_CRDS && value == "true");
+    if kept {
+        return Some("; its kinds and their instances stay".to_owned());
+    }
+    let reader = Reader::new(connected.client.clone());
+    let own = |stack: &&Stack| {
+        let is_wide = stack.spec.app.permission_scope == PermissionScope::Cluster;
+        let here = wide || Some(&stack.metadata.namespace) == install.metadata.namespace.as_ref();
+        Some(&stack.metadata.name) == install.metadata.name.as_ref() && is_wide == wide && here
+    };
+    let stacks = reader.stacks("").await.ok()?;
+    let stack = stacks.iter().find(own)?;
+    let crds = reader.crds().await.ok()?;
+    let (owned, _) = api::key::owned(&stack.spec.customresourcedefinitions, &crds);
+    let (mut kinds, mut count) = (Vec::new(), 0);
+    for kind in owned {
+        let crd = crds.iter().find(|crd| crd.group == kind.group && crd.names.kind == kind.kind)?;
+        let labels = crd.object["metadata"]["labels"].as_object()?;
+        if labels.keys().filter(|key| key.starts_with(PARENT_PREFIX)).count() == 1 {
+            let served = crd.versions.iter().find(|version| version.served)?;
+            let gvk = Gvk::new(&crd.group, &served.name, &crd.names.kind);
+            count += reader.list(&resource(&gvk, &crds)?, "", "").await.ok()?.len();
+            kinds.push(crd.names.kind.clone());
+        }
+    }
+    let instances = match count {
+        0 => String::new(),
+        1 => " and 1 instance".to_owned(),
+        count => format!(" and {count} instances"),
+    };
+    let (last, others) = kinds.split_last()?;
+    let kinds = match others {
+        [] => format!("its kind {last}"),
+        others if count == 0 => format!("its kinds {} and {last}", others.join(", ")),
+        others => format!("its kinds {}, {last}", others.join(", ")),
+    };
+    Some(format!(", with {kinds}{instances}"))
 }
 
 pub(crate) fn list(args: &List, printer: &Printer) -> Result<Code, Failure> {
