@@ -111,6 +111,7 @@ pub(crate) struct Demo {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
+  source <(cairn completions bash)
   cairn completions bash > ~/.local/share/bash-completion/completions/cairn
   cairn completions zsh > ~/.zfunc/_cairn
   cairn completions fish > ~/.config/fish/completions/cairn.fish")]

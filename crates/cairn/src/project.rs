@@ -141,6 +141,11 @@ pub(crate) fn packages_near(dir: &Path) -> String {
     }
 }
 
+/// Whether a file is one that editors put beside what they edit.
+pub(crate) fn is_passing(name: &str) -> bool {
+    name.ends_with('~') || name.ends_with(".swp") || name.ends_with(".swx") || name.starts_with(".#")
+}
+
 fn collect(root: &Path, dir: &Path, files: &mut Files, links: &mut Vec<String>) -> Result<(), Failure> {
     let failed = |path: &Path, error: std::io::Error| Failure::new(format!("cannot read {}: {error}", path.display()));
     let entries = std::fs::read_dir(dir).map_err(|error| failed(dir, error))?;
@@ -149,6 +154,9 @@ fn collect(root: &Path, dir: &Path, files: &mut Files, links: &mut Vec<String>) 
         let path = entry.path();
         let kind = entry.file_type().map_err(|error| failed(&path, error))?;
         let name = entry.file_name();
+        if is_passing(&name.to_string_lossy()) {
+            continue;
+        }
         if kind.is_dir() {
             // Of the directory itself only the package counts; beside it are tests, docs and what git keeps.
             if dir == root && name != ".registry" && root.join(".registry").is_dir() {

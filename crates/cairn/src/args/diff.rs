@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueHint};
 
 use super::{Connection, Format};
 
@@ -18,7 +18,7 @@ only what the stack owns counts. Values of Secrets are not shown. It ends with 0
 something would, and with 1 if something would be refused.")]
 pub(crate) struct Diff {
     /// The directory of the package
-    #[arg(default_value = ".")]
+    #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
     pub dir: PathBuf,
 
     /// One instance, in place of all that are there

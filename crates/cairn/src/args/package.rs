@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueHint};
 
 use super::{Objects, Outcome, Target};
 
@@ -29,7 +29,7 @@ The same files always give the same digest. Others read the file too:
   skopeo inspect oci-archive:web.tar")]
 pub(crate) struct Build {
     /// The directory of the package
-    #[arg(default_value = ".")]
+    #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
     pub dir: PathBuf,
 
     /// The file to write [default: NAME-VERSION.tar, after the directory and app.yaml]; or json, yaml or name: how to

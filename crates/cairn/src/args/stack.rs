@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueHint};
 
 use super::{Format, Objects};
 
@@ -20,7 +20,7 @@ A package is a directory with these files in .registry, and tests/NAME.yaml besi
   templates/ANY/DIR/NAME.tpl                for {{ include \"ANY/DIR\" \"NAME\" . }}")]
 pub(crate) struct Validate {
     /// Directories of packages, those that hold .registry
-    #[arg(value_name = "DIR", default_value = ".")]
+    #[arg(value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
     pub dirs: Vec<PathBuf>,
 
     /// How to write the findings [default: for people]
@@ -42,7 +42,7 @@ A file for --simulate says what outside controllers do once a child is there:
     status: {endpoint: db.example.org}")]
 pub(crate) struct Render {
     /// The directory of the package
-    #[arg(default_value = ".")]
+    #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
     pub dir: PathBuf,
 
     /// The instance [default: the first that lies beside the package]
@@ -70,7 +70,7 @@ Examples:
   cairn test . --junit results.xml")]
 pub(crate) struct Test {
     /// Directories of packages; their tests are in tests/*.yaml
-    #[arg(value_name = "DIR", default_value = ".")]
+    #[arg(value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
     pub dirs: Vec<PathBuf>,
 
     /// Write golden files anew instead of comparing with them

@@ -10,6 +10,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::Instant;
 
 use crate::failure::Failure;
+use crate::project::is_passing;
 
 /// So long without another event, and a file is saved.
 const QUIET: Duration = Duration::from_millis(120);
@@ -103,8 +104,7 @@ impl Watch {
 /// Whether a file is part of a package: inside, and none that editors put beside what they edit.
 fn counts(path: &Path, registry: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let passing = name.ends_with('~') || name.ends_with(".swp") || name.ends_with(".swx") || name.starts_with(".#");
-    path.starts_with(registry) && !passing
+    path.starts_with(registry) && !is_passing(&name)
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! `cairn up` from outside: a person starts it, uses it, edits, breaks and mends a package, ends it and starts it again.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test may panic")]
 
+mod told;
+
 #[path = "../support/running.rs"]
 mod running;
 #[path = "../support/mod.rs"]
@@ -193,31 +195,30 @@ async fn a_type_that_would_break_its_users_waits_for_a_word_and_a_package_that_i
     let mut up = Running::start(place.path(), &["up", "web", "--ephemeral"]);
     up.says("web 0.1.0 is installed in the namespace default");
     up.says("save a file");
+    let client = client(place.path()).await;
+    create_instance(&client).await;
+    up.says("CachingWebService default/cacheme: ready");
 
     // As a checkout of another revision does it.
     support::copy(&web.join(".registry"), &place.path().join("next"));
-    edit(place.path(), CRD, "minimum: 0", "minimum: 2");
-    up.says("~ field spec.replicas of CachingWebService (example.org/v1): minimum 0 -> 2");
+    edit(place.path(), CRD, "minimum: 0", "minimum: 3");
+    up.says("~ field spec.replicas of CachingWebService (example.org/v1): minimum 0 -> 3");
     up.says("! type CachingWebService: would break what uses it");
     up.says("kubectl annotate stackinstall web stacks.crossplane.io/allow-breaking-changes=true");
     up.says("error: the change of web is not installed: the CRD cachingwebservices.example.org would change");
     up.says("hint: what was installed before keeps serving");
-    let client = client(place.path()).await;
-    let kind = GroupVersionKind::gvk("stacks.crossplane.io", "v1alpha1", "StackInstall");
-    let resource = ApiResource::from_gvk_with_plural(&kind, "stackinstalls");
-    let installs: Api<DynamicObject> = Api::default_namespaced_with(client, &resource);
     let allowed = json!({ "metadata": { "annotations": { "stacks.crossplane.io/allow-breaking-changes": "true" } } });
     let allowed = kube::api::Patch::Merge(allowed);
-    installs.patch("web", &Default::default(), &allowed).await.expect("it is allowed");
+    installs(&client).patch("web", &Default::default(), &allowed).await.expect("it is allowed");
     up.says("web 0.1.0 is installed anew");
 
     fs::remove_dir_all(web.join(".registry")).expect("it goes");
     fs::rename(place.path().join("next"), web.join(".registry")).expect("another comes");
-    up.says("minimum 2 -> 0");
+    up.says("minimum 3 -> 0");
     up.says("web 0.1.0 is installed anew");
     edit(place.path(), WEB, "name: CACHE", "name: CACHE_URL");
     up.says("~ template cachingwebservice.example.org/v1 web: +1 -1 lines");
-    up.says("there are no instances");
+    up.says("1 of 2 instances changes");
     up.says("web 0.1.0 is installed anew");
 
     // As a checkout of a branch without it does, and one of a branch that has it.
@@ -339,4 +340,10 @@ async fn a_package_for_the_whole_cluster_is_installed_for_the_whole_cluster() {
     fs::write(place.path().join(status), format!("# a comment\n{text}")).expect("saved");
     up.says("~ status template");
     up.says("hello 0.1.0 is installed anew for the whole cluster");
+}
+
+/// What is told of breaking changes is told by the install.
+fn installs(client: &Client) -> Api<DynamicObject> {
+    let kind = GroupVersionKind::gvk("stacks.crossplane.io", "v1alpha1", "StackInstall");
+    Api::default_namespaced_with(client.clone(), &ApiResource::from_gvk_with_plural(&kind, "stackinstalls"))
 }

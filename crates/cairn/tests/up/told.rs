@@ -1,0 +1,171 @@
+//! What `cairn up` tells of what does not go on by itself, and of what somebody else does to it.
+
+use std::fs;
+
+use kube::Api;
+use kube::api::{DynamicObject, Patch, PostParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use serde_json::json;
+
+use crate::running::Running;
+use crate::{CRD, api, client, create_instance, edit, installs, support, until};
+
+const APP: &str = "web/.registry/app.yaml";
+
+fn package() -> tempfile::TempDir {
+    let place = tempfile::tempdir().expect("a directory");
+    support::copy(&support::root().join("examples/caching-web-service"), &place.path().join("web"));
+    place
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_misspelt_field_is_renamed_while_no_object_uses_it_and_refused_once_one_does() {
+    let place = package();
+    let mut up = Running::start(place.path(), &["up", "web"]);
+    up.says("web 0.1.0 is installed in the namespace default");
+    up.says("save a file");
+    edit(place.path(), CRD, "nginxVersion:", "banr: {type: string}\n              nginxVersion:");
+    up.says("web 0.1.0 is installed anew");
+    edit(place.path(), CRD, "banr:", "banner:");
+    up.says("`spec.banr` would be gone; no object here uses it, so it is installed");
+    up.says("web 0.1.0 is installed anew");
+    let client = client(place.path()).await;
+    let is_taken_back = |install: &DynamicObject| {
+        install.metadata.annotations.iter().flatten().all(|(key, _)| !key.contains("allow-breaking-changes"))
+    };
+    until(installs(&client), "web", is_taken_back).await;
+
+    create_instance(&client).await;
+    let instances = api(&client, "example.org", "CachingWebService", "cachingwebservices");
+    let patch = Patch::Merge(json!({ "spec": { "banner": "hello" } }));
+    instances.patch("cacheme", &Default::default(), &patch).await.expect("it is changed");
+    up.says("CachingWebService default/cacheme: ready");
+    edit(place.path(), CRD, "banner:", "headline:");
+    up.says("! type CachingWebService: would break what uses it");
+    let refused = "error: the change of web is not installed: the CRD cachingwebservices.example.org would change";
+    up.says(refused);
+    // To save it once more changes nothing, nor does another start.
+    edit(place.path(), CRD, "headline:", "headline:");
+    up.says(refused);
+    up.says("hint: what was installed before keeps serving");
+    up.terminate();
+    assert_eq!(up.end(), Some(0));
+    let mut up = Running::start(place.path(), &["up", "web"]);
+    up.says(refused);
+    up.says("hint: what was installed before keeps serving");
+    let client = crate::client(place.path()).await;
+    let instances = api(&client, "example.org", "CachingWebService", "cachingwebservices");
+    let patch = Patch::Merge(json!({ "spec": { "banner": null } }));
+    instances.patch("cacheme", &Default::default(), &patch).await.expect("it is changed");
+    edit(place.path(), CRD, "headline:", "headline:");
+    up.says("web 0.1.0 is installed anew");
+    until(installs(&client), "web", is_taken_back).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_for_what_nobody_brings_is_told_and_so_is_what_somebody_took_away() {
+    let place = package();
+    edit(place.path(), APP, "deployment.apps/v1", "deployment.apps/v1\n- crd: gadget.missing.example.org/v1");
+    let mut up = Running::start(place.path(), &["up", "web"]);
+    up.says("waiting: web is not installed yet: waiting for gadget.missing.example.org/v1");
+    up.says("save a file");
+    edit(place.path(), APP, "\n- crd: gadget.missing.example.org/v1", "");
+    up.says("web 0.1.0 is installed in the namespace default");
+    edit(place.path(), APP, "deployment.apps/v1", "deployment.apps/v1\n- crd: gadget.missing.example.org/v1");
+    up.says("waiting: the change of web is not installed yet: waiting for gadget.missing.example.org/v1");
+    edit(place.path(), APP, "\n- crd: gadget.missing.example.org/v1", "");
+    up.says("web 0.1.0 is installed");
+    // A save that changes nothing that anybody would notice.
+    let app = fs::read_to_string(place.path().join(APP)).expect("a file");
+    fs::write(place.path().join(APP), format!("# a comment\n{app}")).expect("saved");
+    up.says("web has changed, and nothing of its types and templates");
+
+    // In another namespace nobody serves it.
+    let client = client(place.path()).await;
+    let spaces = Api::<k8s_openapi::api::core::v1::Namespace>::all(client.clone());
+    let team = serde_json::from_value(json!({ "metadata": { "name": "team" } })).expect("a namespace");
+    spaces.create(&PostParams::default(), &team).await.expect("it is made");
+    create_instance(&client).await;
+    let mut far = api(&client, "example.org", "CachingWebService", "cachingwebservices")
+        .get("cacheme")
+        .await
+        .expect("an instance");
+    far.metadata = serde_json::from_value(json!({ "name": "far", "namespace": "team" })).expect("metadata");
+    let kind = GroupVersionKind::gvk("example.org", "v1", "CachingWebService");
+    let kind = ApiResource::from_gvk_with_plural(&kind, "cachingwebservices");
+    let there: Api<DynamicObject> = Api::namespaced_with(client.clone(), "team", &kind);
+    there.create(&PostParams::default(), &far).await.expect("it is made");
+    let unserved = "no stack serves CachingWebService in the namespace team: `web` is installed in default only";
+    up.says(&format!("CachingWebService team/far: {unserved}"));
+    for (args, parts) in [
+        (&["trace", "cachingwebservice/far", "-n", "team"][..], &[unserved][..]),
+        (&["trace", "cachingwebservice"], &["CachingWebService/cacheme", "cache: Redis/cacheme-cache"]),
+        (&["trace", "cachingwebservice/cacheme", "-o", "name"], &["cachingwebservice.example.org/cacheme\n"]),
+        (&["uninstall", "nope"], &["not found", "hint: `cairn list -A`"]),
+        (
+            &["uninstall", "web", "--wait"],
+            &["stackinstall/web deleted, with its kinds CachingWebService, Redis and 3 instances"],
+        ),
+    ] {
+        let told = support::told(args, &support::cairn(place.path(), args));
+        for part in parts {
+            assert!(told.contains(part), "{part:?} is missing: {told}");
+        }
+    }
+    up.says("web was uninstalled");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_that_is_refused_is_told_with_the_instances_that_refuse_it() {
+    let place = tempfile::tempdir().expect("a directory");
+    let args = ["init", "shop"];
+    let made = support::cairn(place.path(), &args);
+    assert_eq!(made.status.code(), Some(0), "{}", support::told(&args, &made));
+    let mut up = Running::start(place.path(), &["up", "shop", "--ephemeral"]);
+    up.says("shop 0.1.0 is installed in the namespace default");
+    let client = client(place.path()).await;
+    let text = fs::read_to_string(place.path().join("shop/shop.yaml")).expect("an instance");
+    let shop = serde_json::from_value(yaml::parse(&text).expect("YAML")).expect("an object");
+    let kind = GroupVersionKind::gvk("example.org", "v1alpha1", "Shop");
+    let kind = ApiResource::from_gvk_with_plural(&kind, "shops");
+    let shops: Api<DynamicObject> = Api::default_namespaced_with(client, &kind);
+    shops.create(&PostParams::default(), &shop).await.expect("it is made");
+    up.says("Shop default/shop: ready");
+    let config = "shop/.registry/templates/shop.example.org/v1alpha1/config.yaml";
+    edit(place.path(), config, "index.html:", "'a b': c\n  index.html:");
+    up.says("refused config: ConfigMap/shop");
+    up.says("it is refused in 1 of 1 instance");
+    up.says("it is refused in 1 of 1 instance");
+    up.says("Shop default/shop: config: ConfigMap/shop its change is refused: ");
+    let args = ["trace", "shop/shop"];
+    let told = support::told(&args, &support::cairn(place.path(), &args));
+    assert!(told.contains("False   its change is refused: "), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_ephemeral_runs_beside_what_is_kept_and_a_house_that_is_taken_away_is_missed() {
+    let place = tempfile::tempdir().expect("a directory");
+    fs::create_dir_all(place.path().join("inner/dir")).expect("a directory");
+    let mut kept = Running::start(place.path(), &["up", "--kubeconfig-out", "elsewhere/x.yaml"]);
+    kept.says("no package is given");
+    assert!(place.path().join("elsewhere/x.yaml").exists());
+    let mut beside = Running::start(place.path(), &["up", "--ephemeral"]);
+    beside.says("in memory, gone when it ends");
+    beside.says("no package is given");
+    beside.terminate();
+    assert_eq!(beside.end(), Some(0));
+    for file in ["kubeconfig", "lock", ".gitignore"] {
+        assert!(place.path().join(".cairn").join(file).exists(), "{file}");
+    }
+    // As git does it, from further down, too.
+    let args = ["list", "-A"];
+    let found = support::cairn(&place.path().join("inner/dir"), &args);
+    assert!(support::told(&args, &found).contains("nothing is installed"), "{}", support::told(&args, &found));
+    let mut inner = Running::start(&place.path().join("inner"), &["up", "--ephemeral"]);
+    inner.says("runs already, in ");
+    fs::remove_dir_all(place.path().join(".cairn")).expect("it goes");
+    kept.says("error: .cairn was taken away");
+    kept.terminate();
+    kept.says("ended; nothing is kept, since .cairn was taken away");
+    assert_eq!(kept.end(), Some(0));
+}
