@@ -15,7 +15,7 @@ pub(crate) fn show(difference: &Difference, printer: &Printer) -> Result<(), Fai
     }
     for change in &difference.package {
         let allowed = difference.allowed && change.action == Action::Refuse;
-        let more = if allowed { "; no object here uses it, so it is installed" } else { "" };
+        let more = if allowed { "; no object here loses anything by it, so it is installed" } else { "" };
         package(change, more, printer)?;
     }
     if difference.breaks() {

@@ -59,6 +59,24 @@ fn there_are_completions_for_every_common_shell() {
 }
 
 #[test]
+fn bash_offers_directories_where_a_directory_can_stand_and_options_after_a_dash() {
+    let place = tempfile::tempdir().expect("a directory");
+    std::fs::create_dir(place.path().join("shop")).expect("a directory");
+    std::fs::write(place.path().join("shop.yaml"), "").expect("a file");
+    let script = r#"source <("$0" completions bash); COMP_WORDS=(cairn "$1" "$2"); COMP_CWORD=2
+        _cairn cairn "$2" "$1"; echo "${COMPREPLY[@]}""#;
+    for (verb, word, expected) in
+        [("up", "", "shop"), ("validate", "sh", "shop"), ("diff", "", "shop"), ("up", "--ep", "--ephemeral")]
+    {
+        let mut bash = std::process::Command::new("bash");
+        bash.args(["-c", script, env!("CARGO_BIN_EXE_cairn"), verb, word]).current_dir(place.path());
+        // Where there is no bash, nobody completes with it.
+        let Ok(output) = bash.output() else { return };
+        assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), expected, "{verb} {word:?}");
+    }
+}
+
+#[test]
 fn errors_are_not_coloured_when_nobody_watches() {
     let found = Outcome::from(fed(&["eval", "-e", "{{"], b""));
     assert!(found.stderr.starts_with("error: ") && !found.stderr.contains('\u{1b}'), "{}", found.stderr);

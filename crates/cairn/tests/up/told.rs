@@ -27,7 +27,7 @@ async fn a_misspelt_field_is_renamed_while_no_object_uses_it_and_refused_once_on
     edit(place.path(), CRD, "nginxVersion:", "banr: {type: string}\n              nginxVersion:");
     up.says("web 0.1.0 is installed anew");
     edit(place.path(), CRD, "banr:", "banner:");
-    up.says("`spec.banr` would be gone; no object here uses it, so it is installed");
+    up.says("`spec.banr` would be gone; no object here loses anything by it, so it is installed");
     up.says("web 0.1.0 is installed anew");
     let client = client(place.path()).await;
     let is_taken_back = |install: &DynamicObject| {
