@@ -189,3 +189,21 @@ fn inside(root: &Path, path: &Path) -> String {
     let parts: Vec<_> = inner.components().map(|part| part.as_os_str().to_string_lossy()).collect();
     parts.join("/")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Project;
+
+    #[test]
+    fn what_an_editor_keeps_beside_a_file_is_no_part_of_a_package() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path().join(".registry/templates/web.example.org/v1");
+        std::fs::create_dir_all(&dir).unwrap();
+        for name in ["service.yaml", "service.yaml~", ".service.yaml.swp", ".#service.yaml"] {
+            std::fs::write(dir.join(name), "kind: Service\n").unwrap();
+        }
+        let files = Project::read(place.path()).unwrap().files;
+        let names: Vec<&String> = files.keys().collect();
+        assert_eq!(names, [".registry/templates/web.example.org/v1/service.yaml"]);
+    }
+}

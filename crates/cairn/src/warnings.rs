@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 use tracing::field::{Field, Visit};
-use tracing::{Event, Subscriber};
+use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, registry};
@@ -36,8 +36,12 @@ impl<S: Subscriber> Layer<S> for Words {
         if told.len() >= MOST || !told.insert(text.clone()) {
             return;
         }
-        let (yellow, reset) = if self.colour { ("\x1b[1;33m", "\x1b[0m") } else { ("", "") };
-        let _ = std::io::stderr().write_all(format!("{yellow}warning:{reset} {text}\n").as_bytes());
+        let (word, colour) = match *event.metadata().level() {
+            Level::ERROR => ("error:", "\x1b[1;31m"),
+            _ => ("warning:", "\x1b[1;33m"),
+        };
+        let (colour, reset) = if self.colour { (colour, "\x1b[0m") } else { ("", "") };
+        let _ = std::io::stderr().write_all(format!("{colour}{word}{reset} {text}\n").as_bytes());
     }
 }
 

@@ -32,6 +32,8 @@ pub(crate) struct Node {
     pub state: State,
     /// What is to be said of it.
     pub note: String,
+    /// The object that is being made, while there is none that is ours.
+    pub wanted: Option<Value>,
     /// What it says of having been applied, if it says so.
     pub synced: Option<bool>,
     pub children: Vec<Node>,
@@ -57,6 +59,7 @@ fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, 
         id: crate::printer::named(object),
         state: State::Ready,
         note: "ready".to_owned(),
+        wanted: None,
         synced: condition(object, "Synced").map(|one| one["status"] == "True"),
         children: Vec::new(),
     };
@@ -99,10 +102,11 @@ fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, 
             let no = wanted.iter().find_map(|own| Some((*own, refused(own)?)));
             node.children.extend(match no {
                 Some((own, why)) => Some(Node { object: named(own), ..absent(child, State::Failing, why) }),
-                None => {
-                    let coming = || wanted.first().map(|_| (State::Coming, "is being made".to_owned()));
-                    odd.clone().or_else(coming).map(|(state, note)| absent(child, state, note))
-                }
+                None if odd.is_none() => wanted.first().map(|own| Node {
+                    wanted: Some(placed(own, object)),
+                    ..absent(child, State::Coming, "is being made".to_owned())
+                }),
+                None => odd.clone().map(|(state, note)| absent(child, state, note)),
             });
         }
         for object in found {
@@ -177,7 +181,16 @@ fn ageless(value: &mut Value) {
 fn absent(child: &Child, state: State, note: String) -> Node {
     let object = child.gvk.kind.clone();
     let template = child.name.clone();
-    Node { template, object, id: String::new(), state, note, synced: None, children: Vec::new() }
+    Node { template, object, id: String::new(), state, note, wanted: None, synced: None, children: Vec::new() }
+}
+
+/// An object that an instance makes, with the namespace that it is made in unless it is of the whole cluster.
+fn placed(own: &Value, instance: &Value) -> Value {
+    let mut own = own.clone();
+    if own["metadata"]["namespace"].is_null() {
+        own["metadata"]["namespace"] = instance["metadata"]["namespace"].clone();
+    }
+    own
 }
 
 fn named(object: &Value) -> String {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use api::Crd;
+use api::names::label_value;
 use controller::template_stack_manager::Catalog;
 use controller::{Cluster, Error, Resource};
 use engine::Compiled;
@@ -68,7 +69,10 @@ pub(crate) fn run(args: &Trace, printer: &Printer) -> Result<Code, Failure> {
         }
         let live: Vec<&Value> = live.iter().collect();
         let compiled: Vec<&Compiled> = part.iter().map(|stack| &stack.working.compiled).collect();
-        let trees: Vec<Node> = instances.iter().map(|instance| grow_all(&compiled, instance, &live)).collect();
+        let mut trees: Vec<Node> = instances.iter().map(|instance| grow_all(&compiled, instance, &live)).collect();
+        for tree in &mut trees {
+            find_foreign(tree, &cluster, &mut catalog).await;
+        }
         show(&trees, args, printer)?;
         for kind in hidden.into_iter().filter(|_| args.output.is_none()) {
             printer.line(&format!("you may not list {kind}, so that none of them are shown"))?;
@@ -88,6 +92,33 @@ fn named(args: &Trace) -> Result<(&str, Option<&str>), Failure> {
     }
 }
 
+/// Says of what seems to be on its way that an object of its name is in the way. Kinds without conditions cannot say so
+/// themselves.
+async fn find_foreign(tree: &mut Node, cluster: &Cluster, catalog: &mut Catalog<'_>) {
+    let mut nodes = vec![tree];
+    while let Some(node) = nodes.pop() {
+        if let Some(wanted) = &node.wanted
+            && let Some(gvk) = Gvk::of(wanted)
+            && let Ok(Some(kind)) = catalog.resource(&gvk).await
+        {
+            let mut key = controller::Key::of(wanted);
+            if !kind.namespaced {
+                key.namespace.clear();
+            }
+            // It may have come while the tree was grown.
+            if let Ok(Some(found)) = cluster.get(&kind, &key).await
+                && found["metadata"]["labels"][api::labels::TEMPLATE] != label_value(&node.template)
+            {
+                node.object = format!("{}/{}", gvk.kind, key.name);
+                node.state = State::Failing;
+                node.note =
+                    format!("exists and is not ours (let it be taken over: {}: \"true\")", api::annotations::ADOPT);
+            }
+        }
+        nodes.extend(node.children.iter_mut());
+    }
+}
+
 /// An instance that nobody serves.
 fn left_alone(instance: &Value, why: &str) -> Node {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -97,6 +128,7 @@ fn left_alone(instance: &Value, why: &str) -> Node {
         id: crate::printer::named(instance),
         state: State::Failing,
         note: why.to_owned(),
+        wanted: None,
         synced: None,
         children: Vec::new(),
     }
@@ -336,6 +368,7 @@ mod tests {
             id: String::new(),
             state: State::Waiting,
             note: "waits for cache.status.endpoint".to_owned(),
+            wanted: None,
             synced: None,
             children: Vec::new(),
         };
@@ -345,6 +378,7 @@ mod tests {
             id: "site.example.org/shop".to_owned(),
             state: State::Waiting,
             note: "web is not ready".to_owned(),
+            wanted: None,
             synced: Some(true),
             children: vec![child],
         };

@@ -77,6 +77,20 @@ fn bash_offers_directories_where_a_directory_can_stand_and_options_after_a_dash(
 }
 
 #[test]
+fn a_kubeconfig_that_is_not_there_is_told_with_the_variable_that_names_it() {
+    let place = tempfile::tempdir().expect("a directory");
+    for (named, expected) in [
+        ("nope.yaml", "error: the variable KUBECONFIG names nope.yaml, which is not there\nhint: `unset KUBECONFIG`"),
+        ("a.yaml:b.yaml", "error: the variable KUBECONFIG names a.yaml, b.yaml, none of which is there\n"),
+    ] {
+        let output = cairn(&["list"]).current_dir(place.path()).env("KUBECONFIG", named).output().expect("cairn runs");
+        let found = Outcome::from(output);
+        assert_eq!(found.code, Some(1), "{}", found.stderr);
+        assert!(found.stderr.starts_with(expected), "{}", found.stderr);
+    }
+}
+
+#[test]
 fn errors_are_not_coloured_when_nobody_watches() {
     let found = Outcome::from(fed(&["eval", "-e", "{{"], b""));
     assert!(found.stderr.starts_with("error: ") && !found.stderr.contains('\u{1b}'), "{}", found.stderr);

@@ -95,16 +95,35 @@ async fn what_waits_for_what_nobody_brings_is_told_and_so_is_what_somebody_took_
     let kind = ApiResource::from_gvk_with_plural(&kind, "cachingwebservices");
     let there: Api<DynamicObject> = Api::namespaced_with(client.clone(), "team", &kind);
     there.create(&PostParams::default(), &far).await.expect("it is made");
+    // Something else has the name that one of its objects is to have.
+    let foreign = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "blocked-cache-redis" },
+        "spec": {
+            "selector": { "matchLabels": { "a": "b" } },
+            "template": {
+                "metadata": { "labels": { "a": "b" } },
+                "spec": { "containers": [{ "name": "a", "image": "b" }] },
+            },
+        },
+    });
+    let foreign = serde_json::from_value(foreign).expect("a Deployment");
+    api(&client, "apps", "Deployment", "deployments").create(&PostParams::default(), &foreign).await.expect("made");
+    let mut blocked = far.clone();
+    blocked.metadata = serde_json::from_value(json!({ "name": "blocked" })).expect("metadata");
+    let here = api(&client, "example.org", "CachingWebService", "cachingwebservices");
+    here.create(&PostParams::default(), &blocked).await.expect("it is made");
+    until(api(&client, "example.org", "Redis", "redises"), "blocked-cache", |_| true).await;
     let unserved = "no stack serves CachingWebService in the namespace team: `web` is installed in default only";
     up.says(&format!("CachingWebService team/far: {unserved}"));
     for (args, parts) in [
         (&["trace", "cachingwebservice/far", "-n", "team"][..], &[unserved][..]),
         (&["trace", "cachingwebservice"], &["CachingWebService/cacheme", "cache: Redis/cacheme-cache"]),
         (&["trace", "cachingwebservice/cacheme", "-o", "name"], &["cachingwebservice.example.org/cacheme\n"]),
+        (&["trace", "redis/blocked-cache"], &["deployment: Deployment/blocked-cache-redis", "exists and is not ours"]),
         (&["uninstall", "nope"], &["not found", "hint: `cairn list -A`"]),
         (
             &["uninstall", "web", "--wait"],
-            &["stackinstall/web deleted, with its kinds CachingWebService, Redis and 3 instances"],
+            &["stackinstall/web deleted, with its kinds CachingWebService, Redis and 5 instances"],
         ),
     ] {
         let told = support::told(args, &support::cairn(place.path(), args));
