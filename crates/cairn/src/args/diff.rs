@@ -14,7 +14,7 @@ Examples:
   cairn diff . -n team --kubeconfig ~/.kube/config -o json
 
 Each change is tried on the API server without being kept (a server-side dry run), as the stack's own field manager: \
-only what the stack owns counts. Values of Secrets are not shown. It ends with 0 if nothing would change, with 3 if \
+only what the stack owns counts. Values of Secrets are not shown, nor lines of the templates that make them. It ends with 0 if nothing would change, with 3 if \
 something would, and with 1 if something would be refused.")]
 pub(crate) struct Diff {
     /// The directory of the package

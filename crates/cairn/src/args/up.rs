@@ -14,7 +14,10 @@ Examples:
 It is a Kubernetes API with the stack manager, for one machine. Each stack's controller is a process of its own with the \
 rights of its stack and no more. Nothing is scheduled: Deployments, StatefulSets, DaemonSets, ReplicaSets, Jobs, claims, \
 Ingresses and Services of type LoadBalancer are reported as if all they ask for ran, so that instances become ready. \
-Objects of all other kinds get their status from real controllers, or from you: kubectl edit --subresource=status.")]
+Objects of all other kinds get their status from real controllers, or from you: kubectl edit --subresource=status.
+
+A change of a type that would break its users is told, and installed as long as no object that is there loses anything by \
+it; otherwise it is refused, as on any cluster.")]
 pub(crate) struct Up {
     /// Directories of packages to install, those that hold .registry [default: this one, if it does]
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]

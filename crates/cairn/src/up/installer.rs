@@ -125,8 +125,8 @@ impl Installer {
         if before.is_some() {
             let reader = Reader::new(self.client.clone());
             let differences = self.compared(&reader, &project).await?;
-            // What is asked for already was told when it was.
-            if !is_asked {
+            // What is asked for already was told when it was, and beside nothing at all everything is new.
+            if !is_asked && (pending.again || differences.iter().any(Difference::is_refused)) {
                 self.tell(&differences, printer)?;
             }
             if differences.iter().any(|difference| difference.allowed) {

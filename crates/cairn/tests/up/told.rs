@@ -71,6 +71,7 @@ async fn what_waits_for_what_nobody_brings_is_told_and_so_is_what_somebody_took_
     up.says("save a file");
     edit(place.path(), APP, "\n- crd: gadget.missing.example.org/v1", "");
     up.says("web 0.1.0 is installed in the namespace default");
+    assert!(up.said("web has changed").is_empty(), "nothing was there that could change");
     edit(place.path(), APP, "deployment.apps/v1", "deployment.apps/v1\n- crd: gadget.missing.example.org/v1");
     up.says("waiting: the change of web is not installed yet: waiting for gadget.missing.example.org/v1");
     edit(place.path(), APP, "\n- crd: gadget.missing.example.org/v1", "");
