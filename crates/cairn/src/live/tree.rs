@@ -2,7 +2,7 @@
 //! out; the engine says what waits, as it says to the controllers.
 
 use engine::carry::{controller_of, status_patch};
-use engine::{Child, Compiled, Context, Readiness, Seed, plan, readiness};
+use engine::{Child, Compiled, Context, Readiness, Seed, Shape, plan, readiness};
 use objects::Gvk;
 use serde_json::Value;
 
@@ -97,7 +97,7 @@ fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, 
         let odd = problem.map(|problem| (State::Failing, format!("fails: {}", problem.problem.short()))).or(waits);
         let wanted: Vec<&Value> =
             plan.applies.iter().filter(|apply| apply.template == child.name).map(|apply| &apply.object).collect();
-        let refused = |own: &Value| refused.and_then(|message| refusal(message, &child.name, own, object));
+        let refused = |own: &Value| refused.and_then(|message| refusal(message, child, own, object));
         if found.is_empty() {
             let no = wanted.iter().find_map(|own| Some((*own, refused(own)?)));
             node.children.extend(match no {
@@ -144,16 +144,17 @@ fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, 
 
 /// Why an object of a template is refused, if that is what an instance says of itself: after the name of the template,
 /// or of the very object.
-fn refusal(message: &str, template: &str, own: &Value, instance: &Value) -> Option<String> {
+fn refusal(message: &str, child: &Child, own: &Value, instance: &Value) -> Option<String> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (kind, name) = (text(&own["kind"]), text(&own["metadata"]["name"]));
     let namespace = match text(&own["metadata"]["namespace"]) {
         none if none.is_empty() => text(&instance["metadata"]["namespace"]),
         namespace => namespace,
     };
-    let of_template = message.strip_prefix(template).and_then(|rest| rest.strip_prefix(": "));
+    let of_template = message.strip_prefix(&child.name).and_then(|rest| rest.strip_prefix(": "));
     // Of several objects of one template, the one that is named is meant.
-    let of_template = of_template.filter(|rest| !rest.contains('"') || rest.contains(&format!("\"{name}\"")));
+    let is_meant = |rest: &&str| child.shape == Shape::One || rest.contains(&format!("\"{name}\""));
+    let of_template = of_template.filter(is_meant);
     let of_object = [format!("{kind} {namespace}/{name} "), format!("{kind} {name} ")];
     let of_object = of_object.iter().find_map(|begin| message.strip_prefix(begin.as_str()));
     of_template.or(of_object).map(str::to_owned)
@@ -255,6 +256,7 @@ impl Node {
 mod tests {
     use std::path::Path;
 
+    use engine::Shape;
     use serde_json::{Value, json};
 
     use super::{grow, is_behind, refusal, roots};
@@ -330,10 +332,20 @@ mod tests {
         let other = synced("NotOurs", "Redis default/it-cache exists and is not ours: delete it");
         let found = shown(&[object("CachingWebService", "it", "1", None, &other)]);
         assert_eq!(found[1], "Failing ├─ cache: Redis/it-cache: exists and is not ours: delete it");
+        let project = example();
+        let kinds = &project.compiled().unwrap().kinds;
+        let mut cache = kinds.iter().find_map(|kind| kind.child("cache")).unwrap().clone();
         let instance = json!({ "metadata": { "namespace": "default" } });
-        let own = json!({ "kind": "Redis", "metadata": { "name": "other" } });
-        assert_eq!(refusal("cache: Redis \"it-cache\" is invalid", "cache", &own, &instance), None);
-        assert_eq!(refusal("cached: no", "cache", &own, &instance), None);
+        let own = json!({ "kind": "Redis", "metadata": { "name": "it" } });
+        for (shape, message, expected) in [
+            (Shape::One, "cache: `\"a b\"` is no key", Some("`\"a b\"` is no key")),
+            (Shape::One, "cached: no", None),
+            (Shape::Collection, "cache: Redis \"it\" is invalid", Some("Redis \"it\" is invalid")),
+            (Shape::Collection, "cache: Redis \"it-too\" is invalid", None),
+        ] {
+            cache.shape = shape;
+            assert_eq!(refusal(message, &cache, &own, &instance).as_deref(), expected, "{message}");
+        }
     }
 
     #[test]

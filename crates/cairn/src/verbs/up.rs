@@ -253,6 +253,9 @@ async fn listen(server: &Server, wanted: Option<u16>, last: Option<u16>) -> Resu
 fn welcome(args: &Up, house: &House, listener: &Listener, resumed: bool, printer: &Printer) -> Result<(), Failure> {
     let full = house.kubeconfig().canonicalize().unwrap_or_else(|_| house.kubeconfig().to_path_buf());
     let kept = match (args.ephemeral, resumed) {
+        (true, _) if house.dir() != args.data => {
+            format!("in memory, gone when it ends, beside what is in {}", args.data.display())
+        }
         (true, _) => "in memory, gone when it ends".to_owned(),
         (false, false) => format!("kept in {}", house.dir().display()),
         (false, true) => format!("resumed from {}", house.dir().display()),
@@ -260,7 +263,10 @@ fn welcome(args: &Up, house: &House, listener: &Listener, resumed: bool, printer
     let rows = [
         ("control plane", format!("https://{}, {kept}", listener.address())),
         ("kubeconfig", full.display().to_string()),
-        ("for kubectl", format!("export KUBECONFIG={}", quoted(&full))),
+        (
+            if house.dir() == args.data { "for kubectl" } else { "for all clients" },
+            format!("export KUBECONFIG={}", quoted(&full)),
+        ),
     ];
     for (title, text) in rows {
         row(printer, title, &text)?;
