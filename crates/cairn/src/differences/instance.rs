@@ -265,16 +265,16 @@ impl Comparison<'_> {
                 match self.reader.try_out(kind, &wanted, &self.manager, live.is_some()).await? {
                     Tried::Done(after) => *after,
                     Tried::Unknown => wanted,
+                    // What others read of it stays what it was.
                     Tried::Refused(why) => {
                         work.found.push(object(Action::Refuse, template, &wanted, vec![why]));
-                        wanted
+                        return Ok(true);
                     }
                 }
             }
             (None, _) => wanted.clone(),
         };
-        let refused = work.found.iter().any(same);
-        if !refused && let Some(change) = changed(template, live.as_ref(), &after, &apply.object) {
+        if let Some(change) = changed(template, live.as_ref(), &after, &apply.object) {
             work.found.push(change);
         }
         see(observed, child.shape == Shape::Collection, template, &after);

@@ -130,10 +130,11 @@ impl Difference {
         self.instances.iter().filter(refuses).count()
     }
 
-    /// Instances of which something changes.
+    /// Instances of which something changes, and nothing is refused.
     pub fn changed(&self) -> usize {
+        let refuses = |instance: &Instance| instance.objects.iter().any(|object| object.action == Action::Refuse);
         let changes = |instance: &&Instance| instance.objects.iter().any(|object| object.action.changes());
-        self.instances.iter().filter(changes).count()
+        self.instances.iter().filter(changes).filter(|instance| !refuses(instance)).count()
     }
 
     fn objects(&self) -> impl Iterator<Item = &Object> {

@@ -47,8 +47,8 @@ pub(crate) fn summary(difference: &Difference) -> String {
     if let refused @ 1.. = difference.refused() {
         let others = match changed {
             0 => String::new(),
-            1 => ", and 1 changes".to_owned(),
-            changed => format!(", and {changed} change"),
+            1 => ", and 1 other changes".to_owned(),
+            changed => format!(", and {changed} others change"),
         };
         return format!("it is refused in {refused} of {}{others}", of(count));
     }
