@@ -132,9 +132,23 @@ fn usual(group: &str, resource: &str) -> bool {
     }
 }
 
-/// Groups that belong to Kubernetes, those of its kinds that we do not know included.
+/// Groups that Kubernetes itself defines, or did once, and whose kinds we do not know. Others that end like its own are
+/// of projects beside it, such as `gateway.networking.k8s.io`, whose kinds come by CRDs.
+const RESERVED: [&str; 10] = [
+    "admission.k8s.io",
+    "auditregistration.k8s.io",
+    "authorization.k8s.io",
+    "events.k8s.io",
+    "flowcontrol.apiserver.k8s.io",
+    "imagepolicy.k8s.io",
+    "internal.apiserver.k8s.io",
+    "node.k8s.io",
+    "resource.k8s.io",
+    "storagemigration.k8s.io",
+];
+
 fn is_reserved(group: &str) -> bool {
-    group.is_empty() || !group.contains('.') || (group.ends_with(".k8s.io") && !group.ends_with(".x-k8s.io"))
+    !group.contains('.') || RESERVED.contains(&group)
 }
 
 #[cfg(test)]
@@ -172,7 +186,16 @@ mod tests {
             ("stacks.crossplane.io", "stackinstalls", false),
             ("storage.k8s.io", "storageclasses", false),
             ("networking.k8s.io", "*", false),
-            ("unknown.k8s.io", "things", false),
+            ("gateway.networking.k8s.io", "httproutes", true),
+            ("gateway.networking.k8s.io", "*", true),
+            ("snapshot.storage.k8s.io", "volumesnapshots", true),
+            ("metrics.k8s.io", "pods", true),
+            ("flowcontrol.apiserver.k8s.io", "flowschemas", false),
+            ("resource.k8s.io", "deviceclasses", false),
+            ("node.k8s.io", "runtimeclasses", false),
+            ("scheduling.k8s.io", "priorityclasses", false),
+            ("authorization.k8s.io", "subjectaccessreviews", false),
+            ("extensions", "ingresses", false),
             ("*", "*", false),
         ] {
             assert_eq!(usual.check(group, resource, false).is_ok(), allowed, "{resource}.{group}");
