@@ -10,6 +10,7 @@ use package::image::Digest;
 use serde_json::{Map, Value, json};
 
 use super::breakages;
+use super::drift::same_versions;
 
 /// A CRD of the cluster.
 #[derive(Debug, Clone)]
@@ -61,13 +62,19 @@ impl LiveCrd {
         })
     }
 
-    /// Whether it is as it would be applied: all that is wanted, and no mark of an install beyond that. What the server
-    /// added is no difference; what is no longer wanted is one by the hash.
+    /// Whether it is as it would be applied: all that is wanted, no mark of an install beyond that, and just these versions
+    /// with just these schemas. What the server added elsewhere is no difference.
     pub fn is_like(&self, wanted: &Value) -> bool {
         let is_mark = |key: &str| key.starts_with(labels::PARENT_PREFIX) || key.starts_with(labels::NAMESPACE_PREFIX);
         let marked =
             self.labels.keys().filter(|key| is_mark(key)).all(|key| wanted["metadata"]["labels"].get(key).is_some());
-        marked && super::covers(&self.crd.object, wanted)
+        // Versions and schemas are compared first and whole, so that the rest need not look at them.
+        let (live, wanted_versions) = (&self.crd.object["spec"]["versions"], &wanted["spec"]["versions"]);
+        let mut rest = wanted.clone();
+        if let Some(spec) = rest["spec"].as_object_mut() {
+            spec.remove("versions");
+        }
+        marked && same_versions(live, wanted_versions) && super::covers(&self.crd.object, &rest)
     }
 
     /// Whether the stack manager made it, and may so change and delete it.
@@ -207,8 +214,11 @@ pub fn place(new: &Crd, version: &str, live: Option<&LiveCrd>, parent: &Parent, 
         }
         return Placement::Apply(desired(&live.crd, &parents, &origin));
     }
-    let broken = breakages(&live.crd, new, &live.stored);
-    if !broken.is_empty() && !allow_breaking {
+    let wanted = Origin::of(new, &label, version);
+    // What this very package said before is put back, whatever somebody made of it since.
+    let drifted = (&origin.owner, &origin.hash) == (&wanted.owner, &wanted.hash);
+    let broken = if drifted || allow_breaking { Vec::new() } else { breakages(&live.crd, new, &live.stored) };
+    if !broken.is_empty() {
         let all: Vec<String> = broken.iter().map(ToString::to_string).collect();
         return Placement::Refuse(format!(
             "the CRD {name} would change so that objects or their users break: {}; annotate the install with `{}: \
@@ -217,7 +227,7 @@ pub fn place(new: &Crd, version: &str, live: Option<&LiveCrd>, parent: &Parent, 
             api::annotations::ALLOW_BREAKING_CHANGES
         ));
     }
-    Placement::Apply(desired(new, &parents, &Origin::of(new, &label, version)))
+    Placement::Apply(desired(new, &parents, &wanted))
 }
 
 /// The CRD as it is applied: its definition with what the package says of it, and who needs it.
@@ -345,6 +355,29 @@ mod tests {
         let shared = live(&place(&crd(&["a"]), "1.0.0", Some(&served), &other, true));
         assert!(shared.is_like(&wanted(&place(&crd(&["a", "b"]), "1.0.0", Some(&shared), &me, true))));
         assert!(shared.is_like(&wanted(&place(&crd(&["a"]), "1.0.0", Some(&shared), &other, true))));
+    }
+
+    #[test]
+    fn what_somebody_changed_by_hand_is_put_back() {
+        let me = parent("one", "redis");
+        let served = live(&place(&crd(&["a"]), "1.0.0", None, &me, false)).crd.object;
+        let field = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties";
+        type Change = fn(&mut Value);
+        let changes: [(&str, Change); 3] = [
+            ("a limit", |fields| fields["a"]["maxLength"] = json!(3)),
+            ("a field", |fields| fields["b"] = json!({ "type": "string" })),
+            ("a field gone", |fields| *fields = json!({})),
+        ];
+        for (what, change) in changes {
+            let mut drifted = served.clone();
+            change(drifted.pointer_mut(field).unwrap());
+            let drifted = LiveCrd::read(&drifted).unwrap();
+            let Placement::Apply(wanted) = place(&crd(&["a"]), "1.0.0", Some(&drifted), &me, false) else {
+                panic!("{what} is not put back")
+            };
+            assert!(!drifted.is_like(&wanted), "{what}");
+            assert!(live(&Placement::Apply(wanted.clone())).is_like(&wanted), "{what} is put back once");
+        }
     }
 
     #[test]

@@ -21,6 +21,46 @@ pub fn covers(live: &Value, wanted: &Value) -> bool {
     }
 }
 
+/// Whether two definitions of versions of a CRD are the same. The API server adds nothing to them; it only leaves out
+/// what says nothing.
+pub(super) fn same_versions(live: &Value, wanted: &Value) -> bool {
+    let versions = |spec: &Value| spec.as_array().cloned().unwrap_or_default();
+    let (live, wanted) = (versions(live), versions(wanted));
+    live.len() == wanted.len()
+        && wanted.iter().all(|own| live.iter().any(|live| live["name"] == own["name"] && is_same(live, own)))
+}
+
+fn is_same(one: &Value, two: &Value) -> bool {
+    match (one, two) {
+        (Value::Object(one), Value::Object(two)) => {
+            let says = |key: &str, value: Option<&Value>| value.is_some_and(|value| !is_left_out(key, value));
+            one.keys().chain(two.keys()).all(|key| match (one.get(key), two.get(key)) {
+                (Some(one), Some(two)) => is_same(one, two),
+                (one, two) => !says(key, one) && !says(key, two),
+            })
+        }
+        (Value::Array(one), Value::Array(two)) => {
+            one.len() == two.len() && one.iter().zip(two).all(|(one, two)| is_same(one, two))
+        }
+        (Value::Number(one), Value::Number(two)) => one.as_f64() == two.as_f64(),
+        _ => one == two,
+    }
+}
+
+/// Whether the API server leaves such a field out of what it stores.
+fn is_left_out(key: &str, value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        // What may be anything is stored as it is, and a closed object is not an open one.
+        _ if ["default", "example", "additionalProperties", "served", "storage"].contains(&key) => false,
+        Value::Object(fields) => fields.is_empty() && ["properties", "patternProperties", "definitions"].contains(&key),
+        Value::Array(items) => items.is_empty(),
+        Value::String(text) => text.is_empty(),
+        Value::Bool(flag) => !flag,
+        Value::Number(number) => key == "priority" && number.as_i64() == Some(0),
+    }
+}
+
 fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -45,7 +85,7 @@ fn named(items: &[Value]) -> Option<Vec<&str>> {
 mod tests {
     use serde_json::json;
 
-    use super::covers;
+    use super::{covers, same_versions};
 
     #[test]
     fn what_others_add_is_no_drift_and_what_they_change_is() {
@@ -67,6 +107,60 @@ mod tests {
             (json!({"replicas": 1}), json!({"replicas": 1.0}), true),
         ] {
             assert_eq!(covers(&live, &wanted), expected, "{live} {wanted}");
+        }
+    }
+    #[test]
+    fn versions_of_a_crd_are_the_same_but_for_what_the_server_leaves_out() {
+        let versions = |columns: serde_json::Value, schema: serde_json::Value| {
+            json!([{
+                "name": "v1", "served": true, "storage": true, "subresources": { "status": {} },
+                "additionalPrinterColumns": columns, "schema": { "openAPIV3Schema": schema },
+            }])
+        };
+        let plain = || versions(json!([]), json!({ "type": "object", "properties": { "a": { "type": "string" } } }));
+        let mut without_status = plain();
+        without_status[0]["subresources"] = json!({});
+        let mut two = plain();
+        two.as_array_mut().unwrap().push(json!({ "name": "v2" }));
+        let of = |schema: serde_json::Value| versions(json!([]), schema);
+        for (what, live, wanted, expected) in [
+            ("the same", plain(), plain(), true),
+            ("a limit", of(json!({ "type": "integer", "maximum": 3 })), of(json!({ "type": "integer" })), false),
+            ("a limit gone", of(json!({ "type": "integer" })), of(json!({ "type": "integer", "maximum": 3 })), false),
+            ("one more version", two.clone(), plain(), false),
+            ("one version less", plain(), two, false),
+            ("no status", without_status, plain(), false),
+            (
+                "a default gone",
+                of(json!({ "type": "boolean" })),
+                of(json!({ "type": "boolean", "default": false })),
+                false,
+            ),
+            (
+                "closed",
+                of(json!({ "type": "object" })),
+                of(json!({ "type": "object", "additionalProperties": false })),
+                false,
+            ),
+            ("one more name", of(json!({ "enum": ["a", "b"] })), of(json!({ "enum": ["a"] })), false),
+            (
+                "left out",
+                of(json!({ "type": "object" })),
+                of(json!({
+                    "type": "object", "properties": {}, "required": [], "nullable": false, "description": "",
+                })),
+                true,
+            ),
+            (
+                "a column",
+                versions(json!([{ "name": "A", "type": "string", "jsonPath": ".a" }]), json!({})),
+                versions(json!([{ "name": "A", "type": "string", "jsonPath": ".a", "priority": 0 }]), json!({})),
+                true,
+            ),
+            ("a column by hand", versions(json!([{ "name": "A" }]), json!({})), versions(json!([]), json!({})), false),
+            ("a number", of(json!({ "minimum": 1 })), of(json!({ "minimum": 1.0 })), true),
+        ] {
+            assert_eq!(same_versions(&live, &wanted), expected, "{what}");
         }
     }
 }
