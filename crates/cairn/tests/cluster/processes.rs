@@ -183,8 +183,12 @@ async fn story(cluster: &Cluster, home: &Path) -> Result<()> {
     manager.kill().await?;
     gone(&scene, second).await?;
 
+    let killed = home.join("run").read_dir()?.count();
+    ensure!(killed == 1, "what the killed one left is there: {killed}");
     let mut manager = start(cluster, home)?;
     let third = runs(&scene, second).await?;
+    let left = home.join("run").read_dir()?.count();
+    ensure!(left == 1, "what the killed one left is gone, with its tokens: {left}");
     let change = Patch::Merge(json!({ "spec": { "text": "again" } }));
     notes.patch("one", &PatchParams::default(), &change).await?;
     scene.wait(&maps, "one", says("again")).await?;

@@ -42,6 +42,8 @@ pub struct ProcessOptions {
 pub struct ProcessRunner {
     shared: Arc<Shared>,
     children: Mutex<BTreeMap<Key, Child>>,
+    /// The directory, so that nobody deletes it.
+    _held: Option<std::fs::File>,
 }
 
 /// What all children need.
@@ -63,11 +65,13 @@ const NOT_RUNNABLE: &str = "only the controllers of templates run as processes: 
                             `install.yaml` needs a cluster that runs pods (`--runner kubernetes`)";
 
 impl ProcessRunner {
-    /// Makes the directory, where others than this user cannot look.
+    /// Makes the directory, where others than this user cannot look, and deletes those that were left beside it.
     pub fn new(options: ProcessOptions) -> std::io::Result<Self> {
         papers::private_directory(&options.directory)?;
+        let held = papers::held(&options.directory);
+        papers::sweep(&options.directory);
         let shared = Arc::new(Shared { options, tell: OnceLock::new() });
-        Ok(Self { shared, children: Mutex::default() })
+        Ok(Self { shared, children: Mutex::default(), _held: held })
     }
 
     fn children(&self) -> MutexGuard<'_, BTreeMap<Key, Child>> {

@@ -1,9 +1,9 @@
 //! What a child process needs to be somebody: a kubeconfig that names the API server and a file with a token, both for
 //! the eyes of this user alone.
 
-use std::fs::{DirBuilder, OpenOptions, Permissions};
+use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{Error, ErrorKind, Result, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -93,6 +93,31 @@ pub(super) fn private_directory(path: &Path) -> Result<()> {
     std::fs::set_permissions(path, Permissions::from_mode(0o700)).map_err(|error| named(path, &error))
 }
 
+/// Holds a directory as long as the answer lives, so that nobody takes it for one that was left behind.
+pub(super) fn held(directory: &Path) -> Option<File> {
+    let file = File::open(directory).ok()?;
+    file.try_lock().is_ok().then_some(file)
+}
+
+/// Deletes the directories that processes like this one left behind when they were killed: they hold tokens. One that is
+/// somebody else's, is held or has the number of a process that runs is none of them.
+pub(super) fn sweep(own: &Path) {
+    let name = own.file_name().and_then(|name| name.to_str()).and_then(|name| name.rsplit_once('-'));
+    let (Some(parent), Some((prefix, _)), Ok(mine)) = (own.parent(), name, own.symlink_metadata()) else { return };
+    for entry in parent.read_dir().into_iter().flatten().flatten() {
+        let path = entry.path();
+        let found = entry.file_name();
+        let number = found.to_str().and_then(|name| name.strip_prefix(prefix)?.strip_prefix('-')?.parse::<u32>().ok());
+        let Some(number) = number.filter(|_| path != own) else { continue };
+        let ours = path.symlink_metadata().is_ok_and(|other| other.is_dir() && other.uid() == mine.uid());
+        let runs = Path::new("/proc").join(number.to_string()).exists();
+        let free = (ours && !runs).then(|| held(&path)).flatten();
+        if free.is_some() && std::fs::remove_dir_all(&path).is_ok() {
+            tracing::info!(directory = %path.display(), "deleted what a process that was killed had left");
+        }
+    }
+}
+
 /// The files of one child; they go when this does.
 #[derive(Debug)]
 pub(super) struct Papers {
@@ -171,7 +196,7 @@ mod tests {
 
     use jiff::Timestamp;
 
-    use super::{Endpoint, Papers, private_directory, renewal};
+    use super::{Endpoint, Papers, held, private_directory, renewal, sweep};
     use crate::resource::Key;
 
     #[test]
@@ -207,6 +232,37 @@ mod tests {
         assert_eq!(user.token_file, Some(directory.join("token").display().to_string()));
         drop(papers);
         assert!(!directory.exists());
+    }
+
+    #[test]
+    fn only_what_a_process_that_is_gone_left_behind_is_deleted() {
+        let root = tempfile::tempdir().unwrap();
+        // No process has so high a number; this one runs.
+        let gone = u32::MAX;
+        let names = [
+            (format!("manager-{gone}"), false),
+            (format!("manager-{}", gone - 1), true),
+            (format!("manager-{}", std::process::id()), true),
+            (format!("other-{gone}"), true),
+            ("manager-x".to_owned(), true),
+            ("manager-1-2".to_owned(), true),
+        ];
+        for (name, _) in &names {
+            let papers = Papers::new(&root.path().join(name), &Key::new("team", "redis")).unwrap();
+            papers.renew("token").unwrap();
+            std::mem::forget(papers);
+        }
+        let busy = held(&root.path().join(&names[1].0)).unwrap();
+        let own = root.path().join("manager-1");
+        private_directory(&own).unwrap();
+        sweep(&own);
+        for (name, stays) in &names {
+            assert_eq!(root.path().join(name).exists(), *stays, "{name}");
+        }
+        assert!(own.exists());
+        drop(busy);
+        sweep(&own);
+        assert!(!root.path().join(&names[1].0).exists(), "it is no longer held");
     }
 
     #[test]
