@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use api::names::label_value;
-use api::{annotations, labels};
+use api::{API_VERSION, Stack, annotations, labels};
 use objects::Gvk;
 use serde_json::{Map, Value, json};
 
@@ -59,6 +59,16 @@ pub fn controller_of(object: &Value) -> Option<&Value> {
     object["metadata"]["ownerReferences"].as_array()?.iter().find(|owner| owner["controller"] == true)
 }
 
+/// The name of another Stack whose instance an object is. Whoever was there first is its first owner of that kind; a
+/// Stack that goes takes itself off what it leaves to others.
+pub fn other_stack<'o>(instance: &'o Value, uid: &str, name: &str) -> Option<&'o str> {
+    let owners = instance["metadata"]["ownerReferences"].as_array()?;
+    let first = owners.iter().find(|owner| owner["kind"] == Stack::KIND && owner["apiVersion"] == API_VERSION)?;
+    // One of the same name came before this one, and is gone.
+    let is_other = first["uid"] != uid && first["name"] != name;
+    first["name"].as_str().filter(|_| is_other)
+}
+
 /// Whether a live object is a child of the instance: by its controller or, if it can have none, by its labels.
 pub fn is_ours(live: &Value, instance: &Value, stack: &str) -> bool {
     match controller_of(live) {
@@ -72,6 +82,23 @@ pub fn is_ours(live: &Value, instance: &Value, stack: &str) -> bool {
                     .all(|(key, value)| marks[*key].as_str().unwrap_or_default() == value)
         }
     }
+}
+
+/// Why an object that is there already is not touched, and what to do. `owner` is whose it is, if anybody's.
+pub fn not_ours(object: &str, owner: Option<&str>, instance: &Value) -> String {
+    let adopt = annotations::ADOPT;
+    let Some(owner) = owner else {
+        return format!(
+            "{object} exists and is not ours: delete it, or let it be taken over with the annotation {adopt}: \"true\""
+        );
+    };
+    let kind = instance["kind"].as_str().unwrap_or_default();
+    let way = if owner.split_once(' ').is_some_and(|(own, _)| own == kind) {
+        "put `{{ .metadata.name }}` into its name in the template, so that each instance has one of its own"
+    } else {
+        "give it another name in the template"
+    };
+    format!("{object} belongs to {owner}: {way}")
 }
 
 /// Whether a live object may be taken over although others made it.
@@ -227,7 +254,7 @@ fn difference(live: &Value, wanted: &Value, owned: &Value) -> Value {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{is_ours, owns, status_patch};
+    use super::{is_ours, not_ours, other_stack, owns, status_patch};
 
     #[test]
     fn what_somebody_else_changed_is_no_longer_owned() {
@@ -279,6 +306,48 @@ mod tests {
             patch(json!({ "a": 1, "old": 1, "conditions": [condition("Ready", "False", "")] })),
             Some(json!({ "conditions": [condition("Ready", "False", "t1"), condition("Other", "True", "t0")] }))
         );
+    }
+
+    #[test]
+    fn an_object_in_the_way_is_told_with_whose_it_is_and_what_to_do() {
+        let instance = json!({ "kind": "Shop" });
+        for (owner, expected) in [
+            (
+                None,
+                "ConfigMap a/b exists and is not ours: delete it, or let it be taken over with the annotation \
+                 stacks.crossplane.io/adopt: \"true\"",
+            ),
+            (
+                Some("Shop a/one"),
+                "ConfigMap a/b belongs to Shop a/one: put `{{ .metadata.name }}` into its name in the template, so that each \
+                 instance has one of its own",
+            ),
+            (Some("Till a/one"), "ConfigMap a/b belongs to Till a/one: give it another name in the template"),
+        ] {
+            assert_eq!(not_ours("ConfigMap a/b", owner, &instance), expected);
+        }
+    }
+
+    #[test]
+    fn an_instance_is_its_first_stacks_until_that_leaves_it() {
+        let owner = |kind: &str, name: &str, uid: &str| {
+            let group = if kind == "Stack" { "stacks.crossplane.io/v1alpha1" } else { "v1" };
+            json!({ "apiVersion": group, "kind": kind, "name": name, "uid": uid })
+        };
+        let (mine, other) = (owner("Stack", "mine", "1"), owner("Stack", "other", "2"));
+        for (owners, expected) in [
+            (vec![], None),
+            (vec![mine.clone()], None),
+            (vec![mine.clone(), other.clone()], None),
+            (vec![other.clone(), mine.clone()], Some("other")),
+            (vec![other], Some("other")),
+            (vec![owner("Stack", "mine", "0")], None),
+            (vec![owner("ConfigMap", "other", "3"), mine], None),
+        ] {
+            let instance = json!({ "metadata": { "ownerReferences": owners } });
+            assert_eq!(other_stack(&instance, "1", "mine"), expected, "{instance}");
+        }
+        assert_eq!(other_stack(&json!({ "metadata": {} }), "1", "mine"), None);
     }
 
     #[test]

@@ -157,6 +157,12 @@ impl Kept {
         }
     }
 
+    /// Whose it is, as people call that: the kind, namespace and name of its parent.
+    pub fn owner(&self) -> Option<String> {
+        let Parent { kind, namespace, name, .. } = &**self.parent.as_ref()?;
+        Some(if namespace.is_empty() { format!("{kind} {name}") } else { format!("{kind} {namespace}/{name}") })
+    }
+
     /// Whether it is as it should be: what is wanted was applied, and nobody has taken a field of it since.
     pub fn is_as(&self, wanted: &Value) -> bool {
         let desired = wanted["metadata"]["annotations"][annotations::DESIRED_HASH].as_str();

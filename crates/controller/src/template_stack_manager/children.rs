@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use api::annotations;
 use api::names::label_value;
-use engine::carry::{Failure, dressed};
-use engine::{Apply, Context, Kept, Observed, Plan, Shape, View, decide, tell};
+use engine::carry::{Failure, dressed, not_ours};
+use engine::{Apply, CompiledKind, Context, Kept, Observed, Plan, Shape, View, decide, refused_at, tell};
 use serde_json::{Value, json};
 
 use super::TemplateStackManager;
@@ -43,7 +42,14 @@ impl TemplateStackManager {
                         look.changed |= strays.iter().any(|(template, _, _)| *template == apply.template);
                     }
                     if !(apply.is_same && self.is_settled(look, &place)) {
+                        let before = look.failures.len();
                         self.make(look, apply, &place).await?;
+                        let name = (apply.template.as_str(), place.1.name.as_str());
+                        let (kind, object) = (look.kind, &look.object);
+                        for failure in look.failures.iter_mut().skip(before) {
+                            let spot = refused_at(kind, object, &observed, &context, name, &failure.message);
+                            failure.message = format!("{}: {}", whereabouts(kind, spot, apply), failure.message);
+                        }
                     }
                 }
             }
@@ -164,8 +170,7 @@ impl TemplateStackManager {
             Err(error @ (Error::Unavailable(_) | Error::Conflict(_))) => return Err(error),
             Err(error) => {
                 let reason = if matches!(error, Error::Forbidden(_)) { "Forbidden" } else { "ApplyFailed" };
-                let message = format!("{}: {error}", apply.template);
-                Failure { template: apply.template.clone(), reason, message }
+                Failure { template: apply.template.clone(), reason, message: error.to_string() }
             }
         };
         look.failures.push(failure);
@@ -183,11 +188,8 @@ impl TemplateStackManager {
     ) -> Result<Option<(&'static str, String)>, Error> {
         let (resource, key) = place;
         if !kept.is_ours(&look.object, &self.parts.stack) && !kept.may_adopt {
-            let message = format!(
-                "{} {key} exists and is not ours: delete it, or let it be taken over with the annotation {}: \"true\"",
-                resource.gvk.kind,
-                annotations::ADOPT
-            );
+            let (object, owner) = (format!("{} {key}", resource.gvk.kind), kept.owner());
+            let message = not_ours(&object, owner.as_deref(), &look.object);
             return Ok(Some(("NotOurs", message)));
         }
         if kept.is_deleting {
@@ -266,4 +268,10 @@ impl TemplateStackManager {
         }
         Ok(())
     }
+}
+
+/// Where the author of a template looks for what is wrong with its object: at a spot, if it is known, or in the file.
+fn whereabouts(kind: &CompiledKind, spot: Option<engine::Place>, apply: &Apply) -> String {
+    let file = kind.child(&apply.template).and_then(|child| child.file.rsplit('/').next());
+    spot.map_or_else(|| file.unwrap_or_default().to_owned(), |spot| spot.short().to_string())
 }

@@ -102,6 +102,8 @@ pub async fn a_child_refused_by_validation_is_told_and_heals(cluster: Arc<Cluste
     let object = scene.wait(&own(&scene, "Web"), "one", has("Synced", "False", "ApplyFailed")).await?;
     let status = object.context("it is there")?.data["status"].clone();
     ensure!(mentions(&status["address"], "no key!"), "the status template sees the refusal: {status}");
+    let line = bad.lines().position(|line| line.contains("no key!")).context("it has that line")? + 1;
+    ensure!(mentions(&status["address"], &format!("extra.yaml:{line}:")), "with its place: {status}");
     let named = tells(|status| {
         let first = &status["attention"][0];
         first["name"] == "one" && first["state"] == "Failing" && first["reason"] == "ApplyFailed"

@@ -3,6 +3,7 @@
 mod again;
 mod explain;
 mod object;
+mod refusal;
 mod render;
 mod status;
 
@@ -19,6 +20,7 @@ use crate::problem::{Place, Problem};
 use crate::seed::Seed;
 
 pub use explain::{Explanation, Maker, explain};
+pub use refusal::refused_at;
 pub(crate) use render::Verdict;
 
 /// The children that are there, by template: an object, or for a collection a list of objects.
