@@ -9,6 +9,9 @@ pub mod conditions {
     pub const READY: &str = "Ready";
     /// The last pass over an instance wrote what its templates say.
     pub const SYNCED: &str = "Synced";
+    /// What is installed is what the install asks for. `Ready` says whether what is installed can be used, also when an
+    /// upgrade was refused.
+    pub const UP_TO_DATE: &str = "UpToDate";
     /// It is known which package, by digest, an install means.
     pub const PACKAGE_RESOLVED: &str = "PackageResolved";
     /// The tag of the package still means what is installed. It is there once a tag has moved.

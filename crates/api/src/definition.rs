@@ -21,6 +21,7 @@ pub fn definitions() -> Vec<Value> {
             column("Source", "string", ".spec.source", 1),
             column("Version", "string", ".status.version", 0),
             column("Reason", "string", ".status.conditions[?(@.type=='Ready')].reason", 0),
+            column("Up-To-Date", "string", ".status.conditions[?(@.type=='UpToDate')].status", 1),
             age,
         ]);
         (schema::<InstallSpec>(), schema::<InstallStatus>(), columns)

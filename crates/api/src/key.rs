@@ -4,6 +4,7 @@
 //! `Redis.example.org/v1`, the plural `redises.example.org/v1`, and `example.org/v1` if the stack owns no other kind of
 //! that version. A text that a stack wrote beside an owned kind means that kind, whatever it looks like.
 
+use std::borrow::Borrow;
 use std::fmt;
 
 use objects::{Builtin, Gvk, builtin, nearest};
@@ -57,7 +58,7 @@ impl Owned {
 
 /// The kinds that a stack owns: each entry of `customresourcedefinitions` with the CRD it means. Entries that mean no
 /// CRD, or more than one, are told by their place.
-pub fn owned(entries: &[KindRef], crds: &[Crd]) -> (Vec<Owned>, Vec<usize>) {
+pub fn owned<C: Borrow<Crd>>(entries: &[KindRef], crds: &[C]) -> (Vec<Owned>, Vec<usize>) {
     let mut found: Vec<Owned> = Vec::new();
     let mut lost = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
@@ -77,10 +78,10 @@ pub fn owned(entries: &[KindRef], crds: &[Crd]) -> (Vec<Owned>, Vec<usize>) {
 }
 
 /// The CRD of an entry: the kind says most, so that its `apiVersion` may have anything before the group.
-fn meant<'c>(entry: &KindRef, crds: &'c [Crd]) -> Option<&'c Crd> {
+fn meant<'c, C: Borrow<Crd>>(entry: &KindRef, crds: &'c [C]) -> Option<&'c Crd> {
     let (domain, version) = entry.api_version.split_once('/')?;
     let fits = |exact: bool| {
-        let mut fitting = crds.iter().filter(move |crd| {
+        let mut fitting = crds.iter().map(Borrow::borrow).filter(move |crd: &&Crd| {
             let rest = domain.strip_suffix(&crd.group);
             let group = rest.is_some_and(|rest| rest.is_empty() || (!exact && rest.ends_with('.')));
             group && crd.names.kind == entry.kind && crd.version(version).is_some()

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use api::{Stack, StackInstall, Status};
-use engine::manage::install::{Facts, Install, InstallPlan, Settings, plan};
-use engine::manage::{Index, Kinds, LiveCrd, Reference, Step, Trouble};
+use engine::manage::install::{Facts, Install, InstallPlan, Refused, Settings, plan};
+use engine::manage::{Claim, Index, Kinds, LiveCrd, Reference, Step, Trouble};
 use package::{Files, Package};
 use serde_json::{Value, json};
 
@@ -20,6 +20,8 @@ struct World {
     tagged: Option<String>,
     index: Index,
     settings: Settings,
+    claims: Vec<Claim>,
+    refused: Option<Refused>,
 }
 
 fn package(version: &str, fields: &[&str], scope: &str, depends_on: &str) -> Package {
@@ -66,6 +68,8 @@ impl World {
             in_use: Vec::new(),
             tagged: None,
             index: Index::default(),
+            claims: Vec::new(),
+            refused: None,
             settings: Settings {
                 own_namespace: "cairn".into(),
                 cluster_namespace: "cairn-stacks".into(),
@@ -100,6 +104,8 @@ impl World {
             kinds: &self.kinds,
             index: &self.index,
             stack: stack.as_ref(),
+            claims: &self.claims,
+            refused: self.refused.as_ref(),
             now: "2020-01-01T00:00:00Z",
         });
         for object in &made.applies {
@@ -175,11 +181,10 @@ impl World {
 fn an_install_goes_step_by_step_and_is_ready_when_its_stack_is() {
     let mut world = World::new();
     assert!(!world.pass().settled);
-    assert_eq!(world.state(), "PackageResolved=False/Pending Ready=False/Pending");
+    assert_eq!(world.state(), "PackageResolved=False/Pending Ready=False/Pending UpToDate=False/Pending");
     world.fetched(package("1.0.0", &["a"], "Namespaced", ""));
     world.pass();
-    let until =
-        "PackageResolved=True/Resolved Ready=False/Waiting Unpacked=True/Unpacked DependenciesSatisfied=True/Satisfied";
+    let until = "PackageResolved=True/Resolved Ready=False/Waiting UpToDate=False/Waiting Unpacked=True/Unpacked DependenciesSatisfied=True/Satisfied";
     assert_eq!(world.state(), format!("{until} CRDsEstablished=False/Waiting"));
     assert!(world.object("Stack", "redis").is_none(), "no Stack before its kinds are served");
     world.establish();
@@ -281,6 +286,99 @@ fn a_bad_upgrade_leaves_what_runs_and_says_so() {
 }
 
 #[test]
+fn what_is_installed_is_up_to_date_when_it_is_what_was_asked_for() {
+    let mut world = World::installed();
+    assert!(world.state().contains("UpToDate=True/Installed"), "{}", world.state());
+    world.fetched(package("1.1.0", &["a", "b"], "Namespaced", ""));
+    world.install.metadata.generation = Some(2);
+    world.pass();
+    assert!(world.state().contains("UpToDate=False/Starting"), "its Stack is only being changed: {}", world.state());
+    assert!(world.pass().notices.is_empty(), "that is no news beside the steps");
+    let found = world.install.status.conditions.iter().find(|condition| condition.r#type == "UpToDate").unwrap();
+    assert_eq!((found.status, found.observed_generation), (Status::True, Some(2)));
+    assert!(found.message.starts_with("version 1.1.0 is in place, as sha256:"), "{}", found.message);
+    world.install.spec.paused = true;
+    world.pass();
+    assert!(world.state().contains("UpToDate=False/Paused"), "{}", world.state());
+}
+
+#[test]
+fn what_the_server_refuses_is_a_condition_and_what_was_installed_is_told() {
+    for (kind, expected) in
+        [("CustomResourceDefinition", "CRDsEstablished=False/Refused"), ("Stack", "ControllerAvailable=False/Refused")]
+    {
+        let mut world = World::installed();
+        let before = (world.install.status.version.clone(), world.install.status.digest.clone());
+        world.fetched(package("1.1.0", &["a", "b"], "Namespaced", ""));
+        let why = "spec: Invalid value".to_owned();
+        world.refused = Some(Refused { kind: kind.into(), name: "it".into(), why });
+        let made = world.pass();
+        assert_eq!((made.applies.len(), made.deletes.len(), made.settled), (0, 0, false), "{kind}");
+        let state = world.state();
+        assert!(state.contains(expected) && state.contains("UpToDate=False/Refused"), "{state}");
+        assert!(state.contains("Ready=True/Refused"), "what runs goes on: {state}");
+        assert_eq!((world.install.status.version.clone(), world.install.status.digest.clone()), before, "{kind}");
+        assert!(world.message("UpToDate").contains(&format!("refuses the {kind} it: spec: Invalid value")));
+        assert!(world.pass().notices.is_empty(), "it is told once");
+        world.refused = None;
+        world.pass();
+        assert_eq!(world.install.status.version, "1.1.0");
+    }
+}
+
+#[test]
+fn a_kind_that_another_install_serves_is_not_served_twice() {
+    let mut world = World::new();
+    world.fetched(package("1.0.0", &["a"], "Namespaced", ""));
+    let Step::Done(package) = &world.package else { panic!("it is there") };
+    let mut other = serde_json::to_value(&package.stack).unwrap();
+    other["metadata"] = json!({ "namespace": "team", "name": "other", "creationTimestamp": "2020-01-01T00:00:00Z" });
+    let crds: Vec<api::Crd> = package.crds.iter().map(|file| file.crd.clone()).collect();
+    world.claims = vec![Claim::of(&other, false, &crds)];
+    let made = world.pass();
+    assert_eq!((made.applies.len(), made.settled), (0, false));
+    assert!(world.state().contains("DependenciesSatisfied=False/KindTaken"), "{}", world.state());
+    assert!(world.message("Ready").contains("by the Stack team/other"), "{}", world.message("Ready"));
+    world.claims.clear();
+    world.pass();
+    assert!(world.object("CustomResourceDefinition", "redises.example.org").is_some(), "it goes on by itself");
+}
+
+#[test]
+fn what_runs_is_not_refused_for_rights_that_it_got_by_hand() {
+    let claiming = |version: &str| {
+        let mut package = package(version, &["a"], "Namespaced", "");
+        let text = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n".to_owned();
+        package.templates.values_mut().flat_map(|all| all.values_mut()).for_each(|file| file.text.clone_from(&text));
+        package
+    };
+    let mut world = World::new();
+    world.fetched(claiming("1.0.0"));
+    world.pass();
+    assert!(world.state().contains("Unpacked=False/TemplatesInvalid"), "{}", world.state());
+    // One that an older manager installed goes on being looked after.
+    let mut world = World::installed();
+    world.fetched(claiming("1.0.0"));
+    assert!(world.pass().settled, "{}", world.state());
+    world.fetched(claiming("1.0.1"));
+    world.pass();
+    assert!(world.state().contains("Unpacked=False/TemplatesInvalid"), "{}", world.state());
+}
+
+#[test]
+fn a_crd_that_somebody_made_their_own_holds_up_no_uninstall() {
+    let mut world = World::installed();
+    let key = ("CustomResourceDefinition".to_owned(), "redises.example.org".to_owned());
+    let labels = &mut world.objects.get_mut(&key).unwrap()["metadata"]["labels"];
+    labels.as_object_mut().unwrap().remove("app.kubernetes.io/managed-by");
+    world.install.metadata.rest.insert("deletionTimestamp".into(), json!("2020-01-01T00:00:00Z"));
+    world.pass();
+    let last = world.pass();
+    assert!(!last.finalizer && last.settled, "{}", world.state());
+    assert!(world.objects.contains_key(&key), "and is left alone");
+}
+
+#[test]
 fn an_upgrade_changes_the_crd_and_the_stack() {
     let mut world = World::installed();
     world.fetched(package("1.1.0", &["a", "b"], "Namespaced", ""));
@@ -312,6 +410,7 @@ fn what_an_install_says_of_its_account_is_on_the_account_and_nowhere_else() {
         kinds: &kinds,
         policy: &world.settings.policy,
         own_image: &world.settings.own_image,
+        claims: &[],
     };
     let engine::manage::stack::Decision::Run(run) = engine::manage::stack::decide(&facts) else {
         panic!("it does not run")

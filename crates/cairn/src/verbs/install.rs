@@ -189,11 +189,19 @@ fn row(install: &Value) -> Vec<String> {
     vec![
         text(&install["metadata"]["namespace"]),
         text(&install["metadata"]["name"]),
-        short(&text(what)),
+        short(&in_place(&text(what), install["status"]["digest"].as_str().unwrap_or_default())),
         text(&install["status"]["version"]),
         text(&ready["status"]),
         text(&ready["reason"]),
     ]
+}
+
+/// A package that is named by digest, with that of what is installed: another may have been asked for, and refused.
+fn in_place(package: &str, installed: &str) -> String {
+    match package.split_once('@') {
+        Some((name, _)) if !installed.is_empty() => format!("{name}@{installed}"),
+        _ => package.to_owned(),
+    }
 }
 
 /// A package without most of its digest, which nobody reads.
@@ -235,7 +243,9 @@ async fn wait(
             continue;
         };
         last = serde_json::to_value(&object).unwrap_or_default();
-        let conditions = last["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let mut conditions = last["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        // That it is not up to date is said by the step that it waits for.
+        conditions.retain(|condition| condition["type"] != api::conditions::UP_TO_DATE);
         // What all comes to is said last, and while it is not ready, the step that it waits for has said why.
         let is_ready = |condition: &&Value| condition["type"] == "Ready";
         let whole = conditions.iter().filter(is_ready).filter(|ready| {
@@ -286,5 +296,25 @@ fn told(error: &kube::Error) -> Failure {
         }
         403 => failure.hint("you may not do this here: ask whoever administers the cluster"),
         _ => failure,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::row;
+
+    #[test]
+    fn what_is_listed_is_what_is_installed() {
+        let (old, new) = (format!("sha256:{}", "0".repeat(64)), format!("sha256:{}", "1".repeat(64)));
+        for (package, status, expected) in [
+            (format!("a/b@{new}"), json!({ "digest": old, "version": "1.0.0" }), "a/b@sha256:000000000000"),
+            (format!("a/b@{new}"), json!({}), "a/b@sha256:111111111111"),
+            ("a/b:1.0.0".to_owned(), json!({ "digest": old }), "a/b:1.0.0"),
+        ] {
+            let install = json!({ "metadata": { "name": "b" }, "spec": { "package": package }, "status": status });
+            assert_eq!(row(&install)[2], expected, "{install}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use api::names::INSTALL_FINALIZER;
 use api::{ClusterStackInstall, Stack, StackInstall};
 use base64::{Engine, engine::general_purpose::STANDARD};
-use engine::manage::install::{Facts, Install, InstallPlan, plan};
+use engine::manage::install::{Facts, Install, InstallPlan, Refused, plan};
 use engine::manage::{Index, LiveCrd, Reference, Step, Trouble, covers};
 use package::Package;
 use serde_json::{Value, json};
@@ -45,7 +45,8 @@ impl StackManager {
         let stack = self.world.stacks.get(&Key::new(settings.namespace(&install), &key.name));
         let stack: Option<Stack> = stack.and_then(|stack| serde_json::from_value(Value::clone(&stack)).ok());
         let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-        let made = plan(&Facts {
+        let claims = self.claims(&definitions);
+        let mut facts = Facts {
             install: &install,
             settings,
             resolved: step(&resolved),
@@ -59,9 +60,20 @@ impl StackManager {
             kinds: &kinds,
             index: &index.unwrap_or_default(),
             stack: stack.as_ref(),
+            claims: &claims,
+            refused: None,
             now: &now,
-        });
-        self.carry_out(&resource, key, &object, &made).await?;
+        };
+        let mut made = plan(&facts);
+        let refused = self.carry_out(&resource, key, &object, &made).await?;
+        if refused.is_some() {
+            facts.refused = refused.as_ref();
+            made = plan(&facts);
+        }
+        self.conclude(&resource, key, &object, &made).await?;
+        if refused.is_some() {
+            return Ok(Again::Slowly);
+        }
         let failed = is_asked_for(&install) && (resolved.is_err() || package.is_err());
         Ok(when_again(made.soon, made.settled, failed, self.until_tag(key)))
     }
@@ -132,26 +144,43 @@ impl StackManager {
         Ok(found)
     }
 
-    async fn carry_out(&self, resource: &Resource, key: &Key, live: &Value, made: &InstallPlan) -> Result<(), Error> {
+    /// Writes and deletes what a plan says, up to what the API server refuses.
+    async fn carry_out(
+        &self,
+        resource: &Resource,
+        key: &Key,
+        live: &Value,
+        made: &InstallPlan,
+    ) -> Result<Option<Refused>, Error> {
         let tenant = &self.parts.tenant;
         // What may have to be cleaned up is held before anything is made.
         if made.finalizer && live["metadata"]["deletionTimestamp"].is_null() {
             self.hold(resource, key, live, INSTALL_FINALIZER).await?;
         }
+        let kind_of = |kind: &str| if kind == Stack::KIND { stack_resource() } else { crd_resource() };
         for object in &made.applies {
-            let kind = if object["kind"] == Stack::KIND { stack_resource() } else { crd_resource() };
-            if !self.is_in_place(&kind, object) {
-                tenant.apply(&kind, object, true).await?;
+            let kind = kind_of(object["kind"].as_str().unwrap_or_default());
+            if self.is_in_place(&kind, object) {
+                continue;
+            }
+            if let Err(error) = tenant.apply(&kind, object, true).await {
+                return refused(&kind, &Key::of(object), error).map(Some);
             }
         }
         for target in &made.deletes {
-            let kind = if target.kind == Stack::KIND { stack_resource() } else { crd_resource() };
-            let target_key = Key::new(&target.namespace, &target.name);
-            tenant.delete(&kind, &target_key, &target.uid, "Background").await?;
+            let (kind, target_key) = (kind_of(&target.kind), Key::new(&target.namespace, &target.name));
+            if let Err(error) = tenant.delete(&kind, &target_key, &target.uid, "Background").await {
+                return refused(&kind, &target_key, error).map(Some);
+            }
         }
+        Ok(None)
+    }
+
+    /// Says how an install is getting on, and lets it go when nothing is left of it.
+    async fn conclude(&self, resource: &Resource, key: &Key, live: &Value, made: &InstallPlan) -> Result<(), Error> {
         let status = serde_json::to_value(&made.status).unwrap_or_default();
         if !covers(&live["status"], &status) {
-            tenant.merge(resource, key, "status", &json!({ "status": status })).await?;
+            self.parts.tenant.merge(resource, key, "status", &json!({ "status": status })).await?;
         }
         self.tell(live, &made.notices).await;
         if !made.finalizer {
@@ -251,6 +280,16 @@ fn step(resolved: &Result<Reference, Trouble>) -> Step<Reference> {
     match resolved {
         Ok(reference) => Step::Done(reference.clone()),
         Err(trouble) => Step::Failed(trouble.clone()),
+    }
+}
+
+/// What the API server refused, which is told; whatever else went wrong is tried again.
+fn refused(kind: &Resource, key: &Key, error: Error) -> Result<Refused, Error> {
+    match error {
+        Error::Refused(why) | Error::Forbidden(why) => {
+            Ok(Refused { kind: kind.gvk.kind.clone(), name: key.name.clone(), why })
+        }
+        error => Err(error),
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use api::names::{CHILDREN_FINALIZER, STACK_FINALIZER};
 use api::{Crd, Stack, key};
-use engine::manage::{Farewell, farewell, goes_next, is_child, is_run, keeps_data, waiting};
+use engine::manage::{Claim, Farewell, farewell, goes_next, is_child, is_run, keeps_data, waiting, without_owner};
 use serde_json::{Value, json};
 
 use super::install::resource_of;
@@ -20,12 +20,21 @@ const SOON: Duration = Duration::from_millis(300);
 
 impl StackManager {
     pub(super) async fn remove_stack(&self, key: &Key, live: &Arc<Value>, stack: &Stack) -> Result<Again, Error> {
-        if !self.keeps_data(key, live) {
-            let left = self.remove_instances(key, live, stack).await?;
-            if left > 0 {
-                self.say_deleting(key, live, &format!("waiting until {left} of its instances are gone")).await?;
-                return Ok(Again::After(SOON));
+        match self.take_away(key, live, stack).await {
+            Err(Error::Refused(why) | Error::Forbidden(why)) => {
+                self.say_deleting(key, live, &format!("not all of it may be deleted: {why}")).await?;
+                Ok(Again::Slowly)
             }
+            outcome => outcome,
+        }
+    }
+
+    async fn take_away(&self, key: &Key, live: &Arc<Value>, stack: &Stack) -> Result<Again, Error> {
+        let (kept, going) = self.kinds(key, live, stack);
+        let left = self.remove_instances(key, live, stack, &going).await?;
+        if left > 0 {
+            self.say_deleting(key, live, &format!("waiting until {left} of its instances are gone")).await?;
+            return Ok(Again::After(SOON));
         }
         self.parts.runner.stop(key).await?;
         let made = self.world.made_for(&Work::Stack(key.clone()));
@@ -38,8 +47,53 @@ impl StackManager {
             self.say_deleting(key, live, "waiting until its controller and its rights are gone").await?;
             return Ok(Again::After(SOON));
         }
+        self.let_go(key, live, stack, &kept).await?;
         self.release(&stack_resource(), key, live, STACK_FINALIZER).await?;
         Ok(Again::OnChange)
+    }
+
+    /// The kinds that the Stack owns: those whose objects stay, since somebody says so or another Stack serves them, and
+    /// those whose objects go with it.
+    fn kinds(&self, key: &Key, live: &Arc<Value>, stack: &Stack) -> (Vec<Resource>, Vec<Resource>) {
+        let definitions = self.world.definitions();
+        let crds: Vec<&Crd> = definitions.iter().map(|live| &live.crd).collect();
+        let claims = self.claims(&definitions);
+        let own = Claim::of(live, self.is_cluster_wide(live), &crds);
+        let all = self.keeps_data(key, live);
+        let (owned, _) = key::owned(&stack.spec.customresourcedefinitions, &crds);
+        let found = owned.iter().filter_map(|own| {
+            definitions.iter().find(|live| live.crd.group == own.group && live.crd.names.kind == own.kind)
+        });
+        found
+            .filter_map(|live| resource_of(live))
+            .partition(|kind| all || own.shares(&kind.gvk.group, &kind.gvk.kind, &claims))
+    }
+
+    /// The objects of these kinds that the Stack acts on.
+    async fn instances(&self, key: &Key, live: &Value, kind: &Resource) -> Result<Vec<Value>, Error> {
+        let namespace = if self.is_cluster_wide(live) { "" } else { key.namespace.as_str() };
+        match self.parts.tenant.list(kind, namespace, None).await {
+            Err(Error::NotFound(_)) => Ok(Vec::new()),
+            outcome => outcome,
+        }
+    }
+
+    /// Takes the Stack off the owners of objects that stay: the garbage collector would delete them with it.
+    async fn let_go(&self, key: &Key, live: &Value, stack: &Stack, kept: &[Resource]) -> Result<(), Error> {
+        for kind in kept {
+            for instance in self.instances(key, live, kind).await? {
+                if let Some(owners) = without_owner(&instance, &stack.metadata.uid) {
+                    let patch = json!({ "metadata": {
+                        "ownerReferences": owners, "resourceVersion": instance["metadata"]["resourceVersion"],
+                    } });
+                    match self.parts.tenant.merge(kind, &Key::of(&instance), "", &patch).await {
+                        Ok(_) | Err(Error::NotFound(_)) => {}
+                        Err(error) => return Err(error),
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Deletes what a Stack that is gone has left behind.
@@ -62,24 +116,20 @@ impl StackManager {
         keeps_data(live, install.as_deref())
     }
 
-    /// Deletes the instances of the Stack's kinds; answers how many are left.
-    async fn remove_instances(&self, key: &Key, live: &Arc<Value>, stack: &Stack) -> Result<usize, Error> {
-        let definitions = self.world.definitions();
-        let crds: Vec<Crd> = definitions.iter().map(|live| live.crd.clone()).collect();
-        let (owned, _) = key::owned(&stack.spec.customresourcedefinitions, &crds);
-        let namespace = if self.is_cluster_wide(live) { "" } else { key.namespace.as_str() };
+    /// Deletes the instances of these kinds; answers how many are left.
+    async fn remove_instances(
+        &self,
+        key: &Key,
+        live: &Value,
+        stack: &Stack,
+        going: &[Resource],
+    ) -> Result<usize, Error> {
         let mut left = 0;
-        for own in owned {
-            let found = definitions.iter().find(|live| live.crd.group == own.group && live.crd.names.kind == own.kind);
-            let Some(resource) = found.and_then(|live| resource_of(live)) else { continue };
-            let instances = match self.parts.tenant.list(&resource, namespace, None).await {
-                Ok(instances) => instances,
-                Err(Error::NotFound(_)) => continue,
-                Err(error) => return Err(error),
-            };
+        for resource in going {
+            let instances = self.instances(key, live, resource).await?;
             left += instances.len();
             for instance in instances {
-                self.remove_instance(&resource, &instance, stack).await?;
+                self.remove_instance(resource, &instance, stack).await?;
             }
         }
         Ok(left)

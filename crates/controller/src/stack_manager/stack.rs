@@ -6,11 +6,11 @@ use api::names::STACK_FINALIZER;
 use api::{ClusterStackInstall, Crd, ObjectRef, Stack, StackStatus, annotations};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use engine::manage::stack::{Decision, Facts, Run, decide};
-use engine::manage::{Reference, covers, report};
+use engine::manage::{Claim, LiveCrd, Reference, covers, report, waits_for_kind};
 use serde_json::{Value, json};
 
 use super::runner::Availability;
-use super::world::stack_resource;
+use super::world::{Objects, stack_resource};
 use super::{RESYNC, StackManager, Work};
 use crate::Error;
 use crate::queue::Again;
@@ -20,6 +20,7 @@ impl StackManager {
     pub(super) async fn stack(&self, key: &Key) -> Result<Again, Error> {
         let Some(object) = self.world.stacks.get(key) else {
             // It went without us, which only leaves what no garbage collector sees.
+            self.wake_waiting();
             return self.sweep(key).await;
         };
         let Ok(stack) = serde_json::from_value::<Stack>(Value::clone(&object)) else { return Ok(Again::OnChange) };
@@ -29,6 +30,7 @@ impl StackManager {
         let definitions = self.world.definitions();
         let kinds = self.world.kinds(&definitions);
         let crds: Vec<Crd> = definitions.iter().filter(|live| live.established).map(|live| live.crd.clone()).collect();
+        let claims = self.claims(&definitions);
         let decision = decide(&Facts {
             stack: &stack,
             cluster_wide: self.is_cluster_wide(&object),
@@ -36,17 +38,64 @@ impl StackManager {
             kinds: &kinds,
             policy: &self.parts.settings.policy,
             own_image: &self.parts.settings.own_image,
+            claims: &claims,
         });
+        let mut refused = false;
         let availability = match &decision {
             Decision::Run(run) => {
                 self.hold(&stack_resource(), key, &object, STACK_FINALIZER).await?;
-                Some(self.run_stack(key, run).await?)
+                match self.run_stack(key, run).await {
+                    Ok(availability) => Some(availability),
+                    Err(Error::Refused(why) | Error::Forbidden(why)) => {
+                        refused = true;
+                        let message = format!("what it runs by is refused: {why}");
+                        Some(Availability { available: false, reason: "Refused", message })
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            Decision::Taken(_) => {
+                self.stop_controllers(key).await?;
+                None
             }
             // What runs goes on running with what it had.
             Decision::Refused(_) | Decision::Waiting(_) => None,
         };
         self.report(key, &object, &stack, &decision, availability.as_ref()).await?;
-        Ok(Again::After(RESYNC))
+        if let Decision::Run(_) = decision {
+            // It may have given up a kind.
+            self.wake_waiting();
+        }
+        Ok(if refused { Again::Slowly } else { Again::After(RESYNC) })
+    }
+
+    /// Has everything looked at that waits until another no longer serves its kind.
+    fn wake_waiting(&self) {
+        let waiting = |cache: &Objects| {
+            cache.all().into_iter().filter(|(_, object)| waits_for_kind(object)).map(|(key, _)| key).collect::<Vec<_>>()
+        };
+        let installs = [&self.world.installs, &self.world.cluster_installs].into_iter().flat_map(waiting);
+        installs.for_each(|key| self.queue.add(Work::Install(key)));
+        waiting(&self.world.stacks).into_iter().for_each(|key| self.queue.add(Work::Stack(key)));
+    }
+
+    /// What the Stacks of the cluster serve.
+    pub(super) fn claims(&self, definitions: &[Arc<LiveCrd>]) -> Vec<Claim> {
+        let crds: Vec<&Crd> = definitions.iter().map(|live| &live.crd).collect();
+        let stacks = self.world.stacks.all().into_iter();
+        stacks.map(|(_, stack)| Claim::of(&stack, self.is_cluster_wide(&stack), &crds)).collect()
+    }
+
+    /// Ends the controllers of a Stack that another took the place of; its rights stay until it goes.
+    async fn stop_controllers(&self, key: &Key) -> Result<(), Error> {
+        self.parts.runner.stop(key).await?;
+        for (resource, made, object) in self.world.made_for(&Work::Stack(key.clone())) {
+            if resource.plural == "deployments" {
+                let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
+                self.cluster_of(&resource).delete(&resource, &made, uid, "Background").await?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether a Stack was made for a ClusterStackInstall: it is where only such Stacks are, and one owns it.

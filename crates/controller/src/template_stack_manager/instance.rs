@@ -8,14 +8,15 @@ use std::time::Duration;
 use api::names::CHILDREN_FINALIZER;
 use api::{Stack, annotations};
 use engine::CompiledKind;
-use engine::carry::{Failure, controller_of};
+use engine::carry::{Failure, controller_of, other_stack};
+use engine::manage::KIND_TAKEN;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::inventory::{Id, Known, Place, hash_of};
 use super::removal::finalizers;
 use super::revision::Revision;
-use super::{TemplateStackManager, lock};
+use super::{Outcome, TemplateStackManager, lock};
 use crate::Error;
 use crate::queue::Again;
 use crate::resource::Resource;
@@ -63,6 +64,12 @@ impl TemplateStackManager {
             return self.remove(id, &resource, &object, &revision).await;
         }
         if object["metadata"]["annotations"][annotations::PAUSED] == "true" {
+            return Ok(Again::OnChange);
+        }
+        if let Some(other) = other_stack(&object, &revision.uid, &self.parts.stack) {
+            // The stack manager lets only one of two Stacks run; until it has, they must not undo each other's work.
+            let why = format!("it is an instance of the Stack {other}, which serves this kind here");
+            self.note(id, |memory| memory.outcome = Outcome::Failing(KIND_TAKEN.into(), why.into()));
             return Ok(Again::OnChange);
         }
         let (Some(compiled), Some(kind)) = (&compiled, kind) else { return Ok(Again::OnChange) };

@@ -7,10 +7,11 @@ use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::core::ApiResource;
+use kube::runtime::wait::conditions::is_deleted;
 use serde_json::{Value, json};
 use testkit::{Cluster, Scene};
 
-use crate::manager::{definitions, installed, manager, resource, stacks};
+use crate::manager::{USER, definitions, has, installed, manager, resource, stacks};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
@@ -160,5 +161,60 @@ async fn what_is_the_installs_own_is_put_back(scene: &Scene<'_>) -> Result<()> {
     let whole = before.data["spec"]["versions"].clone();
     let back = move |crd: Option<&DynamicObject>| crd.is_some_and(|crd| crd.data["spec"]["versions"] == whole);
     scene.wait(&crds, &name, back).await?;
+    Ok(())
+}
+
+pub async fn a_type_changed_by_hand_is_put_back(cluster: Arc<Cluster>) -> Result<()> {
+    let manager = manager(&cluster).await?;
+    let scene = cluster.scene("drift-type").await?;
+    installed(&scene, &manager, &["a"], "").await?;
+    let crds = definitions(scene.client());
+    let name = format!("redises.{}", scene.group());
+    let fields = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties";
+    let before = serde_json::to_value(crds.get(&name).await?)?.pointer(fields).cloned().context("it has fields")?;
+    for (what, change) in [
+        ("a limit", json!({ "a": { "type": "string", "maxLength": 3 } })),
+        ("a field more", json!({ "a": { "type": "string" }, "b": { "type": "string" } })),
+        ("a field less", json!({})),
+    ] {
+        let mut changed = serde_json::to_value(crds.get(&name).await?)?;
+        *changed.pointer_mut(fields).context("it has fields")? = change;
+        let versions = json!({ "spec": { "versions": changed["spec"]["versions"] } });
+        crds.patch(&name, &PatchParams::default(), &Patch::Merge(versions)).await?;
+        let expected = before.clone();
+        let restored = move |crd: Option<&DynamicObject>| {
+            crd.is_some_and(|crd| serde_json::to_value(crd).is_ok_and(|crd| crd.pointer(fields) == Some(&expected)))
+        };
+        scene.wait(&crds, &name, restored).await.context(what)?;
+    }
+    // It is put back once: what is as it should be is not written again when everything is looked at anew.
+    let mark = cluster.mark()?;
+    let stacks = stacks(&scene);
+    let before = stacks.get("redis").await?.metadata.uid;
+    stacks.delete("redis", &DeleteParams::default()).await?;
+    let anew = move |stack: Option<&DynamicObject>| {
+        stack.is_some_and(|stack| stack.metadata.uid != before) && has("Ready", "True", "")(stack)
+    };
+    scene.wait(&stacks, "redis", anew).await?;
+    let defines = move |request: &testkit::Request| {
+        request.user == USER && request.verb == "patch" && request.uri.contains(&format!("/{name}"))
+    };
+    let written = cluster.requests(mark, defines).await?;
+    ensure!(written.is_empty(), "nobody writes it any more: {written:?}");
+    Ok(())
+}
+
+pub async fn a_type_that_somebody_made_their_own_holds_up_no_uninstall(cluster: Arc<Cluster>) -> Result<()> {
+    let manager = manager(&cluster).await?;
+    let scene = cluster.scene("drift-own").await?;
+    let installs = installed(&scene, &manager, &["a"], "").await?;
+    let crds = definitions(scene.client());
+    let name = format!("redises.{}", scene.group());
+    let own = Patch::Merge(json!({ "metadata": { "labels": { "app.kubernetes.io/managed-by": null } } }));
+    crds.patch(&name, &PatchParams::default(), &own).await?;
+    let uid = installs.get("redis").await?.metadata.uid.unwrap_or_default();
+    installs.delete("redis", &DeleteParams::default()).await?;
+    scene.wait(&installs, "redis", is_deleted(&uid)).await?;
+    ensure!(crds.get(&name).await?.metadata.deletion_timestamp.is_none(), "what is not ours is left alone");
     Ok(())
 }

@@ -52,6 +52,21 @@ pub async fn a_paused_instance_is_left_alone(cluster: Arc<Cluster>) -> Result<()
     Ok(())
 }
 
+pub async fn a_kind_that_loses_its_templates_loses_what_they_made(cluster: Arc<Cluster>) -> Result<()> {
+    let scene = cluster.scene("untemplated").await?;
+    let _running = webs(&scene, &[]).await?;
+    let (webs, maps) = (own(&scene, "Web"), scene.api::<ConfigMap>());
+    ready(&scene, "one", "hello").await?;
+    let none = merge(json!({ "spec": { "templates": null, "templateStatus": null } }));
+    stacks(&scene).patch(STACK, &PatchParams::default(), &none).await?;
+    for map in ["one-extra", "one-config"] {
+        scene.wait(&maps, map, |map: Option<&ConfigMap>| map.is_none()).await.context(map)?;
+    }
+    let one = webs.get("one").await?;
+    ensure!(one.metadata.deletion_timestamp.is_none(), "the instance itself stays");
+    Ok(())
+}
+
 pub async fn a_new_field_with_a_default_is_never_missing(cluster: Arc<Cluster>) -> Result<()> {
     let scene = cluster.scene("default").await?;
     let _running = webs(&scene, &[]).await?;

@@ -14,6 +14,7 @@ mod instances_trouble;
 mod instances_ways;
 mod manager;
 mod mishap;
+mod rivals;
 mod started;
 mod upgrades;
 
@@ -32,13 +33,20 @@ fn main() -> ExitCode {
         installs::trouble_is_told_and_heals,
         upgrades::a_bad_upgrade_changes_nothing_and_a_good_one_all,
         upgrades::what_a_package_no_longer_says_of_its_type_is_gone_in_the_same_version_too,
+        upgrades::a_type_that_the_server_refuses_is_told_and_changes_nothing,
         upgrades::a_tag_that_moved_is_told_and_not_followed,
         upgrades::a_type_that_an_upgrade_drops_stays_while_it_has_objects,
         drift::every_object_that_was_made_is_put_back,
+        drift::a_type_changed_by_hand_is_put_back,
+        drift::a_type_that_somebody_made_their_own_holds_up_no_uninstall,
         cluster_wide::a_stack_of_the_whole_cluster_lives_and_goes,
         cluster_wide::a_package_for_the_cluster_is_not_installed_into_a_namespace,
         hand_made::a_stack_by_hand_waits_for_its_type_runs_and_goes,
+        hand_made::a_stack_that_is_refused_what_it_runs_by_says_so_and_heals,
         hand_made::a_stack_by_hand_gets_nothing_by_claiming_it,
+        rivals::a_second_install_of_a_kind_waits_and_takes_over_what_the_first_leaves,
+        rivals::what_another_stack_serves_is_not_deleted_with_a_stack,
+        rivals::an_install_of_the_whole_cluster_waits_for_those_of_namespaces,
         instances::an_instance_becomes_ready_with_six_calls_and_stays_so_with_none,
         instances::a_child_that_drifts_is_put_back_and_what_others_added_stays,
         instances::an_object_of_somebody_else_is_never_seized,
@@ -58,6 +66,7 @@ fn main() -> ExitCode {
         instances_trouble::a_status_that_outgrows_the_object_ends_in_a_clear_error,
         instances_ways::a_new_field_with_a_default_is_never_missing,
         instances_ways::a_status_field_that_a_new_image_brings_is_written,
+        instances_ways::a_kind_that_loses_its_templates_loses_what_they_made,
         instances_ways::a_paused_instance_is_left_alone,
         instances_ways::a_child_with_the_policy_orphan_stays,
         instances_ways::an_instance_of_the_whole_cluster_has_children_in_namespaces_and_outside,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use serde_json::json;
 use testkit::Cluster;
@@ -22,6 +22,7 @@ pub async fn a_bad_upgrade_changes_nothing_and_a_good_one_all(cluster: Arc<Clust
     scene.wait(&installs, "redis", has("CRDsEstablished", "False", "CRDConflict")).await?;
     let object = installs.get("redis").await?;
     ensure!(has("Ready", "True", "CRDConflict")(Some(&object)), "what runs goes on: {}", object.data["status"]);
+    ensure!(has("UpToDate", "False", "CRDConflict")(Some(&object)), "but it is not what was asked for");
     ensure!(stacks(&scene).get("redis").await?.data["spec"] == stack_before);
     manager.shelf.put(&repository, "1.1.0", package(scene.group(), "1.1.0", &["a", "b"], ""));
     installs.patch("redis", &PatchParams::default(), &change("1.1.0")).await?;
@@ -29,7 +30,38 @@ pub async fn a_bad_upgrade_changes_nothing_and_a_good_one_all(cluster: Arc<Clust
         |object: Option<&DynamicObject>| object.is_some_and(|object| object.data["status"]["version"] == "1.1.0");
     scene.wait(&installs, "redis", upgraded).await?;
     scene.wait(&installs, "redis", has("CRDsEstablished", "True", "")).await?;
+    scene.wait(&installs, "redis", has("UpToDate", "True", "Installed")).await?;
     ensure!(stacks(&scene).get("redis").await?.data["spec"]["version"] == "1.1.0");
+    Ok(())
+}
+
+pub async fn a_type_that_the_server_refuses_is_told_and_changes_nothing(cluster: Arc<Cluster>) -> Result<()> {
+    let manager = manager(&cluster).await?;
+    let scene = cluster.scene("refused").await?;
+    let installs = installed(&scene, &manager, &["a"], "").await?;
+    let before = installs.get("redis").await?.data["status"]["digest"].clone();
+    let repository = format!("{}/redis", scene.namespace());
+    let mut files = package(scene.group(), "1.1.0", &["a"], "");
+    let definition = files.get_mut(".registry/resources/crd.yaml").context("it has a CRD")?;
+    let text = String::from_utf8(definition.clone())?;
+    let column = "    additionalPrinterColumns: [{name: A, type: str, jsonPath: .spec.a}]\n    schema:";
+    *definition = text.replace("    schema:", column).into_bytes();
+    manager.shelf.put(&repository, "1.1.0", files);
+    let change = |version: &str| Patch::Merge(json!({ "spec": { "package": format!("{repository}:{version}") } }));
+    installs.patch("redis", &PatchParams::default(), &change("1.1.0")).await?;
+    scene.wait(&installs, "redis", has("CRDsEstablished", "False", "Refused")).await?;
+    let object = installs.get("redis").await?;
+    let status = &object.data["status"];
+    ensure!(has("Ready", "True", "Refused")(Some(&object)) && has("UpToDate", "False", "Refused")(Some(&object)));
+    ensure!(status["version"] == "1.0.0" && status["digest"] == before, "what is in place is told: {status}");
+    let conditions = status["conditions"].as_array().cloned().unwrap_or_default();
+    let told = conditions.iter().find(|condition| condition["type"] == "CRDsEstablished").cloned().unwrap_or_default();
+    ensure!(told["observedGeneration"] == json!(object.metadata.generation), "{told}");
+    ensure!(told["message"].as_str().is_some_and(|message| message.contains("additionalPrinterColumns")), "{told}");
+    manager.shelf.put(&repository, "1.2.0", package(scene.group(), "1.2.0", &["a", "b"], ""));
+    installs.patch("redis", &PatchParams::default(), &change("1.2.0")).await?;
+    scene.wait(&installs, "redis", has("UpToDate", "True", "Installed")).await?;
+    ensure!(installs.get("redis").await?.data["status"]["version"] == "1.2.0");
     Ok(())
 }
 

@@ -1,14 +1,16 @@
 //! From the wish for a package to its Stack: each step is a condition, the next is taken when the one before is done, and
 //! what was installed last stays in place until the new is.
 
+mod check;
 mod record;
 mod removal;
 
 use api::conditions::{
     CONTROLLER_AVAILABLE, CRDS_ESTABLISHED, DEPENDENCIES_SATISFIED, PACKAGE_CURRENT, PACKAGE_RESOLVED, READY, UNPACKED,
+    UP_TO_DATE,
 };
 use api::{
-    ClusterStackInstall, Condition, Crd, InstallSpec, InstallStatus, Metadata, ObjectRef, PermissionScope, Stack,
+    ClusterStackInstall, Condition, InstallSpec, InstallStatus, Metadata, ObjectRef, PermissionScope, Stack,
     StackInstall, Status, annotations, labels,
 };
 use package::Package;
@@ -16,10 +18,9 @@ use serde_json::Value;
 
 use super::definition::{LiveCrd, Parent, Placement, place};
 use super::progress::{Conditions, Notice, Step, Trouble};
-use super::stack::{self, Decision};
-use super::{Index, Kinds, Policy, Reference};
-use crate::{Severity, compile};
-use record::{is_ours, record};
+use super::{Claim, Index, Kinds, Policy, Reference};
+use check::{accept, depend};
+use record::{is_of, is_ours, record};
 
 /// An install of either kind.
 #[derive(Debug, Clone, PartialEq)]
@@ -149,8 +150,23 @@ pub struct Facts<'f> {
     pub index: &'f Index,
     /// The Stack with the name that the install's Stack has.
     pub stack: Option<&'f Stack>,
+    /// What the Stacks of the cluster serve.
+    pub claims: &'f [Claim],
+    /// What the API server refused when the plan of this very look was carried out.
+    pub refused: Option<&'f Refused>,
     /// The time, as conditions write it.
     pub now: &'f str,
+}
+
+/// An object that the API server would not take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// Its kind.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// In the words of the API server.
+    pub why: String,
 }
 
 /// What is to be done for an install.
@@ -199,9 +215,17 @@ pub fn plan(facts: &Facts<'_>) -> InstallPlan {
                 }
                 None => work.conditions.trouble(READY, &trouble),
             }
+            if !facts.install.is_deleting() {
+                work.conditions.trouble(UP_TO_DATE, &trouble);
+            }
             false
         }
     };
+    if facts.refused.is_some() {
+        // It was tried, and is tried again later.
+        work.applies.clear();
+        work.deletes.clear();
+    }
     let (conditions, notices) = work.conditions.finish(&before.conditions);
     work.status.conditions = conditions;
     InstallPlan {
@@ -224,6 +248,11 @@ struct Stop {
 impl Stop {
     fn at(condition: &'static str, reason: &'static str, message: impl Into<String>) -> Self {
         Self { condition: Some(condition), trouble: Trouble::new(reason, message) }
+    }
+
+    fn refused(condition: &'static str, refused: &Refused) -> Self {
+        let Refused { kind, name, why } = refused;
+        Self::at(condition, "Refused", format!("the API server refuses the {kind} {name}: {why}"))
     }
 }
 
@@ -314,6 +343,9 @@ impl Work<'_> {
         if !waits.is_empty() {
             return Err(Stop::at(CRDS_ESTABLISHED, "Waiting", waits.join("; ")));
         }
+        if let Some(refused) = facts.refused.filter(|refused| refused.kind != Stack::KIND) {
+            return Err(Stop::refused(CRDS_ESTABLISHED, refused));
+        }
         self.applies.extend(applies);
         let late: Vec<&str> = package
             .crds
@@ -340,7 +372,10 @@ impl Work<'_> {
             );
             return Err(Stop::at(CONTROLLER_AVAILABLE, "StackExists", what));
         }
-        self.applies.push(desired.clone());
+        if let Some(refused) = facts.refused {
+            return Err(Stop::refused(CONTROLLER_AVAILABLE, refused));
+        }
+        self.applies.push(desired);
         self.status.version.clone_from(&package.app.version);
         self.status.digest = reference.digest.clone().unwrap_or_default();
         let Some(stack) = facts.stack else {
@@ -368,6 +403,12 @@ impl Work<'_> {
             Some(ready) => self.conditions.set(READY, ready.status, &ready.reason, &ready.message),
             None => self.conditions.set(READY, Status::False, "Starting", "its Stack was not looked at yet"),
         }
+        if is_of(stack, reference) {
+            let what = format!("version {} is in place, as {}", package.app.version, self.status.digest);
+            self.conditions.done(UP_TO_DATE, "Installed", what.trim_end_matches(", as "));
+        } else {
+            self.conditions.set(UP_TO_DATE, Status::False, "Starting", "its Stack is being changed");
+        }
         Ok(())
     }
 }
@@ -380,69 +421,8 @@ fn take<'s, T>(condition: &'static str, step: &'s Step<T>) -> Result<&'s T, Stop
     }
 }
 
-/// Whether the package may be installed by such an install, and would work.
-fn accept(facts: &Facts<'_>, package: &Package) -> Result<String, Stop> {
-    let install = facts.install;
-    if package.app.permission_scope != install.scope {
-        let (wants, kind) = match package.app.permission_scope {
-            PermissionScope::Namespaced => ("a namespace", StackInstall::KIND),
-            PermissionScope::Cluster => ("the whole cluster", ClusterStackInstall::KIND),
-        };
-        let what =
-            format!("the package is for {wants}, so that it is installed by a {kind}, not by a {}", install.kind());
-        return Err(Stop::at(UNPACKED, "ScopeMismatch", what));
-    }
-    let stack = crate::Stack::of(package, &install.metadata.name, &install.metadata.namespace);
-    let (_, problems) = compile(&stack);
-    let errors: Vec<String> =
-        problems.iter().filter(|problem| problem.severity == Severity::Error).map(ToString::to_string).collect();
-    if !errors.is_empty() {
-        return Err(Stop::at(UNPACKED, "TemplatesInvalid", first(&errors)));
-    }
-    let (version, count) = (&package.app.version, package.crds.len());
-    Ok(format!("version {version} with {count} kind{}", if count == 1 { "" } else { "s" }))
-}
-
-/// Whether everything is there that the package depends on, and may be had.
-fn depend(facts: &Facts<'_>, package: &Package) -> Result<(), Stop> {
-    let mut kinds = facts.kinds.clone();
-    let crds: Vec<Crd> = package.crds.iter().map(|file| file.crd.clone()).collect();
-    crds.iter().for_each(|crd| kinds.add(crd));
-    let mut stack = package.stack.clone();
-    stack.metadata.name.clone_from(&facts.install.metadata.name);
-    stack.metadata.namespace = facts.settings.namespace(facts.install).to_owned();
-    // What its Deployment lacks is filled in later.
-    stack.spec.controller.deployment = None;
-    let decision = stack::decide(&stack::Facts {
-        stack: &stack,
-        cluster_wide: facts.install.scope == PermissionScope::Cluster,
-        crds: &crds,
-        kinds: &kinds,
-        policy: &facts.settings.policy,
-        own_image: &facts.settings.own_image,
-    });
-    match decision {
-        Decision::Refused(reasons) => Err(Stop::at(DEPENDENCIES_SATISFIED, "NotAllowed", reasons.join("; "))),
-        Decision::Waiting(kinds) => {
-            let what = format!("waiting for {}: {}", kinds.join(", "), facts.index.advice(&kinds));
-            Err(Stop::at(DEPENDENCIES_SATISFIED, "Waiting", what))
-        }
-        Decision::Run(_) => Ok(()),
-    }
-}
-
 /// What the Stack says of itself.
 fn stack_ready<'f>(facts: &Facts<'f>) -> Option<&'f Condition> {
     let stack = facts.stack.filter(|stack| is_ours(stack, facts.install))?;
     stack.status.as_ref()?.conditions.iter().find(|condition| condition.r#type == READY)
-}
-
-/// The first few of many messages.
-fn first(messages: &[String]) -> String {
-    const FEW: usize = 5;
-    let mut text = messages.iter().take(FEW).cloned().collect::<Vec<_>>().join("; ");
-    if messages.len() > FEW {
-        text.push_str(&format!("; and {} more", messages.len() - FEW));
-    }
-    text
 }

@@ -1,6 +1,7 @@
 //! What the Stack Manager decides: which image an install means, what a stack may touch, which objects make it run,
 //! and whether a CRD may take the place of another. Values in, values out; the controllers carry them out.
 
+mod claim;
 mod compatible;
 mod definition;
 mod drift;
@@ -16,6 +17,7 @@ mod roles;
 pub mod stack;
 mod workload;
 
+pub use claim::{Claim, KIND_TAKEN, waits_for_kind};
 pub use compatible::{Breakage, breakages};
 pub use definition::{Leaving, LiveCrd, Parent, Placement, place};
 pub use drift::covers;
@@ -24,7 +26,7 @@ pub use kinds::{Kinds, Served};
 pub use policy::{Pattern, Policy, Refusal};
 pub use progress::{Notice, Step, Trouble, needs_only_time};
 pub use reference::{BadReference, Reference};
-pub use removal::{Farewell, farewell, goes_next, is_child, is_run, keeps_data, waiting};
+pub use removal::{Farewell, farewell, goes_next, is_child, is_run, keeps_data, waiting, without_owner};
 pub use report::report;
 pub use roles::{BASICS, Grant, Grants, Identity, bindings, personas, rules};
 pub use workload::{Images, brought, fill_images, templates};

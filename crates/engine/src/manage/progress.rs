@@ -1,6 +1,6 @@
 //! How far something has come: conditions that are set step by step, and the Events that follow from their changes.
 
-use api::conditions::READY;
+use api::conditions::{READY, UP_TO_DATE};
 use api::{Condition, Status, set_condition};
 
 /// A step that may be taken.
@@ -85,9 +85,13 @@ impl<'c> Conditions<'c> {
         let repeats = |condition: &Condition| {
             condition.r#type == READY
                 && condition.status == Status::False
-                && self.all.iter().any(|other| other.r#type != READY && other.reason == condition.reason)
+                && self.all.iter().any(|other| {
+                    ![READY, UP_TO_DATE].contains(&other.r#type.as_str()) && other.reason == condition.reason
+                })
         };
-        let news = self.all.iter().filter(|condition| {
+        // What all steps come to is told by them.
+        let steps = self.all.iter().filter(|condition| condition.r#type != UP_TO_DATE);
+        let news = steps.filter(|condition| {
             let old = before.iter().find(|old| old.r#type == condition.r#type);
             let changed = old.is_none_or(|old| {
                 let same = (old.status, &old.reason) == (condition.status, &condition.reason);

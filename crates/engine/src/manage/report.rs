@@ -3,6 +3,7 @@
 use api::conditions::{CONTROLLER_AVAILABLE, DEPENDENCIES_SATISFIED, READY};
 use api::{Condition, Status};
 
+use super::KIND_TAKEN;
 use super::progress::{Conditions, Notice, Trouble};
 use super::stack::Decision;
 
@@ -20,6 +21,11 @@ pub fn report(
         Decision::Refused(reasons) => {
             conditions.trouble(DEPENDENCIES_SATISFIED, &Trouble::new("NotAllowed", reasons.join("; ")));
             conditions.trouble(READY, &Trouble::new("NotAllowed", reasons.join("; ")));
+        }
+        Decision::Taken(why) => {
+            for kind in [DEPENDENCIES_SATISFIED, CONTROLLER_AVAILABLE, READY] {
+                conditions.trouble(kind, &Trouble::new(KIND_TAKEN, why));
+            }
         }
         Decision::Waiting(kinds) => {
             let message = format!("waiting for {}", kinds.join(", "));

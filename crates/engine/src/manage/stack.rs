@@ -5,7 +5,7 @@ use api::{Crd, PermissionScope, Scope, Stack};
 use serde_json::{Map, Value, json};
 
 use super::roles::{Grant, Grants, Identity, bindings};
-use super::{Kinds, Policy, workload};
+use super::{Claim, Kinds, Policy, workload};
 
 /// A Stack and what is around it.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +23,8 @@ pub struct Facts<'f> {
     pub policy: &'f Policy,
     /// The image that this program runs from.
     pub own_image: &'f str,
+    /// What the Stacks of the cluster serve.
+    pub claims: &'f [Claim],
 }
 
 /// What is to be done about a Stack.
@@ -30,6 +32,8 @@ pub struct Facts<'f> {
 pub enum Decision {
     /// It may not run, for all of these reasons.
     Refused(Vec<String>),
+    /// It may not run since another serves a kind of it, and does not go on running either.
+    Taken(String),
     /// It may run once these kinds are there.
     Waiting(Vec<String>),
     /// It runs by these objects.
@@ -95,6 +99,10 @@ pub fn decide(facts: &Facts<'_>) -> Decision {
         uid: metadata.uid.clone(),
         scope,
     };
+    let own = facts.claims.iter().find(|claim| claim.is_of(&identity.namespace, &identity.name));
+    if let Some(why) = own.and_then(|own| own.taken(facts.claims)) {
+        return Decision::Taken(why);
+    }
     let mut controllers = Vec::new();
     if let Some(deployment) = &spec.controller.deployment {
         match workload::brought(&identity, &deployment["spec"]) {
@@ -102,7 +110,9 @@ pub fn decide(facts: &Facts<'_>) -> Decision {
             Err(reasons) => refused.extend(reasons),
         }
     }
-    if !spec.templates.is_empty() || !spec.template_status.is_empty() {
+    // Without templates, what they made before has to go: who lost all of them still needs somebody to see to that.
+    let rendered = facts.stack.status.as_ref().is_some_and(|status| !status.rendered_kinds.is_empty());
+    if !spec.templates.is_empty() || !spec.template_status.is_empty() || rendered {
         let deployment = workload::templates(&identity, facts.own_image);
         controllers.push(Controller { role: Role::Templates, deployment });
     }
@@ -286,7 +296,15 @@ mod tests {
         let policy = Policy { allow: allow.iter().map(|text| Pattern::parse(text).unwrap()).collect() };
         let kinds = kinds();
         let own_image = "example.org/cairn:1";
-        decide(&Facts { stack: &stack, cluster_wide, crds: &crds, kinds: &kinds, policy: &policy, own_image })
+        decide(&Facts {
+            stack: &stack,
+            cluster_wide,
+            crds: &crds,
+            kinds: &kinds,
+            policy: &policy,
+            own_image,
+            claims: &[],
+        })
     }
 
     #[test]
@@ -308,6 +326,35 @@ mod tests {
         assert_eq!(run.crds, ["rediss.example.org"]);
         let kinds: Vec<&str> = run.access.iter().map(|object| object["kind"].as_str().unwrap()).collect();
         assert_eq!(kinds.iter().filter(|kind| **kind == "RoleBinding").count(), 2);
+    }
+
+    #[test]
+    fn a_stack_has_a_controller_for_its_templates_and_for_what_they_once_made() {
+        for (spec, rendered, expected) in [
+            (json!({ "templates": { "a": { "b": "c" } } }), false, 1),
+            (json!({ "templateStatus": { "a": "b" } }), false, 1),
+            (json!({}), false, 0),
+            (json!({}), true, 1),
+        ] {
+            let mut stack = stack(&spec);
+            if rendered {
+                let status = json!({ "renderedKinds": [{ "kind": "ConfigMap", "apiVersion": "v1" }] });
+                stack.status = Some(serde_json::from_value(status).unwrap());
+            }
+            let (crds, kinds) = ([crd("Redis", "Namespaced")], kinds());
+            let (policy, own_image) = (Policy::default(), "example.org/cairn:1");
+            let facts = Facts {
+                stack: &stack,
+                cluster_wide: false,
+                crds: &crds,
+                kinds: &kinds,
+                policy: &policy,
+                own_image,
+                claims: &[],
+            };
+            let Decision::Run(run) = decide(&facts) else { panic!("not run") };
+            assert_eq!(run.controllers.len(), expected, "{spec} {rendered}");
+        }
     }
 
     #[test]

@@ -66,3 +66,8 @@ pub(super) fn is_ours(stack: &Stack, install: &Install) -> bool {
         .flatten()
         .any(|owner| owner["uid"] == install.metadata.uid.as_str() && owner["controller"] == true)
 }
+
+/// Whether a Stack was made from this very image.
+pub(super) fn is_of(stack: &Stack, reference: &Reference) -> bool {
+    stack.metadata.annotations.get(annotations::PACKAGE_IMAGE).is_some_and(|image| *image == reference.to_string())
+}

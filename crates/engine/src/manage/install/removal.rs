@@ -6,7 +6,7 @@ use api::{ObjectRef, Stack, annotations};
 use package::Package;
 
 use super::record::is_ours;
-use super::{Facts, Install, Stop, Work, stack_ready};
+use super::{Facts, Install, Refused, Stop, Work, stack_ready};
 use crate::manage::{Leaving, LiveCrd, Trouble};
 
 impl Install {
@@ -14,7 +14,7 @@ impl Install {
     /// going, otherwise those that its package does not bring.
     pub fn gives_up<'c>(&self, package: Option<&Package>, crds: &'c [LiveCrd]) -> Vec<&'c LiveCrd> {
         let parent = self.parent();
-        let mine = crds.iter().filter(|live| live.is_needed_by(&parent) && !live.deleting);
+        let mine = crds.iter().filter(|live| live.is_needed_by(&parent) && live.is_ours() && !live.deleting);
         match package {
             _ if self.is_deleting() => mine.collect(),
             Some(package) => {
@@ -29,6 +29,10 @@ impl Install {
 impl Work<'_> {
     /// Takes away what was installed: the Stack first, which takes its instances and its controller along.
     pub(super) fn remove(&mut self, facts: &Facts<'_>) -> Result<(), Stop> {
+        if let Some(Refused { kind, name, why }) = facts.refused {
+            let what = format!("the API server refuses the {kind} {name}: {why}");
+            return Err(Stop { condition: None, trouble: Trouble::new("Refused", what) });
+        }
         if let Some(stack) = facts.stack.filter(|stack| is_ours(stack, facts.install)) {
             self.deletes.push(ObjectRef {
                 api_version: api::API_VERSION.to_owned(),
@@ -42,7 +46,9 @@ impl Work<'_> {
             return Err(Stop { condition: None, trouble: Trouble::new("Deleting", what) });
         }
         let parent = facts.install.parent();
-        let mine: Vec<&LiveCrd> = facts.crds.iter().filter(|live| live.is_needed_by(&parent)).collect();
+        // One that somebody made their own keeps our mark, which nobody takes off it.
+        let mine: Vec<&LiveCrd> =
+            facts.crds.iter().filter(|live| live.is_needed_by(&parent) && live.is_ours()).collect();
         if !mine.is_empty() {
             self.leave(facts, mine.into_iter());
             let what = "waiting until its CRDs are gone or left to others";

@@ -1,0 +1,125 @@
+//! Stacks that want to serve the same kind in the same place: whoever came first does, and nothing is lost when that goes.
+
+use std::sync::Arc;
+
+use anyhow::{Result, ensure};
+use k8s_openapi::api::apps::v1::Deployment;
+use kube::Api;
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
+use kube::runtime::wait::conditions::is_deleted;
+use serde_json::{Value, json};
+use testkit::{Cluster, Scene};
+
+use crate::installs::{redis, redises};
+use crate::manager::{definitions, has, install, installed, manager, package, resource, stacks};
+
+/// An instance that a Stack owns, as its controller would have it.
+async fn owned(scene: &Scene<'_>, name: &str, stack: &str) -> Result<Api<DynamicObject>> {
+    let instances = redises(scene, scene.client());
+    let uid = stacks(scene).get(stack).await?.metadata.uid;
+    let mut instance = redis(scene, name);
+    instance.metadata.owner_references = Some(vec![serde_json::from_value(json!({
+        "apiVersion": "stacks.crossplane.io/v1alpha1", "kind": "Stack", "name": stack, "uid": uid,
+        "blockOwnerDeletion": false,
+    }))?]);
+    instances.create(&PostParams::default(), &instance).await?;
+    Ok(instances)
+}
+
+fn said(object: &DynamicObject, kind: &str) -> String {
+    let conditions = object.data["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    let found = conditions.iter().find(|condition| condition["type"] == kind);
+    found.and_then(|condition| condition["message"].as_str()).unwrap_or_default().to_owned()
+}
+
+pub async fn a_second_install_of_a_kind_waits_and_takes_over_what_the_first_leaves(
+    cluster: Arc<Cluster>,
+) -> Result<()> {
+    let manager = manager(&cluster).await?;
+    let scene = cluster.scene("rivals").await?;
+    let installs = installed(&scene, &manager, &["a"], "").await?;
+    let mut second = install(&scene, "1.0.0");
+    second["metadata"]["name"] = json!("renamed");
+    installs.create(&PostParams::default(), &serde_json::from_value(second)?).await?;
+    let refused = scene.wait(&installs, "renamed", has("DependenciesSatisfied", "False", "KindTaken")).await?;
+    let why = refused.map(|refused| said(&refused, "DependenciesSatisfied")).unwrap_or_default();
+    ensure!(why.contains("by the install redis") && why.contains("keep-crds"), "{why}");
+    scene.wait(&installs, "renamed", has("UpToDate", "False", "KindTaken")).await?;
+    ensure!(stacks(&scene).get_opt("renamed").await?.is_none(), "nothing of it is put in place");
+    let crds = definitions(scene.client());
+    let name = format!("redises.{}", scene.group());
+    let labels = crds.get(&name).await?.metadata.labels.unwrap_or_default();
+    ensure!(!labels.keys().any(|key| key.contains("renamed")), "{labels:?}");
+
+    // The first goes and leaves its instances: they are the other's then, and the garbage collector spares them.
+    let instances = owned(&scene, "kept", "redis").await?;
+    let before = instances.get("kept").await?.metadata.uid;
+    let keep = json!({ "metadata": { "annotations": { "stacks.crossplane.io/keep-crds": "true" } } });
+    installs.patch("redis", &PatchParams::default(), &Patch::Merge(keep)).await?;
+    let uid = installs.get("redis").await?.metadata.uid.unwrap_or_default();
+    installs.delete("redis", &DeleteParams::default()).await?;
+    scene.wait(&installs, "redis", is_deleted(&uid)).await?;
+    scene.wait(&installs, "renamed", has("Ready", "True", "")).await?;
+    scene.wait(&installs, "renamed", has("UpToDate", "True", "")).await?;
+    let kept = instances.get("kept").await?;
+    ensure!(kept.metadata.uid == before && kept.metadata.owner_references.unwrap_or_default().is_empty());
+    ensure!(kept.metadata.deletion_timestamp.is_none());
+    let labels = crds.get(&name).await?.metadata.labels.unwrap_or_default();
+    ensure!(labels.keys().any(|key| key.contains("renamed")), "{labels:?}");
+    Ok(())
+}
+
+pub async fn what_another_stack_serves_is_not_deleted_with_a_stack(cluster: Arc<Cluster>) -> Result<()> {
+    let manager = manager(&cluster).await?;
+    let scene = cluster.scene("rival-hands").await?;
+    installed(&scene, &manager, &["a"], "").await?;
+    let instances = owned(&scene, "kept", "redis").await?;
+    // A Stack that somebody writes for the same kind does not run, nor goes on running.
+    let (package, _) = package::read(&package(scene.group(), "1.0.0", &["a"], ""));
+    let mut hand: Value = serde_json::to_value(&package.stack)?;
+    hand["metadata"] = json!({ "name": "zhand", "namespace": scene.namespace() });
+    let stacks = stacks(&scene);
+    stacks.create(&PostParams::default(), &serde_json::from_value(hand)?).await?;
+    let refused = scene.wait(&stacks, "zhand", has("ControllerAvailable", "False", "KindTaken")).await?;
+    let why = refused.map(|refused| said(&refused, "Ready")).unwrap_or_default();
+    ensure!(why.contains("by the install redis"), "{why}");
+    ensure!(scene.api::<Deployment>().get_opt("zhand-templates").await?.is_none());
+    let uid = stacks.get("zhand").await?.metadata.uid.unwrap_or_default();
+    stacks.delete("zhand", &DeleteParams::default()).await?;
+    scene.wait(&stacks, "zhand", is_deleted(&uid)).await?;
+    let kept = instances.get("kept").await?;
+    ensure!(kept.metadata.deletion_timestamp.is_none(), "it is the other's");
+    ensure!(has("Ready", "True", "")(Some(&stacks.get("redis").await?)), "which goes on");
+    Ok(())
+}
+
+pub async fn an_install_of_the_whole_cluster_waits_for_those_of_namespaces(cluster: Arc<Cluster>) -> Result<()> {
+    let manager = manager(&cluster).await?;
+    let scene = cluster.scene("rival-wide").await?;
+    let installs = installed(&scene, &manager, &["a"], "").await?;
+    let repository = format!("{}/wide", scene.namespace());
+    manager.shelf.put(&repository, "1.0.0", package(scene.group(), "1.0.0", &["a"], "permissionScope: Cluster\n"));
+    let kind = resource("stacks.crossplane.io", "v1alpha1", "ClusterStackInstall", "clusterstackinstalls");
+    let wide: Api<DynamicObject> = Api::all_with(scene.client(), &kind);
+    let name = format!("wide-{}", scene.namespace());
+    let object = json!({
+        "apiVersion": "stacks.crossplane.io/v1alpha1", "kind": "ClusterStackInstall", "metadata": { "name": name },
+        "spec": { "package": format!("{repository}:1.0.0") },
+    });
+    wide.create(&PostParams::default(), &serde_json::from_value(object)?).await?;
+    scene.wait(&wide, &name, has("DependenciesSatisfied", "False", "KindTaken")).await?;
+    let uid = installs.get("redis").await?.metadata.uid.unwrap_or_default();
+    installs.delete("redis", &DeleteParams::default()).await?;
+    scene.wait(&installs, "redis", is_deleted(&uid)).await?;
+    scene.wait(&wide, &name, has("Ready", "True", "")).await?;
+    // And the other way round.
+    installs.create(&PostParams::default(), &serde_json::from_value(install(&scene, "1.0.0"))?).await?;
+    let refused = scene.wait(&installs, "redis", has("DependenciesSatisfied", "False", "KindTaken")).await?;
+    let why = refused.map(|refused| said(&refused, "DependenciesSatisfied")).unwrap_or_default();
+    ensure!(why.contains("by the install of the whole cluster"), "{why}");
+    let uid = wide.get(&name).await?.metadata.uid.unwrap_or_default();
+    wide.delete(&name, &DeleteParams::default()).await?;
+    scene.wait(&wide, &name, is_deleted(&uid)).await?;
+    scene.wait(&installs, "redis", has("Ready", "True", "")).await?;
+    Ok(())
+}

@@ -1,0 +1,283 @@
+//! Who serves which kinds, and where: two stacks that act on the same objects would undo each other's work for ever, so
+//! that whoever came first goes on, and the other waits until that is gone.
+
+use std::borrow::Borrow;
+use std::collections::BTreeSet;
+
+use api::key::{self, Resolution};
+use api::{ClusterStackInstall, Crd, KindRef, Stack, StackInstall, annotations, labels};
+use serde_json::Value;
+
+/// The reason for which an install or a Stack waits until another that serves its kind is gone.
+pub const KIND_TAKEN: &str = "KindTaken";
+
+/// Whether an install or a Stack waits until another that serves its kind is gone, as far as it says so.
+pub fn waits_for_kind(object: &Value) -> bool {
+    let conditions = object["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    conditions.iter().any(|condition| condition["reason"] == KIND_TAKEN)
+}
+
+/// What a Stack serves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    namespace: String,
+    name: String,
+    /// The kind of the install that made the Stack; none if somebody wrote it.
+    install: Option<&'static str>,
+    /// Whether it acts in all namespaces.
+    everywhere: bool,
+    /// When the Stack was made; empty if it is not there yet.
+    since: String,
+    deleting: bool,
+    /// By group and kind.
+    kinds: BTreeSet<(String, String)>,
+}
+
+impl Claim {
+    /// What a Stack serves: the kinds that it has templates for, and with a controller of its own all that it owns.
+    /// `everywhere` says whether it may act in all namespaces.
+    pub fn of<C: Borrow<Crd>>(stack: &Value, everywhere: bool, crds: &[C]) -> Self {
+        let (metadata, spec) = (&stack["metadata"], &stack["spec"]);
+        let entries: Vec<KindRef> =
+            serde_json::from_value(spec["customresourcedefinitions"].clone()).unwrap_or_default();
+        let (owned, _) = key::owned(&entries, crds);
+        let keys = ["templates", "template", "templateStatus"].into_iter();
+        let keys = keys.filter_map(|part| spec[part].as_object()).flat_map(|part| part.keys());
+        let templated: BTreeSet<usize> = keys
+            .filter_map(|key| match key::resolve(key, &owned, true) {
+                Resolution::Match { index, .. } => Some(index),
+                _ => None,
+            })
+            .collect();
+        let brought = !spec["controller"]["deployment"].is_null();
+        let served = owned.iter().enumerate().filter(|(index, _)| brought || templated.contains(index));
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let install = match metadata["labels"][labels::PARENT_KIND].as_str() {
+            Some(StackInstall::KIND) => Some(StackInstall::KIND),
+            Some(ClusterStackInstall::KIND) => Some(ClusterStackInstall::KIND),
+            _ => None,
+        };
+        Self {
+            namespace: text(&metadata["namespace"]),
+            name: text(&metadata["name"]),
+            install,
+            everywhere,
+            since: text(&metadata["creationTimestamp"]),
+            deleting: !metadata["deletionTimestamp"].is_null(),
+            kinds: served.map(|(_, own)| (own.group.clone(), own.kind.clone())).collect(),
+        }
+    }
+
+    /// What the Stack of a package would serve, whose install has this name; it would be in this namespace.
+    pub(super) fn wished(stack: &Stack, namespace: &str, name: &str, everywhere: bool, crds: &[Crd]) -> Self {
+        let mut object = serde_json::to_value(stack).unwrap_or_default();
+        object["metadata"] = serde_json::json!({ "namespace": namespace, "name": name });
+        Self::of(&object, everywhere, crds)
+    }
+
+    /// Why it may not act, if another serves one of its kinds and was there first. `all` are the claims of all Stacks,
+    /// this one's included, if it has one.
+    pub fn taken(&self, all: &[Claim]) -> Option<String> {
+        let before = all.iter().find(|own| self.is_same(own));
+        let others = all.iter().filter(|other| !self.is_same(other) && self.meets(other));
+        let rival = others.filter_map(|other| {
+            // A kind that it did not serve until now is whoever's that does.
+            let held =
+                |kind: &&(String, String)| before.is_some_and(|own| own.kinds.contains(*kind) && own.is_before(other));
+            let kind = self.kinds.intersection(&other.kinds).find(|kind| !held(kind))?;
+            Some((other, kind))
+        });
+        let (other, (group, kind)) = rival.min_by(|(one, _), (two, _)| one.order().cmp(&two.order()))?;
+        let place = if self.everywhere || other.everywhere {
+            "here".to_owned()
+        } else {
+            format!("in the namespace {}", self.namespace)
+        };
+        let (whose, way) = other.named();
+        Some(format!(
+            "the kind {kind} ({group}) is served {place} by {whose}, and two stacks would undo each other's work: nothing \
+             of this one is put in place until that one is gone; {way}"
+        ))
+    }
+
+    /// Whether another Stack that stays serves a kind where this one does, so that its objects are not this one's to
+    /// delete.
+    pub fn shares(&self, group: &str, kind: &str, all: &[Claim]) -> bool {
+        let of = |other: &&Claim| other.kinds.iter().any(|(own, name)| own == group && name == kind);
+        all.iter().filter(|other| !self.is_same(other) && self.meets(other) && !other.deleting).any(|other| of(&other))
+    }
+
+    /// Whether it is the one of this Stack.
+    pub(super) fn is_of(&self, namespace: &str, name: &str) -> bool {
+        self.namespace == namespace && self.name == name
+    }
+
+    fn is_same(&self, other: &Claim) -> bool {
+        self.is_of(&other.namespace, &other.name)
+    }
+
+    /// Whether there may be an object that both act on.
+    fn meets(&self, other: &Claim) -> bool {
+        self.everywhere || other.everywhere || self.namespace == other.namespace
+    }
+
+    fn is_before(&self, other: &Claim) -> bool {
+        self.order() < other.order()
+    }
+
+    /// First come, first served; what came in the same second, by name.
+    fn order(&self) -> (&str, &str, &str) {
+        (&self.since, &self.namespace, &self.name)
+    }
+
+    /// How it is called, and how another can take its place without losing anything.
+    fn named(&self) -> (String, String) {
+        let Self { namespace, name, .. } = self;
+        let keep = annotations::KEEP_CRDS;
+        let (what, place, cluster) = match self.install {
+            Some(ClusterStackInstall::KIND) => ("clusterstackinstall", String::new(), " --cluster"),
+            Some(_) => ("stackinstall", format!(" -n {namespace}"), ""),
+            None => {
+                let way = format!(
+                    "to put this one in its place and keep the objects, `kubectl annotate stack {name} -n {namespace} \
+                     {keep}=true` and then `kubectl delete stack {name} -n {namespace}`"
+                );
+                return (format!("the Stack {namespace}/{name}"), way);
+            }
+        };
+        let whose = if cluster.is_empty() { "the install" } else { "the install of the whole cluster" };
+        let way = format!(
+            "to put this one in its place and keep the objects, `kubectl annotate {what} {name}{place} {keep}=true` and \
+             then `cairn uninstall {name}{place}{cluster}`; or give the package to that install, as its `package`"
+        );
+        (format!("{whose} {name}"), way)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use api::Crd;
+    use serde_json::{Value, json};
+
+    use super::Claim;
+
+    fn crds() -> Vec<Crd> {
+        let crd = |kind: &str| {
+            let plural = format!("{}s", kind.to_lowercase());
+            let object = json!({
+                "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+                "metadata": { "name": format!("{plural}.example.org") },
+                "spec": {
+                    "group": "example.org", "scope": "Namespaced", "names": { "kind": kind, "plural": plural },
+                    "versions": [{
+                        "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": { "type": "object" } },
+                    }],
+                },
+            });
+            Crd::read(&object).0.unwrap()
+        };
+        vec![crd("Shop"), crd("Till")]
+    }
+
+    /// A Stack that owns both kinds, with what else is in its spec.
+    fn stack(namespace: &str, name: &str, since: &str, more: &Value) -> Value {
+        let owned = ["Shop", "Till"].map(|kind| json!({ "kind": kind, "apiVersion": "example.org/v1" }));
+        let mut stack = json!({
+            "metadata": {
+                "namespace": namespace, "name": name, "creationTimestamp": since,
+                "labels": { "core.crossplane.io/parent-kind": "StackInstall" },
+            },
+            "spec": { "customresourcedefinitions": owned },
+        });
+        for (key, value) in more.as_object().unwrap() {
+            stack["spec"][key] = value.clone();
+        }
+        stack
+    }
+
+    fn shops() -> Value {
+        json!({ "templates": { "shop.example.org/v1": { "a": "" }, "partials": { "b": "" } } })
+    }
+
+    fn claim(stack: &Value, everywhere: bool) -> Claim {
+        Claim::of(stack, everywhere, &crds())
+    }
+
+    #[test]
+    fn a_stack_serves_what_it_has_templates_or_a_controller_for() {
+        for (more, expected) in [
+            (json!({}), vec![]),
+            (shops(), vec!["Shop"]),
+            (json!({ "templateStatus": { "tills.example.org/v1": "" } }), vec!["Till"]),
+            (json!({ "controller": { "deployment": { "name": "x", "spec": {} } } }), vec!["Shop", "Till"]),
+        ] {
+            let claim = claim(&stack("team", "one", "1", &more), false);
+            let kinds: Vec<&str> = claim.kinds.iter().map(|(_, kind)| kind.as_str()).collect();
+            assert_eq!(kinds, expected, "{more}");
+        }
+    }
+
+    #[test]
+    fn whoever_came_first_serves_a_kind_where_two_would_meet() {
+        let one = claim(&stack("team", "one", "2026-01-01T00:00:01Z", &shops()), false);
+        let later = "2026-01-01T00:00:02Z";
+        for (what, namespace, name, since, more, everywhere, first, second) in [
+            ("a later one", "team", "two", later, shops(), false, false, true),
+            ("in the same second, by name", "team", "two", "2026-01-01T00:00:01Z", shops(), false, false, true),
+            ("in the same second, by name", "team", "a", "2026-01-01T00:00:01Z", shops(), false, true, false),
+            ("an earlier one", "team", "two", "2026-01-01T00:00:00Z", shops(), false, true, false),
+            ("in another namespace", "other", "one", later, shops(), false, false, false),
+            ("of the whole cluster", "cairn-stacks", "one", later, shops(), true, false, true),
+            ("that only owns it", "team", "two", later, json!({}), false, false, false),
+            (
+                "with another kind",
+                "team",
+                "two",
+                later,
+                json!({ "templates": { "till.example.org/v1": {} } }),
+                false,
+                false,
+                false,
+            ),
+        ] {
+            let two = claim(&stack(namespace, name, since, &more), everywhere);
+            let all = [one.clone(), two.clone()];
+            assert_eq!((one.taken(&all).is_some(), two.taken(&all).is_some()), (first, second), "{what}");
+        }
+    }
+
+    #[test]
+    fn a_kind_that_a_stack_takes_up_later_stays_with_whoever_serves_it_now() {
+        let old = claim(&stack("team", "old", "1", &json!({ "templates": { "till.example.org/v1": {} } })), false);
+        let all = [old, claim(&stack("team", "new", "2", &shops()), false)];
+        let wished = claim(&stack("team", "old", "", &shops()), false);
+        assert_eq!(
+            wished.taken(&all).unwrap(),
+            "the kind Shop (example.org) is served in the namespace team by the install new, and two stacks would undo each \
+             other's work: nothing of this one is put in place until that one is gone; to put this one in its place and \
+             keep the objects, `kubectl annotate stackinstall new -n team stacks.crossplane.io/keep-crds=true` and then \
+             `cairn uninstall new -n team`; or give the package to that install, as its `package`"
+        );
+        // What it serves already is its own.
+        let all =
+            [claim(&stack("team", "old", "1", &shops()), false), claim(&stack("team", "new", "2", &shops()), false)];
+        assert_eq!(wished.taken(&all), None);
+    }
+
+    #[test]
+    fn objects_that_a_stack_which_stays_serves_too_are_not_deleted() {
+        let one = claim(&stack("team", "one", "1", &shops()), false);
+        let mut going = stack("team", "two", "2", &shops());
+        let two = claim(&going, false);
+        going["metadata"]["deletionTimestamp"] = json!("3");
+        for (what, other, kind, expected) in [
+            ("served by another", two.clone(), "Shop", true),
+            ("not served by another", two, "Till", false),
+            ("another that goes, too", claim(&going, false), "Shop", false),
+            ("elsewhere", claim(&stack("other", "two", "2", &shops()), false), "Shop", false),
+            ("everywhere", claim(&stack("other", "two", "2", &shops()), true), "Shop", true),
+        ] {
+            assert_eq!(one.shares("example.org", kind, &[one.clone(), other]), expected, "{what}");
+        }
+    }
+}
