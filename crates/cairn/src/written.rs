@@ -62,7 +62,7 @@ impl Part {
         let mut parts = Vec::new();
         for document in yaml::documents(&text).map_err(|error| failed(&error, 0))? {
             let before = document.line - 1;
-            let strict = yaml::parse_strict(&document.text).map_err(|error| failed(&error, before))?;
+            let strict = yaml::parse_written(&document.text).map_err(|error| failed(&error, before))?;
             let spanned = yaml::parse_spanned(&document.text).map_err(|error| failed(&error, before))?;
             // JSON keeps integers that YAML would read otherwise.
             let value = serde_json::from_str(&document.text).unwrap_or(strict);

@@ -48,6 +48,9 @@ pub(crate) fn hint(text: &str, error: &yaml::Error) -> &'static str {
     if blamed.trim_start_matches(' ').starts_with('\t') {
         return "indent with spaces, not with tabs";
     }
+    if error.problem().contains("unexpected end of stream") {
+        return "close the quotes that are opened here";
+    }
     "check the indentation, the quotes and the colons of this line and the one before"
 }
 

@@ -41,12 +41,18 @@ pub(crate) fn text<'b>(file: &str, bytes: &'b [u8], problems: &mut Problems) -> 
 
 /// The documents of a file that are not empty.
 pub(crate) fn documents<'f>(file: &'f str, bytes: &[u8], problems: &mut Problems) -> Vec<Document<'f>> {
-    let Some(text) = text(file, bytes, problems) else { return Vec::new() };
+    documents_and_all(file, bytes, problems).0
+}
+
+/// The same, and whether they could all be read. One with a key that stands twice can be, and is told of.
+pub(crate) fn documents_and_all<'f>(file: &'f str, bytes: &[u8], problems: &mut Problems) -> (Vec<Document<'f>>, bool) {
+    let Some(text) = text(file, bytes, problems) else { return (Vec::new(), false) };
+    let mut all = true;
     let documents = match yaml::documents(text) {
         Ok(documents) => documents,
         Err(error) => {
             complain(file, 1, &error, problems);
-            return Vec::new();
+            return (Vec::new(), false);
         }
     };
     let mut found = Vec::new();
@@ -55,11 +61,12 @@ pub(crate) fn documents<'f>(file: &'f str, bytes: &[u8], problems: &mut Problems
             Ok(read) => read,
             Err(error) => {
                 complain(file, document.line, &error, problems);
+                all = false;
                 continue;
             }
         };
         // What strictness alone refuses is YAML all the same: the same key twice.
-        if let Err(error) = yaml::parse_strict(&document.text) {
+        if let Err(error) = yaml::parse_written(&document.text) {
             let what = error.problem().to_owned();
             place(file, document.line, &error, what, None, problems);
         }
@@ -73,13 +80,17 @@ pub(crate) fn documents<'f>(file: &'f str, bytes: &[u8], problems: &mut Problems
             found.push(Document { file, line: document.line, value, text: document.text.into_owned(), spans });
         }
     }
-    found
+    (found, all)
 }
 
 /// Says that a text is not YAML.
 fn complain(file: &str, first: usize, error: &yaml::Error, problems: &mut Problems) {
     let what = error.problem();
-    let hint = what.contains("cannot start any token").then(|| "indent with spaces, not with tabs".to_owned());
+    let hint = match what {
+        _ if what.contains("cannot start any token") => Some("indent with spaces, not with tabs".to_owned()),
+        _ if what.contains("unexpected end of stream") => Some("close the quotes that are opened here".to_owned()),
+        _ => None,
+    };
     place(file, first, error, format!("this is not YAML: {what}"), hint, problems);
 }
 

@@ -58,6 +58,12 @@ impl Error {
         self
     }
 
+    /// The same in Go's words, at the place where what is wrong begins.
+    pub(crate) fn began(mut self, mark: Mark) -> Self {
+        (self.line, self.column) = (mark.line as usize + 1, mark.column as usize + 1);
+        self
+    }
+
     /// The same without the name of the library in front, for what is not go-yaml's own.
     pub(crate) fn without_prefix(mut self) -> Self {
         if let Some(rest) = self.text.strip_prefix("yaml: ") {

@@ -57,6 +57,21 @@ pub fn parse_strict(text: &str) -> Result<Value, Error> {
     parse_strict_with(text, &Limits::default())
 }
 
+/// Reads the first document of `text` as a person means it and as kubectl takes it: the same key twice in one mapping
+/// is an error, but a key may override one that a merge (`<<`) brings, which Go's strict way of reading refuses.
+pub fn parse_written(text: &str) -> Result<Value, Error> {
+    let error = match parse_strict(text) {
+        Err(error) if text.contains("<<") => error,
+        answer => return answer,
+    };
+    let spanned = parse_spanned(text)?;
+    let merge = Step::from("<<");
+    let mut seen = std::collections::BTreeSet::new();
+    let mut keys = spanned.spans.scalars().into_iter().filter(|key| key.is_key && !key.path.contains(&merge));
+    let repeated = keys.any(|key| !seen.insert(key.path.clone()));
+    if repeated { Err(error) } else { Ok(spanned.value) }
+}
+
 /// Reads as [`parse`] does, within other limits.
 pub fn parse_with(text: &str, limits: &Limits) -> Result<Value, Error> {
     decode::decode(&parser::parse(text, limits)?, limits, false)

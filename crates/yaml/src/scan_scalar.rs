@@ -138,7 +138,8 @@ impl<'a> Scanner<'a> {
                 return Err(self.error("found unexpected document indicator"));
             }
             if byte(bytes, self.pos) == 0 {
-                return Err(self.error("found unexpected end of stream"));
+                // Go tells the end of the text, which helps nobody to find the quote that is not closed.
+                return Err(self.error("found unexpected end of stream").began(start));
             }
             let mut broken = false;
             while !is_blank_or_end(bytes, self.pos) {

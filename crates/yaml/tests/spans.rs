@@ -121,3 +121,23 @@ fn resolve<'v>(value: &'v Value, path: &[Step]) -> Option<&'v Value> {
         Step::Index(index) => value.get(index),
     })
 }
+
+#[test]
+fn a_key_may_override_a_merge_but_not_stand_twice() {
+    for (text, expected) in [
+        ("<<: {a: b}\na: c\n", Some("c")),
+        ("x: &x {a: b}\ny: {<<: *x, a: c}\na: d\n", Some("d")),
+        ("<<: {a: b}\na: c\na: d\n", None),
+        ("a: c\na: d\n", None),
+    ] {
+        let read = yaml::parse_written(text);
+        assert_eq!(read.as_ref().ok().and_then(|value| value["a"].as_str()), expected, "{text}: {read:?}");
+        assert!(yaml::parse_strict(text).is_err(), "Go's strict way refuses them all: {text}");
+    }
+}
+
+#[test]
+fn quotes_that_are_not_closed_are_told_where_they_open() {
+    let error = yaml::parse("a: 1\nb: \"c\nd: e\n").unwrap_err();
+    assert_eq!((error.line(), error.column()), (2, 4), "{error}");
+}

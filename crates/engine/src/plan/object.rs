@@ -38,7 +38,7 @@ pub(super) fn read(renderer: &Renderer<'_>, child: &Child, text: &[u8]) -> Resul
     let mut objects = Vec::new();
     let mut problems = Vec::new();
     for document in documents.iter().filter(|document| !is_nothing(document.text.as_bytes())) {
-        match yaml::parse_strict(&document.text) {
+        match yaml::parse_written(&document.text) {
             Ok(Value::Null) => {}
             Ok(value) => {
                 let mut refused = reader.refused(&value, text, document);

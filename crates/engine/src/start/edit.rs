@@ -54,7 +54,7 @@ pub(super) fn without(piece: &Piece, paths: &[Vec<Step>]) -> Piece {
         let path = widest(&piece.value, path);
         let removed = yaml::parse_spanned(&piece.text).ok().and_then(|spanned| cut(&piece.text, &spanned, path));
         remove(&mut piece.value, path);
-        let same = |text: &String| yaml::parse_strict(text).is_ok_and(|read| read == piece.value);
+        let same = |text: &String| yaml::parse_written(text).is_ok_and(|read| read == piece.value);
         piece.text = removed.filter(same).unwrap_or_else(|| Piece::emitted(&piece.value));
     }
     piece

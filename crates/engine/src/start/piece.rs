@@ -75,7 +75,7 @@ pub(super) fn read(manifests: &[Manifest]) -> Read {
             }
         };
         for part in parts {
-            match yaml::parse_strict(&part.text).and_then(|_| yaml::parse_spanned(&part.text)) {
+            match yaml::parse_written(&part.text).and_then(|_| yaml::parse_spanned(&part.text)) {
                 Err(error) => read.problems.push(not_yaml(manifest, part.line - 1, &error)),
                 Ok(spanned) if spanned.value.is_null() => {}
                 Ok(spanned) => read.part(manifest, &part, &spanned),
@@ -159,7 +159,7 @@ impl Read {
         // JSON, or a text that cannot be taken out of its list as it stands, gets the usual layout.
         let is_flow =
             text.lines().find(|line| !line.starts_with('#')).is_some_and(|line| line.trim_start().starts_with('{'));
-        let same = !is_flow && yaml::parse_strict(&text).is_ok_and(|read| read == value);
+        let same = !is_flow && yaml::parse_written(&text).is_ok_and(|read| read == value);
         let text = if same { text } else { Piece::emitted(&value) };
         self.pieces.push(Piece { file: place.file, line: place.line, gvk, text, value });
     }
