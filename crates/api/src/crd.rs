@@ -1,6 +1,7 @@
 //! CustomResourceDefinitions as far as stacks need them: as the v1 object that is applied, and as a typed view of it.
 
 mod convert;
+mod extras;
 mod names;
 mod read;
 

@@ -171,6 +171,7 @@ impl Reader {
                     }
                 }
             }
+            super::extras::check(version, &here, &mut self.problems);
             versions.push(view(version, name, schema));
         }
         let stored: Vec<&str> = versions.iter().filter(|own| own.storage).map(|own| own.name.as_str()).collect();

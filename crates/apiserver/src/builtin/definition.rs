@@ -162,8 +162,12 @@ fn version_faults(definition: &Value, faults: &mut Vec<Cause>) {
     }
 }
 
+/// What is said of a path that does not begin at the object.
+const NO_PATH: &str = "must be a simple json path starting with .";
+
 fn column_faults(columns: &Value, place: &str, faults: &mut Vec<Cause>) {
     const TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
+    const FORMATS: [&str; 8] = ["byte", "date", "date-time", "double", "float", "int32", "int64", "password"];
     for (index, column) in columns.as_array().into_iter().flatten().enumerate() {
         let place = |field: &str| format!("{place}.additionalPrinterColumns[{index}].{field}");
         let text = |field: &str| column[field].as_str().unwrap_or_default();
@@ -178,8 +182,15 @@ fn column_faults(columns: &Value, place: &str, faults: &mut Vec<Cause>) {
             }
             _ => {}
         }
-        if text("jsonPath").is_empty() {
-            faults.push(Cause::required(&place("JSONPath"), ""));
+        let format = text("format");
+        if !format.is_empty() && !FORMATS.contains(&format) {
+            let why = format!("must be one of {}", FORMATS.join(","));
+            faults.push(Cause::invalid(&place("format"), &format.into(), &why));
+        }
+        match text("jsonPath") {
+            "" => faults.push(Cause::required(&place("JSONPath"), "")),
+            path if !path.starts_with('.') => faults.push(Cause::invalid(&place("JSONPath"), &path.into(), NO_PATH)),
+            _ => {}
         }
     }
 }
@@ -192,11 +203,21 @@ fn scale_faults(scale: &Value, place: &str, faults: &mut Vec<Cause>) {
         let place = format!("{place}.subresources.scale.{field}");
         match scale[field].as_str().unwrap_or_default() {
             "" => faults.push(Cause::required(&place, "")),
+            path if !path.starts_with('.') => faults.push(Cause::invalid(&place, &path.into(), NO_PATH)),
             path if !path.starts_with(below) => {
                 let why = format!("should be a json path under {}", below.trim_end_matches('.'));
                 faults.push(Cause::invalid(&place, &path.into(), &why));
             }
             _ => {}
+        }
+    }
+    let place = format!("{place}.subresources.scale.labelSelectorPath");
+    match scale["labelSelectorPath"].as_str().unwrap_or_default() {
+        path if path.is_empty() || path.starts_with(".spec.") || path.starts_with(".status.") => {}
+        path if !path.starts_with('.') => faults.push(Cause::invalid(&place, &path.into(), NO_PATH)),
+        path => {
+            let why = "should be a json path under either .spec or .status";
+            faults.push(Cause::invalid(&place, &path.into(), why));
         }
     }
 }
