@@ -166,7 +166,12 @@ impl Reader {
                     own.flaw(format!("`{name}` is not allowed in the schema of a CRD"), Some(hint));
                 });
             } else if !KEYWORDS.contains(&name.as_str()) && !name.starts_with("x-") {
-                let hint = nearest(name, KEYWORDS).map(|near| format!("did you mean `{near}`?"));
+                // What has a type of its own is a field, whatever its name looks like.
+                let is_field = fields[name].get("type").is_some_and(Value::is_string);
+                let hint = match nearest(name, KEYWORDS) {
+                    _ if is_field => Some("fields belong below `properties`: check the indentation".to_owned()),
+                    near => near.map(|near| format!("did you mean `{near}`?")),
+                };
                 self.inside(name.as_str(), |own| own.flaw(format!("there is no keyword `{name}`"), hint.as_deref()));
             }
         }
@@ -218,7 +223,13 @@ impl Reader {
             let wrong = schema.validate(default);
             self.inside("default", |own| {
                 for problem in wrong {
-                    own.flaw(format!("does not fit the schema: {problem}"), None);
+                    // The default itself has no name; the API server's words have a hole there.
+                    let said = if problem.path.is_root() {
+                        problem.what.replace(":  in body must", ": must")
+                    } else {
+                        problem.to_string()
+                    };
+                    own.flaw(format!("does not fit the schema: {said}"), None);
                 }
             });
         }
@@ -394,7 +405,7 @@ mod tests {
             (
                 of(json!({ "type": "integer", "default": "x" })),
                 vec![
-                    "properties.spec.default: does not fit the schema: <nil>: Invalid value: \"string\":  in body must be of type integer: \"string\" ()",
+                    "properties.spec.default: does not fit the schema: Invalid value: \"string\": must be of type integer: \"string\" ()",
                 ],
             ),
             (
