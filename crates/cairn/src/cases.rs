@@ -26,6 +26,9 @@ pub(crate) struct Listed {
     pub case: Result<Case, Vec<String>>,
 }
 
+/// Something that is no failure, with the line it is about.
+pub(crate) type Warning = (Finding, Option<String>);
+
 /// One test.
 #[derive(Debug)]
 pub(crate) struct Case {
@@ -146,8 +149,8 @@ impl Case {
         })
     }
 
-    /// Runs the test; what differs, if anything.
-    pub fn check(&self, project: &Project, update: bool) -> Result<Vec<String>, Failure> {
+    /// Runs the test; what differs, if anything. Fields of the instance that the API server would drop are warned of.
+    pub fn check(&self, project: &Project, update: bool, warnings: &mut Vec<Warning>) -> Result<Vec<String>, Failure> {
         let written = match self.instance.value() {
             Value::String(name) => Part::one(&self.folder.join(name))?,
             _ => self.instance.clone(),
@@ -167,6 +170,8 @@ impl Case {
                 return Ok(differences.iter().map(told).collect());
             }
         };
+        let shown = |finding: &Finding| (finding.clone(), written.snippet(finding));
+        warnings.extend(admitted.dropped.iter().map(shown));
         let mut differences = self.unknown(admitted.kind);
         if differences.is_empty() {
             let passes = self.passes(&admitted, &mut differences);

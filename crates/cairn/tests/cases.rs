@@ -149,3 +149,14 @@ fn one_bad_file_stops_no_other() {
         assert!(told.contains(words), "{words} in {told}");
     }
 }
+
+#[test]
+fn a_field_that_the_instance_of_a_test_has_and_its_kind_has_not_is_warned_of() {
+    let instance = "{apiVersion: example.org/v1, kind: CachingWebService, metadata: {name: a}, spec: {nginxVersion: a, replcas: 2}}";
+    let test = format!("name: x\ninstance: {instance}\nexpect: {{absent: [web]}}\n");
+    let output = tested("caching-web-service", &[("a.yaml", &test)], &[]);
+    let told = told(&["test"], &output);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    assert!(told.contains("warning: ./tests/a.yaml:2:") || told.contains("warning: tests/a.yaml:2:"), "{told}");
+    assert!(told.contains("did you mean `replicas`?"), "{told}");
+}

@@ -10,7 +10,7 @@ use std::{
 };
 
 use serde_json::Value;
-use support::{cairn, root, told};
+use support::{cairn, example, root, told};
 
 fn examples() -> Vec<String> {
     let entries = fs::read_dir(root().join("examples")).expect("there are examples");
@@ -105,4 +105,18 @@ fn what_others_need_is_made_first() {
     ] {
         assert_eq!(steps(example, instance), expected, "{example} {instance}");
     }
+}
+
+#[test]
+fn the_name_of_the_package_around_is_left_out_and_that_of_one_beside_goes_before_a_template() {
+    let place = example("redis");
+    let folder = place.path().file_name().expect("a name").to_string_lossy().into_owned();
+    for verb in ["validate", "test"] {
+        let output = cairn(place.path(), &[verb, &folder]);
+        let told = told(&[verb], &output);
+        assert!(told.contains(&format!("you are in the package {folder}: leave the name out")), "{told}");
+    }
+    let above = place.path().parent().expect("a directory above");
+    let output = cairn(above, &["explain", &format!("{folder}/deployment:kind")]);
+    assert!(output.status.success(), "{}", told(&["explain"], &output));
 }

@@ -92,7 +92,7 @@ Examples:
   cairn explain .registry/templates/web.acme.io/v1/pod.yaml:spec -f web.yaml
   cairn explain web:spec.replicas -f app.yaml")]
 pub(crate) struct Explain {
-    /// A template, by its file or its name, and a field of the object it makes
+    /// A template, by its file, its name or PACKAGE/NAME, and a field of the object it makes
     #[arg(value_name = "FILE:PATH")]
     pub target: String,
 

@@ -9,7 +9,7 @@ use crate::failure::{Code, Failure};
 use crate::instance::Admitted;
 use crate::observed;
 use crate::printer::Printer;
-use crate::project::Project;
+use crate::project::{Project, packages_near};
 use crate::verbs::render::PREVIEW_SEED;
 
 pub(crate) fn run(args: &Explain, printer: &Printer) -> Result<Code, Failure> {
@@ -18,23 +18,29 @@ pub(crate) fn run(args: &Explain, printer: &Printer) -> Result<Code, Failure> {
     };
     let file = Path::new(file);
     let found = file.canonicalize();
-    // A word that is no file may be the name of a template of the package around us.
-    let root = match &found {
-        Ok(absolute) => Project::root_of(absolute),
-        Err(_) => Path::new(".").canonicalize().ok().and_then(|here| Project::root_of(&here)),
+    // What is no file may be the name of a template, of the package around us or of the one that is named before it.
+    let before = file.parent().filter(|dir| !dir.as_os_str().is_empty()).and_then(|dir| dir.canonicalize().ok());
+    let package = before.filter(|dir| found.is_err() && dir.join(".registry").is_dir());
+    let root = match (&found, &package) {
+        (Ok(absolute), _) => Project::root_of(absolute),
+        (Err(_), Some(dir)) => Some(dir.clone()),
+        (Err(_), None) => Path::new(".").canonicalize().ok().and_then(|here| Project::root_of(&here)),
     };
     let Some(root) = root else {
         let what = match found {
             Ok(_) => format!("{} is not part of a package: no directory above it has a .registry", file.display()),
             Err(error) => format!("cannot find {}: {error}", file.display()),
         };
-        return Err(
-            Failure::new(what).hint("name the file of a template, or call this in the directory of its package")
-        );
+        let near = packages_near(Path::new("."));
+        let hint = format!("name the file of a template, or PACKAGE/TEMPLATE ({near})");
+        return Err(Failure::new(what).hint(hint));
     };
     let project = Project::read(&root)?;
     let (Admitted { kind, object: instance, .. }, _) = project.instance(args.file.as_deref(), printer)?;
-    let named = file.display().to_string();
+    let named = match &package {
+        Some(_) => file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        None => file.display().to_string(),
+    };
     let inner = match &found {
         Ok(absolute) => absolute.strip_prefix(&root).map(|inner| inner.display().to_string()).unwrap_or_default(),
         Err(_) => named.clone(),

@@ -1,5 +1,6 @@
 //! `cairn test`: the tests kept with a package.
 
+use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::args::Test;
-use crate::cases::{self, Listed};
+use crate::cases::{self, Listed, Warning};
 use crate::failure::{Code, Failure};
 use crate::printer::Printer;
 use crate::project::Project;
@@ -17,6 +18,7 @@ struct Outcome {
     index: usize,
     took: Duration,
     differences: Vec<String>,
+    warnings: Vec<Warning>,
 }
 
 pub(crate) fn run(args: &Test, printer: &Printer) -> Result<Code, Failure> {
@@ -30,6 +32,11 @@ pub(crate) fn run(args: &Test, printer: &Printer) -> Result<Code, Failure> {
             return Err(failure.hint("write one into tests/NAME.yaml; docs/testing.md shows how"));
         }
         let outcomes = all(&project, &cases, args.update);
+        // Several tests may use the same instance.
+        let warnings: BTreeSet<&Warning> = outcomes.iter().flat_map(|outcome| &outcome.warnings).collect();
+        for (finding, snippet) in warnings {
+            printer.finding(finding, snippet.as_deref());
+        }
         suites.push(Suite { name: dir.display().to_string(), cases, outcomes });
     }
     let count = |suites: &[Suite]| suites.iter().map(|suite| suite.outcomes.len()).sum::<usize>();
@@ -126,11 +133,12 @@ fn all(project: &Project, cases: &[Listed], update: bool) -> Vec<Outcome> {
                 return;
             };
             let start = Instant::now();
+            let mut warnings = Vec::new();
             let differences = match case {
-                Ok(case) => case.check(project, update).unwrap_or_else(|failure| vec![failure.told()]),
+                Ok(case) => case.check(project, update, &mut warnings).unwrap_or_else(|failure| vec![failure.told()]),
                 Err(faults) => faults.clone(),
             };
-            let outcome = Outcome { index, took: start.elapsed(), differences };
+            let outcome = Outcome { index, took: start.elapsed(), differences, warnings };
             if let Ok(mut outcomes) = outcomes.lock() {
                 outcomes.push(outcome);
             }
