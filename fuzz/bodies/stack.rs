@@ -30,6 +30,8 @@ pub fn stack(bytes: &[u8]) {
         kinds: vec![kind],
         depends_on: Vec::new(),
         partials: BTreeMap::new(),
+        all_dependencies: true,
+        scope: api::PermissionScope::Namespaced,
         recorded: false,
     };
     let (Some(compiled), _) = compile(&stack) else {

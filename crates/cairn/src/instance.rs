@@ -183,7 +183,12 @@ fn suggestion(kind: &CompiledKind, path: &[Step]) -> Option<String> {
 fn misnamed(object: &Value, written: &Part) -> Option<Refused> {
     let path = [Step::from("metadata"), Step::from("name")];
     let refused = |finding| Some(Refused { path: "metadata.name".to_string(), finding });
-    let Some(name) = object["metadata"]["name"].as_str() else {
+    let found = &object["metadata"]["name"];
+    if found.is_number() || found.is_boolean() {
+        let what = format!("metadata.name has to be a text, but {found} is none");
+        return refused(written.error_below(&path, what).hint("write it in quotes"));
+    }
+    let Some(name) = found.as_str() else {
         let finding = written.error_below(&path, "metadata.name is missing");
         return refused(finding.hint("every object has a name: `metadata: {name: ...}`"));
     };

@@ -25,6 +25,7 @@ mod rules;
 mod serving;
 mod shown;
 mod snippet;
+mod specimens;
 mod up;
 mod verbs;
 mod warnings;

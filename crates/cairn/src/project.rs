@@ -1,5 +1,6 @@
 //! A package directory on disk, read and compiled.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use engine::{Compiled, Severity, Stack};
@@ -22,6 +23,8 @@ pub(crate) struct Project {
     /// None if something is wrong with it.
     pub compiled: Option<Compiled>,
     pub findings: Vec<Finding>,
+    /// The texts of instances that lie beside the package and were tried.
+    pub beside: BTreeMap<String, String>,
 }
 
 impl Project {
@@ -41,17 +44,6 @@ impl Project {
             missing.for_each(|finding| finding.hint = Some(packages_near(dir)));
         }
         Ok(project)
-    }
-
-    /// A file beside the package that holds one of its instances.
-    pub fn specimen(&self) -> Option<PathBuf> {
-        let compiled = self.compiled.as_ref()?;
-        let mut files: Vec<PathBuf> = std::fs::read_dir(&self.dir).ok()?.flatten().map(|entry| entry.path()).collect();
-        files.sort();
-        files.into_iter().filter(|path| path.extension().is_some_and(|end| end == "yaml")).find(|path| {
-            let value = std::fs::read_to_string(path).ok().and_then(|text| yaml::parse(&text).ok());
-            value.and_then(|value| objects::Gvk::of(&value)).is_some_and(|gvk| compiled.kind(&gvk).is_some())
-        })
     }
 
     /// A link may lead anywhere, and there is no telling where on the machine that installs the package.
@@ -80,7 +72,7 @@ impl Project {
         if findings.iter().any(|finding| finding.severity == Severity::Error) {
             compiled = None;
         }
-        Project { dir: dir.to_path_buf(), files, package, compiled, findings }
+        Project { dir: dir.to_path_buf(), files, package, compiled, findings, beside: BTreeMap::new() }
     }
 
     /// The directory that a file or directory of a package belongs to.
@@ -115,13 +107,20 @@ impl Project {
 
     /// The text of one of its files, for showing a line of it.
     pub fn text(&self, file: &str) -> Option<&str> {
-        std::str::from_utf8(self.files.get(file)?).ok()
+        let own = self.files.get(file).and_then(|bytes| std::str::from_utf8(bytes).ok());
+        own.or_else(|| self.beside.get(file).map(String::as_str))
     }
 }
 
 /// Where a package is, for somebody who named a directory that is none.
 pub(crate) fn packages_near(dir: &Path) -> String {
     let is_package = |dir: &Path| dir.join(".registry").is_dir();
+    let around = Path::new(".").canonicalize().ok().and_then(|here| Project::root_of(&here));
+    let named = dir.components().next().map(|part| part.as_os_str().to_owned());
+    if let Some(root) = around.filter(|root| !dir.is_dir() && root.file_name() == named.as_deref()) {
+        let name = root.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        return format!("you are in the package {name}: leave the name out");
+    }
     // What was named may be misspelt; then its neighbours are near.
     let place = if dir.is_dir() { dir } else { dir.parent().unwrap_or(dir) };
     let place = if place.as_os_str().is_empty() { Path::new(".") } else { place };

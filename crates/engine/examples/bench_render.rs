@@ -65,6 +65,8 @@ fn stack(folder: &Path) -> Stack {
         kinds: vec![kind],
         depends_on: Vec::new(),
         partials: BTreeMap::new(),
+        all_dependencies: true,
+        scope: api::PermissionScope::Namespaced,
         recorded: true,
     }
 }

@@ -80,6 +80,8 @@ impl Stack {
             kinds: kinds.into_values().collect(),
             depends_on: depends_on.collect(),
             partials,
+            all_dependencies: true,
+            scope: record.spec.app.permission_scope,
             recorded: true,
         };
         (stack, problems)

@@ -57,6 +57,8 @@ impl Stack {
             kinds: kinds.into_values().collect(),
             depends_on: package.app.depends_on.iter().filter_map(|depends| Reference::parse(&depends.crd)).collect(),
             partials: partials.collect(),
+            all_dependencies: package.all_dependencies,
+            scope: package.app.permission_scope,
             recorded: false,
         }
     }

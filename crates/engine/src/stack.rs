@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use api::PermissionScope;
 use api::key::Reference;
 use objects::{Gvk, Schema};
 
@@ -16,6 +17,10 @@ pub struct Stack {
     pub kinds: Vec<Kind>,
     /// The kinds it may use besides its own.
     pub depends_on: Vec<Reference>,
+    /// Whether these are all; if not, what it may make is not known.
+    pub all_dependencies: bool,
+    /// How far its permissions reach.
+    pub scope: PermissionScope,
     /// Templates that others include, by key and name.
     pub partials: BTreeMap<(String, String), Source>,
     /// Whether a cluster has it, where somebody may have given it more rights than it asks for.

@@ -89,8 +89,8 @@ fn a_status_that_is_refused_or_broken_leaves_everything_as_it_is() {
         ("refused", "url: x\ncount: {{ .spec.image }}\n", "status.yaml:2:11: the API server would refuse this status"),
         (
             "broken",
-            "url: x\n{{ if .spec.image }}count: x: x{{ end }}\n",
-            "status.yaml:2:29: the rendered status is not YAML",
+            "url: x\n{{ if .spec.image }}count: {{ if eq .spec.image \"nginx\" }}x: x{{ end }}{{ end }}\n",
+            "status.yaml:2:60: the rendered status is not YAML",
         ),
         ("a list", "{{ if .spec.image }}- a{{ end }}\n", "status.yaml:1:21: the rendered status is no mapping"),
     ] {

@@ -54,7 +54,7 @@ fn a_field_whose_text_is_not_known_is_left_out() {
         ),
         (
             "a branch on missing is false",
-            "{{ if .db.status.ip }}url: yes{{ else }}count: 2{{ end }}\n",
+            "{{ if .db.status.ip }}url: there{{ else }}count: 2{{ end }}\n",
             None,
             json!({}),
             json!({"count": 2}),

@@ -156,6 +156,8 @@ pub enum Watch<'a> {
     Closely,
     /// As `Closely`, and parts of the data are unknown: both sides of a branch on them are taken.
     Guessing(&'a dyn Fn(&Path) -> Known),
+    /// As `Guessing`, and of a branch on something unknown only the side of this truth is taken.
+    Assuming(&'a dyn Fn(&Path) -> Known, bool),
 }
 
 /// How to run templates of a set.

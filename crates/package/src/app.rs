@@ -28,13 +28,12 @@ const FIELDS: [(&str, Kind); 19] = [
     ("packageType", Kind::Ignored),
 ];
 
-pub(crate) fn read(file: &str, bytes: &[u8], problems: &mut Problems) -> App {
-    let Some(mut found) = fields::read(file, bytes, &FIELDS, "`app.yaml`", "title", problems) else {
-        return App::default();
-    };
+/// What the file says; none if it cannot be read at all.
+pub(crate) fn read(file: &str, bytes: &[u8], problems: &mut Problems) -> Option<App> {
+    let mut found = fields::read(file, bytes, &FIELDS, "`app.yaml`", "title", problems)?;
     // Both spellings mean the same field, which can be there only once.
     if found.fields.contains_key("overviewShort") {
         found.fields.remove("shortOverview");
     }
-    serde_json::from_value(Value::Object(found.fields)).unwrap_or_default()
+    Some(serde_json::from_value(Value::Object(found.fields)).unwrap_or_default())
 }

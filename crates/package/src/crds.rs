@@ -4,14 +4,13 @@ use api::{Crd, PermissionScope, Scope};
 use objects::Path;
 
 use crate::CrdFile;
-use crate::document::documents;
+use crate::document::documents_and_all;
 use crate::problem::{Problem, Problems, Severity};
+use crate::templates::Sorted;
 
 /// Reads a file of CRDs, and says whether all that is in it could be read.
 pub(crate) fn read(file: &str, bytes: &[u8], crds: &mut Vec<CrdFile>, problems: &mut Problems) -> bool {
-    let before = problems.errors();
-    let documents = documents(file, bytes, problems);
-    let mut all = problems.errors() == before;
+    let (documents, mut all) = documents_and_all(file, bytes, problems);
     for document in documents {
         let (crd, found) = Crd::read(&document.value);
         for problem in found {
@@ -27,16 +26,37 @@ pub(crate) fn read(file: &str, bytes: &[u8], crds: &mut Vec<CrdFile>, problems: 
     all
 }
 
-/// No CRD is there twice, and all are in the scope of the package.
-pub(crate) fn check(crds: &[CrdFile], scope: PermissionScope, problems: &mut Problems) {
+/// No CRD is there twice, and all are in the scope of the package, if that is known.
+pub(crate) fn check(crds: &[CrdFile], scope: Option<PermissionScope>, problems: &mut Problems) {
     for (index, file) in crds.iter().enumerate() {
         if let Some(first) = crds[..index].iter().find(|first| first.crd.name == file.crd.name) {
             let what = format!("the CRD `{}` is there twice, first at {}:{}", file.crd.name, first.file, first.line);
             push(file, what, "put all versions of a kind into one CRD", problems);
         }
-        if file.crd.scope == Scope::Cluster && scope == PermissionScope::Namespaced {
+        if file.crd.scope == Scope::Cluster && scope == Some(PermissionScope::Namespaced) {
             let what = format!("`{}` is cluster-scoped, but the package is only for a namespace", file.crd.names.kind);
             push(file, what, "write `permissionScope: Cluster` in `app.yaml`, or `scope: Namespaced` here", problems);
+        }
+    }
+}
+
+/// A status that controllers write has to be a subresource.
+pub(crate) fn check_status(crds: &[CrdFile], sorted: &Sorted, problems: &mut Problems) {
+    for (index, version) in &sorted.versions {
+        let Some(file) = crds.get(*index) else { continue };
+        let Some(own) = file.crd.version(version).filter(|own| !own.status) else { continue };
+        if own.schema.properties.contains_key("status") {
+            problems.push(Problem {
+                severity: Severity::Warning,
+                file: file.file.clone(),
+                line: file.line,
+                column: 1,
+                what: format!(
+                    "the status of `{}` is no subresource: whoever writes the object writes its status, too",
+                    file.crd.names.kind
+                ),
+                hint: Some(format!("write `subresources: {{status: {{}}}}` below version `{version}`")),
+            });
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use api::PermissionScope;
 use api::key::Reference;
-use objects::{Path, nearest};
+use objects::{Builtin, Path, builtins, nearest};
 use serde_json::{Map, Value};
 
 use crate::document::{Document, documents};
@@ -54,20 +54,37 @@ pub(crate) fn read(
         let Some((_, kind)) = known.iter().find(|(known, _)| known == name) else {
             let near = nearest(name, known.iter().map(|(known, _)| *known));
             let hint = near.map(|near| format!("did you mean `{near}`?"));
-            document.say(Severity::Warning, &path, format!("{what} has no field `{name}`"), hint, problems);
+            // Without what it depends on, a stack has no right to what it makes.
+            let vital = near.is_some_and(|near| near == "dependsOn" && !written.contains_key(near));
+            let severity = if vital { Severity::Error } else { Severity::Warning };
+            document.say(severity, &path, format!("{what} has no field `{name}`"), hint, problems);
             continue;
         };
-        if !value.is_null() && *kind != Kind::Ignored && check(document, name, value, *kind, problems) {
-            fields.insert(name.clone(), value.clone());
+        if value.is_null() || *kind == Kind::Ignored {
+            continue;
+        }
+        if let Some(sound) = sound(document, name, value, *kind, problems) {
+            fields.insert(name.clone(), sound);
         }
     }
     Some(Found { fields, line: document.at(&Path::root()).0 })
 }
 
+/// The value of a field; of a list of objects, those that are sound.
+fn sound(document: &Document<'_>, name: &str, value: &Value, kind: Kind, problems: &mut Problems) -> Option<Value> {
+    let Kind::Objects(fields) = kind else {
+        return check(document, name, value, kind, problems).then(|| value.clone());
+    };
+    let path = Path::fields(&[name]);
+    let items = list(document, &path, value, problems)?.iter().enumerate();
+    let sound = items.filter(|(index, item)| object(document, &path.child(*index), item, fields, problems));
+    Some(sound.map(|(_, item)| item.clone()).collect())
+}
+
 fn check(document: &Document<'_>, name: &str, value: &Value, kind: Kind, problems: &mut Problems) -> bool {
     let path = Path::fields(&[name]);
     match kind {
-        Kind::Ignored => true,
+        Kind::Ignored | Kind::Objects(_) => true,
         Kind::Text => is_text(document, &path, value, document.written(name), problems),
         Kind::Scope => {
             let word = value.as_str().unwrap_or_default();
@@ -86,14 +103,6 @@ fn check(document: &Document<'_>, name: &str, value: &Value, kind: Kind, problem
             let mut sound = true;
             for (index, item) in list.iter().enumerate() {
                 sound &= is_text(document, &path.child(index), item, "", problems);
-            }
-            sound
-        }
-        Kind::Objects(fields) => {
-            let Some(list) = list(document, &path, value, problems) else { return false };
-            let mut sound = true;
-            for (index, item) in list.iter().enumerate() {
-                sound &= object(document, &path.child(index), item, fields, problems);
             }
             sound
         }
@@ -127,10 +136,9 @@ fn object(
         sound &= is_text(document, &here, value, "", problems);
         if name == "crd"
             && let Some(text) = value.as_str()
-            && Reference::parse(text).is_none()
+            && let Err((what, hint)) = depends(text)
         {
-            let hint = "write `<kind>.<group>/<version>`, `*.<group>/<version>`, or `<kind>/v1` for the core group";
-            document.error(&here, format!("`{text}` names no kind"), Some(hint.into()), problems);
+            document.error(&here, what, Some(hint), problems);
             sound = false;
         }
     }
@@ -139,6 +147,46 @@ fn object(
         sound = false;
     }
     sound
+}
+
+/// Whether a text names a kind that there can be, or what is wrong with it and what to do.
+fn depends(text: &str) -> Result<(), (String, String)> {
+    let Some(reference) = Reference::parse(text) else {
+        let hint = "write `<kind>.<group>/<version>`, `*.<group>/<version>`, or `<kind>/v1` for the core group";
+        return Err((format!("`{text}` names no kind"), hint.to_owned()));
+    };
+    let Reference { name, group, version } = &reference;
+    let key = |known: &Builtin| {
+        let dot = if known.group.is_empty() { "" } else { "." };
+        format!("{}{dot}{}/{}", known.kind.to_lowercase(), known.group, known.version)
+    };
+    // Only of the groups of Kubernetes itself is it known what is in them.
+    let same: Vec<&Builtin> = builtins().iter().filter(|known| known.group == group).collect();
+    let fits = |known: &&Builtin| known.version == version && name.as_ref().is_none_or(|name| known.is_called(name));
+    if same.is_empty() || same.iter().any(fits) {
+        return Ok(());
+    }
+    let what = format!("Kubernetes has no kind `{text}`: an install would wait for it forever");
+    let called = |known: &&&Builtin| name.as_ref().is_none_or(|name| known.is_called(name));
+    let hint = match (same.iter().find(called), name) {
+        (Some(known), None) => format!("write `*.{group}/{}`", known.version),
+        (Some(known), Some(_)) => format!("write `{}`", key(known)),
+        (None, _) => {
+            let word = name.as_deref().unwrap_or_default();
+            let names = same.iter().flat_map(|known| [known.kind.to_lowercase(), known.plural.to_owned()]);
+            let names: Vec<String> = names.collect();
+            let near = nearest(&word.to_lowercase(), names.iter().map(String::as_str));
+            let whole = builtins().iter().find(|known| known.group == word && known.version == version);
+            let elsewhere = builtins().iter().find(|known| known.is_called(word));
+            match (near.and_then(|near| same.iter().find(|known| known.is_called(near))), whole.or(elsewhere)) {
+                (Some(known), _) => format!("did you mean `{}`?", key(known)),
+                (None, Some(known)) if whole.is_some() => format!("write `<kind>.{}/{version}`", known.group),
+                (None, Some(known)) => format!("write `{}`", key(known)),
+                (None, None) => "the part before the first dot is a kind, what follows it its group".to_owned(),
+            }
+        }
+    };
+    Err((what, hint))
 }
 
 fn list<'v>(document: &Document<'_>, path: &Path, value: &'v Value, problems: &mut Problems) -> Option<&'v [Value]> {

@@ -58,7 +58,9 @@ pub enum Place<'p> {
 }
 
 const ICONS: [&str; 5] = ["icon.svg", "icon.png", "icon.jpg", "icon.jpeg", "icon.gif"];
-const NAMES: [&str; 6] = ["app.yaml", "install.yaml", "ui-schema.yaml", "group.yaml", "resource.yaml", "crd.yaml"];
+/// The names of files, without `.yaml`: those at the root of a package, and those beside CRDs.
+const ROOT_NAMES: [&str; 2] = ["app", "install"];
+const NAMES: [&str; 4] = ["ui-schema", "group", "resource", "crd"];
 /// For people: read by nothing, and no reason to say so.
 const PAPERS: [&str; 4] = ["README", "LICENSE", "CHANGELOG", "NOTICE"];
 
@@ -83,22 +85,25 @@ pub fn place(path: &str) -> Place<'_> {
     match directory.split('/').next().unwrap_or_default() {
         "templates" => template(directory.strip_prefix("templates/").unwrap_or_default(), file),
         "tests" => Place::Ignored,
+        first if nearest(first, ["templates"]).is_some() => {
+            Place::Unknown { hint: Some("did you mean `templates/`?".to_owned()) }
+        }
         "" => match file {
             "app.yaml" => Place::App,
             "install.yaml" => Place::Install,
-            _ => resource(file),
+            _ => resource(file, &ROOT_NAMES),
         },
         _ => match file {
             "app.yaml" | "install.yaml" => {
                 Place::Unknown { hint: Some(format!("`{file}` belongs to the root of the package")) }
             }
             "group.yaml" => Place::Group,
-            _ => resource(file),
+            _ => resource(file, &NAMES),
         },
     }
 }
 
-fn resource(file: &str) -> Place<'_> {
+fn resource<'p>(file: &'p str, names: &[&str]) -> Place<'p> {
     if file.ends_with("crd.yaml") {
         Place::Crd
     } else if file.ends_with("resource.yaml") {
@@ -108,18 +113,19 @@ fn resource(file: &str) -> Place<'_> {
     } else if ICONS.iter().any(|icon| file.ends_with(icon)) {
         Place::Icon
     } else {
-        Place::Unknown { hint: unknown(file) }
+        Place::Unknown { hint: unknown(file, names) }
     }
 }
 
-fn unknown(file: &str) -> Option<String> {
+fn unknown(file: &str, names: &[&str]) -> Option<String> {
     if let Some(stem) = file.strip_suffix(".yml") {
         return Some(format!("call it `{stem}.yaml`"));
     }
-    if let Some(near) = nearest(file, NAMES) {
-        return Some(format!("did you mean `{near}`?"));
+    let stem = file.strip_suffix(".yaml")?;
+    if let Some(near) = nearest(stem, names.iter().copied()) {
+        return Some(format!("did you mean `{near}.yaml`?"));
     }
-    file.ends_with(".yaml").then(|| "files with CRDs end in `crd.yaml`".to_owned())
+    Some(format!("if it holds a CRD, call it `{stem}.crd.yaml`"))
 }
 
 fn template<'p>(key: &'p str, file: &'p str) -> Place<'p> {
@@ -187,7 +193,12 @@ mod tests {
         for (path, expected) in [
             ("app.yml", Some("call it `app.yaml`")),
             ("ap.yaml", Some("did you mean `app.yaml`?")),
-            ("resources/redis.yaml", Some("files with CRDs end in `crd.yaml`")),
+            ("resources/redis.yaml", Some("if it holds a CRD, call it `redis.crd.yaml`")),
+            ("resources/shop.yaml", Some("if it holds a CRD, call it `shop.crd.yaml`")),
+            ("shop.yaml", Some("if it holds a CRD, call it `shop.crd.yaml`")),
+            ("resources/resorce.yaml", Some("did you mean `resource.yaml`?")),
+            ("template/a.b/v1/web.yaml", Some("did you mean `templates/`?")),
+            ("tempaltes/lib/web.tpl", Some("did you mean `templates/`?")),
             ("resources/app.yaml", Some("`app.yaml` belongs to the root of the package")),
             ("main.go", None),
             ("templates/a.b/v1/web.yml", Some("call it `web.yaml`")),

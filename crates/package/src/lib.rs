@@ -50,6 +50,8 @@ pub struct Package {
     pub crds: Vec<CrdFile>,
     /// Whether these are all that the package has. If not, its templates may be about kinds that nobody knows.
     pub all_crds: bool,
+    /// Whether `app.yaml` could be read with all that the package depends on.
+    pub all_dependencies: bool,
     /// By key of a kind and then by name: the templates of its children.
     pub templates: BTreeMap<String, BTreeMap<String, Source>>,
     /// By key of a kind: the template of its status.
@@ -97,6 +99,8 @@ impl Package {
 pub fn read(files: &Files) -> (Package, Vec<Problem>) {
     let mut problems = Problems::default();
     let mut app = None;
+    let mut has_app = false;
+    let mut app_sound = false;
     let mut install = None;
     let mut crds = Vec::new();
     let mut all_crds = true;
@@ -113,7 +117,12 @@ pub fn read(files: &Files) -> (Package, Vec<Problem>) {
     let inside = files.iter().filter_map(|(path, bytes)| Some((path, path.strip_prefix(root?)?, bytes)));
     for (path, inner, bytes) in inside {
         match layout::place(inner) {
-            Place::App => app = Some(app::read(path, bytes, &mut problems)),
+            Place::App => {
+                has_app = true;
+                let before = problems.errors();
+                app = app::read(path, bytes, &mut problems);
+                app_sound = problems.errors() == before;
+            }
             Place::Install => install = install::read(path, bytes, &mut problems),
             Place::Crd => all_crds &= crds::read(path, bytes, &mut crds, &mut problems),
             Place::Template { key, name } => tree.template(key, name, path, bytes, &mut problems),
@@ -128,15 +137,16 @@ pub fn read(files: &Files) -> (Package, Vec<Problem>) {
             Place::Unknown { hint } => problems.warning(path, "nothing reads this file", hint),
         }
     }
-    if let (Some(root), None) = (root, &app) {
+    if let (Some(root), false) = (root, has_app) {
         problems.error(
             &format!("{root}app.yaml"),
             "the package has no `app.yaml`",
             Some("it holds at least a title".into()),
         );
     }
+    let app = app.or_else(|| app_sound.then(App::default));
+    crds::check(&crds, app.as_ref().map(|app| app.permission_scope), &mut problems);
     let mut app = app.unwrap_or_default();
-    crds::check(&crds, app.permission_scope, &mut problems);
     annotate::icons(&mut app, &notes);
     annotate::annotate(&mut crds, &app, &notes, root.unwrap_or_default(), &mut problems);
     // What is missing because a file could not be read is not worth telling beside that file.
@@ -148,7 +158,10 @@ pub fn read(files: &Files) -> (Package, Vec<Problem>) {
         problems.warning(root.unwrap_or_default(), "the package has no CRD", Some(hint.into()));
     }
     let sorted = tree.sort(&crds, all_crds, &mut problems);
+    crds::check_status(&crds, &sorted, &mut problems);
     let stack = stack::build(&app, &crds, install, &sorted, root.unwrap_or_default(), &mut problems);
     let templates::Sorted { templates, template_status, partials, .. } = sorted;
-    (Package { app, crds, all_crds, templates, template_status, partials, stack }, problems.sorted())
+    let all_dependencies = app_sound;
+    let package = Package { app, crds, all_crds, all_dependencies, templates, template_status, partials, stack };
+    (package, problems.sorted())
 }

@@ -381,7 +381,7 @@ a: b
     );
     assert_snapshot!(said(&files(&text)), @r#"
     .registry/rbac.yaml: warning: nothing reads this file
-      hint: files with CRDs end in `crd.yaml`
+      hint: if it holds a CRD, call it `rbac.crd.yaml`
     .registry/templates/mysql.foo.io/v1/status.yaml: error: `mysql.foo.io/v1` is no kind of this package, and no template includes from it
       hint: the package has `redis.example.org/v1`, `redis.example.org/v1beta1`
     .registry/templates/redis.example.org/v1/helpers.tpl: error: what templates include cannot be among the templates of a kind
@@ -472,4 +472,52 @@ fn collect(root: &Path, directory: &Path, files: &mut Files) {
             files.insert(name, std::fs::read(&path).unwrap());
         }
     }
+}
+
+#[test]
+fn one_bad_dependency_takes_no_other_with_it() {
+    for (depends_on, kept, all) in [
+        ("- crd: deployment.apps/v1\n- service/v1\n- crd: configmap/v1\n", 2, false),
+        ("- crd: deployment.apps/v1\n- crd: service/v1\n", 2, true),
+        ("", 0, true),
+    ] {
+        let app = format!("== .registry/app.yaml\ntitle: T\ndependsOn:\n{depends_on}");
+        let (package, _) = package::read(&files(&app));
+        assert_eq!((package.app.depends_on.len(), package.all_dependencies), (kept, all), "{depends_on}");
+    }
+    for app in ["title: T\ndependson:\n- crd: service/v1\n", "title: T\n  dependsOn: []\n", "title: T: T\n"] {
+        let (package, problems) = package::read(&files(&format!("== .registry/app.yaml\n{app}")));
+        assert!(!package.all_dependencies, "{app}");
+        assert!(problems.iter().any(|problem| problem.severity == Severity::Error), "{app}");
+    }
+}
+
+#[test]
+fn a_dependency_that_kubernetes_does_not_have_is_told_with_what_was_meant() {
+    for (crd, hint) in [
+        ("ingresss.networking.k8s.io/v1", Some("did you mean `ingress.networking.k8s.io/v1`?")),
+        ("ingress.networking.k8s.io/v1beta1", Some("write `ingress.networking.k8s.io/v1`")),
+        ("ingress/v1", Some("write `ingress.networking.k8s.io/v1`")),
+        ("apps/v1", Some("write `<kind>.apps/v1`")),
+        ("'*.apps/v2'", Some("write `*.apps/v1`")),
+        ("Ingresses.networking.k8s.io/v1", None),
+        ("'*.apps/v1'", None),
+        ("networking.k8s.io/v1", None),
+        ("widget.example.org/v7", None),
+    ] {
+        let text = format!("== .registry/app.yaml\ntitle: T\ndependsOn:\n- crd: {crd}\n");
+        let (_, problems) = package::read(&files(&text));
+        let found = problems.iter().find(|problem| problem.line == 3).and_then(|problem| problem.hint.as_deref());
+        assert_eq!(found, hint, "{crd}");
+    }
+}
+
+#[test]
+fn a_crd_with_a_key_that_stands_twice_is_read() {
+    let text = format!(
+        "== .registry/app.yaml\ntitle: T\n== .registry/resources/a.crd.yaml\n{CRD}kind: CustomResourceDefinition\n"
+    );
+    let (package, problems) = package::read(&files(&text));
+    assert!(package.all_crds && package.crds.len() == 1, "{problems:?}");
+    assert!(problems.iter().any(|problem| problem.what.contains("already set")), "{problems:?}");
 }

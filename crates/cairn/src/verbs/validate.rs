@@ -13,7 +13,8 @@ pub(crate) fn run(args: &Validate, printer: &Printer) -> Result<Code, Failure> {
     let mut failed = false;
     let mut all = Vec::new();
     for dir in &args.dirs {
-        let project = Project::read(dir)?;
+        let mut project = Project::read(dir)?;
+        project.try_specimens();
         let errors = project.findings.iter().filter(|finding| finding.severity == Severity::Error).count();
         failed |= errors > 0;
         if args.output.is_none() {

@@ -8,6 +8,7 @@ use objects::{Gvk, Invalid, Lookup, Path, Schema, Type};
 use serde_json::{Value, json};
 use yaml::Spanned;
 
+use crate::compile::Known;
 use crate::compile::sketch::Sketch;
 use crate::problem::Problem;
 use crate::stack::Kind;
@@ -37,31 +38,44 @@ pub(super) fn keys(sketch: &Sketch<'_>, document: &Range<usize>, problems: &mut 
     }
 }
 
+/// What a template makes, and what is known of it.
+pub(super) struct Made<'m> {
+    pub gvk: &'m Gvk,
+    pub schema: &'m Schema,
+    /// Whether its schema is the stack's own to change.
+    pub owned: bool,
+    pub known: Known<'m>,
+    /// What the instance looks like that it is made for.
+    pub instance: Option<&'m Schema>,
+}
+
 /// The fields of a child: all of them if its kind is known, those at the top if not.
-pub(super) fn child(
-    sketch: &Sketch<'_>,
-    document: &Range<usize>,
-    gvk: &Gvk,
-    schema: &Schema,
-    owned: bool,
-    problems: &mut Vec<Problem>,
-) {
+pub(super) fn child(sketch: &Sketch<'_>, document: &Range<usize>, made: &Made<'_>, problems: &mut Vec<Problem>) {
     let Ok(spanned) = yaml::parse_spanned(&sketch.blanked(document)) else {
         return;
     };
-    let check = Check { sketch, document, schema, below: Path::root(), what: &gvk.kind, owned };
+    let Made { gvk, schema, owned, known, instance } = *made;
+    let check = Check { sketch, document, schema, below: Path::root(), what: &gvk.kind, owned, gvk, known };
     check.names(&spanned, problems);
     check.values(&spanned, &spanned.value, problems);
+    if let Some(instance) = instance {
+        check.unquoted(&spanned, instance, problems);
+    }
 }
 
-/// The fields of a status.
-pub(super) fn status(sketch: &Sketch<'_>, kind: &Kind, problems: &mut Vec<Problem>) {
+/// The fields of a status; answers whether it may be YAML.
+pub(super) fn status(sketch: &Sketch<'_>, kind: &Kind, problems: &mut Vec<Problem>) -> bool {
     let document = 0..sketch.text.len();
-    if sketch.is_yaml(&document, problems).is_none() {
-        return;
+    let may_be = sketch.is_yaml(&document, problems).is_some();
+    if may_be {
+        fields_of_status(sketch, &document, kind, problems);
     }
-    keys(sketch, &document, problems);
-    let Ok(spanned) = yaml::parse_spanned(&sketch.blanked(&document)) else {
+    may_be
+}
+
+fn fields_of_status(sketch: &Sketch<'_>, document: &Range<usize>, kind: &Kind, problems: &mut Vec<Problem>) {
+    keys(sketch, document, problems);
+    let Ok(spanned) = yaml::parse_spanned(&sketch.blanked(document)) else {
         return;
     };
     let whole = spanned.spans.find(&[]).map_or(0..0, |found| found.value.start..found.value.end);
@@ -81,8 +95,16 @@ pub(super) fn status(sketch: &Sketch<'_>, kind: &Kind, problems: &mut Vec<Proble
         problems.push(Problem::at(sketch.place(whole.start), what).hint(hint).warning());
         return;
     }
-    let check =
-        Check { sketch, document: &document, schema, below: Path::fields(&["status"]), what: "status", owned: true };
+    let check = Check {
+        sketch,
+        document,
+        schema,
+        below: Path::fields(&["status"]),
+        what: "status",
+        owned: true,
+        gvk: &kind.gvk,
+        known: &|_| None,
+    };
     check.names(&spanned, problems);
     check.values(&spanned, &json!({"status": spanned.value}), problems);
 }
@@ -97,6 +119,8 @@ struct Check<'c> {
     what: &'c str,
     /// Whether its schema is the stack's own to change.
     owned: bool,
+    gvk: &'c Gvk,
+    known: Known<'c>,
 }
 
 impl Check<'_> {
@@ -126,6 +150,19 @@ impl Check<'_> {
                         problem.hint(format!("it is a field of `{}`: indent it further", inside.unwrap_or_default()))
                     }
                     Some(near) => problem.hint(format!("did you mean `{near}`?")),
+                    None if self.elsewhere(&path).is_some() => {
+                        problem.hint(format!("`apiVersion: {}` has it", self.elsewhere(&path).unwrap_or_default()))
+                    }
+                    None if whole && self.sketch.included(range.start).is_some() => {
+                        let included = self.sketch.included(range.start);
+                        let partial = self.sketch.place(range.start);
+                        Problem {
+                            what: format!("{} (it is printed by {partial})", problem.what),
+                            place: included.or(problem.place),
+                            ..problem
+                        }
+                        .hint("check the number of this `nindent`: what is included stands too far in or out")
+                    }
                     None if whole && path.steps().len() < 3 => problem.hint(surface::HINT),
                     None if self.owned => problem.hint("add the field to the CRD's schema"),
                     None => problem,
@@ -133,6 +170,46 @@ impl Check<'_> {
                 problems.push(if whole { problem } else { problem.warning() });
             }
         }
+    }
+
+    /// Whether quotes make something a text that must be none, whatever is between them.
+    fn is_quoted(&self, range: &Range<usize>, invalid: &Invalid) -> bool {
+        let wanted = ["integer", "number", "boolean"].map(|wanted| format!("must be of type {wanted}: \"string\""));
+        wanted.iter().any(|wanted| invalid.what.ends_with(wanted))
+            && self.sketch.text[range.clone()].starts_with(['"', '\''])
+            && self.sketch.is_in_one_branch(range)
+    }
+
+    /// Numbers and truths of the instance that are printed without quotes where a text is wanted.
+    fn unquoted(&self, spanned: &Spanned, own: &Schema, problems: &mut Vec<Problem>) {
+        for scalar in spanned.spans.scalars().into_iter().filter(|scalar| !scalar.is_key) {
+            let range = self.document.start + scalar.span.start..self.document.start + scalar.span.end;
+            let Some(printed) = self.sketch.printed(&range) else { continue };
+            let (printed, target) = (super::reads::path(&printed.0), path(&scalar.path));
+            let type_of = |schema: &Schema| schema.kind.filter(|_| !schema.int_or_string);
+            let (Lookup::Known(from), Lookup::Known(to)) = (own.lookup(&printed), self.schema.lookup(&target)) else {
+                continue;
+            };
+            if let (Some(from @ (Type::Integer | Type::Number | Type::Boolean)), Some(Type::String)) =
+                (type_of(from), type_of(to))
+            {
+                let what = format!(
+                    "the API server would refuse this {}: {target} must be of type string, but `.{printed}` is of type {from}",
+                    self.what
+                );
+                problems.push(Problem::at(self.sketch.place(range.start), what).hint(QUOTE));
+            }
+        }
+    }
+
+    /// Another version of one of Kubernetes' own kinds that has a field.
+    fn elsewhere(&self, path: &Path) -> Option<String> {
+        let own = |known: &&objects::Builtin| {
+            known.group == self.gvk.group && known.kind == self.gvk.kind && known.version != self.gvk.version
+        };
+        let mut others = objects::builtins().iter().filter(own).map(objects::Builtin::gvk);
+        let has = |gvk: &Gvk| (self.known)(gvk).is_some_and(|schema| matches!(schema.lookup(path), Lookup::Known(_)));
+        others.find(|gvk| !self.owned && has(gvk)).map(|gvk| gvk.api_version().to_string())
     }
 
     /// The field at the top that has a field of this name.
@@ -156,17 +233,30 @@ impl Check<'_> {
             };
             // Where nothing seems to stand there may be lines of any shape.
             let range = self.document.start + found.value.start..self.document.start + found.value.end;
-            if !range.is_empty() && self.sketch.is_certain(&range, !is_scalar(value, &invalid.path)) {
-                let what = format!("the API server would refuse this {}: {invalid}", self.what);
-                let problem = Problem::at(self.sketch.place(range.start), what);
+            if range.is_empty() {
+                continue;
+            }
+            let what = format!("the API server would refuse this {}: {invalid}", self.what);
+            let problem = Problem::at(self.sketch.place(range.start), what);
+            if self.sketch.is_certain(&range, !is_scalar(value, &invalid.path)) {
                 problems.push(match Quotes::of(&invalid, value) {
                     Some(quotes) => problem.hint(quotes.hint()),
+                    None if invalid.what.contains("must be of type byte") => problem.hint(BYTES),
                     None => problem,
                 });
+            } else if self.is_quoted(&range, &invalid) {
+                problems.push(problem.hint(NO_QUOTE));
             }
         }
     }
 }
+
+/// What to do about a number or a truth where a text is wanted, and the other way round, in a template.
+pub(crate) const QUOTE: &str = "add `| quote` to the action, or quotes around it";
+pub(crate) const NO_QUOTE: &str = "leave `| quote`, or the quotes around it, out";
+/// What to do about a value of a Secret that is not in base64.
+pub(crate) const BYTES: &str =
+    "values below `data` are in base64: add `| b64enc | quote`, or put it below `stringData` with `| quote`";
 
 /// What is wrong with the quotes of a value that is refused for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,11 @@
 //! Compiling a stack: everything that can be known of its templates before there is an instance.
 
+mod assumed;
 pub(crate) mod fields;
 mod graph;
 mod identity;
 mod reads;
+mod rights;
 mod sketch;
 
 use std::collections::BTreeSet;
@@ -13,7 +15,6 @@ use gotpl::{Analysis, Set};
 use objects::{Gvk, Schema, nearest};
 
 use crate::functions::{options, partial};
-use crate::manage::BASICS;
 use crate::origin::Origins;
 use crate::problem::{Place, Problem, Severity};
 use crate::stack::{Kind, Source, Stack};
@@ -188,7 +189,13 @@ impl Compiler<'_> {
             let Some(sketch) = sketch::Sketch::of(&set, source, &origins) else {
                 continue;
             };
-            if let Some(found) = identity::find(&sketch, problems) {
+            let before = problems.len();
+            let identity = identity::find(&sketch, problems);
+            let assumed = match &identity {
+                None if problems.len() > before => Vec::new(),
+                _ => assumed::sketches(&set, source, &origins, problems),
+            };
+            if let Some(found) = identity {
                 let owned = self.stack.kinds.iter().find(|kind| kind.gvk == found.gvk);
                 let schema = match owned {
                     Some(kind) => kind.schema.clone().map(Arc::new),
@@ -198,10 +205,17 @@ impl Compiler<'_> {
                     (None, None) => Some(Arc::new(surface::schema(&found.gvk))),
                     _ => schema.clone(),
                 };
-                for document in sketch.documents() {
-                    fields::keys(&sketch, &document, problems);
-                    if let Some(schema) = &checked {
-                        fields::child(&sketch, &document, &found.gvk, schema, owned.is_some(), problems);
+                let whole = sketch.documents();
+                for (sketch, documents) in
+                    assumed.iter().map(|(sketch, found)| (sketch, found)).chain([(&sketch, &whole)])
+                {
+                    for document in documents {
+                        fields::keys(sketch, document, problems);
+                        if let Some(schema) = &checked {
+                            let (owned, instance) = (owned.is_some(), kind.schema.as_ref());
+                            let made = fields::Made { gvk: &found.gvk, schema, owned, known: self.known, instance };
+                            fields::child(sketch, document, &made, problems);
+                        }
                     }
                 }
                 twins(&children, &identities, &found, problems);
@@ -218,7 +232,7 @@ impl Compiler<'_> {
                     view: View::default(),
                     tells_ready: owned.is_some_and(Kind::tells_ready),
                 });
-                self.depended(&found, problems);
+                rights::check(self.stack, &found, problems);
                 if kind.namespaced && objects::builtin_kind(&found.gvk).is_some_and(|known| !known.namespaced) {
                     let what = format!(
                         "a namespaced {} cannot make a {}, which belongs to no namespace",
@@ -232,8 +246,13 @@ impl Compiler<'_> {
                 identities.push(found);
             }
         }
-        if let Some(sketch) = status.and_then(|source| sketch::Sketch::of(&set, source, &origins)) {
-            fields::status(&sketch, kind, problems);
+        if let Some((source, sketch)) =
+            status.and_then(|source| Some((source, sketch::Sketch::of(&set, source, &origins)?)))
+            && fields::status(&sketch, kind, problems)
+        {
+            for (sketch, _) in assumed::sketches(&set, source, &origins, problems) {
+                fields::status(&sketch, kind, problems);
+            }
         }
         let names: BTreeSet<&str> = kind.templates.keys().map(String::as_str).collect();
         let scene = reads::Scene { kind, names: &names, children: &children, stack: self.stack };
@@ -293,55 +312,6 @@ impl Compiler<'_> {
         }
     }
 
-    /// A kind that is neither owned nor depended on cannot be made: the stack's account has no right to it.
-    fn depended(&self, found: &identity::Identity, problems: &mut Vec<Problem>) {
-        let gvk = &found.gvk;
-        let builtin = objects::builtin_kind(gvk);
-        let same_group: Vec<&str> =
-            objects::builtins().iter().filter(|known| known.gvk().group == gvk.group).map(|known| known.kind).collect();
-        if builtin.is_none()
-            && !same_group.is_empty()
-            && !self.stack.kinds.iter().any(|kind| kind.gvk.group == gvk.group)
-        {
-            problems.push(no_such_kind(found, &same_group));
-            return;
-        }
-        let plural = builtin.map_or("", |builtin| builtin.plural);
-        let owned = self.stack.kinds.iter().any(|kind| kind.gvk == *gvk);
-        if owned || self.stack.depends_on.iter().any(|reference| reference.means(gvk, plural)) {
-            return;
-        }
-        let (kind, api_version) = (&gvk.kind, gvk.api_version());
-        let twin = self.stack.kinds.iter().map(|own| &own.gvk).find(|own| own.kind == *kind && own.group == gvk.group);
-        if let Some(own) = twin {
-            let problem = Problem::at(found.places.api_version.clone(), format!("the package has no {gvk}"));
-            problems.push(problem.hint(format!("write `apiVersion: {}`", own.api_version())));
-            return;
-        }
-        let group = if gvk.group.is_empty() { String::new() } else { format!(".{}", gvk.group) };
-        let key = format!("{}{group}/{}", kind.to_lowercase(), gvk.version);
-        let common = objects::builtins().iter().find(|known| known.kind == kind && builtin.is_none());
-        let what = format!("the stack makes {gvk}, but app.yaml does not say that it depends on it");
-        let place = if common.is_some() { &found.places.api_version } else { &found.places.kind };
-        let problem = Problem::at(place.clone(), what);
-        let near = self.stack.kinds.iter().map(|own| &own.gvk).filter(|own| own.api_version() == api_version);
-        let meant = nearest(kind, near.map(|own| own.kind.as_str()));
-        let add = format!("add `- crd: {key}` to `dependsOn` in app.yaml");
-        let problem = match (meant, common) {
-            (Some(near), _) => problem.hint(format!("did you mean `{near}`? If not, {add}")),
-            (None, Some(known)) => {
-                let usual = known.gvk().api_version();
-                problem.hint(format!("Kubernetes' own {kind} is of `apiVersion: {usual}`. If another is meant, {add}"))
-            }
-            (None, None) => problem.hint(add),
-        };
-        // Every stack has the rights to some kinds where it is installed, and where it runs already, somebody may have
-        // given it others.
-        let is_basic = gvk.group.is_empty() && BASICS.contains(&plural);
-        let may_go_well = is_basic || (builtin.is_some() && self.stack.recorded);
-        problems.push(if may_go_well { problem.warning() } else { problem });
-    }
-
     /// What a template can do, and what is wrong with its calls.
     fn analysed(&self, set: &Set, source: &Source, problems: &mut Vec<Problem>) -> Option<Analysis> {
         let analysis = match set.analyze(&source.file) {
@@ -373,9 +343,13 @@ impl Compiler<'_> {
                 let name = joined.unwrap_or_else(|| named.name.clone());
                 let known: Vec<&str> = set.names().filter(|name| *name != source.file).collect();
                 let problem = Problem::at(&named.site, format!("there is no template {name:?} to include"));
-                problems.push(match nearest(&name, known.iter().copied()).or_else(|| nearest(&named.name, known)) {
-                    Some(near) => problem.hint(format!("did you mean {near:?}?")),
-                    None => problem.hint("put it into a .tpl file in the templates folder, or define it in one"),
+                let elsewhere = self.stack.partials.keys().find(|(_, partial)| *partial == named.name);
+                problems.push(match elsewhere {
+                    Some((key, name)) => problem.hint(format!("did you mean `include {key:?} {name:?} .`?")),
+                    None => match nearest(&name, known.iter().copied()).or_else(|| nearest(&named.name, known)) {
+                        Some(near) => problem.hint(format!("did you mean {near:?}?")),
+                        None => problem.hint("put it into a .tpl file in the templates folder, or define it in one"),
+                    },
                 });
             }
         }
@@ -386,29 +360,6 @@ impl Compiler<'_> {
             problems.push(Problem::of(&failure.error));
         }
         Some(analysis)
-    }
-}
-
-/// A kind in one of Kubernetes' own groups that it does not have, or not in this version.
-fn no_such_kind(found: &identity::Identity, same_group: &[&str]) -> Problem {
-    let gvk = &found.gvk;
-    let version = objects::builtins()
-        .iter()
-        .map(objects::Builtin::gvk)
-        .find(|known| known.kind == gvk.kind && known.group == gvk.group && known.version != gvk.version);
-    if let Some(known) = version {
-        let problem = Problem::at(found.places.api_version.clone(), format!("Kubernetes has no {gvk}"));
-        return problem.hint(format!("write `apiVersion: {}`", known.api_version()));
-    }
-    let problem = Problem::at(found.places.kind.clone(), format!("Kubernetes has no {gvk}"));
-    let elsewhere = objects::builtins().iter().map(objects::Builtin::gvk).find(|known| known.kind == gvk.kind);
-    match (elsewhere, nearest(&gvk.kind, same_group.iter().copied())) {
-        (Some(known), _) => Problem {
-            place: Some(found.places.api_version.clone()),
-            ..problem.hint(format!("a {} is of `apiVersion: {}`", known.kind, known.api_version()))
-        },
-        (None, Some(near)) => problem.hint(format!("did you mean `{near}`?")),
-        (None, None) => problem.hint(format!("that group has {}", same_group.join(", "))),
     }
 }
 
@@ -449,9 +400,10 @@ fn parse_problem(error: &gotpl::Error, set: &Set) -> Problem {
         Some(name @ ("env" | "expandenv" | "getHostByName")) => {
             problem.hint(format!("`{name}` is left out on purpose: a template must not read the controller's machine"))
         }
+        Some("elseif" | "elif" | "elsif") => problem.hint("write `else if`"),
         Some(name) => match nearest(name, set.functions()) {
             Some(near) => problem.hint(format!("did you mean `{near}`?")),
-            None => problem.hint("docs/template-reference.md lists all functions"),
+            None => problem.hint("docs/functions.md lists all functions"),
         },
         None => problem,
     }

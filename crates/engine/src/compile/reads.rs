@@ -23,14 +23,17 @@ impl Scene<'_> {
         self.stack.kinds.iter().any(|kind| kind.gvk == child.gvk)
     }
 
+    /// The line of a source that reads something.
+    fn line(&self, read: &Read) -> Option<&str> {
+        let sources = self.kind.templates.values().chain(&self.kind.status).chain(self.stack.partials.values());
+        let source = sources.into_iter().find(|source| source.file == *read.site.source)?;
+        source.text.lines().nth(read.site.line.checked_sub(1)?)
+    }
+
     /// The place of one step of a path. Go places a chain such as `.spec.image` at its second step; the text tells where
     /// the others are, unless the path was put together from variables.
     fn step(&self, read: &Read, step: usize) -> Place {
         let place = Place::from(&read.site);
-        let sources = self.kind.templates.values().chain(&self.kind.status).chain(self.stack.partials.values());
-        let Some(source) = sources.into_iter().find(|source| source.file == *read.site.source) else {
-            return place;
-        };
         let names: Option<Vec<&str>> = read
             .path
             .0
@@ -40,7 +43,7 @@ impl Scene<'_> {
                 _ => None,
             })
             .collect();
-        let (Some(names), Some(line)) = (names, source.text.lines().nth(read.site.line - 1)) else {
+        let (Some(names), Some(line)) = (names, self.line(read)) else {
             return place;
         };
         let chain: String = names.iter().map(|name| format!(".{name}")).collect();
@@ -125,14 +128,43 @@ fn check_own(scene: &Scene<'_>, read: &Read, problems: &mut Vec<Problem>) {
     let what = format!("`.{}` does not exist: {missing}", read.path);
     let sibling = (missing.step == 0).then(|| nearest(&read.path.to_string(), scene.names.iter().copied())).flatten();
     let problem = Problem::at(scene.step(read, missing.step), what);
+    if let Some(hint) = misplaced(scene, read, missing.step) {
+        problems.push(problem.hint(hint));
+        return;
+    }
     problems.push(match missing.suggestion.as_deref().or(sibling) {
         Some(near) => problem.hint(format!("did you mean `{near}`?")),
-        None if matches!(read.path.0.first(), Some(Step::Key(root)) if ["Values", "Release", "Chart"].contains(&&**root)) => {
-            problem.hint("this is no chart: what a user sets is under `.spec`, the instance's name is `.metadata.name`")
-        }
+        None if is_of_chart(read.path.0.first()) => problem.hint(NO_CHART),
         None if missing.step == 0 => problem.hint(format!("there are {}", listed(scene))),
         None => problem.hint(way_out(schema, &read.path.0, missing.step)),
     });
+}
+
+const NO_CHART: &str = "this is no chart: what a user sets is under `.spec`, the instance's name is `.metadata.name`";
+
+fn is_of_chart(step: Option<&Step>) -> bool {
+    matches!(step, Some(Step::Key(root)) if ["Values", "Release", "Chart"].contains(&&**root))
+}
+
+/// What to do about a read of something at the top, inside of a `with` or `range` that has moved the dot.
+fn misplaced(scene: &Scene<'_>, read: &Read, step: usize) -> Option<String> {
+    let Step::Key(name) = read.path.0.get(step)? else { return None };
+    let top = ["apiVersion", "kind", "metadata", "spec", "status"].contains(&&**name) || scene.names.contains(&**name);
+    let chart = is_of_chart(read.path.0.get(step));
+    if step == 0 || !(top || chart) {
+        return None;
+    }
+    let line = scene.line(read)?;
+    // Where the whole path is written out, the dot is the instance.
+    let before = path(&read.path.0[..step]);
+    if line.contains(&format!(".{before}.{name}")) {
+        return None;
+    }
+    let start = line.find(&format!(".{name}"))?;
+    let is_part = |c: char| c.is_alphanumeric() || c == '.' || c == '_';
+    let written: String = line[start..].chars().take_while(|c| is_part(*c)).collect();
+    let here = format!("`.` is `.{before}` here");
+    Some(if chart { format!("{here}, and {NO_CHART}") } else { format!("{here}: write `${written}`") })
 }
 
 /// What to do about a step that leads nowhere.

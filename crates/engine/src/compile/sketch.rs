@@ -16,7 +16,7 @@ use crate::stack::Source;
 /// What stands for the identity of an instance nobody has made yet.
 const NAME: &str = "x";
 
-fn known(path: &Path) -> Known {
+pub(super) fn known(path: &Path) -> Known {
     let key = |index: usize| match path.0.get(index) {
         Some(Step::Key(key)) => &**key,
         _ => "",
@@ -29,12 +29,14 @@ fn known(path: &Path) -> Known {
     }
 }
 
-/// The output of a guessing run: both sides of every branch, one turn of every loop.
+/// The output of a guessing run: both sides of every branch, or the one that is assumed, and one turn of every loop.
 pub(super) struct Sketch<'s> {
     file: &'s str,
     pub text: String,
-    trace: Trace,
-    origins: &'s Origins,
+    pub trace: Trace,
+    pub origins: &'s Origins,
+    /// Whether it is one of the texts that the template can print, and not both sides of every branch.
+    assumed: bool,
 }
 
 /// A value of the sketch and where it stands.
@@ -47,11 +49,17 @@ impl<'s> Sketch<'s> {
     /// Runs a template with nothing known but the identity of its instance. One that cannot even be guessed is a problem
     /// that the analysis reports.
     pub fn of(set: &Set, source: &'s Source, origins: &'s Origins) -> Option<Sketch<'s>> {
+        Sketch::run(set, source, origins, Watch::Guessing(&known))
+    }
+
+    /// The same, watched in a way of guessing.
+    pub fn run(set: &Set, source: &'s Source, origins: &'s Origins, watch: Watch<'_>) -> Option<Sketch<'s>> {
         let instance = json!({"metadata": {"name": NAME, "namespace": NAME, "uid": NAME}});
-        let run = Run { host: &Still, watch: Watch::Guessing(&known), no_value: "", ..Run::new(set) };
+        let run = Run { host: &Still, watch, no_value: "", ..Run::new(set) };
         let output = run.execute(&source.file, &Input::new(&instance)).ok()?;
         let text = String::from_utf8_lossy(&output.text).into_owned();
-        Some(Sketch { file: &source.file, text, trace: output.trace.unwrap_or_default(), origins })
+        let assumed = matches!(watch, Watch::Assuming(..));
+        Some(Sketch { file: &source.file, text, trace: output.trace.unwrap_or_default(), origins, assumed })
     }
 
     /// Text that is no YAML whatever the unknown parts turn out to be is a problem at once. Near an unknown part the
@@ -66,7 +74,7 @@ impl<'s> Sketch<'s> {
         let (from, to) = (start(line.saturating_sub(1)), start(line + 2));
         let mut near = self.trace.spans.iter().filter(|span| span.start < to && from < span.end.max(span.start + 1));
         let doubtful = near.any(|span| {
-            let conditional = span.under.iter().any(|read| self.is_unknown(*read));
+            let conditional = !self.assumed && span.under.iter().any(|read| self.is_unknown(*read));
             conditional || (span.reads.iter().any(|read| self.is_unknown(*read)) && !self.is_inline(span))
         });
         if doubtful {
@@ -187,7 +195,7 @@ impl<'s> Sketch<'s> {
         })
     }
 
-    fn is_unknown(&self, read: usize) -> bool {
+    pub fn is_unknown(&self, read: usize) -> bool {
         self.trace.reads.get(read).is_some_and(|read| read.presence == Presence::Unknown)
     }
 
@@ -218,6 +226,22 @@ impl<'s> Sketch<'s> {
         self.origins.place(&self.trace, &self.text, offset).unwrap_or_else(|| self.start())
     }
 
+    /// The action of this very file that included what printed a byte, if it comes from another.
+    pub fn included(&self, offset: usize) -> Option<Place> {
+        let at = self.trace.spans.iter().position(|span| span.start <= offset && offset < span.end)?;
+        if *self.trace.spans[at].site.source == *self.file {
+            return None;
+        }
+        let before = self.trace.spans[..at].iter().rev().find(|span| *span.site.source == *self.file);
+        // After text as written comes the action; what is not in the source so, the action printed itself.
+        let from = before.map_or(0, |span| {
+            let text = &self.text[span.start..span.end];
+            let written = self.origins.is_written(&Place::from(&span.site), text);
+            span.site.line.saturating_sub(1) + if written { text.matches('\n').count() } else { 0 }
+        });
+        self.origins.including(self.file, from)
+    }
+
     fn start(&self) -> Place {
         Place { file: self.file.to_string(), line: 1, column: None }
     }
@@ -232,6 +256,25 @@ impl<'s> Sketch<'s> {
             let parts = span.under.iter().filter(|_| whole);
             !span.reads.iter().chain(parts).any(|read| self.is_unknown(*read))
         })
+    }
+
+    /// Whether all of a range is printed under the same conditions.
+    pub fn is_in_one_branch(&self, range: &Range<usize>) -> bool {
+        let mut touching = self.touching(range);
+        let first = touching.next();
+        first.is_some_and(|first| touching.all(|span| span.under == first.under))
+    }
+
+    /// The one field of the data that is printed in a range just as it is, `{{ .spec.size }}`, if that is all of it.
+    pub fn printed(&self, range: &Range<usize>) -> Option<&Path> {
+        let mut touching = self.touching(range);
+        let (span, None) = (touching.next()?, touching.next()) else { return None };
+        let action = self.origins.action(&Place::from(&span.site))?;
+        let field = action.trim_matches(['{', '}', '-', ' ']);
+        let is_field = field.starts_with('.') && !field.contains(|c: char| c.is_whitespace() || "()|".contains(c));
+        let [read] = span.reads.as_slice() else { return None };
+        let read = self.trace.reads.get(*read).filter(|read| read.presence == Presence::Unknown)?;
+        (is_field && self.text[range.clone()] == *"unknown").then_some(&read.path)
     }
 
     fn touching(&self, range: &Range<usize>) -> impl Iterator<Item = &gotpl::Span> {

@@ -23,6 +23,7 @@ pub use definition::{Leaving, LiveCrd, Parent, Placement, place};
 pub use drift::covers;
 pub use index::{Entry, Index, Kind};
 pub use kinds::{Kinds, Served};
+pub(crate) use policy::is_never_granted;
 pub use policy::{Pattern, Policy, Refusal};
 pub use progress::{Notice, Step, Trouble, needs_only_time};
 pub use reference::{BadReference, Reference};

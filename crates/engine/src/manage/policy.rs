@@ -89,6 +89,11 @@ const USUAL: [(&str, &[&str]); 8] = [
     ("policy", &["poddisruptionbudgets"]),
 ];
 
+/// Whether no stack may have a kind, whatever an administrator allows.
+pub(crate) fn is_never_granted(group: &str, resource: &str) -> bool {
+    NEVER.contains(&group) || (group.is_empty() && NEVER_CORE.contains(&resource))
+}
+
 impl Policy {
     /// Whether a stack may have a kind, or all of a group (`*`); `cluster_wide` if it would have it in every namespace.
     pub fn check(&self, group: &str, resource: &str, cluster_wide: bool) -> Result<(), Refusal> {
@@ -98,8 +103,8 @@ impl Policy {
         };
         // A subresource such as `serviceaccounts/token` counts as its resource.
         let whole = resource.split('/').next().unwrap_or_default();
-        let never_core = group.is_empty() && (whole == "*" || NEVER_CORE.contains(&whole));
-        if NEVER.contains(&group) || never_core || group == "*" {
+        let all_core = group.is_empty() && whole == "*";
+        if is_never_granted(group, whole) || all_core || group == "*" {
             return refuse("no stack may have it, since it could give itself more rights with it");
         }
         if self.allow.is_empty() {

@@ -40,8 +40,9 @@ pub struct Grants {
     pub depends_on: Vec<Grant>,
 }
 
-/// The resources of the core group that every stack may use in its own namespace.
-pub const BASICS: [&str; 3] = ["configmaps", "events", "secrets"];
+/// The resources, by group, that every stack may use in its own namespace.
+pub const BASICS: [(&str, &[&str]); 3] =
+    [("", &["configmaps", "events", "secrets"]), ("events.k8s.io", &["events"]), ("coordination.k8s.io", &["leases"])];
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 const WRITE: [&str; 8] = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
@@ -140,23 +141,23 @@ pub fn bindings(identity: &Identity, grants: &Grants, annotations: &Map<String, 
     }
 
     let own = names::role(namespace, name, Role::Own);
+    let basics =
+        BASICS.iter().map(|(group, resources)| json!({ "apiGroups": [group], "resources": resources, "verbs": WRITE }));
+    let record = [
+        json!({
+            "apiGroups": [api::GROUP], "resources": [Stack::PLURAL],
+            "resourceNames": [name], "verbs": READ,
+        }),
+        json!({
+            "apiGroups": [api::GROUP], "resources": [format!("{}/status", Stack::PLURAL)],
+            "resourceNames": [name], "verbs": ["get", "patch", "update"],
+        }),
+    ];
     made.push(json!({
         "apiVersion": format!("{RBAC}/v1"),
         "kind": "Role",
         "metadata": identity.inside(&own),
-        "rules": [
-            { "apiGroups": [""], "resources": BASICS, "verbs": WRITE },
-            { "apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": WRITE },
-            { "apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": WRITE },
-            {
-                "apiGroups": [api::GROUP], "resources": [Stack::PLURAL],
-                "resourceNames": [name], "verbs": READ,
-            },
-            {
-                "apiGroups": [api::GROUP], "resources": [format!("{}/status", Stack::PLURAL)],
-                "resourceNames": [name], "verbs": ["get", "patch", "update"],
-            },
-        ],
+        "rules": basics.chain(record).collect::<Vec<_>>(),
     }));
     let subject = json!([{ "kind": "ServiceAccount", "namespace": namespace, "name": identity.account() }]);
     let binding = |kind: &str, metadata: Value, role_kind: &str, role: &str| {

@@ -8,16 +8,12 @@ use serde_json::{Map, Value, json};
 
 use crate::at::at;
 use crate::blame;
-use crate::compile::fields::{Quotes, steps};
+use crate::compile::fields::{BYTES, NO_QUOTE, QUOTE, Quotes, steps};
 use crate::compile::{Child, Shape};
 use crate::plan::render::Renderer;
 use crate::plan::text as text_of;
 use crate::problem::{Place, Problem};
 use crate::surface;
-
-/// What to do about a number or a truth where a text is wanted.
-const QUOTE: &str = "add `| quote` to the action, or quotes around it";
-const NO_QUOTE: &str = "leave `| quote`, or the quotes around it, out";
 
 /// Whether a text holds no object: white space, comments and separators only.
 pub(super) fn is_nothing(text: &[u8]) -> bool {
@@ -46,12 +42,13 @@ pub(super) fn read(renderer: &Renderer<'_>, child: &Child, text: &[u8]) -> Resul
                 match reader.owned(value) {
                     Ok(object) if refused.is_empty() => objects.push(object),
                     Ok(_) => problems.extend(refused),
-                    Err(Unfit { what, field }) => {
+                    Err(Unfit { what, field, hint }) => {
                         let spans = yaml::parse_spanned(&document.text).ok().map(|spanned| spanned.spans);
                         let steps: Vec<yaml::Step> = field.iter().map(|step| yaml::Step::from(*step)).collect();
                         let nearest = (0..=steps.len()).rev().find_map(|end| spans.as_ref()?.find(&steps[..end]));
                         let offset = document.start + nearest.map_or(0, |found| found.value.start);
-                        problems.push(reader.located(Problem::at(reader.start(), what), text, offset));
+                        let problem = reader.located(Problem::at(reader.start(), what), text, offset);
+                        problems.push(hint.into_iter().fold(problem, Problem::hint));
                     }
                 }
             }
@@ -80,6 +77,7 @@ pub(super) fn read(renderer: &Renderer<'_>, child: &Child, text: &[u8]) -> Resul
 struct Unfit {
     what: String,
     field: &'static [&'static str],
+    hint: Option<&'static str>,
 }
 
 struct Reader<'r> {
@@ -133,6 +131,7 @@ impl Reader<'_> {
             match Quotes::of(invalid, object) {
                 Some(Quotes::Missing) => problem.hint(QUOTE),
                 Some(Quotes::Needless) => problem.hint(NO_QUOTE),
+                None if invalid.what.contains("must be of type byte") => problem.hint(BYTES),
                 None => problem,
             }
         };
@@ -178,7 +177,7 @@ impl Reader<'_> {
 
     /// The object as it is applied: of the compiled kind, in the right namespace, labelled and owned.
     fn owned(&self, mut object: Value) -> Result<Value, Unfit> {
-        let fail = |field: &'static [&'static str], what: String| Err(Unfit { what, field });
+        let fail = |field: &'static [&'static str], what: String| Err(Unfit { what, field, hint: None });
         if !object.is_object() {
             return fail(&[], "the rendered text is not an object".to_string());
         }
@@ -189,6 +188,10 @@ impl Reader<'_> {
             return fail(field, format!("the template was compiled to make {gvk}, but made {kind} of {api_version}"));
         }
         const NAME: &[&str] = &["metadata", "name"];
+        if let Some(name) = at(&object, "/metadata/name").filter(|name| name.is_number() || name.is_boolean()) {
+            let what = format!("metadata.name has to be a text, but {name} is none");
+            return Err(Unfit { what, field: NAME, hint: Some(QUOTE) });
+        }
         let name = text_of(&object, "/metadata/name");
         if name.is_empty() {
             return fail(NAME, "metadata.name is missing or empty".to_string());

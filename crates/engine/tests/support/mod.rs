@@ -62,6 +62,8 @@ pub fn stack(templates: &[(&str, &str)]) -> Stack {
             .map(|kind| api::key::Reference::parse(kind).unwrap())
             .into(),
         partials,
+        all_dependencies: true,
+        scope: api::PermissionScope::Namespaced,
         recorded: false,
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn execute(run: &Run<'_>, name: &str, input: &Input<'_>) -> Result<Ou
     let tracer = match run.watch {
         Watch::Lightly => None,
         Watch::Closely => Some(Tracer::new(None)),
-        Watch::Guessing(known) => Some(Tracer::new(Some(known))),
+        Watch::Guessing(known) | Watch::Assuming(known, _) => Some(Tracer::new(Some(known))),
     };
     let cx = Cx::new(run, &arena, tracer);
     let scope = arena.alloc(Scope::of(run.set));

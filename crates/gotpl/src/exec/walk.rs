@@ -6,6 +6,7 @@ use crate::exec::frame::{At, Done, Frame, Sink};
 use crate::exec::{MORE_STACK, RED_ZONE, Scope};
 use crate::func::Fault;
 use crate::go::strconv::quote;
+use crate::set::Watch;
 use crate::trace::{Presence, Step, UseKind};
 use crate::value::{Kind, Value, Width};
 
@@ -167,7 +168,7 @@ impl<'a> Frame<'_, 'a> {
         result
     }
 
-    /// Takes both sides of a branch nobody can decide. Failures are only possible, and what either side assigns is unknown.
+    /// Takes both sides of a branch nobody can decide, or the one that is assumed. Failures are only possible, and what either side assigns is unknown.
     fn both(
         &mut self,
         condition: u32,
@@ -177,7 +178,12 @@ impl<'a> Frame<'_, 'a> {
         let scope = self.variables.len();
         let outer = std::mem::take(&mut self.assigned);
         let saved: Vec<_> = self.variables.clone();
-        for taken in [true, false] {
+        let sides: &[bool] = match &self.cx.run.watch {
+            Watch::Assuming(_, true) => &[true],
+            Watch::Assuming(_, false) => &[false],
+            _ => &[true, false],
+        };
+        for taken in sides.iter().copied() {
             self.under(condition, |frame| side(frame, sink, taken))?;
             self.variables.truncate(scope);
             let assigned = std::mem::take(&mut self.assigned);
