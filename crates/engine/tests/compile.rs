@@ -30,6 +30,7 @@ fn every_mistake_has_a_place_and_a_hint() {
         ("no kind", vec![("a", "apiVersion: v1\nmetadata:\n  name: x\n".to_string())], "kind is missing"),
         ("no name", vec![("a", "apiVersion: v1\nkind: ConfigMap\n".to_string())], "metadata.name is missing"),
         ("a name in a line, beside what is no YAML yet", vec![("a", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"{{ .metadata.name }}\", labels: {a: b}}\ndata: {a: [{{ range $i, $host := .spec.hosts }}{{ if $i }}, {{ end }}\"{{ $host.name }}\"{{ end }}]}\n".to_string())], ""),
+        ("a name in braces over two lines, beside what is no YAML yet", vec![("a", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"{{ .metadata.name }}\",\n  labels: {a: b}}\ndata: {a: [{{ range $i, $host := .spec.hosts }}{{ if $i }}, {{ end }}\"{{ $host.name }}\"{{ end }}]}\n".to_string())], ""),
         ("nothing at all", vec![("a", "# nothing\n".to_string())], "the template makes nothing"),
         ("two kinds", vec![("a", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: x}\n".to_string())], "a template makes objects of one kind"),
         ("a circle", vec![("a", cm("{{ .b.status.x }}")), ("b", config_map("b", "{{ .a.status.x }}"))], "a.yaml:6:9: none of these can be made first: `a` reads `.b.status.x` (a.yaml:6:9), `b` reads `.a.status.x` (b.yaml:6:9)"),

@@ -64,6 +64,24 @@ fn a_step_that_leads_nowhere_is_told_what_stands_before_it() {
 }
 
 #[test]
+fn a_field_that_some_instances_lack_is_warned_of_where_all_print_it() {
+    for (why, data, warned) in [
+        ("printed always", "{{ .spec.image }}", true),
+        ("guarded", "{{ if .spec.image }}{{ .spec.image }}{{ end }}", false),
+        ("only if something else", "{{ if .spec.on }}{{ .spec.image }}{{ end }}", false),
+        ("answered for", "{{ .spec.image | default \"x\" }}", false),
+        ("open", "{{ .spec.extra.anything }}", false),
+        ("in a loop", "{{ range .spec.hosts }}{{ .name }}{{ end }}", false),
+        ("of metadata", "{{ .metadata.name }}", false),
+    ] {
+        let (compiled, problems) = compile(&stack(&[("a", &config_map("a", data))]));
+        let shown = lines(&problems);
+        assert!(compiled.is_some(), "{why}: {shown}");
+        assert_eq!(shown.contains("is not set in every instance"), warned, "{why}: {shown}");
+    }
+}
+
+#[test]
 fn a_field_that_is_not_set_is_named_as_its_author_and_the_schema_know_it() {
     for (data, expected) in [
         (

@@ -71,9 +71,14 @@ pub(crate) fn run(args: &Explain, printer: &Printer) -> Result<Code, Failure> {
     }
     let mut text = format!("{path}: {}\n", explanation.value);
     for engine::Maker { place, from: inputs } in &explanation.made_by {
-        let from = if inputs.is_empty() { "as written".to_string() } else { format!("from {}", inputs.join(", ")) };
+        let line = project.text(&place.file).and_then(|text| text.lines().nth(place.line - 1));
+        let from = match inputs.as_slice() {
+            [] if line.is_some_and(|line| is_in_action(line, place.column)) => "from this action alone".to_string(),
+            [] => "as written".to_string(),
+            inputs => format!("from {}", inputs.join(", ")),
+        };
         text.push_str(&format!("  {place} {from}\n"));
-        if let Some(line) = project.text(&place.file).and_then(|text| text.lines().nth(place.line - 1)) {
+        if let Some(line) = line {
             text.push_str(&format!("    {}\n", line.trim()));
         }
     }
@@ -85,6 +90,13 @@ pub(crate) fn run(args: &Explain, printer: &Printer) -> Result<Code, Failure> {
     }
     printer.result(text.as_bytes())?;
     Ok(Code::Ok)
+}
+
+/// Whether a column, counted from 1, is between the braces of an action: what stands there was not written so, but drawn
+/// or computed.
+fn is_in_action(line: &str, column: Option<usize>) -> bool {
+    let before = column.and_then(|column| line.get(..column.checked_sub(1)?)).unwrap_or_default();
+    before.rfind("{{") > before.rfind("}}")
 }
 
 /// `spec.ports[0].port` and `metadata.labels["a.b/c"]` as steps.
@@ -119,7 +131,15 @@ fn steps(path: &str) -> Result<Vec<yaml::Step>, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::steps;
+    use super::{is_in_action, steps};
+
+    #[test]
+    fn what_an_action_prints_is_not_as_written() {
+        let line = "a: {{ uuidv4 }} b";
+        for (column, expected) in [(Some(1), false), (Some(7), true), (Some(17), false), (None, false)] {
+            assert_eq!(is_in_action(line, column), expected, "{column:?}");
+        }
+    }
 
     #[test]
     fn paths_are_read_as_people_write_them() {

@@ -15,7 +15,7 @@ use crate::stack::Kind;
 use crate::surface;
 
 /// Keys that YAML takes for something else, and keys that stand twice, whatever the kind.
-pub(super) fn keys(sketch: &Sketch<'_>, document: &Range<usize>, problems: &mut Vec<Problem>) {
+fn keys(sketch: &Sketch<'_>, document: &Range<usize>, problems: &mut Vec<Problem>) {
     let text = sketch.blanked(document);
     let Ok(spanned) = yaml::parse_spanned(&text) else {
         return;
@@ -49,17 +49,25 @@ pub(super) struct Made<'m> {
     pub instance: Option<&'m Schema>,
 }
 
-/// The fields of a child: all of them if its kind is known, those at the top if not.
-pub(super) fn child(sketch: &Sketch<'_>, document: &Range<usize>, made: &Made<'_>, problems: &mut Vec<Problem>) {
-    let Ok(spanned) = yaml::parse_spanned(&sketch.blanked(document)) else {
-        return;
-    };
-    let Made { gvk, schema, owned, known, instance } = *made;
-    let check = Check { sketch, document, schema, below: Path::root(), what: &gvk.kind, owned, gvk, known };
-    check.names(&spanned, problems);
-    check.values(&spanned, &spanned.value, problems);
-    if let Some(instance) = instance {
-        check.unquoted(&spanned, instance, problems);
+/// The keys and fields of a child: all fields if its kind is known, those at the top if not.
+pub(super) fn child(
+    sketch: &Sketch<'_>,
+    documents: &[Range<usize>],
+    made: Option<&Made<'_>>,
+    problems: &mut Vec<Problem>,
+) {
+    for document in documents {
+        keys(sketch, document, problems);
+        let (Some(made), Ok(spanned)) = (made, yaml::parse_spanned(&sketch.blanked(document))) else {
+            continue;
+        };
+        let Made { gvk, schema, owned, known, instance } = *made;
+        let check = Check { sketch, document, schema, below: Path::root(), what: &gvk.kind, owned, gvk, known };
+        check.names(&spanned, problems);
+        check.values(&spanned, &spanned.value, problems);
+        if let Some(instance) = instance {
+            check.unquoted(&spanned, instance, problems);
+        }
     }
 }
 

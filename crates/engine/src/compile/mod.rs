@@ -7,6 +7,7 @@ mod identity;
 mod reads;
 mod rights;
 mod sketch;
+mod unset;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -191,9 +192,10 @@ impl Compiler<'_> {
             };
             let before = problems.len();
             let identity = identity::find(&sketch, problems);
+            let mut in_branches = Vec::new();
             let assumed = match &identity {
                 None if problems.len() > before => Vec::new(),
-                _ => assumed::sketches(&set, source, &origins, problems),
+                _ => assumed::sketches(&set, source, &origins, &mut in_branches),
             };
             if let Some(found) = identity {
                 let owned = self.stack.kinds.iter().find(|kind| kind.gvk == found.gvk);
@@ -205,18 +207,14 @@ impl Compiler<'_> {
                     (None, None) => Some(Arc::new(surface::schema(&found.gvk))),
                     _ => schema.clone(),
                 };
-                let whole = sketch.documents();
-                for (sketch, documents) in
-                    assumed.iter().map(|(sketch, found)| (sketch, found)).chain([(&sketch, &whole)])
-                {
-                    for document in documents {
-                        fields::keys(sketch, document, problems);
-                        if let Some(schema) = &checked {
-                            let (owned, instance) = (owned.is_some(), kind.schema.as_ref());
-                            let made = fields::Made { gvk: &found.gvk, schema, owned, known: self.known, instance };
-                            fields::child(sketch, document, &made, problems);
-                        }
-                    }
+                unset::check(&sketch, kind, problems);
+                let made = checked.as_ref().map(|schema| {
+                    let (owned, instance) = (owned.is_some(), kind.schema.as_ref());
+                    fields::Made { gvk: &found.gvk, schema, owned, known: self.known, instance }
+                });
+                fields::child(&sketch, &sketch.documents(), made.as_ref(), problems);
+                for (sketch, documents) in &assumed {
+                    fields::child(sketch, documents, made.as_ref(), &mut in_branches);
                 }
                 twins(&children, &identities, &found, problems);
                 children.push(Child {
@@ -245,14 +243,17 @@ impl Compiler<'_> {
                 }
                 identities.push(found);
             }
+            problems.extend(self.softened(in_branches));
         }
         if let Some((source, sketch)) =
             status.and_then(|source| Some((source, sketch::Sketch::of(&set, source, &origins)?)))
             && fields::status(&sketch, kind, problems)
         {
-            for (sketch, _) in assumed::sketches(&set, source, &origins, problems) {
-                fields::status(&sketch, kind, problems);
+            let mut in_branches = Vec::new();
+            for (sketch, _) in assumed::sketches(&set, source, &origins, &mut in_branches) {
+                fields::status(&sketch, kind, &mut in_branches);
             }
+            problems.extend(self.softened(in_branches));
         }
         let names: BTreeSet<&str> = kind.templates.keys().map(String::as_str).collect();
         let scene = reads::Scene { kind, names: &names, children: &children, stack: self.stack };
@@ -310,6 +311,12 @@ impl Compiler<'_> {
             set,
             origins,
         }
+    }
+
+    /// What is wrong in a branch concerns the instances that take it: where a stack runs already, the others go on.
+    fn softened(&self, in_branches: Vec<Problem>) -> impl Iterator<Item = Problem> {
+        let recorded = self.stack.recorded;
+        in_branches.into_iter().map(move |problem| if recorded { problem.warning() } else { problem })
     }
 
     /// What a template can do, and what is wrong with its calls.

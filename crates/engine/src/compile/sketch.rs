@@ -16,6 +16,9 @@ use crate::stack::Source;
 /// What stands for the identity of an instance nobody has made yet.
 const NAME: &str = "x";
 
+/// How many lines a mapping in braces is looked for that ends in another than it begins.
+const FLOW_LINES: usize = 50;
+
 pub(super) fn known(path: &Path) -> Known {
     let key = |index: usize| match path.0.get(index) {
         Some(Step::Key(key)) => &**key,
@@ -172,7 +175,10 @@ impl<'s> Sketch<'s> {
             let offset = start + indent + key.len() + 1 + (rest.len() - rest.trim_start().len());
             let range = offset..offset + value.len();
             if depth + 1 < path.len() && value.starts_with('{') {
-                return self.parsed_field(&range, &path[depth + 1..]);
+                // It may go on over the next lines.
+                let ends = self.text[at..document.end].match_indices('\n').map(|(end, _)| at + end).take(FLOW_LINES);
+                let mut ranges = [range.end].into_iter().chain(ends).map(|end| offset..end);
+                return ranges.find_map(|range| self.parsed_field(&range, &path[depth + 1..]));
             }
             if depth + 1 < path.len() {
                 indents.truncate(depth);
@@ -269,12 +275,24 @@ impl<'s> Sketch<'s> {
     pub fn printed(&self, range: &Range<usize>) -> Option<&Path> {
         let mut touching = self.touching(range);
         let (span, None) = (touching.next()?, touching.next()) else { return None };
+        self.field_of(span).filter(|_| self.text[range.clone()] == *"unknown")
+    }
+
+    /// The fields of the data that are printed just as they are, whatever the instance, and where.
+    pub fn always_printed(&self) -> impl Iterator<Item = (&Path, Place)> {
+        let always = |span: &&gotpl::Span| !span.under.iter().any(|read| self.is_unknown(*read));
+        let spans = self.trace.spans.iter().filter(always);
+        spans.filter_map(|span| Some((self.field_of(span)?, Place::from(&span.site))))
+    }
+
+    /// The unknown field that an action prints, if it does nothing else.
+    fn field_of(&self, span: &gotpl::Span) -> Option<&Path> {
         let action = self.origins.action(&Place::from(&span.site))?;
         let field = action.trim_matches(['{', '}', '-', ' ']);
         let is_field = field.starts_with('.') && !field.contains(|c: char| c.is_whitespace() || "()|".contains(c));
         let [read] = span.reads.as_slice() else { return None };
         let read = self.trace.reads.get(*read).filter(|read| read.presence == Presence::Unknown)?;
-        (is_field && self.text[range.clone()] == *"unknown").then_some(&read.path)
+        is_field.then_some(&read.path)
     }
 
     fn touching(&self, range: &Range<usize>) -> impl Iterator<Item = &gotpl::Span> {
