@@ -107,3 +107,17 @@ fn what_is_unknown_stays_unknown_through_functions() {
         assert_eq!(run(template, &data, Watch::Guessing(&known)), expected, "{template}");
     }
 }
+
+#[test]
+fn a_run_that_assumes_takes_one_side_of_what_is_unknown() {
+    let data = json!({"metadata": {"name": "web"}});
+    let known = |path: &Path| if path.to_string().starts_with("spec") { Known::Not } else { Known::Partly };
+    for (template, taken, other) in [
+        ("{{ if .spec.x }}a{{ else }}b{{ end }}", "[a|?spec.x]", "[b|?spec.x]"),
+        ("{{ range .spec.x }}a{{ else }}b{{ end }}", "[a|?spec.x]", "[b|?spec.x]"),
+        ("{{ if .metadata.name }}a{{ else }}b{{ end }}", "[a|?metadata.name]", "[a|?metadata.name]"),
+    ] {
+        assert_eq!(run(template, &data, Watch::Assuming(&known, true)), taken, "{template}");
+        assert_eq!(run(template, &data, Watch::Assuming(&known, false)), other, "{template}");
+    }
+}

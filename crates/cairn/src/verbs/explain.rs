@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Explain, printer: &Printer) -> Result<Code, Failure> {
     for engine::Maker { place, from: inputs } in &explanation.made_by {
         let line = project.text(&place.file).and_then(|text| text.lines().nth(place.line - 1));
         let from = match inputs.as_slice() {
-            [] if line.is_some_and(|line| is_in_action(line, place.column)) => "from this action alone".to_string(),
+            [] if line.is_some_and(|line| is_made(line, &explanation.value)) => "from this action alone".to_string(),
             [] => "as written".to_string(),
             inputs => format!("from {}", inputs.join(", ")),
         };
@@ -92,11 +92,9 @@ pub(crate) fn run(args: &Explain, printer: &Printer) -> Result<Code, Failure> {
     Ok(Code::Ok)
 }
 
-/// Whether a column, counted from 1, is between the braces of an action: what stands there was not written so, but drawn
-/// or computed.
-fn is_in_action(line: &str, column: Option<usize>) -> bool {
-    let before = column.and_then(|column| line.get(..column.checked_sub(1)?)).unwrap_or_default();
-    before.rfind("{{") > before.rfind("}}")
+/// Whether a value was drawn or computed in a line: it does not stand there as it came out.
+fn is_made(line: &str, value: &str) -> bool {
+    line.contains("{{") && !line.contains(value.trim_matches(['"', '\'']))
 }
 
 /// `spec.ports[0].port` and `metadata.labels["a.b/c"]` as steps.
@@ -131,13 +129,14 @@ fn steps(path: &str) -> Result<Vec<yaml::Step>, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_in_action, steps};
+    use super::{is_made, steps};
 
     #[test]
     fn what_an_action_prints_is_not_as_written() {
-        let line = "a: {{ uuidv4 }} b";
-        for (column, expected) in [(Some(1), false), (Some(7), true), (Some(17), false), (None, false)] {
-            assert_eq!(is_in_action(line, column), expected, "{column:?}");
+        for (line, value, expected) in
+            [("a: {{ uuidv4 }}", "\"0-1\"", true), ("a: b # {{ .c }}", "b", false), ("a: 7", "7", false)]
+        {
+            assert_eq!(is_made(line, value), expected, "{line}");
         }
     }
 
