@@ -32,7 +32,9 @@ pub(crate) fn run(args: &Explain, printer: &Printer) -> Result<Code, Failure> {
             Err(error) => format!("cannot find {}: {error}", file.display()),
         };
         let near = packages_near(Path::new("."));
-        let hint = format!("name the file of a template, or PACKAGE/TEMPLATE ({near})");
+        let hint = format!(
+            "name the file of a template or PACKAGE/TEMPLATE, or call this in the directory of its package ({near})"
+        );
         return Err(Failure::new(what).hint(hint));
     };
     let project = Project::read(&root)?;

@@ -139,7 +139,8 @@ fn who_names_the_wrong_directory_or_no_instance_is_told_where_to_go() {
         (&["test", "./"], 1, "", "hint: here is a package: shop\n"),
         (&["build", "shop/tests"], 1, "", &format!("hint: it is a part of the package {}", place.path().display())),
         (&["list"], 1, "", "or start a cluster on this machine: `cairn up`\n"),
-        (&["explain", "service:spec"], 1, "", "hint: name the file of a template, or call this in the directory of"),
+        (&["explain", "service:spec"], 1, "", "in the directory of its package (here is a package: shop)\n"),
+        (&["explain", "shop/service:spec.ports[0].port"], 0, "spec.ports[0].port: 80\n", "shop/shop.yaml\n"),
         (&["explain", &format!("{template}:spec.ports[0].port")], 0, "spec.ports[0].port: 80\n", "shop/shop.yaml\n"),
         (&["render", "shop", "-o", "name"], 0, names, "with the instance shop/shop.yaml\n"),
     ] {
