@@ -103,7 +103,7 @@ fn passes(dir: &Path, names: &Names, files: &Files, started: Option<&Started>) -
     for (path, bytes) in files.iter().filter(|(path, _)| path.starts_with("tests/")) {
         for listed in cases::of(&dir.join(path), &String::from_utf8_lossy(bytes)) {
             let differences = match listed.case {
-                Ok(case) => case.check(&project, false)?,
+                Ok(case) => case.check(&project, false, &mut Vec::new())?,
                 Err(faults) => faults,
             };
             if let Some(difference) = differences.first() {
