@@ -142,22 +142,23 @@ fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, 
     node
 }
 
-/// Why an object of a template is refused, if that is what an instance says of itself: after the name of the template,
-/// or of the very object.
+/// Why an object of a template is refused, if that is what an instance says of itself: after the file of the template,
+/// and perhaps a line and a column there.
 fn refusal(message: &str, child: &Child, own: &Value, instance: &Value) -> Option<String> {
+    let file = child.file.rsplit('/').next()?;
+    let (spot, why) = message.strip_prefix(file)?.split_once(": ")?;
+    let is_spot = spot.chars().all(|letter| letter == ':' || letter.is_ascii_digit());
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (kind, name) = (text(&own["kind"]), text(&own["metadata"]["name"]));
     let namespace = match text(&own["metadata"]["namespace"]) {
         none if none.is_empty() => text(&instance["metadata"]["namespace"]),
         namespace => namespace,
     };
-    let of_template = message.strip_prefix(&child.name).and_then(|rest| rest.strip_prefix(": "));
+    let begins = [format!("{kind} {namespace}/{name} "), format!("{kind} {name} ")];
+    let of_object = begins.iter().find_map(|begin| why.strip_prefix(begin.as_str()));
     // Of several objects of one template, the one that is named is meant.
-    let is_meant = |rest: &&str| child.shape == Shape::One || rest.contains(&format!("\"{name}\""));
-    let of_template = of_template.filter(is_meant);
-    let of_object = [format!("{kind} {namespace}/{name} "), format!("{kind} {name} ")];
-    let of_object = of_object.iter().find_map(|begin| message.strip_prefix(begin.as_str()));
-    of_template.or(of_object).map(str::to_owned)
+    let is_meant = child.shape == Shape::One || of_object.is_some() || why.contains(&format!("\"{name}\""));
+    (is_spot && is_meant).then(|| of_object.unwrap_or(why).to_owned())
 }
 
 /// Whether a status is still to be written. Where it is a part of the object like any other, to write it makes another
@@ -318,7 +319,7 @@ mod tests {
     #[test]
     fn what_an_instance_says_of_a_refusal_is_said_of_the_object_that_is_refused() {
         let synced = |reason: &str, message: &str| json!({ "conditions": [{ "type": "Synced", "status": "False", "reason": reason, "message": message }] });
-        let refused = synced("ApplyFailed", "cache: Redis.example.org \"it-cache\" is invalid: no");
+        let refused = synced("ApplyFailed", "cache.yaml:3:5: Redis.example.org \"it-cache\" is invalid: no");
         let root = object("CachingWebService", "it", "1", None, &refused);
         let cache = object("Redis", "it-cache", "2", Some(("1", "cache")), &json!({ "endpoint": "here" }));
         let found = shown(&[root.clone(), cache]);
@@ -326,10 +327,10 @@ mod tests {
             found[1],
             "Failing ├─ cache: Redis/it-cache: its change is refused: Redis.example.org \"it-cache\" is invalid: no"
         );
-        assert!(found[0].starts_with("Failing CachingWebService/it: cache: Redis.example.org"), "{found:?}");
+        assert!(found[0].starts_with("Failing CachingWebService/it: cache.yaml:3:5: Redis.example.org"), "{found:?}");
         let found = shown(&[root]);
         assert!(found[1].starts_with("Failing ├─ cache: Redis/it-cache: Redis.example.org"), "{found:?}");
-        let other = synced("NotOurs", "Redis default/it-cache exists and is not ours: delete it");
+        let other = synced("NotOurs", "cache.yaml: Redis default/it-cache exists and is not ours: delete it");
         let found = shown(&[object("CachingWebService", "it", "1", None, &other)]);
         assert_eq!(found[1], "Failing ├─ cache: Redis/it-cache: exists and is not ours: delete it");
         let project = example();
@@ -338,10 +339,13 @@ mod tests {
         let instance = json!({ "metadata": { "namespace": "default" } });
         let own = json!({ "kind": "Redis", "metadata": { "name": "it" } });
         for (shape, message, expected) in [
-            (Shape::One, "cache: `\"a b\"` is no key", Some("`\"a b\"` is no key")),
-            (Shape::One, "cached: no", None),
-            (Shape::Collection, "cache: Redis \"it\" is invalid", Some("Redis \"it\" is invalid")),
-            (Shape::Collection, "cache: Redis \"it-too\" is invalid", None),
+            (Shape::One, "cache.yaml: `\"a b\"` is no key", Some("`\"a b\"` is no key")),
+            (Shape::One, "cache.yaml:1:2: no: never", Some("no: never")),
+            (Shape::One, "cache.yamls: no", None),
+            (Shape::One, "web.yaml: no", None),
+            (Shape::Collection, "cache.yaml: Redis \"it\" is invalid", Some("Redis \"it\" is invalid")),
+            (Shape::Collection, "cache.yaml: Redis default/it belongs to a", Some("belongs to a")),
+            (Shape::Collection, "cache.yaml: Redis \"it-too\" is invalid", None),
         ] {
             cache.shape = shape;
             assert_eq!(refusal(message, &cache, &own, &instance).as_deref(), expected, "{message}");

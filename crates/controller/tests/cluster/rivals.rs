@@ -98,7 +98,8 @@ pub async fn an_install_of_the_whole_cluster_waits_for_those_of_namespaces(clust
     let scene = cluster.scene("rival-wide").await?;
     let installs = installed(&scene, &manager, &["a"], "").await?;
     let repository = format!("{}/wide", scene.namespace());
-    manager.shelf.put(&repository, "1.0.0", package(scene.group(), "1.0.0", &["a"], "permissionScope: Cluster\n"));
+    let app = "permissionScope: Cluster\ndependsOn: [{crd: configmap/v1}]\n";
+    manager.shelf.put(&repository, "1.0.0", package(scene.group(), "1.0.0", &["a"], app));
     let kind = resource("stacks.crossplane.io", "v1alpha1", "ClusterStackInstall", "clusterstackinstalls");
     let wide: Api<DynamicObject> = Api::all_with(scene.client(), &kind);
     let name = format!("wide-{}", scene.namespace());

@@ -41,11 +41,12 @@ pub async fn a_type_that_the_server_refuses_is_told_and_changes_nothing(cluster:
     let installs = installed(&scene, &manager, &["a"], "").await?;
     let before = installs.get("redis").await?.data["status"]["digest"].clone();
     let repository = format!("{}/redis", scene.namespace());
-    let mut files = package(scene.group(), "1.1.0", &["a"], "");
+    let mut files = package(scene.group(), "1.1.0", &["a", "b"], "");
     let definition = files.get_mut(".registry/resources/crd.yaml").context("it has a CRD")?;
     let text = String::from_utf8(definition.clone())?;
-    let column = "    additionalPrinterColumns: [{name: A, type: str, jsonPath: .spec.a}]\n    schema:";
-    *definition = text.replace("    schema:", column).into_bytes();
+    // A rule that is no CEL: only the API server compiles those.
+    let rule = "b: {x-kubernetes-validations: [{rule: 'self.'}], ";
+    *definition = text.replace("b: {", rule).into_bytes();
     manager.shelf.put(&repository, "1.1.0", files);
     let change = |version: &str| Patch::Merge(json!({ "spec": { "package": format!("{repository}:{version}") } }));
     installs.patch("redis", &PatchParams::default(), &change("1.1.0")).await?;
@@ -57,7 +58,7 @@ pub async fn a_type_that_the_server_refuses_is_told_and_changes_nothing(cluster:
     let conditions = status["conditions"].as_array().cloned().unwrap_or_default();
     let told = conditions.iter().find(|condition| condition["type"] == "CRDsEstablished").cloned().unwrap_or_default();
     ensure!(told["observedGeneration"] == json!(object.metadata.generation), "{told}");
-    ensure!(told["message"].as_str().is_some_and(|message| message.contains("additionalPrinterColumns")), "{told}");
+    ensure!(told["message"].as_str().is_some_and(|message| message.contains("x-kubernetes-validations")), "{told}");
     manager.shelf.put(&repository, "1.2.0", package(scene.group(), "1.2.0", &["a", "b"], ""));
     installs.patch("redis", &PatchParams::default(), &change("1.2.0")).await?;
     scene.wait(&installs, "redis", has("UpToDate", "True", "Installed")).await?;
