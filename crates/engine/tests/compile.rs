@@ -114,3 +114,27 @@ fn the_name_decides_between_one_object_and_a_collection() {
         assert_eq!(compiled.kinds[0].children[0].shape, shape, "{why}:\n{text}");
     }
 }
+
+#[test]
+fn what_is_computed_from_a_field_is_not_taken_for_the_field() {
+    for text in [
+        "{{ $sizes := dict \"small\" (dict \"cpu\" \"1\") }}{{ (index $sizes .spec.image).cpu | quote }}",
+        "{{ $sizes := fromYaml \"{small: {cpu: 1}}\" }}{{ with index $sizes .spec.image }}{{ .cpu | quote }}{{ end }}",
+        "{{ get (get (dict \"a\" (dict \"b\" \"c\")) .spec.image) \"b\" | quote }}",
+        "{{ (index (list (dict \"a\" \"b\")) (int .spec.size)).a | quote }}",
+        "{{ printf \"%dMi\" (mul .spec.size 256) }}",
+        "{{ printf \"%.1f\" .spec.size }}",
+        "{{ $all := merge (deepCopy .spec) (dict \"more\" \"1\") }}{{ $all.more | quote }}",
+        "{{ (mergeOverwrite (dict \"more\" \"1\") .spec).more | quote }}",
+        "{{ $_ := set .spec \"more\" \"1\" }}{{ .spec.more | quote }}",
+        "{{ range concat .spec.hosts (list (dict \"more\" \"h\")) }}{{ .more | default \"x\" }}{{ end }}",
+        "{{ range append .spec.hosts (dict \"more\" \"h\") }}{{ .more | default \"x\" }}{{ end }}",
+        "x{{ range $key, $value := dict .spec.image \"v\" }}{{ $key }}{{ $value }}{{ end }}",
+        "{{ $d := dict }}{{ range .spec.hosts }}{{ $_ := set $d .name \"x\" }}{{ end }}\n  {{- range $k, $v := $d }}\n  {{ $k }}: {{ $v | quote }}\n  {{- end }}\n  last: x",
+    ] {
+        let template = config_map("a", text);
+        let (compiled, problems) = compile(&stack(&[("a", &template)]));
+        let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        assert!(compiled.is_some() && told.is_empty(), "{template}\n{told:#?}");
+    }
+}

@@ -5,7 +5,7 @@
 //! their arguments, and where a value ends (in the text, in a condition, in the answer to "is it there?") its mark is
 //! noted as a use. What is missing, what is unknown and what is simply there all travel the same way.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use crate::ast::Tree;
@@ -233,6 +233,8 @@ pub(crate) struct Tracer<'a> {
     paths: Vec<(u32, Option<Step>)>,
     children: HashMap<(u32, Step), u32>,
     containers: HashMap<usize, u32>,
+    /// Paths of unknown data that the template itself has written to: what is there now is not what the data has.
+    written: HashSet<u32>,
     reads: Vec<(u32, Presence, Spot<'a>)>,
     nils: Vec<(u32, Spot<'a>, Option<&'static str>)>,
     nil_ids: HashMap<(u32, usize, usize), u32>,
@@ -257,6 +259,7 @@ impl<'a> Tracer<'a> {
             paths: vec![(0, None)],
             children: HashMap::new(),
             containers: HashMap::new(),
+            written: HashSet::new(),
             reads: Vec::new(),
             nils: Vec::new(),
             nil_ids: HashMap::new(),
@@ -308,6 +311,18 @@ impl<'a> Tracer<'a> {
             Some(Mark::Reads(reads)) if reads.len() == 1 => self.reads.get(reads[0] as usize).map(|read| read.0),
             _ => None,
         }
+    }
+
+    /// Notes that the template puts something of its own below a path: at a step, or at any.
+    pub fn write(&mut self, path: u32, step: Step) {
+        let path = self.child(path, step);
+        self.written.insert(path);
+    }
+
+    /// Whether the template has put something at a path, or may have put it there.
+    pub fn is_written(&self, path: u32) -> bool {
+        let any = self.paths.get(path as usize).and_then(|(parent, _)| self.children.get(&(*parent, Step::Any)));
+        self.written.contains(&path) || any.is_some_and(|any| self.written.contains(any))
     }
 
     /// Whether parts of the data are unknown.

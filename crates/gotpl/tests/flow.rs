@@ -85,7 +85,34 @@ fn what_is_unknown_stays_unknown_through_functions() {
     };
     for (template, expected) in [
         ("{{ toJson (dict \"a\" .spec.x \"b\" 1) }}", "[{\"a\":\"unknown\",\"b\":1}|spec.x]"),
-        ("{{ (merge (dict \"k\" \"v\") .spec).k }}", "[unknown|spec.k]"),
+        // What is made of something unknown is not what stands at its path.
+        ("{{ (merge (dict \"k\" \"v\") .spec).k }}", "[unknown|spec]"),
+        ("{{ (merge .spec.m (dict \"k\" \"v\")).k }}", "[unknown|spec.m]"),
+        ("{{ $_ := merge .spec.m (dict \"k\" \"v\") }}{{ .spec.m.k }}", "[unknown|spec.m]"),
+        ("{{ range concat .spec.l (list (dict \"k\" 1)) }}{{ .k }}{{ end }}", "[unknown|spec.l?spec.l]"),
+        ("{{ (index (dict \"a\" (dict \"k\" 1)) .spec.x).k }}", "[unknown|spec.x]"),
+        ("{{ index (dict \"a\" (dict \"k\" 1)) .spec.x \"k\" }}", "[unknown|spec.x]"),
+        ("{{ (get (dict \"a\" (dict \"k\" 1)) .spec.x).k }}", "[unknown|spec.x]"),
+        ("{{ (index (list (dict \"k\" 1)) .spec.x).k }}", "[unknown|spec.x]"),
+        ("{{ slice (list 1 2) .spec.x | toJson }}", "[\"unknown\"|spec.x]"),
+        (
+            "{{ range $k, $v := dict .spec.x 1 }}{{ $k }}={{ $v.y }}{{ end }}",
+            "[unknown|spec.x?spec.x][=|?spec.x][unknown|spec.x?spec.x]",
+        ),
+        ("{{ (dig .spec.x \"d\" .metadata).k }}", "[unknown|metadata,spec.x]"),
+        ("{{ (set .spec \"k\" 1).k }}{{ .spec.k }}", "[unknown|spec][unknown|spec]"),
+        (
+            "{{ $d := dict }}{{ range $k, $v := .spec.m }}{{ $_ := set $d $k $v }}{{ end }}{{ range $k, $v := $d }}{{ $k }}={{ $v }}{{ end }}",
+            "[unknown|spec.m[*]]=[unknown|spec.m[*]]",
+        ),
+        ("{{ range append .spec.l (dict \"k\" 1) }}{{ .k }}{{ end }}", "[unknown|spec.l?spec.l]"),
+        ("{{ (pick (dict \"a\" 1) .spec.x).a }}", "[unknown|spec.x]"),
+        ("{{ range pluck .spec.x (dict \"a\" 1) }}{{ .k }}{{ end }}", "[unknown|spec.x?spec.x]"),
+        // Whatever a number is printed as, nobody knows it.
+        (
+            "{{ printf \"%dMi %03.1f %q %v\" .spec.x .spec.y .spec.s 7 }}",
+            "[unknownMi unknown \"unknown\" 7|spec.s,spec.x,spec.y]",
+        ),
         ("{{ if hasKey .spec \"x\" }}a{{ else }}b{{ end }}", "[a|?spec.x][b|?spec.x]"),
         ("{{ dig \"spec\" \"x\" \"d\" . }}", "[unknown|spec.x]"),
         ("{{ get .spec \"x\" }}", "[unknown|spec.x]"),

@@ -117,18 +117,33 @@ impl<'a> Frame<'_, 'a> {
         let mut arguments = arguments;
         if unknown {
             match func.flow {
+                Flow::Carry if is_made(func, arguments) => {
+                    let mark = self.cx.tracer().map_or(0, |mut tracer| tracer.derived(mark));
+                    return Ok(Value::of(Kind::Unknown).marked(mark));
+                }
                 Flow::Compute | Flow::Decide => {
                     let mark = self.cx.tracer().map_or(0, |mut tracer| tracer.derived(mark));
                     return Ok(Value::of(Kind::Unknown).marked(mark));
                 }
                 Flow::Guard if matches!(arguments.last().map(|last| &last.kind), Some(Kind::Unknown)) => {
+                    let mut mark = mark;
                     if let Some(mut tracer) = self.cx.tracer() {
                         tracer.note(UseKind::Guard, spot, Some(func.name), mark);
+                        // Behind an unknown key is something else than the key.
+                        if let "get" | "hasKey" | "dig" = func.name {
+                            mark = tracer.derived(mark);
+                        }
                     }
                     return Ok(Value::of(Kind::Unknown).marked(mark));
                 }
+                // It has words of its own for something unknown, whatever it is asked to print it as.
+                Flow::Shape if func.name == "printf" => {
+                    let held_format = arguments.iter().take(1).map(stand_in);
+                    held = held_format.chain(arguments.iter().skip(1).cloned()).collect();
+                    arguments = &held;
+                }
                 Flow::Shape => {
-                    held = arguments.iter().map(|argument| stand_in(argument)).collect();
+                    held = arguments.iter().map(stand_in).collect();
                     arguments = &held;
                 }
                 Flow::Carry | Flow::Guard => {}
@@ -273,6 +288,19 @@ impl<'a> Frame<'_, 'a> {
                 self.fail(format!("error calling {name}: {text}"))
             }
         }
+    }
+}
+
+/// Whether what a function answers is something else than what it was given: what it takes by something unknown, or an
+/// unknown list with one more in it.
+fn is_made(func: &Func, arguments: &[Value<'_>]) -> bool {
+    let mut are_unknown = arguments.iter().map(|argument| matches!(argument.kind, Kind::Unknown));
+    match func.name.trim_start_matches("must") {
+        "slice" | "Slice" | "pick" | "omit" => are_unknown.skip(1).any(|unknown| unknown),
+        "pluck" | "chunk" | "Chunk" | "append" | "Append" | "push" | "Push" | "prepend" | "Prepend" => {
+            are_unknown.next().is_some_and(|unknown| unknown)
+        }
+        _ => false,
     }
 }
 

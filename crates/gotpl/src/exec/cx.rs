@@ -321,12 +321,39 @@ impl<'a> Cx<'a> {
     pub fn beyond(&self, value: &Value<'a>, step: Step) -> Value<'a> {
         let path = self.tracer().and_then(|mut tracer| {
             let parent = tracer.path_of_mark(value.mark)?;
-            Some(tracer.child(parent, step))
+            let path = tracer.child(parent, step);
+            Some((path, tracer.is_written(path)))
         });
         let value = Value { kind: value.kind.clone(), mark: value.mark, boxed: false };
         match path {
-            Some(path) => self.placed(value, path),
+            Some((_, true)) => self.derived(&[&value]),
+            Some((path, false)) => self.placed(value, path),
             None => value,
+        }
+    }
+
+    /// Something unknown that was computed from these values.
+    pub fn derived(&self, from: &[&Value<'a>]) -> Value<'a> {
+        let marks: Vec<u32> = from.iter().map(|value| self.deep_mark(value)).collect();
+        let mark = self.tracer().map_or(0, |mut tracer| {
+            let mark = marks.into_iter().fold(0, |mark, other| tracer.join(mark, other));
+            tracer.derived(mark)
+        });
+        Value::of(Kind::Unknown).marked(mark)
+    }
+
+    /// Whether an entry stands for one whose name nobody knows.
+    pub fn is_placeholder(&self, key: &Value<'a>, element: &Value<'a>) -> bool {
+        matches!(element.kind, Kind::Unknown)
+            && matches!(&key.kind, Kind::Text(text) if **text == *crate::fmt::UNKNOWN.as_bytes())
+    }
+
+    /// Notes that the template changes something unknown, at a step or at any.
+    pub fn writes(&self, value: &Value<'a>, step: Step) {
+        if let Some(mut tracer) = self.tracer()
+            && let Some(path) = tracer.path_of_mark(value.mark)
+        {
+            tracer.write(path, step);
         }
     }
 

@@ -275,7 +275,11 @@ impl<'a> Frame<'_, 'a> {
                 let entries = frame.cx.entries(map);
                 let ran = !entries.is_empty();
                 for (key, element) in entries {
-                    if frame.turn(branch, &Value::of(Kind::Text(key)), &element, sink)? == Way::Break {
+                    let mut name = Value::of(Kind::Text(key));
+                    if frame.cx.is_placeholder(&name, &element) {
+                        name = frame.cx.derived(&[&element]);
+                    }
+                    if frame.turn(branch, &name, &element, sink)? == Way::Break {
                         break;
                     }
                 }

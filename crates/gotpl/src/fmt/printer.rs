@@ -79,7 +79,10 @@ impl<'p, 'o, 'a> Printer<'p, 'o, 'a> {
                 self.out.extend_from_slice(if self.go_syntax { b"interface {}(nil)" } else { b"<nil>" });
                 Ok(())
             }
-            Kind::Unknown => self.pad(super::UNKNOWN.as_bytes()),
+            Kind::Unknown => match verb {
+                'q' => self.text(super::UNKNOWN.as_bytes(), verb, value),
+                _ => self.pad(super::UNKNOWN.as_bytes()),
+            },
             Kind::Bool(truth) => match verb {
                 't' | 'v' => self.pad(if *truth { b"true" } else { b"false" }),
                 _ => self.bad_verb(value, verb),

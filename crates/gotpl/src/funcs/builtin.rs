@@ -79,6 +79,10 @@ fn index<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
             item = call.cx().beyond(&item, step(index));
             continue;
         }
+        if let (Kind::Unknown, Kind::Map(_) | Kind::List(_) | Kind::Text(_)) = (&index.kind, &item.kind) {
+            item = call.cx().derived(&[&item, index]);
+            continue;
+        }
         item = match &item.kind {
             Kind::Nil | Kind::Missing => {
                 call.cx().blame(&item);
@@ -120,7 +124,6 @@ fn entry<'a>(call: &Call<'_, '_, 'a>, map: &Map<'a>, key: &Value<'a>) -> Answer<
                 _ => found,
             })
         }
-        Kind::Unknown => Ok(Value::of(Kind::Unknown).marked(key.mark)),
         Kind::Missing | Kind::Nil => Err("value is nil; should be of type string".into()),
         _ => Err(format!("value has type {}; should be string", key.type_name()).into()),
     }

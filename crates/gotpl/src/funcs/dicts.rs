@@ -8,6 +8,7 @@ use super::join::strval;
 use super::lists::{charge_elements, pack};
 use super::reflect::deeper;
 use crate::exec::{Cx, MORE_STACK, RED_ZONE};
+use crate::fmt;
 use crate::func::{Call, Fault, Flow, Func, Param};
 use crate::go::semver::Version;
 use crate::object::Object;
@@ -55,7 +56,7 @@ fn dict<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     for pair in call.args.chunks(2) {
         let value = pair.get(1).cloned().unwrap_or(Value::borrowed(b""));
         if let Kind::Unknown = pair[0].kind {
-            return Ok(pair[0].clone());
+            return Ok(call.cx().derived(&call.args.iter().collect::<Vec<_>>()));
         }
         entries.insert(strval(call.cx(), &pair[0])?, value);
     }
@@ -119,13 +120,20 @@ fn has_key<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
 fn set<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let holder = call.value(0);
     if is_unknown(&holder) {
+        let step = if is_unknown(&call.args[1]) { Step::Any } else { Step::Key(call.utf8(1).into()) };
+        call.cx().writes(&holder, step);
         return Ok(holder);
     }
     let map = call.map(0);
     if map.is_nil() {
         return Err("assignment to entry in nil map".into());
     }
-    put(call.cx(), &call.cx().changeable(&map), call.shared_text(1), call.value(2))?;
+    let (key, value) = match is_unknown(&call.args[1]) {
+        // There is an entry then, of a name and a value that nobody knows.
+        true => (Text::Borrowed(fmt::UNKNOWN.as_bytes()), call.cx().derived(&[&call.args[1], &call.args[2]])),
+        false => (call.shared_text(1), call.value(2)),
+    };
+    put(call.cx(), &call.cx().changeable(&map), key, value)?;
     Ok(holder)
 }
 
@@ -229,7 +237,7 @@ fn dig<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let mut at = holder.clone();
     for key in path {
         let Kind::Text(key) = &key.kind else {
-            return Ok(key.clone());
+            return Ok(call.cx().derived(&[&at, key]));
         };
         if is_unknown(&at) {
             at = call.cx().beyond(&at, Step::Key(key.lossy().into()));

@@ -95,7 +95,8 @@ fn concat<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
                 charge_elements(call.cx(), list.len())?;
                 values.extend(call.cx().items(list));
             }
-            Kind::Unknown => return Ok(value.clone()),
+            Kind::Unknown if call.len() == 1 => return Ok(value.clone()),
+            Kind::Unknown => return Ok(call.cx().derived(&call.args.iter().collect::<Vec<_>>())),
             Kind::Missing | Kind::Nil => return Err(NIL_POINTER.into()),
             _ => return Err(format!("Cannot concat type {} as list", value.kind_name()).into()),
         }

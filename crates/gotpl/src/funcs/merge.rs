@@ -24,8 +24,9 @@ fn merged<'a>(call: &mut Call<'_, '_, 'a>, overwrite: bool) -> Answer<'a> {
     let mut holder = call.value(0);
     for (index, value) in call.args.iter().enumerate() {
         if let Kind::Unknown = value.kind {
-            let mark = cx.tracer().map_or(0, |mut tracer| tracer.join(holder.mark, value.mark));
-            return Ok(value.clone().marked(mark));
+            // The first takes what the others have: whatever was known of its entries no longer is.
+            cx.writes(&call.value(0), crate::trace::Step::Any);
+            return Ok(cx.derived(&call.args.iter().collect::<Vec<_>>()));
         }
         if index == 0 {
             continue;
