@@ -49,6 +49,7 @@ pub(crate) fn fill(store: &Store, served: &Served, old: Option<&Value>, object: 
     match table {
         "pods" => {
             pod::spec(&mut object["spec"]);
+            pod::requests(&mut object["spec"]);
             if old.is_none() {
                 pod::admit(object);
             }

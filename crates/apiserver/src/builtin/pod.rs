@@ -102,10 +102,22 @@ fn container(container: &mut Value, host: bool) {
             set(port, "hostPort", &own);
         }
     }
-    // What is limited and not requested is requested as far as it is limited.
-    let limits = container.pointer("/resources/limits").and_then(Value::as_object).cloned();
-    for (name, limit) in limits.into_iter().flatten() {
-        set(container, &format!("resources.requests.{name}"), &limit.to_string());
+}
+
+/// What is limited and not requested is requested as far as it is limited. Templates of pods stay as they are.
+pub(super) fn requests(spec: &mut Value) {
+    for list in ["initContainers", "containers"] {
+        for container in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+            let Some(limits) = container.pointer("/resources/limits").and_then(Value::as_object).cloned() else {
+                continue;
+            };
+            set(container, "resources.requests", "{}");
+            if let Some(requests) = container.pointer_mut("/resources/requests").and_then(Value::as_object_mut) {
+                for (name, limit) in limits {
+                    requests.entry(name).or_insert(limit);
+                }
+            }
+        }
     }
 }
 

@@ -44,8 +44,27 @@ fn ports(spec: &Value, faults: &mut Vec<Cause>) {
     }
     for (index, port) in ports.iter().enumerate() {
         let place = |field: &str| format!("spec.ports[{index}].{field}");
-        if ports.len() > 1 && port["name"].as_str().is_none_or(str::is_empty) {
-            faults.push(Cause::required(&place("name"), ""));
+        let before = |same: &dyn Fn(&Value) -> bool| ports[..index].iter().any(same);
+        match port["name"].as_str().filter(|name| !name.is_empty()) {
+            None if ports.len() > 1 => faults.push(Cause::required(&place("name"), "")),
+            None => {}
+            Some(name) => {
+                let wrong = NameRule::Label.errors(name);
+                faults.extend(wrong.iter().map(|why| Cause::invalid(&place("name"), &port["name"], why)));
+                if wrong.is_empty() && before(&|other| other["name"] == name) {
+                    let message = format!("Duplicate value: {name:?}");
+                    faults.push(Cause::new("FieldValueDuplicate", &place("name"), message));
+                }
+            }
+        }
+        if before(&|other| other["port"] == port["port"] && other["protocol"] == port["protocol"]) {
+            // The real server shows the port by Go's names, with nothing in it but what is there twice.
+            let shown = format!(
+                "{{\"Name\":\"\",\"Protocol\":{},\"AppProtocol\":null,\"Port\":{},\"TargetPort\":0,\"NodePort\":0}}",
+                port["protocol"], port["port"]
+            );
+            let message = format!("Duplicate value: {shown}");
+            faults.push(Cause::new("FieldValueDuplicate", &format!("spec.ports[{index}]"), message));
         }
         for field in ["port", "targetPort"] {
             if port[field].as_i64().is_some_and(|number| !(1..=65535).contains(&number)) {
