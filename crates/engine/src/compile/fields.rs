@@ -230,7 +230,10 @@ impl Check<'_> {
     }
 
     fn values(&self, spanned: &Spanned, value: &Value, problems: &mut Vec<Problem>) {
-        for invalid in self.schema.validate(value) {
+        // As the API server sees it, which takes null for nothing.
+        let mut filled = value.clone();
+        self.schema.fill(&mut filled);
+        for invalid in self.schema.validate(&filled) {
             let Some(inner) = invalid.path.steps().strip_prefix(self.below.steps()) else {
                 continue;
             };

@@ -44,7 +44,8 @@ impl<'d> Types<'d> {
             Some("object") => self.object(place),
             Some("array") => json!({"type": "array", "nullable": true, "items": self.described(&place["items"])}),
             Some(kind) => {
-                let mut schema = json!({"type": kind, "nullable": true});
+                // Null is nothing to Kubernetes' own kinds. Among a few values it is not one of them, so that it goes.
+                let mut schema = json!({"type": kind, "nullable": place.get("enum").is_none()});
                 for word in ["format", "enum"] {
                     if let Some(said) = place.get(word) {
                         schema[word] = said.clone();
@@ -149,7 +150,7 @@ mod tests {
         let schema = deployment();
         for (spec, refused) in [
             (json!({}), 0),
-            (json!({"replicas": null, "labels": null}), 0),
+            (json!({"replicas": null, "labels": null, "policy": null, "port": null}), 0),
             (json!({"replicas": 3, "port": "http", "amount": "1Gi", "policy": "Never"}), 0),
             (json!({"port": 80, "amount": 2, "inner": [{"replicas": 1, "inner": [{"x": 1}]}]}), 0),
             (json!({"replicas": "three"}), 1),
@@ -157,7 +158,9 @@ mod tests {
             (json!({"labels": {"a": 1}}), 1),
             (json!({"inner": {}}), 1),
         ] {
-            let found = schema.validate(&json!({"apiVersion": "apps/v1", "kind": "Deployment", "spec": spec}));
+            let mut object = json!({"apiVersion": "apps/v1", "kind": "Deployment", "spec": spec});
+            schema.fill(&mut object);
+            let found = schema.validate(&object);
             assert_eq!(found.len(), refused, "{spec} {found:?}");
         }
     }
