@@ -24,6 +24,8 @@ pub struct Kept {
     pub is_orphan: bool,
     /// Whether it may be taken over although others made it.
     pub may_adopt: bool,
+    /// Whether another stack, which served its parent before, has applied fields of it.
+    pub is_held: bool,
     uid: Box<str>,
     template: Box<str>,
     parent: Option<Box<Parent>>,
@@ -108,6 +110,7 @@ impl Kept {
             is_deleting: !metadata["deletionTimestamp"].is_null(),
             is_orphan: crate::carry::is_orphan(live),
             may_adopt: noted[annotations::ADOPT] == "true" && controller_of(live).is_none(),
+            is_held: crate::succession::is_held(live, manager),
             uid: metadata["uid"].as_str().unwrap_or_default().into(),
             template: metadata["labels"][labels::TEMPLATE].as_str().unwrap_or_default().into(),
             parent: Parent::of(live).map(Box::new),
@@ -163,11 +166,15 @@ impl Kept {
         Some(if namespace.is_empty() { format!("{kind} {name}") } else { format!("{kind} {namespace}/{name}") })
     }
 
-    /// Whether it is as it should be: what is wanted was applied, and nobody has taken a field of it since.
+    /// Whether it is as it should be: what is wanted was applied, nobody has taken a field of it since, and no stack
+    /// before ours has left any in it.
     pub fn is_as(&self, wanted: &Value) -> bool {
         let desired = wanted["metadata"]["annotations"][annotations::DESIRED_HASH].as_str();
         desired.is_some_and(|text| hash(&text) == self.desired)
-            && self.fields.as_ref().is_none_or(|fields| owns(&serde_json::from_str(fields).unwrap_or_default(), wanted))
+            && self
+                .fields
+                .as_ref()
+                .is_none_or(|fields| !self.is_held && owns(&serde_json::from_str(fields).unwrap_or_default(), wanted))
     }
 
     /// The same, known to be as it should be: from now on a hash is enough to notice a change.
@@ -249,6 +256,11 @@ mod tests {
         let mut other = wanted.clone();
         other["metadata"]["annotations"]["stacks.crossplane.io/desired-hash"] = json!("h2");
         assert!(!same.is_as(&other));
+        // What a stack before ours has left is taken over once.
+        let mut left = live("10", &own);
+        left["metadata"]["managedFields"][0]["manager"] = json!("stack:ns:before");
+        let left = Kept::of(&left, "me", &View::default());
+        assert!(left.is_held && !left.is_as(&wanted) && left.after(&same).is_as(&wanted));
     }
 
     #[test]

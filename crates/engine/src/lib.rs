@@ -20,6 +20,7 @@ mod simulate;
 mod source;
 mod stack;
 pub mod start;
+pub mod succession;
 mod surface;
 mod view;
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use api::names::label_value;
 use engine::carry::{Failure, dressed, not_ours};
+use engine::succession::taken_over;
 use engine::{Apply, CompiledKind, Context, Kept, Observed, Plan, Shape, View, decide, refused_at, tell};
 use serde_json::{Value, json};
 
@@ -202,6 +203,9 @@ impl TemplateStackManager {
             }
             return Ok(None);
         }
+        if kept.is_held {
+            self.take_over(place, kept).await?;
+        }
         let mut same = wanted.clone();
         same["metadata"]["uid"] = json!(kept.uid());
         match self.parts.cluster.apply(resource, &same, true).await {
@@ -222,6 +226,18 @@ impl TemplateStackManager {
                 Err(error)
             }
         }
+    }
+
+    /// Makes ours what a stack that served the parent before has applied, so that our apply can take it away.
+    async fn take_over(&self, (resource, key): &Place, kept: &Kept) -> Result<(), Error> {
+        let live = self.parts.cluster.get(resource, key).await?;
+        let Some(live) = live.filter(|live| live["metadata"]["uid"] == kept.uid()) else {
+            return Err(Error::Conflict(format!("{resource} {key} became another")));
+        };
+        let Some(fields) = taken_over(&live, &self.parts.manager) else { return Ok(()) };
+        let version = &live["metadata"]["resourceVersion"];
+        let patch = json!({ "metadata": { "managedFields": fields, "resourceVersion": version } });
+        self.parts.cluster.merge(resource, key, "", &patch).await.map(|_| ())
     }
 
     /// Takes in the answer to an apply. What we own then is what the server made of it, if less than it was given.
