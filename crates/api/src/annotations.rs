@@ -43,6 +43,10 @@ pub const PAUSED: &str = "stacks.crossplane.io/paused";
 pub const ROTATE: &str = "stacks.crossplane.io/rotate";
 /// On an install: `"true"` keeps CRDs, and so all instances, when it is deleted.
 pub const KEEP_CRDS: &str = "stacks.crossplane.io/keep-crds";
+/// On the seed of a Stack that went and left its instances: the kinds that it served, as `Kind.group`, with commas.
+pub const KEPT_KINDS: &str = "stacks.crossplane.io/kept-kinds";
+/// On the seed of a Stack that went and left its instances: since when.
+pub const KEPT_SINCE: &str = "stacks.crossplane.io/kept-since";
 /// On an install: `"true"` lets a new package change its CRDs incompatibly.
 pub const ALLOW_BREAKING_CHANGES: &str = "stacks.crossplane.io/allow-breaking-changes";
 /// On a CRD: the version of the package whose definition of it is in place.

@@ -7,6 +7,7 @@ mod personas;
 mod process;
 mod removal;
 mod runner;
+mod seed;
 mod stack;
 mod tags;
 mod world;

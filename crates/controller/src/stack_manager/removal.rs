@@ -5,10 +5,13 @@ use std::time::Duration;
 
 use api::names::{CHILDREN_FINALIZER, STACK_FINALIZER};
 use api::{Crd, Stack, key};
-use engine::manage::{Claim, Farewell, farewell, goes_next, is_child, is_run, keeps_data, waiting, without_owner};
+use engine::manage::{
+    Claim, Farewell, farewell, goes_next, is_child, is_kept, is_run, keeps_data, waiting, without_owner,
+};
 use serde_json::{Value, json};
 
 use super::install::resource_of;
+use super::seed::is_seed;
 use super::world::stack_resource;
 use super::{StackManager, Work};
 use crate::Error;
@@ -30,16 +33,21 @@ impl StackManager {
     }
 
     async fn take_away(&self, key: &Key, live: &Arc<Value>, stack: &Stack) -> Result<Again, Error> {
-        let (kept, going) = self.kinds(key, live, stack);
+        let (own, kept, going) = self.kinds(key, live, stack);
         let left = self.remove_instances(key, live, stack, &going).await?;
         if left > 0 {
             self.say_deleting(key, live, &format!("waiting until {left} of its instances are gone")).await?;
             return Ok(Again::After(SOON));
         }
         self.parts.runner.stop(key).await?;
-        let made = self.world.made_for(&Work::Stack(key.clone()));
+        let keeps_seed = !kept.is_empty() || self.keeps_data(key, live);
+        let made = self.made_for(key);
         let left = !made.is_empty();
         for (resource, made, object) in goes_next(made, |(resource, ..)| resource.plural == "deployments") {
+            if keeps_seed && is_seed(key, &resource, &made) {
+                self.leave_seed(&own, &made, &kept).await?;
+                continue;
+            }
             let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
             self.cluster_of(&resource).delete(&resource, &made, uid, "Foreground").await?;
         }
@@ -52,9 +60,16 @@ impl StackManager {
         Ok(Again::OnChange)
     }
 
-    /// The kinds that the Stack owns: those whose objects stay, since somebody says so or another Stack serves them, and
-    /// those whose objects go with it.
-    fn kinds(&self, key: &Key, live: &Arc<Value>, stack: &Stack) -> (Vec<Resource>, Vec<Resource>) {
+    /// What was made for a Stack and goes with it: all but a seed that the watch shows to be left to others.
+    fn made_for(&self, key: &Key) -> Vec<(Resource, Key, Arc<Value>)> {
+        let mut made = self.world.made_for(&Work::Stack(key.clone()));
+        made.retain(|(resource, made, object)| !(is_seed(key, resource, made) && is_kept(object)));
+        made
+    }
+
+    /// What the Stack serves, and the kinds that it owns: those whose objects stay, since somebody says so or another
+    /// Stack serves them, and those whose objects go with it.
+    fn kinds(&self, key: &Key, live: &Arc<Value>, stack: &Stack) -> (Claim, Vec<Resource>, Vec<Resource>) {
         let definitions = self.world.definitions();
         let crds: Vec<&Crd> = definitions.iter().map(|live| &live.crd).collect();
         let claims = self.claims(&definitions);
@@ -64,9 +79,10 @@ impl StackManager {
         let found = owned.iter().filter_map(|own| {
             definitions.iter().find(|live| live.crd.group == own.group && live.crd.names.kind == own.kind)
         });
-        found
+        let (kept, going) = found
             .filter_map(|live| resource_of(live))
-            .partition(|kind| all || own.shares(&kind.gvk.group, &kind.gvk.kind, &claims))
+            .partition(|kind| all || own.shares(&kind.gvk.group, &kind.gvk.kind, &claims));
+        (own, kept, going)
     }
 
     /// The objects of these kinds that the Stack acts on.
@@ -99,7 +115,7 @@ impl StackManager {
     /// Deletes what a Stack that is gone has left behind.
     pub(super) async fn sweep(&self, key: &Key) -> Result<Again, Error> {
         self.parts.runner.stop(key).await?;
-        for (resource, made, object) in self.world.made_for(&Work::Stack(key.clone())) {
+        for (resource, made, object) in self.made_for(key) {
             let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
             self.cluster_of(&resource).delete(&resource, &made, uid, "Background").await?;
         }

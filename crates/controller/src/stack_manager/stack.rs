@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use api::names::STACK_FINALIZER;
 use api::{ClusterStackInstall, Crd, ObjectRef, Stack, StackStatus, annotations};
-use base64::{Engine, engine::general_purpose::STANDARD};
 use engine::manage::stack::{Decision, Facts, Run, decide};
 use engine::manage::{Claim, LiveCrd, Reference, covers, report, waits_for_kind};
 use serde_json::{Value, json};
 
 use super::runner::Availability;
+use super::seed::is_seed;
 use super::world::{Objects, stack_resource};
 use super::{RESYNC, StackManager, Work};
 use crate::Error;
@@ -44,7 +44,7 @@ impl StackManager {
         let availability = match &decision {
             Decision::Run(run) => {
                 self.hold(&stack_resource(), key, &object, STACK_FINALIZER).await?;
-                match self.run_stack(key, run).await {
+                match self.run_stack(key, run, &claims).await {
                     Ok(availability) => Some(availability),
                     Err(Error::Refused(why) | Error::Forbidden(why)) => {
                         refused = true;
@@ -110,11 +110,11 @@ impl StackManager {
         there && owned
     }
 
-    async fn run_stack(&self, key: &Key, run: &Run) -> Result<Availability, Error> {
+    async fn run_stack(&self, key: &Key, run: &Run, claims: &[Claim]) -> Result<Availability, Error> {
         for wanted in &run.access {
             self.put(wanted).await?;
         }
-        self.seed(key, run).await?;
+        self.seed(key, run, claims).await?;
         let live = |resource: &Resource, key: &Key| self.world.made(resource, key);
         let availability = self.parts.runner.ensure(run, &live).await?;
         self.prune(key, run).await?;
@@ -131,47 +131,13 @@ impl StackManager {
         self.parts.tenant.apply(&resource, wanted, true).await.map(|_| ())
     }
 
-    /// What drawn values of the stack begin with. It is made once: another would change all of them.
-    async fn seed(&self, key: &Key, run: &Run) -> Result<(), Error> {
-        let secrets = Resource::namespaced("", "v1", "Secret", "secrets");
-        let name = api::names::seed(&key.name);
-        if self.world.made(&secrets, &Key::new(&key.namespace, &name)).is_some() {
-            return Ok(());
-        }
-        let mut bytes = [0; 32];
-        getrandom::fill(&mut bytes).map_err(|error| Error::Unavailable(error.to_string()))?;
-        let secret = json!({
-            "apiVersion": "v1", "kind": "Secret", "metadata": run.identity.inside(&name),
-            "type": "Opaque", "data": { "seed": STANDARD.encode(bytes) },
-        });
-        match self.parts.tenant.create(&secrets, &secret).await {
-            Err(Error::Conflict(_)) => self.find_seed(&secrets, &secret, &run.identity.uid).await,
-            outcome => outcome.map(|_| ()),
-        }
-    }
-
-    /// The seed is there without our seeing it: the watch is late, or it has lost its labels, which it gets back.
-    async fn find_seed(&self, secrets: &Resource, wanted: &Value, stack: &str) -> Result<(), Error> {
-        let key = Key::of(wanted);
-        let Some(live) = self.parts.tenant.get(secrets, &key).await? else { return Ok(()) };
-        let owners = live["metadata"]["ownerReferences"].as_array().map(Vec::as_slice).unwrap_or_default();
-        if !owners.iter().any(|owner| owner["uid"] == stack) {
-            let what = format!("the Secret {key} is there and is not the stack's: delete it, or rename the stack");
-            return Err(Error::Refused(what));
-        }
-        let label = json!({ "metadata": { "labels": wanted["metadata"]["labels"] } });
-        self.parts.tenant.merge(secrets, &key, "", &label).await.map(|_| ())
-    }
-
     /// Deletes what was made for the Stack and is no longer wanted.
     async fn prune(&self, key: &Key, run: &Run) -> Result<(), Error> {
-        let seed = api::names::seed(&key.name);
         let controllers = self.parts.runner.objects(run);
         for (resource, made, object) in self.world.made_for(&Work::Stack(key.clone())) {
             let same = |wanted: &&Value| wanted["kind"] == object["kind"] && Key::of(wanted) == made;
             let wanted = run.access.iter().chain(controllers.iter().copied()).any(|wanted| same(&wanted));
-            let is_seed = resource.plural == "secrets" && made.name == seed;
-            if !wanted && !is_seed {
+            if !wanted && !is_seed(key, &resource, &made) {
                 let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
                 self.cluster_of(&resource).delete(&resource, &made, uid, "Background").await?;
             }

@@ -47,6 +47,7 @@ fn main() -> ExitCode {
         rivals::a_second_install_of_a_kind_waits_and_takes_over_what_the_first_leaves,
         rivals::what_another_stack_serves_is_not_deleted_with_a_stack,
         rivals::an_install_of_the_whole_cluster_waits_for_those_of_namespaces,
+        rivals::a_takeover_keeps_drawn_values_and_takes_away_what_templates_no_longer_say,
         instances::an_instance_becomes_ready_with_six_calls_and_stays_so_with_none,
         instances::a_child_that_drifts_is_put_back_and_what_others_added_stays,
         instances::an_object_of_somebody_else_is_never_seized,

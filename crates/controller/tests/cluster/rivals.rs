@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{Secret, Service};
 use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::runtime::wait::conditions::is_deleted;
 use serde_json::{Value, json};
 use testkit::{Cluster, Scene};
 
+use crate::actor::{NEVER, own, start_as};
 use crate::installs::{redis, redises};
 use crate::manager::{definitions, has, install, installed, manager, package, resource, stacks};
 
@@ -122,5 +124,102 @@ pub async fn an_install_of_the_whole_cluster_waits_for_those_of_namespaces(clust
     wide.delete(&name, &DeleteParams::default()).await?;
     scene.wait(&wide, &name, is_deleted(&uid)).await?;
     scene.wait(&installs, "redis", has("Ready", "True", "")).await?;
+    Ok(())
+}
+
+/// A Stack for the scene's own kind `Shop`, with a drawn password, and a Service with this port and more in its metadata.
+async fn shops(scene: &Scene<'_>, name: &str, port: u16, more: &str) -> Result<()> {
+    let group = scene.group();
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: '{{ .metadata.name }}'}\n\
+                  data: {password: '{{ randAlphaNum 16 | b64enc }}'}\n";
+    let service = format!(
+        "apiVersion: v1\nkind: Service\nmetadata: {{name: '{{{{ .metadata.name }}}}'{more}}}\n\
+         spec: {{selector: {{app: shop}}, ports: [{{port: {port}}}]}}\n"
+    );
+    let stack = json!({
+        "apiVersion": "stacks.crossplane.io/v1alpha1", "kind": "Stack", "metadata": { "name": name },
+        "spec": {
+            "customresourcedefinitions": [{ "kind": "Shop", "apiVersion": format!("{group}/v1") }],
+            "dependsOn": [{ "crd": "secret/v1" }, { "crd": "service/v1" }],
+            "templates": { format!("shop.{group}/v1"): { "secret": secret, "service": service } },
+        },
+    });
+    stacks(scene).create(&PostParams::default(), &serde_json::from_value(stack)?).await?;
+    Ok(())
+}
+
+/// Deletes a Stack that keeps its instances.
+async fn leave(scene: &Scene<'_>, name: &str) -> Result<()> {
+    let keep = json!({ "metadata": { "annotations": { "stacks.crossplane.io/keep-crds": "true" } } });
+    stacks(scene).patch(name, &PatchParams::default(), &Patch::Merge(keep)).await?;
+    let uid = stacks(scene).get(name).await?.metadata.uid.unwrap_or_default();
+    stacks(scene).delete(name, &DeleteParams::default()).await?;
+    scene.wait(&stacks(scene), name, is_deleted(&uid)).await?;
+    Ok(())
+}
+
+/// Whether a Service has these ports, and no others.
+fn opens(ports: &'static [i32]) -> impl Fn(Option<&Service>) -> bool {
+    move |service| {
+        let spec = service.and_then(|service| service.spec.clone()).unwrap_or_default();
+        spec.ports.unwrap_or_default().iter().map(|port| port.port).eq(ports.iter().copied())
+    }
+}
+
+pub async fn a_takeover_keeps_drawn_values_and_takes_away_what_templates_no_longer_say(
+    cluster: Arc<Cluster>,
+) -> Result<()> {
+    manager(&cluster).await?;
+    let scene = cluster.scene("heirs").await?;
+    let schema = json!({ "type": "object" });
+    scene.install_crd(&scene.crd("Shop", &schema)).await?;
+    let (services, secrets) = (scene.api::<Service>(), scene.api::<Secret>());
+    shops(&scene, "first", 80, ", labels: {tier: front}").await?;
+    scene.wait(&stacks(&scene), "first", has("Ready", "True", "")).await?;
+    let first = start_as(&scene, "first", NEVER).await?;
+    let shop = json!({ "apiVersion": format!("{}/v1", scene.group()), "kind": "Shop", "metadata": { "name": "a" }, "spec": {} });
+    own(&scene, "Shop").create(&PostParams::default(), &serde_json::from_value(shop)?).await?;
+    let made = scene.wait(&services, "a", opens(&[80])).await?.unwrap();
+    let labels = serde_json::from_value(json!({ "metadata": { "labels": { "theirs": "1" } } }))?;
+    services.patch("a", &PatchParams::default(), &Patch::<Value>::Merge(labels)).await?;
+    let password = scene.wait(&secrets, "a", |secret: Option<&Secret>| secret.is_some()).await?.unwrap().data;
+
+    shops(&scene, "second", 82, "").await?;
+    scene.wait(&stacks(&scene), "second", has("ControllerAvailable", "False", "KindTaken")).await?;
+    first.stop();
+    leave(&scene, "first").await?;
+    scene.wait(&stacks(&scene), "second", has("Ready", "True", "")).await?;
+    let second = start_as(&scene, "second", NEVER).await?;
+    let service = scene.wait(&services, "a", opens(&[82])).await?.unwrap();
+    let labels = service.metadata.labels.unwrap_or_default();
+    ensure!(
+        service.metadata.uid == made.metadata.uid && labels["stacks.crossplane.io/stack"] == "second",
+        "{labels:?}"
+    );
+    ensure!(!labels.contains_key("tier") && labels["theirs"] == "1", "{labels:?}");
+    let is_taken = |secret: Option<&Secret>| {
+        let labels = secret.and_then(|secret| secret.metadata.labels.clone()).unwrap_or_default();
+        labels.get("stacks.crossplane.io/stack").is_some_and(|stack| stack == "second")
+    };
+    let taken = scene.wait(&secrets, "a", is_taken).await?.unwrap();
+    ensure!(taken.data == password, "what was drawn stays as it was");
+
+    // One of the same name has its own seed back, which goes with it once nothing is left that was drawn from it.
+    second.stop();
+    let seed = secrets.get("second-seed").await?;
+    leave(&scene, "second").await?;
+    let kept = secrets.get("second-seed").await?;
+    ensure!(kept.metadata.uid == seed.metadata.uid && kept.metadata.owner_references.is_none(), "{:?}", kept.metadata);
+    shops(&scene, "second", 82, "").await?;
+    scene.wait(&stacks(&scene), "second", has("Ready", "True", "")).await?;
+    let again = secrets.get("second-seed").await?;
+    ensure!(again.metadata.uid == seed.metadata.uid && again.data == seed.data);
+    let uid = stacks(&scene).get("second").await?.metadata.uid.unwrap_or_default();
+    let owners = again.metadata.owner_references.unwrap_or_default();
+    ensure!(owners.iter().map(|owner| &owner.uid).eq([&uid]), "{owners:?}");
+    own(&scene, "Shop").delete("a", &DeleteParams::default()).await?;
+    stacks(&scene).delete("second", &DeleteParams::default()).await?;
+    scene.wait(&stacks(&scene), "second", is_deleted(&uid)).await?;
+    ensure!(secrets.get_opt("second-seed").await?.is_none(), "it goes with what was drawn from it");
     Ok(())
 }

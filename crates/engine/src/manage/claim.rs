@@ -94,21 +94,36 @@ impl Claim {
             format!("in the namespace {}", self.namespace)
         };
         let (whose, way) = other.named();
+        let drawn = if self.is_in(&other.namespace) {
+            ""
+        } else {
+            "; what its templates drew, such as passwords, is drawn anew then, since a seed stays in its namespace"
+        };
         Some(format!(
             "the kind {kind} ({group}) is served {place} by {whose}, and two stacks would undo each other's work: nothing \
-             of this one is put in place until that one is gone; {way}"
+             of this one is put in place until that one is gone; {way}{drawn}"
         ))
     }
 
     /// Whether another Stack that stays serves a kind where this one does, so that its objects are not this one's to
     /// delete.
     pub fn shares(&self, group: &str, kind: &str, all: &[Claim]) -> bool {
-        let of = |other: &&Claim| other.kinds.iter().any(|(own, name)| own == group && name == kind);
-        all.iter().filter(|other| !self.is_same(other) && self.meets(other) && !other.deleting).any(|other| of(&other))
+        let mut stay = all.iter().filter(|other| !self.is_same(other) && self.meets(other) && !other.deleting);
+        stay.any(|other| other.serves(group, kind))
+    }
+
+    /// Whether the Stack serves a kind.
+    pub(super) fn serves(&self, group: &str, kind: &str) -> bool {
+        self.kinds.iter().any(|(own, name)| own == group && name == kind)
+    }
+
+    /// Whether the Stack is in this namespace.
+    pub(super) fn is_in(&self, namespace: &str) -> bool {
+        self.namespace == namespace
     }
 
     /// Whether it is the one of this Stack.
-    pub(super) fn is_of(&self, namespace: &str, name: &str) -> bool {
+    pub fn is_of(&self, namespace: &str, name: &str) -> bool {
         self.namespace == namespace && self.name == name
     }
 
@@ -262,6 +277,16 @@ mod tests {
         let all =
             [claim(&stack("team", "old", "1", &shops()), false), claim(&stack("team", "new", "2", &shops()), false)];
         assert_eq!(wished.taken(&all), None);
+    }
+
+    #[test]
+    fn that_drawn_values_change_is_said_where_the_seed_cannot_follow() {
+        let old = claim(&stack("team", "old", "1", &shops()), false);
+        for (namespace, everywhere, expected) in [("team", false, false), ("cairn-stacks", true, true)] {
+            let new = claim(&stack(namespace, "new", "2", &shops()), everywhere);
+            let why = new.taken(&[old.clone(), new.clone()]).unwrap();
+            assert_eq!(why.contains("is drawn anew"), expected, "{why}");
+        }
     }
 
     #[test]
