@@ -353,3 +353,50 @@ fn what_only_one_instance_can_have_is_told() {
         &["Deployment web has no namespace"],
     );
 }
+
+#[test]
+fn what_became_a_field_is_up_to_the_instance_and_needs_no_word() {
+    let manifests = "apiVersion: v1\nkind: Service\nmetadata: {name: report-api}\nspec: {selector: {app: report-api}}\n---\n\
+                     apiVersion: v1\nkind: Service\nmetadata: {name: report}\nspec: {selector: {app: report}}\n---\n\
+                     apiVersion: v1\nkind: Pod\nmetadata: {name: report-api, labels: {app: report-api}}\n\
+                     spec: {containers: [{name: api, image: \"ghcr.io/acme/report-api:1.0\", args: [\"/bin/report-api\"]}]}\n";
+    check(
+        "report",
+        &[(manifests, &[("pod.yaml", "image: {{ .spec.image | quote }}")], &["`spec.containers[0].args[0]` keeps"])],
+        &["containers[0].image"],
+    );
+}
+
+#[test]
+fn a_name_of_its_own_is_not_all_that_an_object_with_a_selector_needs() {
+    let config = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {a: b}\n";
+    let service = "---\napiVersion: v1\nkind: Service\nmetadata: {name: front}\nspec: {selector: {app: front}}\n";
+    let tests = "the cases in tests/web.yaml expect the old name";
+    check(
+        "web",
+        &[
+            (
+                &with(service),
+                &[],
+                &[&format!(
+                    "`{{{{ .metadata.name }}}}-front` gives each instance its own once its selector and its pods have \
+                     `app.kubernetes.io/instance: {{{{ .metadata.name | quote }}}}`; {tests}"
+                )],
+            ),
+            (
+                &with(config),
+                &[],
+                &[&format!("`{{{{ .metadata.name }}}}-settings` gives each instance its own; {tests}")],
+            ),
+        ],
+        &[],
+    );
+}
+
+#[test]
+fn a_key_that_yaml_takes_for_a_truth_is_told_where_it_is_written() {
+    let config = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata:\n  yes: \"1\"\n  \"on\": \"2\"\n";
+    let keys = "m.yaml:16:3: YAML reads the key `yes` as `true`";
+    check("web", &[(&with(config), &[], &[keys, "write it in quotes: `\"yes\":`"])], &["`on`"]);
+    check("web", &[(&with(&config.replace("yes", "\"yes\"")), &[], &[])], &["YAML reads"]);
+}

@@ -70,7 +70,7 @@ pub fn from(names: &Names, manifests: &[Manifest]) -> Result<Started, Vec<Proble
     let mut texts = BTreeMap::new();
     for (index, piece) in pieces.iter().enumerate() {
         let found = template(&shared, index, &templates[index]);
-        notes.extend(words(piece, &found));
+        notes.extend(words(names, piece, &found));
         notes.extend(second::fixed(piece));
         notes.extend(second::missing(&shared, piece, &read));
         texts.insert(templates[index].clone(), found.text);
@@ -111,15 +111,19 @@ pub fn from(names: &Names, manifests: &[Manifest]) -> Result<Started, Vec<Proble
 }
 
 /// What should be looked at in a template.
-fn words(piece: &Piece, found: &Template) -> Vec<Problem> {
+fn words(names: &Names, piece: &Piece, found: &Template) -> Vec<Problem> {
     let mut notes = Vec::new();
+    let apart = "`app.kubernetes.io/instance: {{ .metadata.name | quote }}`";
     if !found.named {
         let what = format!("{} keeps its name: two instances in a namespace would share it", piece.title());
-        let hint = format!("`{{{{ .metadata.name }}}}-{}` gives each instance its own", piece.name());
+        // A name of its own alone would give two objects that find the same pods.
+        let pods = if found.selects { String::new() } else { format!(" once its selector and its pods have {apart}") };
+        let tests = format!("the cases in tests/{}.yaml expect the old name", names.name);
+        let hint = format!("`{{{{ .metadata.name }}}}-{}` gives each instance its own{pods}; {tests}", piece.name());
         notes.push(Problem::at(piece.place(), what).warning().hint(hint));
     } else if !found.selects {
         let what = format!("the selector of {} finds the pods of every instance in the namespace", piece.title());
-        let hint = "add `app.kubernetes.io/instance: {{ .metadata.name | quote }}` to it and to the labels of the pods";
+        let hint = format!("add {apart} to it and to the labels of the pods");
         notes.push(Problem::at(piece.place(), what).warning().hint(hint));
     }
     notes.extend(found.kept.iter().map(|kept| {

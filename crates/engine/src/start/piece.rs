@@ -58,7 +58,7 @@ impl Piece {
 pub(super) struct Read {
     /// The objects, those inside of lists too.
     pub pieces: Vec<Piece>,
-    /// What is left out, because no stack could make it.
+    /// What is left out, because no stack could make it, or is read as something else than was written.
     pub left: Vec<Problem>,
     /// What is wrong.
     pub problems: Vec<Problem>,
@@ -97,6 +97,11 @@ impl Read {
             let what = "this stands behind the end of an object, and would not be read";
             self.problems.push(Problem::at(place, what).hint("begin another document with `---`"));
             return;
+        }
+        for key in yaml::misread_keys(&part.text, &spanned.spans) {
+            let (line, column) = (part.line - 1 + key.span.line, Some(key.span.column));
+            let place = Place { file: manifest.file.clone(), line, column };
+            self.left.push(Problem::at(place, key.what()).warning().hint(key.hint()));
         }
         let value = &spanned.value;
         let list = value["kind"].as_str().and_then(|kind| kind.strip_suffix("List"));

@@ -69,9 +69,11 @@ pub(super) fn kept(shared: &Shared<'_>, piece: &Piece, other: &Value) -> Vec<Pro
     let mut found = Vec::new();
     texts(other, &mut Vec::new(), &mut found);
     let mut by_name: BTreeMap<&str, (&Piece, Vec<String>)> = BTreeMap::new();
+    let index = shared.pieces.iter().position(|other| other.gvk == piece.gvk && other.name() == piece.name());
+    let is_field = |path: &[Step]| index.is_some_and(|at| shared.fields.at(shared.pieces, at, path).is_some());
     for (path, text) in found {
-        // A text that the manifests do not have, such as a drawn one, is no name of theirs.
-        let is_theirs = look(&piece.value, &path).is_some();
+        // A text that the manifests do not have, such as a drawn one, is no name of theirs; a field is up to the instance.
+        let is_theirs = look(&piece.value, &path).is_some() && !is_field(&path);
         if !is_theirs || sense(piece, &path) != Sense::Free {
             continue;
         }
