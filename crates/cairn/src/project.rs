@@ -80,6 +80,27 @@ impl Project {
         path.ancestors().find(|dir| dir.join(".registry").is_dir()).map(Path::to_path_buf)
     }
 
+    /// The directory of the package that somebody means who names a directory of its files or its tests, or is in one.
+    pub fn around(dir: &Path) -> PathBuf {
+        let whole = || {
+            let full = dir.canonicalize().ok().filter(|_| !dir.join(".registry").is_dir())?;
+            let root = Project::root_of(&full)?;
+            let inside = full.strip_prefix(&root).ok()?;
+            // A package that lies among the tests of another is meant itself.
+            let is_part =
+                inside.starts_with(".registry") || (inside.starts_with("tests") && !dir.join("app.yaml").exists());
+            let depth = inside.components().count();
+            let named = dir.ancestors().nth(depth).filter(|named| !named.as_os_str().is_empty());
+            // As short as it was named, where that leads there.
+            let climbed = std::iter::repeat_n("..", depth).collect::<PathBuf>();
+            let climbed = if dir == Path::new(".") { climbed } else { dir.join(climbed) };
+            let leads = |path: &PathBuf| path.canonicalize().is_ok_and(|path| path == root);
+            let path = named.map(Path::to_path_buf).filter(leads).or_else(|| Some(climbed).filter(leads));
+            path.or(Some(root)).filter(|_| is_part)
+        };
+        whole().unwrap_or_else(|| dir.to_path_buf())
+    }
+
     /// The compiled stack, or all that is wrong with it.
     pub fn compiled(&self) -> Result<&Compiled, Failure> {
         self.compiled.as_ref().ok_or_else(|| {

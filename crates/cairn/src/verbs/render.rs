@@ -14,7 +14,7 @@ use crate::{observed, rules};
 pub(crate) const PREVIEW_SEED: &[u8] = b"cairn preview, not a secret";
 
 pub(crate) fn run(args: &Render, printer: &Printer) -> Result<Code, Failure> {
-    let project = Project::read(&args.dir)?;
+    let project = Project::read(&Project::around(&args.dir))?;
     let (Admitted { kind, object: instance, dropped }, written) = project.instance(args.file.as_deref(), printer)?;
     for finding in &dropped {
         printer.finding(finding, written.snippet(finding).as_deref());

@@ -23,10 +23,10 @@ struct Outcome {
 
 pub(crate) fn run(args: &Test, printer: &Printer) -> Result<Code, Failure> {
     let mut suites = Vec::new();
-    for dir in &args.dirs {
-        let project = Project::read(dir)?;
+    for dir in args.dirs.iter().map(|dir| Project::around(dir)) {
+        let project = Project::read(&dir)?;
         project.compiled()?;
-        let cases = cases::read(dir);
+        let cases = cases::read(&dir);
         if cases.is_empty() {
             let failure = Failure::new(format!("{} has no tests", dir.display()));
             return Err(failure.hint("write one into tests/NAME.yaml; docs/testing.md shows how"));

@@ -13,7 +13,7 @@ pub(crate) fn run(args: &Validate, printer: &Printer) -> Result<Code, Failure> {
     let mut failed = false;
     let mut all = Vec::new();
     for dir in &args.dirs {
-        let mut project = Project::read(dir)?;
+        let mut project = Project::read(&Project::around(dir))?;
         project.try_specimens();
         let errors = project.findings.iter().filter(|finding| finding.severity == Severity::Error).count();
         failed |= errors > 0;

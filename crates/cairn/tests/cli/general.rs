@@ -138,6 +138,9 @@ fn who_names_the_wrong_directory_or_no_instance_is_told_where_to_go() {
         (&["up", "shopp"][..], 1, "", "error: shopp is no directory\nhint: here is a package: shop\n"),
         (&["test", "./"], 1, "", "hint: here is a package: shop\n"),
         (&["build", "shop/tests"], 1, "", &format!("hint: it is a part of the package {}", place.path().display())),
+        (&["test", "shop/tests"], 0, "ok   shop: ", ""),
+        (&["validate", "shop/.registry/templates"], 0, "shop: ok (1 CRD, 3 templates)\n", ""),
+        (&["render", "shop/.registry", "-o", "name"], 0, names, "with the instance shop/shop.yaml\n"),
         (&["list"], 1, "", "or start a cluster on this machine: `cairn up`\n"),
         (&["explain", "service:spec"], 1, "", "in the directory of its package (here is a package: shop)\n"),
         (&["explain", "shop/service:spec.ports[0].port"], 0, "spec.ports[0].port: 80\n", "shop/shop.yaml\n"),
@@ -148,6 +151,20 @@ fn who_names_the_wrong_directory_or_no_instance_is_told_where_to_go() {
         assert_eq!(found.code, Some(code), "{args:?}: {found:?}");
         assert!(found.stdout.starts_with(stdout) && found.stderr.contains(stderr), "{args:?}: {found:?}");
     }
+
+    // Who is inside of a package means it, and one that lies among its tests is another.
+    crate::support::copy(&place.path().join("shop/.registry"), &place.path().join("shop/tests/other"));
+    for (inside, args, stdout) in [
+        ("shop/tests", &["test"][..], "ok   shop: "),
+        ("shop/.registry", &["test", "."], "ok   shop: "),
+        ("shop/.registry/templates", &["validate"], "../..: ok (1 CRD, 3 templates)\n"),
+        ("shop", &["validate", "tests/other"], "tests/other: "),
+    ] {
+        let mut command = cairn(args);
+        let found = Outcome::from(command.current_dir(place.path().join(inside)).output().expect("cairn runs"));
+        assert!(found.stdout.starts_with(stdout), "{inside}: {args:?}: {found:?}");
+    }
+    std::fs::remove_dir_all(place.path().join("shop/tests/other")).expect("it goes");
 
     // A place that an editor finds, from where the command was called.
     let text = std::fs::read_to_string(place.path().join(template)).expect("a template");
