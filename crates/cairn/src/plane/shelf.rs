@@ -2,6 +2,8 @@
 //! and kept in a directory so that what was installed can be read again after the package has changed.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -19,17 +21,38 @@ pub(crate) const HERE: &str = "up.localhost";
 /// Packages of this machine.
 pub(crate) struct Shelf {
     /// Where images are kept.
-    dir: Option<PathBuf>,
+    dir: Option<Room>,
     /// Files of packages, by the digest of their image.
     known: Mutex<BTreeMap<String, Files>>,
     /// Where all other packages come from.
     beyond: Option<Box<dyn Packages>>,
 }
 
+/// A directory that is held, so that no other can be taken for it.
+struct Room {
+    dir: PathBuf,
+    held: Option<File>,
+}
+
+impl Room {
+    fn new(dir: PathBuf) -> Room {
+        // One that cannot be made is told of as soon as something is to be put there.
+        let held = std::fs::create_dir_all(&dir).and_then(|()| File::open(&dir)).ok();
+        Room { dir, held }
+    }
+
+    /// Whether it was taken away, even if there is another in its place.
+    fn is_gone(&self) -> bool {
+        let id = |found: std::fs::Metadata| (found.dev(), found.ino());
+        let own = self.held.as_ref().and_then(|held| held.metadata().ok()).map(id);
+        own.is_some() && std::fs::metadata(&self.dir).ok().map(id) != own
+    }
+}
+
 impl Shelf {
-    /// An empty shelf, in memory or in a directory.
+    /// An empty shelf, in memory or in a directory. Once that is taken away, the shelf is in memory alone.
     pub fn new(dir: Option<PathBuf>, beyond: Option<Box<dyn Packages>>) -> Shelf {
-        Shelf { dir, known: Mutex::default(), beyond }
+        Shelf { dir: dir.map(Room::new), known: Mutex::default(), beyond }
     }
 
     /// Builds the image of a package that has no faults, puts it on the shelf, and says how an install names it.
@@ -70,7 +93,8 @@ impl Shelf {
 
     fn path(&self, reference: &Reference) -> Option<PathBuf> {
         let digest = reference.digest.as_deref()?.replace(':', "-");
-        Some(self.dir.as_ref()?.join(&reference.repository).join(format!("{digest}.tar")))
+        let room = self.dir.as_ref().filter(|room| !room.is_gone())?;
+        Some(room.dir.join(&reference.repository).join(format!("{digest}.tar")))
     }
 
     fn find(&self, reference: &Reference) -> Result<Files, Trouble> {
@@ -83,7 +107,7 @@ impl Shelf {
             Trouble::new("PackageNotFound", format!("{what}; name its directory again: `cairn up DIR`"))
         };
         let path = self.path(reference).ok_or_else(|| missing(String::new()))?;
-        let file = std::fs::File::open(&path).map_err(|error| missing(format!(" ({error})")))?;
+        let file = File::open(&path).map_err(|error| missing(format!(" ({error})")))?;
         let archive = Archive::read(std::io::BufReader::new(file)).map_err(|why| missing(format!(" ({why})")))?;
         if archive.manifest.digest.to_string() != digest {
             return Err(missing(format!(" ({} has changed)", path.display())));
@@ -109,5 +133,37 @@ impl Packages for Shelf {
             Some(beyond) if reference.registry != HERE => beyond.fetch(reference, secrets),
             _ => Box::pin(async move { self.find(reference) }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use engine::start::{Names, blank};
+
+    use super::Shelf;
+    use crate::project::Project;
+
+    #[test]
+    fn a_directory_that_was_taken_away_is_not_made_again() {
+        let place = tempfile::tempdir().unwrap();
+        let house = place.path().join("house");
+        let files = blank(&Names::new("shop", "example.org").unwrap());
+        let project = Project::of(place.path(), "shop", files);
+        let shelf = Shelf::new(Some(house.join("packages")), None);
+        let reference = shelf.put("shop", &project).unwrap();
+        assert!(house.join("packages/shop").is_dir());
+        fs::remove_dir_all(&house).unwrap();
+        shelf.put("shop", &project).unwrap();
+        assert!(!house.exists());
+        assert!(shelf.find(&reference).is_ok(), "it is known all the same");
+        // Another one in its place is somebody else's.
+        fs::create_dir_all(house.join("packages/shop")).unwrap();
+        let theirs = house.join("packages/shop/theirs.tar");
+        fs::write(&theirs, "").unwrap();
+        shelf.keep_only(&shelf.put("shop", &project).unwrap());
+        assert!(theirs.exists());
+        assert_eq!(fs::read_dir(house.join("packages/shop")).unwrap().count(), 1);
     }
 }
