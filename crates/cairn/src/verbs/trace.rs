@@ -7,6 +7,7 @@ use api::names::label_value;
 use controller::template_stack_manager::Catalog;
 use controller::{Cluster, Error, Resource};
 use engine::Compiled;
+use engine::manage::waits_for_kind;
 use kube::api::{DynamicObject, ListParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};
@@ -27,7 +28,13 @@ pub(crate) fn run(args: &Trace, printer: &Printer) -> Result<Code, Failure> {
         let mut catalog = Catalog::new(&cluster);
         let stacks = stacks(&cluster, &connected.namespace, &mut catalog).await?;
         let (word, name) = named(args)?;
-        let gvk = meant(&stacks, word)?;
+        let gvk = match meant(&stacks, word) {
+            Err(failure) if failure.code != Code::Usage => {
+                let waiting = waiting(&cluster, &connected.namespace).await;
+                return Err(waiting.into_iter().fold(failure, Failure::hint));
+            }
+            meant => meant?,
+        };
         let kind = resource(&mut catalog, &gvk).await?;
         let namespace = if kind.namespaced { connected.namespace.as_str() } else { "" };
         let instances = match name {
@@ -79,6 +86,28 @@ pub(crate) fn run(args: &Trace, printer: &Printer) -> Result<Code, Failure> {
         }
         Ok(Code::Ok)
     })?
+}
+
+/// The installs that wait for something and have no Stack yet: one of them may bring what was asked for.
+async fn waiting(cluster: &Cluster, namespace: &str) -> Vec<String> {
+    let own = Resource::namespaced(api::GROUP, api::VERSION, api::StackInstall::KIND, api::StackInstall::PLURAL);
+    let wide = (api::ClusterStackInstall::KIND, api::ClusterStackInstall::PLURAL);
+    let wide = Resource::cluster(api::GROUP, api::VERSION, wide.0, wide.1);
+    let mut found = Vec::new();
+    for (kind, namespace) in [(own, namespace), (wide, "")] {
+        // Who may not look is told nothing.
+        let installs = cluster.list(&kind, namespace, None).await.unwrap_or_default();
+        // One that waits for another of its kind brings nothing that is not there.
+        let is_new = |install: &&Value| install["status"]["stackRecord"].is_null() && !waits_for_kind(install);
+        found.extend(installs.iter().filter(is_new).filter_map(|install| {
+            let conditions = install["status"]["conditions"].as_array()?;
+            let waits =
+                conditions.iter().find(|one| one["type"] == api::conditions::READY && one["status"] == "False")?;
+            let (name, why) = (install["metadata"]["name"].as_str()?, waits["message"].as_str()?);
+            Some(format!("the install {name} is not in place yet, and may bring it: {why}"))
+        }));
+    }
+    found
 }
 
 /// The kind and the name, if one is given: in two words or, as kubectl takes it, in one.
