@@ -124,6 +124,16 @@ impl Difference {
         !self.allowed && self.package.iter().any(|change| change.action == Action::Refuse)
     }
 
+    /// Leaves out what would become of instances while a type is refused: until it is allowed nothing does. What the
+    /// instances themselves would refuse stays, since it says whom the type would break.
+    pub fn stay(&mut self) {
+        if self.breaks() {
+            for instance in &mut self.instances {
+                instance.objects.retain(|object| object.action == Action::Refuse);
+            }
+        }
+    }
+
     /// Instances of which something is refused.
     pub fn refused(&self) -> usize {
         let refuses = |instance: &&Instance| instance.objects.iter().any(|object| object.action == Action::Refuse);

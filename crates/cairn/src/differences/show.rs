@@ -52,6 +52,9 @@ pub(crate) fn summary(difference: &Difference) -> String {
         };
         return format!("it is refused in {refused} of {}{others}", of(count));
     }
+    if difference.breaks() {
+        return "nothing changes until it is allowed".to_owned();
+    }
     match (count, changed) {
         (0, _) => "there are no instances".to_owned(),
         (1, 0) => "the one instance stays as it is".to_owned(),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use api::{ClusterStackInstall, PermissionScope, StackInstall, annotations, conditions};
 use engine::Severity;
-use engine::manage::needs_only_time;
+use engine::manage::{needs_only_time, waits_for_kind};
 use futures::StreamExt;
 use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
@@ -17,6 +17,7 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use super::shares::Shares;
 use crate::differences::{Asked, Difference, Reader, compare, harmless, show, summary};
 use crate::failure::Failure;
 use crate::plane::Shelf;
@@ -40,6 +41,7 @@ pub(crate) struct Installer {
     namespace: String,
     client: Client,
     shelf: Arc<Shelf>,
+    shares: Arc<Shares>,
     /// Whether it was told why it is not installed.
     stuck: watch::Sender<bool>,
 }
@@ -67,12 +69,14 @@ impl Installer {
         client: &Client,
         shelf: &Arc<Shelf>,
     ) -> Result<Vec<Installer>, Failure> {
+        let shares = Arc::new(Shares::default());
         let installer = |(dir, name)| Installer {
             dir,
             name,
             namespace: namespace.to_owned(),
             client: client.clone(),
             shelf: shelf.clone(),
+            shares: shares.clone(),
             stuck: watch::Sender::new(false),
         };
         Ok(names(dirs)?.into_iter().map(installer).collect())
@@ -98,6 +102,7 @@ impl Installer {
         if self.faults(&project, printer) {
             return Ok(None);
         }
+        self.shares.take(&self.name, &self.namespace, &project)?;
         let begin = Instant::now();
         self.stuck.send_replace(false);
         let reference = self.shelf.put(&self.name, &project)?;
@@ -122,7 +127,8 @@ impl Installer {
             return Ok(Some(pending));
         }
         let mut object = self.install(project.package.app.permission_scope, &package);
-        if before.is_some() {
+        // One that does not serve makes nothing of the instances that are there.
+        if before.as_ref().is_some_and(|before| !is_kept_out(&before.data)) {
             let reader = Reader::new(self.client.clone());
             let differences = self.compared(&reader, &project).await?;
             // What is asked for already was told when it was, and beside nothing at all everything is new.
@@ -157,6 +163,7 @@ impl Installer {
                 difference.allowed = true;
             }
         }
+        differences.iter_mut().for_each(Difference::stay);
         Ok(differences)
     }
 
@@ -356,6 +363,13 @@ pub(crate) async fn take_back_all(client: &Client) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Whether an install waits until another that serves its kind is gone, and serves nothing until then.
+pub(crate) fn is_kept_out(install: &Value) -> bool {
+    let conditions = install["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let is_ready = |condition: &Value| condition["type"] == conditions::READY && condition["status"] == "True";
+    waits_for_kind(install) && !conditions.iter().any(is_ready)
 }
 
 /// Whether an install serves another image than this one.

@@ -4,9 +4,10 @@
 mod files;
 mod house;
 mod installer;
+mod shares;
 mod teller;
 
 pub(crate) use files::Watch;
 pub(crate) use house::House;
-pub(crate) use installer::{Installer, names, take_back_all};
+pub(crate) use installer::{Installer, is_kept_out, names, take_back_all};
 pub(crate) use teller::tell;

@@ -29,13 +29,14 @@ pub(crate) fn run(args: &Diff, printer: &Printer) -> Result<Code, Failure> {
         }
         instance = Some(object);
     }
-    let found = block_on(async {
+    let mut found = block_on(async {
         let connected = args.connection.connect().await?;
         let namespace = args.connection.namespace.as_deref();
         let context = connected.context.as_str();
         let asked = Asked { namespace, instance: instance.as_ref(), name: &compiled.name, context };
         compare(&Reader::new(connected.client), &project, &asked).await
     })??;
+    found.iter_mut().for_each(Difference::stay);
     let code = if found.iter().any(Difference::is_refused) {
         Code::Failed
     } else if found.iter().any(Difference::is_any) {

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use api::annotations::KEEP_CRDS;
-use api::labels::PARENT_PREFIX;
+use api::labels::{MANAGED_BY, MANAGED_BY_STACK_MANAGER, PARENT_PREFIX};
 use api::{ClusterStackInstall, PermissionScope, Stack, StackInstall};
+use engine::manage::Claim;
 use futures::StreamExt;
 use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, ListParams, PostParams};
@@ -20,6 +21,7 @@ use crate::failure::{Code, Failure};
 use crate::live::resource;
 use crate::printer::Printer;
 use crate::registries::{block_on, parse};
+use crate::up::is_kept_out;
 
 pub(crate) fn install(args: &Install, printer: &Printer) -> Result<Code, Failure> {
     let reference = parse(&args.reference)?;
@@ -120,17 +122,29 @@ async fn data(connected: &Connected, install: &DynamicObject, wide: bool) -> Opt
     let stacks = reader.stacks("").await.ok()?;
     let stack = stacks.iter().find(own)?;
     let crds = reader.crds().await.ok()?;
+    let claim = |stack: &Stack| {
+        let everywhere = stack.spec.app.permission_scope == PermissionScope::Cluster;
+        Claim::of(&serde_json::to_value(stack).unwrap_or_default(), everywhere, &crds)
+    };
+    let (claims, own) = (stacks.iter().map(claim).collect::<Vec<_>>(), claim(stack));
     let (owned, _) = api::key::owned(&stack.spec.customresourcedefinitions, &crds);
     let (mut kinds, mut count) = (Vec::new(), 0);
-    for kind in owned {
+    for kind in owned.iter().filter(|kind| !own.shares(&kind.group, &kind.kind, &claims)) {
         let crd = crds.iter().find(|crd| crd.group == kind.group && crd.names.kind == kind.kind)?;
-        let labels = crd.object["metadata"]["labels"].as_object()?;
-        if labels.keys().filter(|key| key.starts_with(PARENT_PREFIX)).count() == 1 {
-            let served = crd.versions.iter().find(|version| version.served)?;
-            let gvk = Gvk::new(&crd.group, &served.name, &crd.names.kind);
-            count += reader.list(&resource(&gvk, &crds)?, "", "").await.ok()?.len();
+        let served = crd.versions.iter().find(|version| version.served)?;
+        let gvk = Gvk::new(&crd.group, &served.name, &crd.names.kind);
+        let all = reader.list(&resource(&gvk, &crds)?, "", "").await.ok()?;
+        let place = |object: &Value| object["metadata"]["namespace"].as_str().map(str::to_owned);
+        let is_here = |object: &&Value| wide || place(object).is_none_or(|place| place == stack.metadata.namespace);
+        let here = all.iter().filter(is_here).count();
+        count += here;
+        // A type stays with objects elsewhere, with whoever else brings it, or if the stack manager did not make it.
+        if is_last(&crd.object["metadata"]["labels"]) && here == all.len() {
             kinds.push(crd.names.kind.clone());
         }
+    }
+    if kinds.is_empty() && count > 0 {
+        return Some(if count == 1 { ", with 1 instance".to_owned() } else { format!(", with {count} instances") });
     }
     let instances = match count {
         0 => String::new(),
@@ -144,6 +158,12 @@ async fn data(connected: &Connected, install: &DynamicObject, wide: bool) -> Opt
         others => format!("its kinds {}, {last}", others.join(", ")),
     };
     Some(format!(", with {kinds}{instances}"))
+}
+
+/// Whether a CRD with these labels is the stack manager's, and only one install needs it.
+fn is_last(labels: &Value) -> bool {
+    let parents = labels.as_object().into_iter().flatten().filter(|(key, _)| key.starts_with(PARENT_PREFIX)).count();
+    labels[MANAGED_BY] == MANAGED_BY_STACK_MANAGER && parents == 1
 }
 
 pub(crate) fn list(args: &List, printer: &Printer) -> Result<Code, Failure> {
@@ -190,7 +210,7 @@ fn row(install: &Value) -> Vec<String> {
         text(&install["metadata"]["namespace"]),
         text(&install["metadata"]["name"]),
         short(&in_place(&text(what), install["status"]["digest"].as_str().unwrap_or_default())),
-        text(&install["status"]["version"]),
+        if is_kept_out(install) { "-".to_owned() } else { text(&install["status"]["version"]) },
         text(&ready["status"]),
         text(&ready["reason"]),
     ]
@@ -303,7 +323,7 @@ fn told(error: &kube::Error) -> Failure {
 mod tests {
     use serde_json::json;
 
-    use super::row;
+    use super::{is_last, row};
 
     #[test]
     fn what_is_listed_is_what_is_installed() {
@@ -315,6 +335,28 @@ mod tests {
         ] {
             let install = json!({ "metadata": { "name": "b" }, "spec": { "package": package }, "status": status });
             assert_eq!(row(&install)[2], expected, "{install}");
+        }
+        // One that was kept out by another has nothing in place; one of which only a change was, has.
+        for (ready, expected) in [("False", "-"), ("True", "1.0.0")] {
+            let condition = json!({ "type": "Ready", "status": ready, "reason": "KindTaken" });
+            let status = json!({ "version": "1.0.0", "conditions": [condition] });
+            let install = json!({ "metadata": { "name": "b" }, "spec": { "package": "a/b:1.0.0" }, "status": status });
+            assert_eq!(row(&install)[3], expected, "{install}");
+        }
+    }
+
+    #[test]
+    fn a_type_goes_with_the_last_install_that_needs_it_if_the_stack_manager_made_it() {
+        let (ours, one, two) =
+            ("app.kubernetes.io/managed-by", "parent.stacks.crossplane.io/a", "parent.stacks.crossplane.io/b");
+        for (labels, expected) in [
+            (json!({ ours: "stack-manager", one: "team" }), true),
+            (json!({ ours: "stack-manager", one: "team", two: "team" }), false),
+            (json!({ ours: "somebody", one: "team" }), false),
+            (json!({ one: "team" }), false),
+            (json!(null), false),
+        ] {
+            assert_eq!(is_last(&labels), expected, "{labels}");
         }
     }
 }

@@ -105,6 +105,12 @@ impl Claim {
         ))
     }
 
+    /// A kind that another would serve in the same place, and only one of the two can.
+    pub fn shared_with(&self, other: &Claim) -> Option<&str> {
+        let meets = !self.is_same(other) && self.meets(other);
+        self.kinds.iter().find(|kind| meets && other.kinds.contains(kind)).map(|(_, kind)| kind.as_str())
+    }
+
     /// Whether another Stack that stays serves a kind where this one does, so that its objects are not this one's to
     /// delete.
     pub fn shares(&self, group: &str, kind: &str, all: &[Claim]) -> bool {
@@ -258,6 +264,8 @@ mod tests {
             let two = claim(&stack(namespace, name, since, &more), everywhere);
             let all = [one.clone(), two.clone()];
             assert_eq!((one.taken(&all).is_some(), two.taken(&all).is_some()), (first, second), "{what}");
+            // Whoever came first, both would serve it.
+            assert_eq!(two.shared_with(&one), (first || second).then_some("Shop"), "{what}");
         }
     }
 

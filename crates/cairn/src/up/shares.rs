@@ -1,0 +1,40 @@
+//! Which package of this run serves which kinds: of two that would serve the same, the first that was named does.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use api::{Crd, PermissionScope};
+use engine::manage::Claim;
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::project::Project;
+
+/// What the packages of a run serve, by the names of their installs.
+#[derive(Default)]
+pub(crate) struct Shares(Mutex<BTreeMap<String, Claim>>);
+
+impl Shares {
+    /// Gives a package its kinds, unless another package of this run has one of them.
+    pub fn take(&self, name: &str, namespace: &str, project: &Project) -> Result<(), Failure> {
+        let crds: Vec<&Crd> = project.package.crds.iter().map(|file| &file.crd).collect();
+        let mut stack = serde_json::to_value(&project.package.stack).unwrap_or_default();
+        stack["metadata"] = json!({ "namespace": namespace, "name": name });
+        let everywhere = project.package.app.permission_scope == PermissionScope::Cluster;
+        self.claim(name, &stack, everywhere, &crds)
+    }
+
+    fn claim(&self, name: &str, stack: &Value, everywhere: bool, crds: &[&Crd]) -> Result<(), Failure> {
+        let wanted = Claim::of(stack, everywhere, crds);
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // What it had until now and no longer asks for is free.
+        all.remove(name);
+        if let Some((other, kind)) = all.iter().find_map(|(other, own)| Some((other, wanted.shared_with(own)?))) {
+            let what =
+                format!("{name} has the kind {kind} too, which {other} brings: only one of them can serve it here");
+            return Err(Failure::new(what).hint(format!("{name} is left as it is; name only one of the two")));
+        }
+        all.insert(name.to_owned(), wanted);
+        Ok(())
+    }
+}
