@@ -176,13 +176,14 @@ impl Claim {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use api::Crd;
     use serde_json::{Value, json};
 
     use super::Claim;
 
-    fn crds() -> Vec<Crd> {
+    /// The types `Shop` and `Till`.
+    pub fn crds() -> Vec<Crd> {
         let crd = |kind: &str| {
             let plural = format!("{}s", kind.to_lowercase());
             let object = json!({
@@ -201,7 +202,7 @@ mod tests {
     }
 
     /// A Stack that owns both kinds, with what else is in its spec.
-    fn stack(namespace: &str, name: &str, since: &str, more: &Value) -> Value {
+    pub fn stack(namespace: &str, name: &str, since: &str, more: &Value) -> Value {
         let owned = ["Shop", "Till"].map(|kind| json!({ "kind": kind, "apiVersion": "example.org/v1" }));
         let mut stack = json!({
             "metadata": {

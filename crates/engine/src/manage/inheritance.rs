@@ -49,35 +49,18 @@ pub fn inherited<'s>(own: &Claim, secrets: impl Iterator<Item = &'s Value>) -> O
 
 #[cfg(test)]
 mod tests {
-    use api::{Crd, PermissionScope};
+    use api::PermissionScope;
     use objects::patch::merge_patch;
     use serde_json::{Value, json};
 
     use super::{inherited, is_kept, keeping, taking_back};
+    use crate::manage::claim::tests::{crds, stack};
     use crate::manage::{Claim, Identity};
 
     /// A Stack that owns two kinds and serves one of them, `Shop`.
     fn claim() -> Claim {
-        let crds = ["Shop", "Till"].map(|kind| {
-            let plural = format!("{}s", kind.to_lowercase());
-            let object = json!({
-                "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-                "metadata": { "name": format!("{plural}.example.org") },
-                "spec": {
-                    "group": "example.org", "scope": "Namespaced", "names": { "kind": kind, "plural": plural },
-                    "versions": [{
-                        "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": { "type": "object" } },
-                    }],
-                },
-            });
-            Crd::read(&object).0.unwrap()
-        });
-        let owned = ["Shop", "Till"].map(|kind| json!({ "kind": kind, "apiVersion": "example.org/v1" }));
-        let stack = json!({
-            "metadata": { "namespace": "team", "name": "one" },
-            "spec": { "customresourcedefinitions": owned, "templates": { "shop.example.org/v1": { "a": "" } } },
-        });
-        Claim::of(&stack, false, &crds)
+        let stack = stack("team", "one", "", &json!({ "templates": { "shop.example.org/v1": { "a": "" } } }));
+        Claim::of(&stack, false, &crds())
     }
 
     fn kept(namespace: &str, kinds: &str, since: &str, seed: &str) -> Value {
