@@ -5,7 +5,6 @@ use std::sync::{Mutex, PoisonError};
 
 use api::{Crd, PermissionScope};
 use engine::manage::Claim;
-use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::project::Project;
@@ -18,14 +17,8 @@ impl Shares {
     /// Gives a package its kinds, unless another package of this run has one of them.
     pub fn take(&self, name: &str, namespace: &str, project: &Project) -> Result<(), Failure> {
         let crds: Vec<&Crd> = project.package.crds.iter().map(|file| &file.crd).collect();
-        let mut stack = serde_json::to_value(&project.package.stack).unwrap_or_default();
-        stack["metadata"] = json!({ "namespace": namespace, "name": name });
         let everywhere = project.package.app.permission_scope == PermissionScope::Cluster;
-        self.claim(name, &stack, everywhere, &crds)
-    }
-
-    fn claim(&self, name: &str, stack: &Value, everywhere: bool, crds: &[&Crd]) -> Result<(), Failure> {
-        let wanted = Claim::of(stack, everywhere, crds);
+        let wanted = Claim::wished(&project.package.stack, namespace, name, everywhere, &crds);
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // What it had until now and no longer asks for is free.
         all.remove(name);

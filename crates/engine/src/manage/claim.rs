@@ -69,7 +69,7 @@ impl Claim {
     }
 
     /// What the Stack of a package would serve, whose install has this name; it would be in this namespace.
-    pub(super) fn wished(stack: &Stack, namespace: &str, name: &str, everywhere: bool, crds: &[Crd]) -> Self {
+    pub fn wished<C: Borrow<Crd>>(stack: &Stack, namespace: &str, name: &str, everywhere: bool, crds: &[C]) -> Self {
         let mut object = serde_json::to_value(stack).unwrap_or_default();
         object["metadata"] = serde_json::json!({ "namespace": namespace, "name": name });
         Self::of(&object, everywhere, crds)
