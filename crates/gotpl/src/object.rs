@@ -39,6 +39,13 @@ pub enum Object {
     },
 }
 
+/// What a field of a struct holds.
+pub(crate) enum Field<'a> {
+    Value(Value<'a>),
+    /// Nothing, of that type.
+    NilPointer(&'static str),
+}
+
 /// Something that can be asked of an object with a dot.
 pub(crate) struct Method {
     pub is_field: bool,
@@ -155,20 +162,37 @@ impl Object {
         }
     }
 
+    pub(crate) fn is_pointer(&self) -> bool {
+        self.kind_name() == "ptr"
+    }
+
     /// The fields of its struct, if there is one worth showing.
-    pub(crate) fn fields<'a>(&self) -> Option<Vec<(&'static str, Value<'a>)>> {
-        let number = |value: u64| Value::of(Kind::Int(value.cast_signed(), Width::Uint64));
+    pub(crate) fn fields<'a>(&self) -> Option<Vec<(&'static str, Field<'a>)>> {
+        let number = |value: i64, width| Field::Value(Value::of(Kind::Int(value, width)));
+        let text = |text: &[u8]| Field::Value(Value::text(text));
         match self {
-            Object::Version { version, .. } => Some(vec![
-                ("major", number(version.major())),
-                ("minor", number(version.minor())),
-                ("patch", number(version.patch())),
-                ("pre", Value::text(version.prerelease())),
-                ("metadata", Value::text(version.metadata())),
-                ("original", Value::text(version.original())),
+            Object::Time(time) => Some(vec![
+                ("wall", number(i64::from(time.nanosecond()), Width::Uint64)),
+                ("ext", number(time.seconds_since_year_one(), Width::Int64)),
+                match time.zone() {
+                    Zone::Utc => ("loc", Field::NilPointer("*time.Location")),
+                    // Go shows an address here.
+                    zone => ("loc", Field::Value(Value::object(Object::Location(zone.clone())))),
+                },
             ]),
+            Object::Version { version, .. } => {
+                let number = |value: u64| number(value.cast_signed(), Width::Uint64);
+                Some(vec![
+                    ("major", number(version.major())),
+                    ("minor", number(version.minor())),
+                    ("patch", number(version.patch())),
+                    ("pre", text(version.prerelease().as_bytes())),
+                    ("metadata", text(version.metadata().as_bytes())),
+                    ("original", text(version.original().as_bytes())),
+                ])
+            }
             Object::Certificate { cert, key } => {
-                Some(vec![("Cert", Value::text(cert.as_bytes())), ("Key", Value::text(key.as_bytes()))])
+                Some(vec![("Cert", text(cert.as_bytes())), ("Key", text(key.as_bytes()))])
             }
             _ => None,
         }

@@ -122,7 +122,7 @@ impl<'a> State<'_, 'a> {
         }
         if verb == 'v' || verb == 'w' {
             printer.go_syntax = std::mem::take(&mut printer.sharp);
-            printer.plus = false;
+            printer.field_names = std::mem::take(&mut printer.plus);
         }
         let value = &self.values[self.argument];
         self.argument += 1;

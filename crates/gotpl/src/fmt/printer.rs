@@ -4,7 +4,7 @@ use crate::exec::{Cx, MORE_STACK, RED_ZONE};
 use crate::func::Fault;
 use crate::go::strconv;
 use crate::go::unicode::{is_print, push_rune, rune_count, runes};
-use crate::object::Object;
+use crate::object::{Field, Object};
 use crate::value::{Element, Kind, List, Value, Width};
 
 /// The flags of a verb, and where it prints to.
@@ -20,6 +20,8 @@ pub(super) struct Printer<'p, 'o, 'a> {
     pub zero: bool,
     /// `%#v`.
     pub go_syntax: bool,
+    /// `%+v`.
+    pub field_names: bool,
     /// Inside `%!d(type=...)`: what is shown there is shown bare.
     erring: bool,
     depth: usize,
@@ -41,6 +43,7 @@ impl<'p, 'o, 'a> Printer<'p, 'o, 'a> {
             space: false,
             zero: false,
             go_syntax: false,
+            field_names: false,
             erring: false,
             depth: 0,
         }
@@ -48,8 +51,8 @@ impl<'p, 'o, 'a> Printer<'p, 'o, 'a> {
 
     pub fn clear(&mut self) {
         (self.width, self.precision) = (None, None);
-        (self.minus, self.plus, self.sharp, self.space, self.zero, self.go_syntax) =
-            (false, false, false, false, false, false);
+        (self.minus, self.plus, self.sharp, self.space, self.zero) = (false, false, false, false, false);
+        (self.go_syntax, self.field_names) = (false, false);
     }
 
     /// A value handed to a printing function.
@@ -174,10 +177,12 @@ impl<'p, 'o, 'a> Printer<'p, 'o, 'a> {
         {
             return self.text(text.as_bytes(), verb, value);
         }
-        if self.go_syntax
+        if !self.erring
+            && self.go_syntax
             && let Some(text) = object.go_syntax()
         {
-            return self.pad(text.as_bytes());
+            let cut = self.cut(text.as_bytes());
+            return self.pad(cut);
         }
         if let Some(number) = object.integer() {
             return self.integer(number, Width::Int64, verb, value);
@@ -185,23 +190,46 @@ impl<'p, 'o, 'a> Printer<'p, 'o, 'a> {
         let Some(fields) = object.fields() else {
             return self.pad(object.string().unwrap_or_default().as_bytes());
         };
-        let name = object.type_name();
-        if let Some(pointed) = name.strip_prefix('*') {
-            self.out.push(b'&');
-            self.open(pointed, b"{");
-        } else {
-            self.open(name, b"{");
+        if verb == 'p' && !object.is_pointer() {
+            return self.bad_verb(value, verb);
         }
+        let name = object.type_name();
+        if object.is_pointer() {
+            self.out.push(b'&');
+        }
+        self.open(name.trim_start_matches('*'), b"{");
         for (index, (name, field)) in fields.iter().enumerate() {
             self.separator(index);
-            if self.go_syntax || (self.plus && verb == 'v') {
+            if self.go_syntax || self.field_names {
                 self.out.extend_from_slice(name.as_bytes());
                 self.out.push(b':');
             }
-            self.value(field, verb)?;
+            match field {
+                Field::Value(field) => self.value(field, verb)?,
+                Field::NilPointer(type_name) => self.nil_pointer(type_name, verb)?,
+            }
         }
         self.out.push(b'}');
         Ok(())
+    }
+
+    fn nil_pointer(&mut self, type_name: &str, verb: char) -> Result<(), Fault> {
+        match verb {
+            'v' if self.go_syntax => {
+                self.out.extend_from_slice(format!("({type_name})(nil)").as_bytes());
+                Ok(())
+            }
+            'v' => self.pad(b"<nil>"),
+            'b' | 'o' | 'd' | 'x' | 'X' => self.integer(0, Width::Uint64, verb, &Value::of(Kind::Nil)),
+            _ => {
+                self.out.extend_from_slice(b"%!");
+                push_rune(self.out, verb);
+                self.out.extend_from_slice(format!("({type_name}=").as_bytes());
+                self.pad(b"<nil>")?;
+                self.out.push(b')');
+                Ok(())
+            }
+        }
     }
 
     /// A verb that does not fit: the complaint stands in the text.

@@ -148,6 +148,12 @@ impl Time {
         self.nanos
     }
 
+    /// Seconds since the first instant of year 1, which is what Go keeps; wraps as Go's does.
+    #[must_use]
+    pub fn seconds_since_year_one(&self) -> i64 {
+        self.secs.wrapping_sub(ZERO)
+    }
+
     fn local_secs(&self) -> i128 {
         i128::from(self.secs) + i128::from(self.zone_at().1)
     }
