@@ -123,12 +123,38 @@ impl Cluster {
 
     /// Deletes the object with this uid. One that is gone already, or has become another, is as good.
     pub async fn delete(&self, resource: &Resource, key: &Key, uid: &str, propagation: &str) -> Result<(), Error> {
-        let mut options = json!({ "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation });
-        if !uid.is_empty() {
-            options["preconditions"] = json!({ "uid": uid });
+        let preconditions = if uid.is_empty() { json!({}) } else { json!({ "uid": uid }) };
+        match self.send_delete(resource, key, &preconditions, propagation).await {
+            Err(Error::Conflict(_)) => Ok(()),
+            outcome => outcome,
         }
+    }
+
+    /// Deletes the object with this uid as it was at a resource version. One that has changed since is a conflict.
+    pub async fn delete_unchanged(
+        &self,
+        resource: &Resource,
+        key: &Key,
+        uid: &str,
+        revision: &str,
+    ) -> Result<(), Error> {
+        let preconditions = json!({ "uid": uid, "resourceVersion": revision });
+        self.send_delete(resource, key, &preconditions, "Background").await
+    }
+
+    async fn send_delete(
+        &self,
+        resource: &Resource,
+        key: &Key,
+        preconditions: &Value,
+        propagation: &str,
+    ) -> Result<(), Error> {
+        let options = json!({
+            "apiVersion": "v1", "kind": "DeleteOptions",
+            "propagationPolicy": propagation, "preconditions": preconditions,
+        });
         match self.send(("delete", resource), Method::DELETE, &resource.path(key), "application/json", &options).await {
-            Ok(_) | Err(Error::NotFound(_) | Error::Conflict(_)) => Ok(()),
+            Ok(_) | Err(Error::NotFound(_)) => Ok(()),
             Err(error) => Err(error),
         }
     }

@@ -65,7 +65,7 @@ impl StackManager {
             now: &now,
         };
         let mut made = plan(&facts);
-        let refused = self.carry_out(&resource, key, &object, &made).await?;
+        let refused = self.carry_out(&resource, key, &object, &crds, &made).await?;
         if refused.is_some() {
             facts.refused = refused.as_ref();
             made = plan(&facts);
@@ -144,12 +144,14 @@ impl StackManager {
         Ok(found)
     }
 
-    /// Writes and deletes what a plan says, up to what the API server refuses.
+    /// Writes and deletes what a plan says, up to what the API server refuses. A CRD that has changed since the plan was
+    /// made is a conflict: whoever changed it may have made it their own.
     async fn carry_out(
         &self,
         resource: &Resource,
         key: &Key,
         live: &Value,
+        seen: &[LiveCrd],
         made: &InstallPlan,
     ) -> Result<Option<Refused>, Error> {
         let tenant = &self.parts.tenant;
@@ -157,19 +159,34 @@ impl StackManager {
         if made.finalizer && live["metadata"]["deletionTimestamp"].is_null() {
             self.hold(resource, key, live, INSTALL_FINALIZER).await?;
         }
+        let definition = |kind: &str, name: &str| {
+            seen.iter().filter(|_| kind != Stack::KIND).find(|definition| definition.crd.name == name)
+        };
         let kind_of = |kind: &str| if kind == Stack::KIND { stack_resource() } else { crd_resource() };
         for object in &made.applies {
-            let kind = kind_of(object["kind"].as_str().unwrap_or_default());
-            if self.is_in_place(&kind, object) {
+            let (kind, name) = (object["kind"].as_str().unwrap_or_default(), Key::of(object));
+            let definition = definition(kind, &name.name);
+            if self.is_in_place(definition, object) {
                 continue;
             }
-            if let Err(error) = tenant.apply(&kind, object, true).await {
-                return refused(&kind, &Key::of(object), error).map(Some);
+            let mut object = object.clone();
+            if let Some(definition) = definition {
+                object["metadata"]["resourceVersion"] = json!(definition.revision);
+            }
+            let kind = kind_of(kind);
+            if let Err(error) = tenant.apply(&kind, &object, true).await {
+                return refused(&kind, &name, error).map(Some);
             }
         }
         for target in &made.deletes {
             let (kind, target_key) = (kind_of(&target.kind), Key::new(&target.namespace, &target.name));
-            if let Err(error) = tenant.delete(&kind, &target_key, &target.uid, "Background").await {
+            let outcome = match definition(&target.kind, &target.name) {
+                Some(definition) => {
+                    tenant.delete_unchanged(&kind, &target_key, &definition.uid, &definition.revision).await
+                }
+                None => tenant.delete(&kind, &target_key, &target.uid, "Background").await,
+            };
+            if let Err(error) = outcome {
                 return refused(&kind, &target_key, error).map(Some);
             }
         }
@@ -189,13 +206,12 @@ impl StackManager {
         Ok(())
     }
 
-    /// Whether an object is as it should be, by what the watches have shown.
-    fn is_in_place(&self, kind: &Resource, wanted: &Value) -> bool {
-        let key = Key::of(wanted);
-        if kind.gvk.kind == Stack::KIND {
-            return self.world.stacks.get(&key).is_some_and(|live| covers(&live, wanted));
+    /// Whether a CRD, or the Stack if it is none, is as it should be.
+    fn is_in_place(&self, definition: Option<&LiveCrd>, wanted: &Value) -> bool {
+        match definition {
+            Some(definition) => definition.is_like(wanted),
+            None => self.world.stacks.get(&Key::of(wanted)).is_some_and(|live| covers(&live, wanted)),
         }
-        self.world.crds.get(&key).flatten().is_some_and(|live| live.is_like(wanted))
     }
 
     /// Puts a finalizer onto an object.

@@ -19,6 +19,8 @@ pub struct LiveCrd {
     pub crd: Crd,
     /// Tells it from others of the same name, before and after it.
     pub uid: String,
+    /// Tells it from itself before and after any change.
+    pub revision: String,
     /// Whether its kind is served.
     pub established: bool,
     /// Why its names were not accepted, if they were not.
@@ -44,10 +46,12 @@ impl LiveCrd {
             let texts = part.into_iter().flatten().filter_map(|(key, text)| Some((key.clone(), text.as_str()?.into())));
             texts.collect()
         };
+        let text = |part: &str| object["metadata"][part].as_str().unwrap_or_default().to_owned();
         let rejected = condition("NamesAccepted").filter(|condition| condition["status"] == "False");
         Some(Self {
             crd: crd?,
-            uid: object["metadata"]["uid"].as_str().unwrap_or_default().to_owned(),
+            uid: text("uid"),
+            revision: text("resourceVersion"),
             established: condition("Established").is_some_and(|condition| condition["status"] == "True"),
             rejected: rejected.map(|condition| condition["message"].as_str().unwrap_or_default().to_owned()),
             stored: object["status"]["storedVersions"]
