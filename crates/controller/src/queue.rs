@@ -2,9 +2,12 @@
 //! failed, and those that fail do not hold up those that do not.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt::Debug;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures::FutureExt;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -27,6 +30,14 @@ pub enum Again {
     BackOff,
     /// Later, and each time later still: what went wrong is so until somebody changes something.
     Slowly,
+}
+
+/// Looks at a key. A panic is a fault of ours, and one key that has it must not end the work on all others.
+pub(crate) async fn guarded<K: Debug>(key: &K, look: impl Future<Output = Again>) -> Again {
+    AssertUnwindSafe(look).catch_unwind().await.unwrap_or_else(|_| {
+        tracing::error!(?key, "looking at this ended in a panic, which is a fault of cairn: please report it");
+        Again::Slowly
+    })
 }
 
 /// A queue of keys.
@@ -213,7 +224,14 @@ mod tests {
 
     use tokio::time::Instant;
 
-    use super::{Again, Queue};
+    use super::{Again, Queue, guarded};
+
+    #[tokio::test]
+    async fn a_panic_is_a_failure_of_one_key() {
+        let boom = async |key: &str| if key == "bad" { unreachable!("{key}") } else { Again::Now };
+        assert_eq!(guarded(&"bad", boom("bad")).await, Again::Slowly);
+        assert_eq!(guarded(&"good", boom("good")).await, Again::Now);
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_key_is_there_once_and_never_with_two_workers() {

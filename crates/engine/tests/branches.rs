@@ -40,6 +40,23 @@ fn what_stands_in_a_branch_is_checked_and_what_can_never_be_printed_is_not() {
 }
 
 #[test]
+fn a_part_of_a_character_is_told_where_it_is_printed() {
+    let half = "a.yaml:6:";
+    for (why, data, expected) in [
+        ("cut", r#""{{ "é" | trunc 1 }}""#, half),
+        ("cut before an unknown part", "\"{{ \"é\" | trunc 1 }}\"\n  b: \"€\"€€{{ .spec.image }}€€", half),
+        ("cut before a partial", "\"{{ \"日本\" | trunc 4 }}\"\n  c: x€€\n{{ include \"lib\" \"a\" . }}", half),
+        ("cut in a branch", r#"{{ if .spec.on }}"{{ "é" | trunc 1 }}"{{ else }}b{{ end }}"#, half),
+        ("two halves of one", r#""{{ "é" | trunc 1 }}{{ "é" | substr 1 2 }}{{ .spec.on | default 1 }}""#, ""),
+        ("a field that may be cut", r#""{{ .metadata.name | trunc 1 }}""#, ""),
+    ] {
+        let (_, problems) = compile(&stack(&[("a", &config_map("a", data)), ("lib/a.tpl", "x: é\n")]));
+        let shown = lines(&problems);
+        assert!(shown.contains(expected) && shown.is_empty() == expected.is_empty(), "{why}: {shown}");
+    }
+}
+
+#[test]
 fn a_stack_may_make_what_it_depends_on_and_in_its_own_namespace_a_little_more() {
     let object = |api_version: &str, kind: &str| {
         format!("apiVersion: {api_version}\nkind: {kind}\nmetadata:\n  name: {{{{ .metadata.name }}}}\n")

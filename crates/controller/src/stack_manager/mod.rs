@@ -24,7 +24,7 @@ use package::{Files, Package};
 pub use process::{Endpoint, ProcessOptions, ProcessRunner};
 pub use runner::{Availability, KubernetesRunner, Live, Runner, Tell};
 
-use crate::queue::{Again, Queue};
+use crate::queue::{Again, Queue, guarded};
 use crate::resource::Key;
 use crate::{Cluster, Error, Metrics};
 use tags::Tag;
@@ -111,7 +111,7 @@ impl StackManager {
             let manager = self.clone();
             workers.spawn(async move {
                 while let Some(work) = manager.queue.next().await {
-                    let again = manager.look(&work).await;
+                    let again = guarded(&work, manager.look(&work)).await;
                     manager.queue.done(work, again);
                 }
             });

@@ -19,7 +19,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::cache::{Cache, Scope};
-use crate::queue::{Again, Queue};
+use crate::queue::{Again, Queue, guarded};
 use crate::resource::{Key, Resource};
 use crate::{Cluster, Error, Metrics};
 pub use catalog::Catalog;
@@ -169,7 +169,7 @@ impl TemplateStackManager {
             let manager = self.clone();
             workers.spawn(async move {
                 while let Some(work) = manager.shared.queue.next().await {
-                    let again = manager.look(&work).await;
+                    let again = guarded(&work, manager.look(&work)).await;
                     manager.shared.queue.done(work, again);
                 }
             });

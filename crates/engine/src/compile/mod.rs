@@ -9,6 +9,8 @@ mod rights;
 mod sketch;
 mod unset;
 
+pub(crate) use sketch::HALF;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

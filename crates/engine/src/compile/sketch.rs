@@ -19,6 +19,9 @@ const NAME: &str = "x";
 /// How many lines a mapping in braces is looked for that ends in another than it begins.
 const FLOW_LINES: usize = 50;
 
+/// What to do about half a character.
+pub(crate) const HALF: &str = "`trunc` and `substr` count bytes: `regexFind \"^.{0,8}\"` takes 8 characters";
+
 pub(super) fn known(path: &Path) -> Known {
     let key = |index: usize| match path.0.get(index) {
         Some(Step::Key(key)) => &**key,
@@ -40,6 +43,8 @@ pub(super) struct Sketch<'s> {
     pub origins: &'s Origins,
     /// Whether it is one of the texts that the template can print, and not both sides of every branch.
     assumed: bool,
+    /// The first byte that belongs to no character.
+    illegible: Option<usize>,
 }
 
 /// A value of the sketch and where it stands.
@@ -60,14 +65,20 @@ impl<'s> Sketch<'s> {
         let instance = json!({"metadata": {"name": NAME, "namespace": NAME, "uid": NAME}});
         let run = Run { host: &Still, watch, no_value: "", ..Run::new(set) };
         let output = run.execute(&source.file, &Input::new(&instance)).ok()?;
-        let text = String::from_utf8_lossy(&output.text).into_owned();
+        let illegible = std::str::from_utf8(&output.text).err().map(|error| error.valid_up_to());
+        let (text, trace) = (legible(&output.text), output.trace.unwrap_or_default());
         let assumed = matches!(watch, Watch::Assuming(..));
-        Some(Sketch { file: &source.file, text, trace: output.trace.unwrap_or_default(), origins, assumed })
+        Some(Sketch { file: &source.file, text, trace, origins, assumed, illegible })
     }
 
     /// Text that is no YAML whatever the unknown parts turn out to be is a problem at once. Near an unknown part the
     /// sketch proves nothing: what stands there may be a list, a mapping or many lines.
     pub fn is_yaml(&self, document: &Range<usize>, problems: &mut Vec<Problem>) -> Option<()> {
+        if let Some(offset) = self.illegible.filter(|offset| document.contains(offset)) {
+            let what = "this prints a part of a character: the text is not UTF-8";
+            problems.push(Problem::at(self.place(offset), what).hint(HALF));
+            return None;
+        }
         let text = &self.text[document.clone()];
         let Err(error) = yaml::parse(&self.blanked(document)) else {
             return Some(());
@@ -97,10 +108,15 @@ impl<'s> Sketch<'s> {
         self.text[document.clone()].split_inclusive('\n').map(blank).collect()
     }
 
+    /// Nothing if an action ends within a character, which the next one goes on with.
+    fn printed_by(&self, span: &gotpl::Span) -> &str {
+        self.text.get(span.start..span.end).unwrap_or_default()
+    }
+
     /// Whether a placeholder stands among other text on its line: then it is one value, or the text is broken anyway.
     fn is_inline(&self, span: &gotpl::Span) -> bool {
-        let text = &self.text[span.start..span.end];
-        let before = self.text[..span.start].rsplit('\n').next().unwrap_or_default();
+        let text = self.printed_by(span);
+        let before = self.text.get(..span.start).unwrap_or_default().rsplit('\n').next().unwrap_or_default();
         !text.contains('\n') && !before.trim().is_empty() && !before.trim_end().ends_with('-')
     }
 
@@ -241,7 +257,7 @@ impl<'s> Sketch<'s> {
         let before = self.trace.spans[..at].iter().rev().find(|span| *span.site.source == *self.file);
         // After text as written comes the action; what is not in the source so, the action printed itself.
         let from = before.map_or(0, |span| {
-            let text = &self.text[span.start..span.end];
+            let text = self.printed_by(span);
             let written = self.origins.is_written(&Place::from(&span.site), text);
             span.site.line.saturating_sub(1) + if written { text.matches('\n').count() } else { 0 }
         });
@@ -299,4 +315,11 @@ impl<'s> Sketch<'s> {
         let (start, end) = (range.start, range.end.max(range.start + 1));
         self.trace.spans.iter().filter(move |span| span.start < end && start < span.end.max(span.start + 1))
     }
+}
+
+/// Text as long as the bytes, so that what is known of a byte holds for the text: each that belongs to no character is a
+/// question mark.
+fn legible(bytes: &[u8]) -> String {
+    let parts = bytes.utf8_chunks().flat_map(|chunk| [chunk.valid().to_string(), "?".repeat(chunk.invalid().len())]);
+    parts.collect()
 }

@@ -120,7 +120,8 @@ fn told(text: &str, trace: &Trace, start: usize, end: usize) -> Explanation {
         let mut place = Place::from(&span.site);
         if span.reads.is_empty() {
             // Static text is one span from action to action: count on to the line of the field.
-            place.line += text[span.start..start.max(span.start)].matches('\n').count();
+            let before = text.get(span.start..start.max(span.start)).unwrap_or_default();
+            place.line += before.matches('\n').count();
             place.column = None;
         }
         let missing = trace.reads_of(&span.reads).filter(|read| read.presence == Presence::Missing);

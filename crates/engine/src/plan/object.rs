@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::at::at;
 use crate::blame;
 use crate::compile::fields::{BYTES, NO_QUOTE, QUOTE, Quotes, steps};
-use crate::compile::{Child, Shape};
+use crate::compile::{Child, HALF, Shape};
 use crate::plan::render::Renderer;
 use crate::plan::text as text_of;
 use crate::problem::{Place, Problem};
@@ -25,7 +25,7 @@ pub(super) fn is_nothing(text: &[u8]) -> bool {
 pub(super) fn read(renderer: &Renderer<'_>, child: &Child, text: &[u8]) -> Result<Vec<Value>, Vec<Problem>> {
     let reader = Reader { renderer, child };
     let Ok(text) = std::str::from_utf8(text) else {
-        return Err(vec![Problem::at(reader.start(), "the rendered text is not UTF-8")]);
+        return Err(vec![Problem::at(reader.start(), "the rendered text is not UTF-8").hint(HALF)]);
     };
     let documents = match yaml::documents(text) {
         Ok(documents) => documents,
