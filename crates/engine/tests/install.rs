@@ -489,7 +489,7 @@ fn a_tag_that_moved_is_told_with_both_digests_and_changes_nothing() {
 }
 
 #[test]
-fn a_crd_that_an_upgrade_drops_stays_while_it_has_objects() {
+fn an_upgrade_that_drops_a_crd_waits_while_it_has_objects_or_leaves_them_if_that_is_meant() {
     let mut world = World::installed();
     let mut upgraded = package("1.1.0", &["a"], "Namespaced", "");
     // The same kind in another group takes the place of the first.
@@ -500,6 +500,13 @@ fn a_crd_that_an_upgrade_drops_stays_while_it_has_objects() {
     upgraded.templates.clear();
     world.in_use = vec!["redises.example.org".into()];
     world.fetched(upgraded);
+    let before = (world.objects.clone(), world.install.status.version.clone());
+    let held = world.pass();
+    assert!(held.soon && held.deletes.is_empty(), "{held:?}");
+    assert!(world.state().contains("CRDsEstablished=False/InUse"), "{}", world.state());
+    assert_eq!((world.objects.clone(), world.install.status.version.clone()), before, "what is there goes on");
+    let annotations = &mut world.install.metadata.annotations;
+    annotations.insert(api::annotations::ALLOW_BREAKING_CHANGES.to_owned(), "true".to_owned());
     world.pass();
     world.establish();
     let held = world.pass();
@@ -508,7 +515,7 @@ fn a_crd_that_an_upgrade_drops_stays_while_it_has_objects() {
     assert_eq!(world.install.status.version, "1.1.0", "the rest goes on");
     let crds: Vec<LiveCrd> = world.objects.values().filter_map(LiveCrd::read).collect();
     let Step::Done(package) = &world.package else { panic!("it is there") };
-    let asked: Vec<_> = world.install.gives_up(Some(package), &crds).iter().map(|live| &live.crd.name).collect();
+    let asked: Vec<_> = world.install.endangers(Some(package), &crds).iter().map(|live| &live.crd.name).collect();
     assert_eq!(asked, ["redises.example.org"], "it is asked about again");
     world.in_use.clear();
     let gone = world.pass();
@@ -516,6 +523,40 @@ fn a_crd_that_an_upgrade_drops_stays_while_it_has_objects() {
     assert!(world.object("CustomResourceDefinition", "redises.example.org").is_none());
     world.pass();
     assert!(world.state().contains("DroppedCRDsGone=True/Gone"), "{}", world.state());
+}
+
+#[test]
+fn a_crd_that_cannot_become_what_it_should_be_is_made_anew_if_it_has_no_objects() {
+    for (why, changed) in [
+        ("another kind under the same plural", [(r#""Redis""#, r#""Store""#), ("none", "none")]),
+        ("another version for the stored one", [(r#""v1""#, r#""v2""#), ("example.org/v1", "example.org/v2")]),
+    ] {
+        let change = |text: String| changed.iter().fold(text, |text, (from, to)| text.replace(from, to));
+        let mut world = World::installed();
+        let name = "redises.example.org";
+        let key = ("CustomResourceDefinition".to_owned(), name.to_owned());
+        world.objects.get_mut(&key).unwrap()["status"]["storedVersions"] = json!(["v1"]);
+        let mut upgraded = package("1.1.0", &["a"], "Namespaced", "");
+        let text = change(upgraded.crds[0].crd.object.to_string());
+        upgraded.crds[0].crd = api::Crd::read(&serde_json::from_str(&text).unwrap()).0.unwrap();
+        let text = change(serde_json::to_string(&upgraded.stack).unwrap());
+        upgraded.stack = serde_json::from_str(&text).unwrap();
+        upgraded.templates.clear();
+        world.fetched(upgraded);
+        world.pass();
+        assert!(world.state().contains("CRDsEstablished=False/CRDConflict"), "{why}: {}", world.state());
+        let annotations = &mut world.install.metadata.annotations;
+        annotations.insert(api::annotations::ALLOW_BREAKING_CHANGES.to_owned(), "true".to_owned());
+        world.in_use = vec![name.to_owned()];
+        let held = world.pass();
+        assert!(held.soon && held.deletes.is_empty(), "{why}: {held:?}");
+        assert!(world.message("CRDsEstablished").contains("delete them first"), "{why}: {}", world.state());
+        world.in_use.clear();
+        let gone = world.pass();
+        assert_eq!(gone.deletes.iter().map(|crd| crd.name.as_str()).collect::<Vec<_>>(), [name], "{why}");
+        world.pass();
+        assert!(world.object("CustomResourceDefinition", name).unwrap().to_string().contains(changed[0].1), "{why}");
+    }
 }
 
 #[test]

@@ -19,9 +19,8 @@ pub(crate) async fn harmless(reader: &Reader, project: &Project) -> Result<bool,
         if breakages(live, crd, &stored).is_empty() {
             continue;
         }
-        if !can_become(live, crd, &stored) {
-            return Ok(false);
-        }
+        // What the API server does not change is made anew, and nothing of it is kept.
+        let kept = can_become(live, crd, &stored);
         for version in live.versions.iter().filter(|version| version.served) {
             let kind = Resource {
                 gvk: Gvk::new(&live.group, &version.name, &live.names.kind),
@@ -29,7 +28,7 @@ pub(crate) async fn harmless(reader: &Reader, project: &Project) -> Result<bool,
                 namespaced: live.scope == api::Scope::Namespaced,
             };
             let objects = reader.list(&kind, "", "").await?;
-            let schema = crd.version(&version.name).filter(|new| new.served).map(|new| &new.schema);
+            let schema = crd.version(&version.name).filter(|new| kept && new.served).map(|new| &new.schema);
             if !objects.iter().all(|object| schema.is_some_and(|schema| takes_unchanged(schema, object))) {
                 return Ok(false);
             }

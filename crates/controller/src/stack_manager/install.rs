@@ -18,7 +18,7 @@ use crate::queue::Again;
 use crate::resource::{Key, Resource};
 
 /// How soon to look again whether the objects of a CRD are gone.
-const SOON: Duration = Duration::from_secs(15);
+const SOON: Duration = Duration::from_secs(5);
 
 impl StackManager {
     pub(super) async fn install(&self, key: &Key) -> Result<Again, Error> {
@@ -39,7 +39,7 @@ impl StackManager {
             .filter(|live| concerns(live, &install, package.as_ref().ok()))
             .map(|live| LiveCrd::clone(live))
             .collect();
-        let in_use = self.in_use(&install.gives_up(package.as_deref().ok(), &crds)).await?;
+        let in_use = self.in_use(&install.endangers(package.as_deref().ok(), &crds)).await?;
         let tagged = self.tagged(key, &install, resolved.as_ref().ok()).await;
         let settings = &self.parts.settings;
         let stack = self.world.stacks.get(&Key::new(settings.namespace(&install), &key.name));
@@ -70,6 +70,8 @@ impl StackManager {
             facts.refused = refused.as_ref();
             made = plan(&facts);
         }
+        let unserved = crds.iter().filter(|live| made.unserved.contains(&live.crd.name));
+        self.see_off(&key.namespace, unserved, stack.as_ref()).await?;
         self.conclude(&resource, key, &object, &made).await?;
         if refused.is_some() {
             return Ok(Again::Slowly);

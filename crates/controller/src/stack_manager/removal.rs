@@ -6,7 +6,7 @@ use std::time::Duration;
 use api::names::{CHILDREN_FINALIZER, STACK_FINALIZER};
 use api::{Crd, Stack, key};
 use engine::manage::{
-    Claim, Farewell, farewell, goes_next, is_child, is_kept, is_run, keeps_data, waiting, without_owner,
+    Claim, Farewell, LiveCrd, farewell, goes_next, is_child, is_kept, is_run, keeps_data, waiting, without_owner,
 };
 use serde_json::{Value, json};
 
@@ -160,6 +160,32 @@ impl StackManager {
                 self.release(resource, &key, instance, CHILDREN_FINALIZER).await?;
             }
             Farewell::Finish | Farewell::Wait => {}
+        }
+        Ok(())
+    }
+
+    /// Sees off the objects of kinds that nobody serves any more, once somebody has deleted them.
+    pub(super) async fn see_off(
+        &self,
+        namespace: &str,
+        kinds: impl Iterator<Item = &LiveCrd>,
+        stack: Option<&Stack>,
+    ) -> Result<(), Error> {
+        for resource in kinds.filter_map(resource_of) {
+            let instances = match self.parts.tenant.list(&resource, namespace, None).await {
+                Err(Error::NotFound(_)) => Vec::new(),
+                outcome => outcome?,
+            };
+            for instance in instances.iter().filter(|instance| farewell(instance, false) == Farewell::Finish) {
+                let (key, uid) = (Key::of(instance), instance["metadata"]["uid"].as_str().unwrap_or_default());
+                let alone = match stack {
+                    Some(stack) => self.remove_children(&key, uid, stack).await?,
+                    None => true,
+                };
+                if alone {
+                    self.release(&resource, &key, instance, CHILDREN_FINALIZER).await?;
+                }
+            }
         }
         Ok(())
     }

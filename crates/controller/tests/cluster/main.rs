@@ -35,7 +35,7 @@ fn main() -> ExitCode {
         upgrades::what_a_package_no_longer_says_of_its_type_is_gone_in_the_same_version_too,
         upgrades::a_type_that_the_server_refuses_is_told_and_changes_nothing,
         upgrades::a_tag_that_moved_is_told_and_not_followed,
-        upgrades::a_type_that_an_upgrade_drops_stays_while_it_has_objects,
+        upgrades::an_upgrade_that_drops_a_type_waits_for_its_objects_or_leaves_them_behind,
         drift::every_object_that_was_made_is_put_back,
         drift::a_type_changed_by_hand_is_put_back,
         drift::a_type_that_somebody_made_their_own_holds_up_no_uninstall,

@@ -124,7 +124,9 @@ pub async fn a_tag_that_moved_is_told_and_not_followed(cluster: Arc<Cluster>) ->
     Ok(())
 }
 
-pub async fn a_type_that_an_upgrade_drops_stays_while_it_has_objects(cluster: Arc<Cluster>) -> Result<()> {
+pub async fn an_upgrade_that_drops_a_type_waits_for_its_objects_or_leaves_them_behind(
+    cluster: Arc<Cluster>,
+) -> Result<()> {
     let manager = manager(&cluster).await?;
     let scene = cluster.scene("dropped").await?;
     let installs = installed(&scene, &manager, &["a"], "").await?;
@@ -135,12 +137,20 @@ pub async fn a_type_that_an_upgrade_drops_stays_while_it_has_objects(cluster: Ar
     manager.shelf.put(&repository, "1.1.0", package(&group, "1.1.0", &["a"], ""));
     let change = Patch::Merge(json!({ "spec": { "package": format!("{repository}:1.1.0") } }));
     installs.patch("redis", &PatchParams::default(), &change).await?;
+    scene.wait(&installs, "redis", has("CRDsEstablished", "False", "InUse")).await?;
+    let install = installs.get("redis").await?;
+    ensure!(install.data["status"]["version"] == "1.0.0", "what is there goes on serving");
+    let meant = json!({ "metadata": { "annotations": { "stacks.crossplane.io/allow-breaking-changes": "true" } } });
+    installs.patch("redis", &PatchParams::default(), &Patch::Merge(meant)).await?;
     scene.wait(&installs, "redis", has("DroppedCRDsGone", "False", "InUse")).await?;
     scene.wait(&installs, "redis", has("Ready", "True", "")).await?;
     ensure!(instances.list(&ListParams::default()).await?.items.len() == 1, "no object is lost");
     let crds = definitions(scene.client());
     ensure!(crds.get_opt(&format!("redises.{group}")).await?.is_some(), "the new type is there, too");
 
+    // Nobody serves it any more who would see it off.
+    let held = json!({ "metadata": { "finalizers": ["stacks.crossplane.io/children"] } });
+    instances.patch("kept", &PatchParams::default(), &Patch::Merge(held)).await?;
     instances.delete("kept", &DeleteParams::default()).await?;
     let poke = Patch::Merge(json!({ "metadata": { "annotations": { "poke": "1" } } }));
     installs.patch("redis", &PatchParams::default(), &poke).await?;

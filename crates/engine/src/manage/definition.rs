@@ -9,8 +9,8 @@ use api::{Crd, labels, names};
 use package::image::Digest;
 use serde_json::{Map, Value, json};
 
-use super::breakages;
 use super::drift::same_versions;
+use super::{breakages, can_become};
 
 /// A CRD of the cluster.
 #[derive(Debug, Clone)]
@@ -168,6 +168,8 @@ pub enum Placement {
     Apply(Value),
     /// It is there and stays as it is.
     Keep,
+    /// The API server does not let it become what it should be: if it has no objects it goes, and is made anew.
+    Anew,
     /// Nothing yet.
     Wait(String),
     /// Nothing at all.
@@ -230,6 +232,9 @@ pub fn place(new: &Crd, version: &str, live: Option<&LiveCrd>, parent: &Parent, 
             all.join("; "),
             api::annotations::ALLOW_BREAKING_CHANGES
         ));
+    }
+    if parents.len() == 1 && !drifted && !can_become(&live.crd, new, &live.stored) {
+        return Placement::Anew;
     }
     Placement::Apply(desired(new, &parents, &wanted))
 }

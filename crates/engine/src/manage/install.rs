@@ -21,6 +21,7 @@ use super::progress::{Conditions, Notice, Step, Trouble};
 use super::{Claim, Index, Kinds, Policy, Reference};
 use check::{accept, depend};
 use record::{is_of, is_ours, record};
+use removal::reference_to;
 
 /// An install of either kind.
 #[derive(Debug, Clone, PartialEq)]
@@ -178,6 +179,8 @@ pub struct InstallPlan {
     pub applies: Vec<Value>,
     /// What to delete, in this order.
     pub deletes: Vec<ObjectRef>,
+    /// The CRDs whose objects nobody serves any more: those that somebody deletes have to be seen off.
+    pub unserved: Vec<String>,
     /// How it is getting on.
     pub status: InstallStatus,
     /// What is new.
@@ -196,6 +199,7 @@ pub fn plan(facts: &Facts<'_>) -> InstallPlan {
         status: before.clone(),
         applies: Vec::new(),
         deletes: Vec::new(),
+        unserved: Vec::new(),
         finalizer: true,
         soon: false,
     };
@@ -229,6 +233,7 @@ pub fn plan(facts: &Facts<'_>) -> InstallPlan {
     let (conditions, notices) = work.conditions.finish(&before.conditions);
     work.status.conditions = conditions;
     InstallPlan {
+        unserved: work.unserved,
         finalizer: work.finalizer,
         applies: work.applies,
         deletes: work.deletes,
@@ -261,6 +266,7 @@ struct Work<'c> {
     status: InstallStatus,
     applies: Vec<Value>,
     deletes: Vec<ObjectRef>,
+    unserved: Vec<String>,
     finalizer: bool,
     soon: bool,
 }
@@ -322,16 +328,27 @@ impl Work<'_> {
 
     /// The CRDs of the package, and those that it no longer brings.
     fn define(&mut self, facts: &Facts<'_>, package: &Package) -> Result<(), Stop> {
+        self.strand_nothing(facts, package)?;
         let parent = facts.install.parent();
         let breaking = facts.install.annotated(annotations::ALLOW_BREAKING_CHANGES);
         let version = &package.app.version;
         let live = |name: &str| facts.crds.iter().find(|live| live.crd.name == name);
-        let mut applies = Vec::new();
+        let (mut applies, mut anew) = (Vec::new(), Vec::new());
         let (mut waits, mut refusals) = (Vec::new(), Vec::new());
         for file in &package.crds {
-            match place(&file.crd, version, live(&file.crd.name), &parent, breaking) {
+            let live = live(&file.crd.name);
+            match place(&file.crd, version, live, &parent, breaking) {
                 Placement::Apply(object) => applies.push(object),
                 Placement::Keep => {}
+                Placement::Anew if facts.in_use.contains(&file.crd.name) => {
+                    self.soon = true;
+                    refusals.push(format!(
+                        "the CRD {} has to be made anew, since the API server lets nobody change its names, its scope or \
+                         versions that objects are stored in; it still has objects: delete them first",
+                        file.crd.name
+                    ));
+                }
+                Placement::Anew => anew.extend(live.map(reference_to)),
                 Placement::Wait(why) => waits.push(why),
                 Placement::Refuse(why) => refusals.push(why),
             }
@@ -347,6 +364,12 @@ impl Work<'_> {
             return Err(Stop::refused(CRDS_ESTABLISHED, refused));
         }
         self.applies.extend(applies);
+        if !anew.is_empty() {
+            let names: Vec<&str> = anew.iter().map(|crd| crd.name.as_str()).collect();
+            let what = format!("waiting until {} is gone, to be made anew", names.join(", "));
+            self.deletes.extend(anew);
+            return Err(Stop::at(CRDS_ESTABLISHED, "Waiting", what));
+        }
         let late: Vec<&str> = package
             .crds
             .iter()

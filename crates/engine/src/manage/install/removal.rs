@@ -1,29 +1,42 @@
 //! What goes: everything of an install that is deleted, and the CRDs that an upgrade no longer brings. A CRD goes only
 //! when nobody needs it and it has no objects.
 
-use api::conditions::DROPPED_CRDS_GONE;
-use api::{ObjectRef, Stack, annotations};
+use api::conditions::{CRDS_ESTABLISHED, DROPPED_CRDS_GONE};
+use api::{Crd, ObjectRef, Stack, annotations};
 use package::Package;
 
 use super::record::is_ours;
 use super::{Facts, Install, Refused, Stop, Work, stack_ready};
-use crate::manage::{Leaving, LiveCrd, Trouble};
+use crate::manage::{Leaving, LiveCrd, Trouble, can_become};
 
 impl Install {
-    /// Those CRDs that it would give up now, so that it matters whether they have objects: all that it needed if it is
-    /// going, otherwise those that its package does not bring.
-    pub fn gives_up<'c>(&self, package: Option<&Package>, crds: &'c [LiveCrd]) -> Vec<&'c LiveCrd> {
+    /// Those CRDs that it would give up now: all that it needed if it is going, otherwise those that its package does not
+    /// bring.
+    fn gives_up<'c>(&self, package: Option<&Package>, crds: &'c [LiveCrd]) -> Vec<&'c LiveCrd> {
         let parent = self.parent();
         let mine = crds.iter().filter(|live| live.is_needed_by(&parent) && live.is_ours() && !live.deleting);
         match package {
             _ if self.is_deleting() => mine.collect(),
-            Some(package) => {
-                let brought = |live: &LiveCrd| package.crds.iter().any(|file| file.crd.name == live.crd.name);
-                mine.filter(|live| !brought(live)).collect()
-            }
+            Some(package) => mine.filter(|live| brought(package, live).is_none()).collect(),
             None => Vec::new(),
         }
     }
+
+    /// Those CRDs of which it matters now whether they have objects: the ones that it would give up, or make anew.
+    pub fn endangers<'c>(&self, package: Option<&Package>, crds: &'c [LiveCrd]) -> Vec<&'c LiveCrd> {
+        let anew = |live: &&LiveCrd| {
+            let new = package.filter(|_| !self.is_deleting()).and_then(|package| brought(package, live));
+            new.is_some_and(|new| live.is_ours() && !live.deleting && !can_become(&live.crd, new, &live.stored))
+        };
+        let mut found = self.gives_up(package, crds);
+        found.extend(crds.iter().filter(anew));
+        found
+    }
+}
+
+/// What a package brings under the name of a CRD.
+fn brought<'p>(package: &'p Package, live: &LiveCrd) -> Option<&'p Crd> {
+    package.crds.iter().map(|file| &file.crd).find(|crd| crd.name == live.crd.name)
 }
 
 impl Work<'_> {
@@ -50,6 +63,8 @@ impl Work<'_> {
         let mine: Vec<&LiveCrd> =
             facts.crds.iter().filter(|live| live.is_needed_by(&parent) && live.is_ours()).collect();
         if !mine.is_empty() {
+            let last = |live: &&LiveCrd| live.without(&parent, false) == Leaving::Delete;
+            self.unserved.extend(mine.iter().copied().filter(last).map(|live| live.crd.name.clone()));
             self.leave(facts, mine.into_iter());
             let what = "waiting until its CRDs are gone or left to others";
             return Err(Stop { condition: None, trouble: Trouble::new("Deleting", what) });
@@ -58,26 +73,38 @@ impl Work<'_> {
         Ok(())
     }
 
+    /// Holds back a package that does not bring a kind any more of which there are objects: nobody would serve them.
+    pub(super) fn strand_nothing(&mut self, facts: &Facts<'_>, package: &Package) -> Result<(), Stop> {
+        let (held, _) = dropped(facts, package);
+        if held.is_empty() || facts.install.annotated(annotations::ALLOW_BREAKING_CHANGES) {
+            return Ok(());
+        }
+        self.soon = true;
+        let what = format!(
+            "version {} does not bring {}, which still has objects that nobody would serve: delete them; or annotate the \
+             install with `{}: \"true\"` to go on and leave them until somebody deletes them, or with `{}: \"true\"` to \
+             keep the CRD for good",
+            package.app.version,
+            names_of(&held),
+            annotations::ALLOW_BREAKING_CHANGES,
+            annotations::KEEP_CRDS
+        );
+        Err(Stop::at(CRDS_ESTABLISHED, "InUse", what))
+    }
+
     /// Gives up what the package brought before and does not bring now. What has objects that would go with it stays,
     /// and stays ours, until they are gone.
     pub(super) fn drop_others(&mut self, facts: &Facts<'_>, package: &Package) {
-        let parent = facts.install.parent();
-        let keep = facts.install.annotated(annotations::KEEP_CRDS);
-        let goes_with_objects = |live: &&LiveCrd| {
-            let in_use = facts.in_use.contains(&live.crd.name);
-            !keep && in_use && live.without(&parent, false) == Leaving::Delete
-        };
-        let (held, free): (Vec<_>, Vec<_>) =
-            facts.install.gives_up(Some(package), facts.crds).into_iter().partition(goes_with_objects);
+        let (held, free) = dropped(facts, package);
         self.leave(facts, free.into_iter());
         if !held.is_empty() {
             self.soon = true;
-            let names: Vec<&str> = held.iter().map(|live| live.crd.name.as_str()).collect();
+            self.unserved.extend(held.iter().map(|live| live.crd.name.clone()));
             let what = format!(
                 "version {} does not bring {}, which still has objects: it goes when they are gone; delete them, or \
                  annotate the install with `{}: \"true\"` to keep both",
                 package.app.version,
-                names.join(", "),
+                names_of(&held),
                 annotations::KEEP_CRDS
             );
             self.conditions.trouble(DROPPED_CRDS_GONE, &Trouble::new("InUse", what));
@@ -95,14 +122,33 @@ impl Work<'_> {
             match live.without(&parent, has_objects) {
                 Leaving::Alone => {}
                 Leaving::Apply(object) => self.applies.push(object),
-                Leaving::Delete => self.deletes.push(ObjectRef {
-                    api_version: "apiextensions.k8s.io/v1".to_owned(),
-                    kind: "CustomResourceDefinition".to_owned(),
-                    namespace: String::new(),
-                    name: live.crd.name.clone(),
-                    uid: live.uid.clone(),
-                }),
+                Leaving::Delete => self.deletes.push(reference_to(live)),
             }
         }
+    }
+}
+
+/// What the package brought before and does not bring now: what has objects that would go with it, and the rest.
+fn dropped<'c>(facts: &Facts<'c>, package: &Package) -> (Vec<&'c LiveCrd>, Vec<&'c LiveCrd>) {
+    let parent = facts.install.parent();
+    let keep = facts.install.annotated(annotations::KEEP_CRDS);
+    let goes_with_objects = |live: &&LiveCrd| {
+        let in_use = facts.in_use.contains(&live.crd.name);
+        !keep && in_use && live.without(&parent, false) == Leaving::Delete
+    };
+    facts.install.gives_up(Some(package), facts.crds).into_iter().partition(goes_with_objects)
+}
+
+fn names_of(crds: &[&LiveCrd]) -> String {
+    crds.iter().map(|live| live.crd.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+pub(super) fn reference_to(live: &LiveCrd) -> ObjectRef {
+    ObjectRef {
+        api_version: "apiextensions.k8s.io/v1".to_owned(),
+        kind: "CustomResourceDefinition".to_owned(),
+        namespace: String::new(),
+        name: live.crd.name.clone(),
+        uid: live.uid.clone(),
     }
 }
