@@ -178,6 +178,14 @@ impl Cluster {
         Ok(list["items"].as_array_mut().map(std::mem::take).unwrap_or_default())
     }
 
+    /// The objects in a namespace with a label, `key=value`.
+    pub async fn list_labelled(&self, resource: &Resource, namespace: &str, label: &str) -> Result<Vec<Value>, Error> {
+        let label = label.replace('/', "%2F").replace('=', "%3D");
+        let path = format!("{}?labelSelector={label}", resource.collection(namespace));
+        let mut list = self.send(("list", resource), Method::GET, &path, "", &Value::Null).await?;
+        Ok(list["items"].as_array_mut().map(std::mem::take).unwrap_or_default())
+    }
+
     /// Asks for a part of an object to be made, such as a token of a ServiceAccount.
     pub async fn create_part(&self, resource: &Resource, key: &Key, part: &str, body: &Value) -> Result<Value, Error> {
         let path = format!("{}/{part}", resource.path(key));

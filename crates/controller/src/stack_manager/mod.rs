@@ -84,6 +84,7 @@ pub struct StackManager {
     packages: Mutex<BTreeMap<String, Result<Arc<Package>, Trouble>>>,
     /// What tags meant when they were last looked up, by install.
     tags: Mutex<BTreeMap<Key, Tag>>,
+    seeds: Mutex<BTreeMap<String, String>>,
 }
 
 /// How many things are looked at side by side.
@@ -101,7 +102,14 @@ impl StackManager {
         parts.runner.begin(Arc::new(move |stack| news.add(Work::Stack(stack.clone()))));
         let world = World::watch(&parts, &queue);
         world.synced().await;
-        Arc::new(Self { parts, world, queue, packages: Mutex::default(), tags: Mutex::default() })
+        Arc::new(Self {
+            parts,
+            world,
+            queue,
+            packages: Mutex::default(),
+            tags: Mutex::default(),
+            seeds: Mutex::default(),
+        })
     }
 
     /// Works until [`Self::stop`]; dropping it ends the work at once.

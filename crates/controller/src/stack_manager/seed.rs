@@ -1,8 +1,12 @@
 //! The seed of a Stack, which its drawn values begin with: made once, kept while instances are, and handed on with them.
 
+use std::collections::BTreeMap;
+use std::sync::{MutexGuard, PoisonError};
+
+use api::labels;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use engine::manage::stack::Run;
-use engine::manage::{Claim, inherited, is_kept, keeping, taking_back};
+use engine::manage::{Claim, Notice, Seed, inherited, is_kept, keeping, whose_seed};
 use serde_json::{Value, json};
 
 use super::StackManager;
@@ -20,37 +24,50 @@ pub(super) fn is_seed(stack: &Key, resource: &Resource, made: &Key) -> bool {
 
 impl StackManager {
     /// Sees that the Stack has a seed. It is made once: another would change all drawn values.
-    pub(super) async fn seed(&self, key: &Key, run: &Run, claims: &[Claim]) -> Result<(), Error> {
-        let name = api::names::seed(&key.name);
-        let at = Key::new(&key.namespace, &name);
-        match self.world.made(&secrets(), &at) {
-            Some(found) if is_kept(&found) => return self.take_back(&at, run).await,
-            Some(_) => return Ok(()),
-            None => {}
+    pub(super) async fn seed(&self, key: &Key, stack: &Value, run: &Run, claims: &[Claim]) -> Result<(), Error> {
+        let at = Key::new(&key.namespace, &api::names::seed(&key.name));
+        let own = claims.iter().find(|claim| claim.is_of(&key.namespace, &key.name));
+        if let Some(secret) = self.world.made(&secrets(), &at) {
+            return self.settle(&secret, own, run).await;
         }
+        // What was drawn from one that somebody deleted is in use.
+        let known = self.seeds().get(&run.identity.uid).cloned();
+        let seed = match known {
+            Some(known) => known,
+            None => match self.inherited(key, own).await? {
+                Some(inherited) => inherited,
+                None => {
+                    let has_drawn = stack["status"]["renderedKinds"].as_array().is_some_and(|kinds| !kinds.is_empty());
+                    self.tell(stack, has_drawn.then(|| lost(&at)).as_slice()).await;
+                    drawn()?
+                }
+            },
+        };
         let secret = json!({
-            "apiVersion": "v1", "kind": "Secret", "metadata": run.identity.inside(&name),
-            "type": "Opaque", "data": { "seed": self.inherited(key, claims).map_or_else(drawn, Ok)? },
+            "apiVersion": "v1", "kind": "Secret", "metadata": run.identity.inside(&at.name),
+            "type": "Opaque", "data": { "seed": seed },
         });
         match self.parts.tenant.create(&secrets(), &secret).await {
-            Err(Error::Conflict(_)) => self.find_seed(&secret, run).await,
-            outcome => outcome.map(|_| ()),
+            Err(Error::Conflict(_)) => self.find_seed(&secret, own, run).await,
+            outcome => outcome.map(|_| self.remember_seed(run, &secret)),
         }
     }
 
-    /// The seed of a Stack that served instances which this one takes over.
-    fn inherited(&self, key: &Key, claims: &[Claim]) -> Option<String> {
-        let own = claims.iter().find(|claim| claim.is_of(&key.namespace, &key.name))?;
-        let all = self.world.cache_of(&secrets())?.all();
-        inherited(own, all.iter().map(|(_, secret)| &**secret)).map(str::to_owned)
+    /// The seed of a Stack that served instances which this one takes over. It is looked for at the API server: a watch
+    /// may tell that a Stack is gone before it tells of what it left, and what is drawn now is drawn for good.
+    async fn inherited(&self, key: &Key, own: Option<&Claim>) -> Result<Option<String>, Error> {
+        let Some(own) = own else { return Ok(None) };
+        let ours = format!("{}={}", labels::MANAGED_BY, labels::MANAGED_BY_STACK_MANAGER);
+        let all = self.parts.tenant.list_labelled(&secrets(), &key.namespace, &ours).await?;
+        Ok(inherited(own, all.iter()).map(str::to_owned))
     }
 
     /// The seed is there without our seeing it: the watch is late, or it has lost its labels, which it gets back.
-    async fn find_seed(&self, wanted: &Value, run: &Run) -> Result<(), Error> {
+    async fn find_seed(&self, wanted: &Value, own: Option<&Claim>, run: &Run) -> Result<(), Error> {
         let key = Key::of(wanted);
         let Some(live) = self.parts.tenant.get(&secrets(), &key).await? else { return Ok(()) };
         if is_kept(&live) {
-            return self.take_back(&key, run).await;
+            return self.settle(&live, own, run).await;
         }
         let owners = live["metadata"]["ownerReferences"].as_array().map(Vec::as_slice).unwrap_or_default();
         if !owners.iter().any(|owner| owner["uid"] == run.identity.uid.as_str()) {
@@ -61,10 +78,35 @@ impl StackManager {
         self.parts.tenant.merge(&secrets(), &key, "", &label).await.map(|_| ())
     }
 
-    /// A Stack of the same name has left it with its instances.
-    async fn take_back(&self, at: &Key, run: &Run) -> Result<(), Error> {
-        let patch = taking_back(&run.identity, &at.name);
-        self.parts.tenant.merge(&secrets(), at, "", &patch).await.map(|_| ())
+    /// Makes a seed that is there the Stack's, or puts it aside for others.
+    async fn settle(&self, secret: &Value, own: Option<&Claim>, run: &Run) -> Result<(), Error> {
+        let (at, uid) = (Key::of(secret), secret["metadata"]["uid"].as_str().unwrap_or_default());
+        match whose_seed(secret, own, &run.identity) {
+            Seed::Own => self.remember_seed(run, secret),
+            Seed::Back(patch) => {
+                self.parts.tenant.merge(&secrets(), &at, "", &patch).await?;
+            }
+            Seed::Aside(aside) => {
+                match self.parts.tenant.create(&secrets(), &aside).await {
+                    Ok(_) | Err(Error::Conflict(_)) => {}
+                    Err(error) => return Err(error),
+                }
+                self.parts.tenant.delete(&secrets(), &at, uid, "Background").await?;
+                return Err(Error::Conflict(format!("the Secret {at} made place for the stack's own")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Seeds that were seen, by the uids of their Stacks, to put back those that somebody deletes.
+    fn seeds(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
+        self.seeds.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn remember_seed(&self, run: &Run, secret: &Value) {
+        if let Some(seed) = secret["data"]["seed"].as_str() {
+            self.seeds().insert(run.identity.uid.clone(), seed.to_owned());
+        }
     }
 
     /// Leaves the seed of a Stack that goes to whoever serves these kinds next, whose instances stay.
@@ -76,6 +118,15 @@ impl StackManager {
             Err(error) => Err(error),
         }
     }
+}
+
+fn lost(seed: &Key) -> Notice {
+    let message = format!(
+        "the Secret {} was gone, and nobody knows what was in it: what templates draw, such as passwords, is drawn anew; \
+         put the Secret back from a backup to have the old values again",
+        seed.name
+    );
+    Notice { warning: true, reason: "SeedLost".to_owned(), message }
 }
 
 /// A new seed.

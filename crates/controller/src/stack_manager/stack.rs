@@ -44,7 +44,7 @@ impl StackManager {
         let availability = match &decision {
             Decision::Run(run) => {
                 self.hold(&stack_resource(), key, &object, STACK_FINALIZER).await?;
-                match self.run_stack(key, run, &claims).await {
+                match self.run_stack(key, &object, run, &claims).await {
                     Ok(availability) => Some(availability),
                     Err(Error::Refused(why) | Error::Forbidden(why)) => {
                         refused = true;
@@ -62,8 +62,8 @@ impl StackManager {
             Decision::Refused(_) | Decision::Waiting(_) => None,
         };
         self.report(key, &object, &stack, &decision, availability.as_ref()).await?;
-        if let Decision::Run(_) = decision {
-            // It may have given up a kind.
+        if !matches!(decision, Decision::Taken(_)) {
+            // It may have given up a kind, or turned out not to serve it.
             self.wake_waiting();
         }
         Ok(if refused { Again::Slowly } else { Again::After(RESYNC) })
@@ -110,11 +110,11 @@ impl StackManager {
         there && owned
     }
 
-    async fn run_stack(&self, key: &Key, run: &Run, claims: &[Claim]) -> Result<Availability, Error> {
+    async fn run_stack(&self, key: &Key, stack: &Value, run: &Run, claims: &[Claim]) -> Result<Availability, Error> {
         for wanted in &run.access {
             self.put(wanted).await?;
         }
-        self.seed(key, run, claims).await?;
+        self.seed(key, stack, run, claims).await?;
         let live = |resource: &Resource, key: &Key| self.world.made(resource, key);
         let availability = self.parts.runner.ensure(run, &live).await?;
         self.prune(key, run).await?;

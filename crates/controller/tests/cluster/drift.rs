@@ -47,9 +47,9 @@ fn content(object: &DynamicObject) -> Value {
     let mut value = serde_json::to_value(object).unwrap();
     value["metadata"] =
         json!({ "labels": value["metadata"]["labels"], "owners": value["metadata"]["ownerReferences"] });
-    // What lists leave out, others say, or is drawn anew.
+    // What lists leave out, or others say.
     if let Some(value) = value.as_object_mut() {
-        value.retain(|key, _| !["apiVersion", "kind", "status", "data", "secrets"].contains(&key.as_str()));
+        value.retain(|key, _| !["apiVersion", "kind", "status", "secrets"].contains(&key.as_str()));
     }
     if value["aggregationRule"].is_object() {
         value["rules"] = Value::Null;

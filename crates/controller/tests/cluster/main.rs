@@ -46,6 +46,7 @@ fn main() -> ExitCode {
         hand_made::a_stack_by_hand_gets_nothing_by_claiming_it,
         rivals::a_second_install_of_a_kind_waits_and_takes_over_what_the_first_leaves,
         rivals::what_another_stack_serves_is_not_deleted_with_a_stack,
+        rivals::a_stack_that_may_not_run_is_in_nobodys_way,
         rivals::an_install_of_the_whole_cluster_waits_for_those_of_namespaces,
         rivals::a_takeover_keeps_drawn_values_and_takes_away_what_templates_no_longer_say,
         instances::an_instance_becomes_ready_with_six_calls_and_stays_so_with_none,

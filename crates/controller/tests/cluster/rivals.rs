@@ -129,6 +129,11 @@ pub async fn an_install_of_the_whole_cluster_waits_for_those_of_namespaces(clust
 
 /// A Stack for the scene's own kind `Shop`, with a drawn password, and a Service with this port and more in its metadata.
 async fn shops(scene: &Scene<'_>, name: &str, port: u16, more: &str) -> Result<()> {
+    stacks(scene).create(&PostParams::default(), &shop_stack(scene, name, port, more)?).await?;
+    Ok(())
+}
+
+fn shop_stack(scene: &Scene<'_>, name: &str, port: u16, more: &str) -> Result<DynamicObject> {
     let group = scene.group();
     let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: '{{ .metadata.name }}'}\n\
                   data: {password: '{{ randAlphaNum 16 | b64enc }}'}\n";
@@ -144,7 +149,25 @@ async fn shops(scene: &Scene<'_>, name: &str, port: u16, more: &str) -> Result<(
             "templates": { format!("shop.{group}/v1"): { "secret": secret, "service": service } },
         },
     });
-    stacks(scene).create(&PostParams::default(), &serde_json::from_value(stack)?).await?;
+    Ok(serde_json::from_value(stack)?)
+}
+
+pub async fn a_stack_that_may_not_run_is_in_nobodys_way(cluster: Arc<Cluster>) -> Result<()> {
+    manager(&cluster).await?;
+    let scene = cluster.scene("blocked").await?;
+    scene.install_crd(&scene.crd("Shop", &json!({ "type": "object" }))).await?;
+    let mut never = shop_stack(&scene, "a-never", 80, "")?;
+    never.data["spec"]["dependsOn"] = json!([{ "crd": "role.rbac.authorization.k8s.io/v1" }]);
+    stacks(&scene).create(&PostParams::default(), &never).await?;
+    scene.wait(&stacks(&scene), "a-never", has("Ready", "False", "NotAllowed")).await?;
+    shops(&scene, "b-good", 80, "").await?;
+    scene.wait(&stacks(&scene), "b-good", has("Ready", "True", "")).await?;
+    // Once it may, the one that serves by now goes on.
+    let depends = json!({ "spec": { "dependsOn": [{ "crd": "secret/v1" }, { "crd": "service/v1" }] } });
+    stacks(&scene).patch("a-never", &PatchParams::default(), &Patch::Merge(depends)).await?;
+    scene.wait(&stacks(&scene), "a-never", has("Ready", "False", "KindTaken")).await?;
+    let good = stacks(&scene).get("b-good").await?;
+    ensure!(has("Ready", "True", "")(Some(&good)), "{:?}", good.data["status"]);
     Ok(())
 }
 
@@ -203,6 +226,28 @@ pub async fn a_takeover_keeps_drawn_values_and_takes_away_what_templates_no_long
     };
     let taken = scene.wait(&secrets, "a", is_taken).await?.unwrap();
     ensure!(taken.data == password, "what was drawn stays as it was");
+
+    // One of the same name that serves something else leaves it to those who serve this.
+    second.stop();
+    leave(&scene, "second").await?;
+    scene.install_crd(&scene.crd("Till", &schema)).await?;
+    let mut tills = shop_stack(&scene, "second", 82, "")?;
+    let text = serde_json::to_string(&tills.data)?.replace("Shop", "Till").replace("shop.", "till.");
+    tills.data = serde_json::from_str(&text)?;
+    stacks(&scene).create(&PostParams::default(), &tills).await?;
+    scene.wait(&stacks(&scene), "second", has("Ready", "True", "")).await?;
+    shops(&scene, "third", 83, "").await?;
+    scene.wait(&stacks(&scene), "third", has("Ready", "True", "")).await?;
+    let third = start_as(&scene, "third", NEVER).await?;
+    scene.wait(&services, "a", opens(&[83])).await?;
+    ensure!(secrets.get("a").await?.data == password, "what was drawn stays as it was");
+    third.stop();
+    leave(&scene, "third").await?;
+    let uid = stacks(&scene).get("second").await?.metadata.uid.unwrap_or_default();
+    stacks(&scene).delete("second", &DeleteParams::default()).await?;
+    scene.wait(&stacks(&scene), "second", is_deleted(&uid)).await?;
+    shops(&scene, "second", 82, "").await?;
+    scene.wait(&stacks(&scene), "second", has("Ready", "True", "")).await?;
 
     // One of the same name has its own seed back, which goes with it once nothing is left that was drawn from it.
     second.stop();

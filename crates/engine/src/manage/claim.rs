@@ -4,6 +4,7 @@
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
 
+use api::conditions::{CONTROLLER_AVAILABLE, DEPENDENCIES_SATISFIED};
 use api::key::{self, Resolution};
 use api::{ClusterStackInstall, Crd, KindRef, Stack, StackInstall, annotations, labels};
 use serde_json::Value;
@@ -29,8 +30,34 @@ pub struct Claim {
     /// When the Stack was made; empty if it is not there yet.
     since: String,
     deleting: bool,
+    standing: Standing,
     /// By group and kind.
     kinds: BTreeSet<(String, String)>,
+}
+
+/// How far a Stack has come with what it would serve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Standing {
+    /// It serves, or is about to.
+    Serves,
+    /// It never did, and waits for one that does.
+    Waits,
+    /// It never did, and may not, or lacks something: it is in nobody's way.
+    Blocked,
+}
+
+impl Standing {
+    fn of(stack: &Value) -> Self {
+        let conditions = stack["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let found = |kind: &str| conditions.iter().find(|condition| condition["type"] == kind);
+        let kept_out = |condition: &Value| condition["reason"] == KIND_TAKEN;
+        let never_ran = found(CONTROLLER_AVAILABLE).is_none_or(kept_out);
+        match found(DEPENDENCIES_SATISFIED).filter(|condition| never_ran && condition["status"] == "False") {
+            Some(condition) if kept_out(condition) => Self::Waits,
+            Some(_) => Self::Blocked,
+            None => Self::Serves,
+        }
+    }
 }
 
 impl Claim {
@@ -64,6 +91,7 @@ impl Claim {
             everywhere,
             since: text(&metadata["creationTimestamp"]),
             deleting: !metadata["deletionTimestamp"].is_null(),
+            standing: Standing::of(stack),
             kinds: served.map(|(_, own)| (own.group.clone(), own.kind.clone())).collect(),
         }
     }
@@ -79,7 +107,8 @@ impl Claim {
     /// this one's included, if it has one.
     pub fn taken(&self, all: &[Claim]) -> Option<String> {
         let before = all.iter().find(|own| self.is_same(own));
-        let others = all.iter().filter(|other| !self.is_same(other) && self.meets(other));
+        let in_the_way = |other: &&Claim| other.standing != Standing::Blocked && self.meets(other);
+        let others = all.iter().filter(|other| !self.is_same(other)).filter(in_the_way);
         let rival = others.filter_map(|other| {
             // A kind that it did not serve until now is whoever's that does.
             let held =
@@ -146,9 +175,9 @@ impl Claim {
         self.order() < other.order()
     }
 
-    /// First come, first served; what came in the same second, by name.
-    fn order(&self) -> (&str, &str, &str) {
-        (&self.since, &self.namespace, &self.name)
+    /// First come, first served; what came in the same second, by name. Whoever waits comes after all that do not.
+    fn order(&self) -> (Standing, &str, &str, &str) {
+        (self.standing, &self.since, &self.namespace, &self.name)
     }
 
     /// How it is called, and how another can take its place without losing anything.
@@ -267,6 +296,37 @@ pub(super) mod tests {
             assert_eq!((one.taken(&all).is_some(), two.taken(&all).is_some()), (first, second), "{what}");
             // Whoever came first, both would serve it.
             assert_eq!(two.shared_with(&one), (first || second).then_some("Shop"), "{what}");
+        }
+    }
+
+    #[test]
+    fn a_stack_that_never_ran_is_in_nobodys_way_and_comes_after_those_that_do() {
+        let said = |stack: &mut Value, conditions: &[(&str, &str, &str)]| {
+            let conditions = conditions.iter();
+            let conditions =
+                conditions.map(|(kind, status, why)| json!({ "type": kind, "status": status, "reason": why }));
+            stack["status"] = json!({ "conditions": conditions.collect::<Vec<_>>() });
+        };
+        let (depends, available) = ("DependenciesSatisfied", "ControllerAvailable");
+        let two = claim(&stack("team", "two", "2", &shops()), false);
+        for (what, conditions, first, second) in [
+            ("new", vec![], false, true),
+            ("at work", vec![(depends, "True", "Satisfied"), (available, "True", "Available")], false, true),
+            ("not allowed", vec![(depends, "False", "NotAllowed")], true, false),
+            ("waiting for a type", vec![(depends, "False", "Waiting")], true, false),
+            ("kept out", vec![(depends, "False", "KindTaken"), (available, "False", "KindTaken")], true, false),
+            (
+                "no longer allowed, and still at work",
+                vec![(depends, "False", "NotAllowed"), (available, "True", "Available")],
+                false,
+                true,
+            ),
+        ] {
+            let mut one = stack("team", "one", "1", &shops());
+            said(&mut one, &conditions);
+            let one = claim(&one, false);
+            let all = [one.clone(), two.clone()];
+            assert_eq!((one.taken(&all).is_some(), two.taken(&all).is_some()), (first, second), "{what}");
         }
     }
 

@@ -2,6 +2,8 @@
 //! that no password changes.
 
 use api::annotations::{KEPT_KINDS, KEPT_SINCE};
+use api::labels;
+use package::image::Digest;
 use serde_json::{Value, json};
 
 use super::{Claim, Identity};
@@ -25,8 +27,47 @@ pub fn keeping<'k>(own: &Claim, stay: impl Iterator<Item = (&'k str, &'k str)>, 
     } })
 }
 
+/// What is done about a seed that is there under the name of a Stack's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Seed {
+    /// Nothing: it is the Stack's.
+    Own,
+    /// A Stack of the same name left it for what this one serves: it is patched so.
+    Back(Value),
+    /// It was left for what this one does not serve, and somebody else may yet: it is made anew so, and goes.
+    Aside(Value),
+}
+
+/// What is done about the Secret under the name of a Stack's seed, whose claim is `own`.
+pub fn whose_seed(secret: &Value, own: Option<&Claim>, identity: &Identity) -> Seed {
+    let name = secret["metadata"]["name"].as_str().unwrap_or_default();
+    if !is_kept(secret) {
+        return Seed::Own;
+    }
+    let annotations = &secret["metadata"]["annotations"];
+    let kinds = annotations[KEPT_KINDS].as_str().unwrap_or_default();
+    if kinds.is_empty() || own.is_none_or(|own| kinds.split(',').any(|kind| serves(own, kind))) {
+        return Seed::Back(taking_back(identity, name));
+    }
+    let told = Digest::of(secret["data"]["seed"].as_str().unwrap_or_default().as_bytes()).to_string();
+    let mark: String = told.rsplit(':').next().unwrap_or_default().chars().take(8).collect();
+    Seed::Aside(json!({
+        "apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": secret["data"],
+        "metadata": {
+            "name": format!("{name}-{mark}"), "namespace": identity.namespace,
+            "labels": { labels::MANAGED_BY: labels::MANAGED_BY_STACK_MANAGER },
+            "annotations": { KEPT_KINDS: kinds, KEPT_SINCE: annotations[KEPT_SINCE] },
+        },
+    }))
+}
+
+/// Whether a Stack serves a kind, written as it is noted.
+fn serves(own: &Claim, noted: &str) -> bool {
+    noted.split_once('.').is_some_and(|(kind, group)| own.serves(group, kind))
+}
+
 /// The merge patch that makes a seed which was kept that of a Stack of the same name.
-pub fn taking_back(identity: &Identity, name: &str) -> Value {
+fn taking_back(identity: &Identity, name: &str) -> Value {
     let metadata = identity.inside(name);
     json!({ "metadata": {
         "annotations": { KEPT_KINDS: null, KEPT_SINCE: null },
@@ -38,7 +79,7 @@ pub fn taking_back(identity: &Identity, name: &str) -> Value {
 /// that was kept last in its namespace for one of its kinds.
 pub fn inherited<'s>(own: &Claim, secrets: impl Iterator<Item = &'s Value>) -> Option<&'s str> {
     let noted = |secret: &'s Value, key: &str| secret["metadata"]["annotations"][key].as_str().unwrap_or_default();
-    let of_own = |kind: &str| kind.split_once('.').is_some_and(|(kind, group)| own.serves(group, kind));
+    let of_own = |kind: &str| serves(own, kind);
     let fits = |secret: &&'s Value| {
         own.is_in(secret["metadata"]["namespace"].as_str().unwrap_or_default())
             && is_kept(secret)
@@ -53,7 +94,7 @@ mod tests {
     use objects::patch::merge_patch;
     use serde_json::{Value, json};
 
-    use super::{inherited, is_kept, keeping, taking_back};
+    use super::{Seed, inherited, is_kept, keeping, taking_back, whose_seed};
     use crate::manage::claim::tests::{crds, stack};
     use crate::manage::{Claim, Identity};
 
@@ -90,6 +131,32 @@ mod tests {
         secret = merge_patch(&secret, &taking_back(&identity, "one-seed")).unwrap();
         assert!(!is_kept(&secret), "{secret}");
         assert_eq!(secret["metadata"]["ownerReferences"], identity.inside("one-seed")["ownerReferences"]);
+    }
+
+    #[test]
+    fn a_seed_that_was_left_for_other_kinds_is_put_aside_and_found_there() {
+        let identity = Identity {
+            namespace: "team".into(),
+            name: "one".into(),
+            uid: "u".into(),
+            scope: PermissionScope::Namespaced,
+        };
+        let left = |kinds: &str| {
+            let mut secret = kept("team", kinds, "1", "cw==");
+            secret["metadata"]["name"] = json!("one-seed");
+            secret
+        };
+        let back = Seed::Back(taking_back(&identity, "one-seed"));
+        assert_eq!(whose_seed(&left("Shop.example.org,Till.example.org"), Some(&claim()), &identity), back);
+        assert_eq!(whose_seed(&left(""), Some(&claim()), &identity), back);
+        let own = json!({ "metadata": identity.inside("one-seed") });
+        assert_eq!(whose_seed(&own, Some(&claim()), &identity), Seed::Own);
+        let Seed::Aside(aside) = whose_seed(&left("Till.example.org"), Some(&claim()), &identity) else {
+            panic!("it is not what this one draws from")
+        };
+        assert_ne!(aside["metadata"]["name"], "one-seed");
+        let tills = stack("team", "two", "", &json!({ "templates": { "till.example.org/v1": { "a": "" } } }));
+        assert_eq!(inherited(&Claim::of(&tills, false, &crds()), [&aside].into_iter()), Some("cw=="));
     }
 
     #[test]

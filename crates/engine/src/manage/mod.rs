@@ -25,7 +25,7 @@ pub use definition::{Leaving, LiveCrd, Parent, Placement, place};
 pub use drift::covers;
 pub use harmless::{can_become, takes_unchanged};
 pub use index::{Entry, Index, Kind};
-pub use inheritance::{inherited, is_kept, keeping, taking_back};
+pub use inheritance::{Seed, inherited, is_kept, keeping, whose_seed};
 pub use kinds::{Kinds, Served};
 pub(crate) use policy::is_never_granted;
 pub use policy::{Pattern, Policy, Refusal};
