@@ -11,6 +11,7 @@ pub mod key;
 pub mod labels;
 mod metadata;
 pub mod names;
+mod never;
 mod stack;
 pub mod template;
 
@@ -20,6 +21,7 @@ pub use crd::{Column, Crd, CrdProblem, CrdVersion, Names, Scale, Scope, Severity
 pub use definition::definitions;
 pub use install::{ClusterStackInstall, InstallSpec, InstallStatus, SecretRef, ServiceAccountSpec, StackInstall};
 pub use metadata::{KindRef, Metadata, ObjectRef};
+pub use never::is_never_granted;
 pub use stack::{Attention, Controller, Counts, Diagnostic, Permissions, Stack, StackSpec, StackStatus};
 
 /// The API group of stacks.

@@ -230,7 +230,7 @@ fn every_trouble_is_a_condition_and_writes_nothing() {
         (
             "policy",
             Box::new(|world| {
-                world.fetched(package("1.0.0", &[], "Namespaced", "{crd: role.rbac.authorization.k8s.io/v1}"));
+                world.fetched(package("1.0.0", &[], "Namespaced", "{crd: limitrange/v1}"));
             }),
             "DependenciesSatisfied=False/NotAllowed",
         ),

@@ -12,7 +12,7 @@ const FIELDS: [(&str, Kind); 19] = [
     ("shortOverview", Kind::Text),
     ("overview", Kind::Text),
     ("readme", Kind::Text),
-    ("version", Kind::Text),
+    ("version", Kind::Tag),
     ("icons", Kind::Objects(&["base64Data", "base64data", "mediatype"])),
     ("maintainers", Kind::Objects(&["name", "email"])),
     ("owners", Kind::Objects(&["name", "email"])),

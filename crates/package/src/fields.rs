@@ -1,11 +1,12 @@
 //! Reads a file of known fields, one by one, so that each fault has its line and what is sound is kept.
 
-use api::PermissionScope;
 use api::key::Reference;
+use api::{PermissionScope, is_never_granted};
 use objects::{Builtin, Path, builtins, nearest};
 use serde_json::{Map, Value};
 
 use crate::document::{Document, documents};
+use crate::image::is_tag;
 use crate::problem::{Problems, Severity};
 
 /// What a field holds.
@@ -16,6 +17,8 @@ pub(crate) enum Kind {
     /// A list of objects with these fields, all texts.
     Objects(&'static [&'static str]),
     Scope,
+    /// A text that can be the tag of an image.
+    Tag,
     /// Read by other tools.
     Ignored,
 }
@@ -86,6 +89,16 @@ fn check(document: &Document<'_>, name: &str, value: &Value, kind: Kind, problem
     match kind {
         Kind::Ignored | Kind::Objects(_) => true,
         Kind::Text => is_text(document, &path, value, document.written(name), problems),
+        Kind::Tag => {
+            let sound = is_text(document, &path, value, document.written(name), problems);
+            let fits = value.as_str().is_none_or(|text| text.is_empty() || is_tag(text));
+            if sound && !fits {
+                let hint = "up to 128 letters, digits, `_`, `.` and `-`, not beginning with `.` or `-`: it becomes the tag of \
+                            the image";
+                document.error(&path, format!("{value} is no {name}"), Some(hint.to_owned()), problems);
+            }
+            sound && fits
+        }
         Kind::Scope => {
             let word = value.as_str().unwrap_or_default();
             let known = PermissionScope::WORDS.contains(&word);
@@ -160,6 +173,15 @@ fn depends(text: &str) -> Result<(), (String, String)> {
         let dot = if known.group.is_empty() { "" } else { "." };
         format!("{}{dot}{}/{}", known.kind.to_lowercase(), known.group, known.version)
     };
+    let named = |known: &&Builtin| known.group == group && name.as_ref().is_some_and(|name| known.is_called(name));
+    let plural = builtins().iter().find(named).map_or("*", |known| known.plural);
+    if is_never_granted(group, plural) {
+        let what = format!("no stack may have `{text}`: it could give itself more rights with it");
+        return Err((
+            what,
+            "leave what it is needed for to an administrator, and name it in a field of the spec".into(),
+        ));
+    }
     // Only of the groups of Kubernetes itself is it known what is in them.
     let same: Vec<&Builtin> = builtins().iter().filter(|known| known.group == group).collect();
     let fits = |known: &&Builtin| known.version == version && name.as_ref().is_none_or(|name| known.is_called(name));

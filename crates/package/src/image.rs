@@ -130,3 +130,9 @@ fn annotations(package: &Package) -> BTreeMap<&'static str, String> {
     }
     said
 }
+
+/// Whether a text can be the tag of an image.
+pub fn is_tag(text: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
+    (1..=128).contains(&text.len()) && text.bytes().all(allowed) && !text.starts_with(['.', '-'])
+}

@@ -285,6 +285,29 @@ a: b
 }
 
 #[test]
+fn what_no_install_would_take_is_told_by_the_package_already() {
+    for (field, expected) in [
+        ("dependsOn: [{crd: serviceaccount/v1}]", "no stack may have `serviceaccount/v1`"),
+        ("dependsOn: [{crd: node/v1}]", "no stack may have `node/v1`"),
+        ("dependsOn: [{crd: clusterrole.rbac.authorization.k8s.io/v1}]", "no stack may have `clusterrole.rbac"),
+        ("dependsOn: [{crd: '*.rbac.authorization.k8s.io/v1'}]", "no stack may have `*.rbac"),
+        ("dependsOn: [{crd: secret/v1}, {crd: limitrange/v1}]", ""),
+        ("version: one two", "\"one two\" is no version"),
+        ("version: 1.0.0+b1", "\"1.0.0+b1\" is no version"),
+        ("version: -a", "\"-a\" is no version"),
+        ("version: v1.0.0-rc.1_b1", ""),
+        ("version: ''", ""),
+    ] {
+        let text = format!("== .registry/app.yaml\ntitle: Redis\n{field}\n== .registry/resources/a.crd.yaml\n{CRD}");
+        let (_, problems) = package::read(&files(&text));
+        let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        let told: Vec<&String> = told.iter().filter(|line| line.contains("app.yaml:2:")).collect();
+        assert_eq!(told.is_empty(), expected.is_empty(), "{field}: {told:?}");
+        assert!(told.iter().all(|line| line.contains("error: ") && line.contains(expected)), "{field}: {told:?}");
+    }
+}
+
+#[test]
 fn everything_wrong_with_crds_has_its_line() {
     let text = format!(
         "== .registry/app.yaml

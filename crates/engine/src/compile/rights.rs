@@ -1,10 +1,10 @@
 //! Which kinds a stack may make: its own, those that it depends on, and the few that every stack may have.
 
-use api::PermissionScope;
+use api::{PermissionScope, is_never_granted};
 use objects::{Builtin, nearest};
 
 use crate::compile::identity::Identity;
-use crate::manage::{BASICS, is_never_granted};
+use crate::manage::BASICS;
 use crate::problem::Problem;
 use crate::stack::Stack;
 

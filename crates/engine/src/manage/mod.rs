@@ -27,7 +27,6 @@ pub use harmless::{can_become, takes_unchanged};
 pub use index::{Entry, Index, Kind};
 pub use inheritance::{Seed, inherited, is_kept, keeping, whose_seed};
 pub use kinds::{Kinds, Served};
-pub(crate) use policy::is_never_granted;
 pub use policy::{Pattern, Policy, Refusal};
 pub use progress::{Notice, Step, Trouble, needs_only_time};
 pub use reference::{BadReference, Reference};

@@ -1,5 +1,6 @@
 //! What any package may ask for, whatever it says: the bound that an administrator sets on kinds.
 
+use api::is_never_granted;
 use objects::builtins;
 
 /// Kinds by name: `deployments.apps`, `*.example.org`, `configmaps` of the core group, or `*` for all.
@@ -53,17 +54,6 @@ pub struct Refusal {
     pub why: &'static str,
 }
 
-/// Groups whose kinds would let a stack give itself more: no list of an administrator opens them.
-const NEVER: [&str; 6] = [
-    "rbac.authorization.k8s.io",
-    "admissionregistration.k8s.io",
-    "apiextensions.k8s.io",
-    "apiregistration.k8s.io",
-    "certificates.k8s.io",
-    "authentication.k8s.io",
-];
-/// Kinds of the core group of which the same is true.
-const NEVER_CORE: [&str; 4] = ["nodes", "namespaces", "persistentvolumes", "serviceaccounts"];
 /// Kubernetes' own kinds that stacks usually make.
 const USUAL: [(&str, &[&str]); 8] = [
     (
@@ -88,11 +78,6 @@ const USUAL: [(&str, &[&str]); 8] = [
     ("networking.k8s.io", &["ingresses", "networkpolicies"]),
     ("policy", &["poddisruptionbudgets"]),
 ];
-
-/// Whether no stack may have a kind, whatever an administrator allows.
-pub(crate) fn is_never_granted(group: &str, resource: &str) -> bool {
-    NEVER.contains(&group) || (group.is_empty() && NEVER_CORE.contains(&resource))
-}
 
 impl Policy {
     /// Whether a stack may have a kind, or all of a group (`*`); `cluster_wide` if it would have it in every namespace.

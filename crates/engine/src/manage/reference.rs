@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use package::image::is_tag;
+
 /// An image in a registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
@@ -152,11 +154,6 @@ fn is_path_part(part: &str) -> bool {
     let bytes = part.as_bytes();
     let sound = bytes.iter().all(|byte| inner(*byte)) && edge(bytes.first()) && edge(bytes.last());
     sound && !part.contains("..")
-}
-
-fn is_tag(tag: &str) -> bool {
-    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
-    (1..=128).contains(&tag.len()) && tag.bytes().all(allowed) && !tag.starts_with(['.', '-'])
 }
 
 fn is_digest(digest: &str) -> bool {
