@@ -374,3 +374,24 @@ fn what_reads_nothing_that_changed_is_not_rendered_again() {
         then = now;
     }
 }
+
+#[test]
+fn a_key_that_yaml_reads_as_something_else_is_told_if_an_action_printed_it() {
+    let printed = "x\n  {{- range $k, $v := .spec.extra }}\n  {{ $k }}: {{ $v | quote }}\n  {{- end }}";
+    let quoted = printed.replace("{{ $k }}", "{{ $k | quote }}");
+    let told = "YAML reads the key `no` as `false`";
+    for (why, data, extra, expected) in [
+        ("a truth", printed, json!({ "no": "1" }), told),
+        ("a number", printed, json!({ "1.10": "1" }), "YAML reads the key `1.10` as `1.1`"),
+        ("a number as it is", printed, json!({ "8080": "1" }), ""),
+        ("a text", printed, json!({ "a": "1" }), ""),
+        ("in quotes", &quoted, json!({ "no": "1" }), ""),
+        ("as somebody wrote it", "x\n  on: \"{{ .spec.image }}\"", json!({}), ""),
+    ] {
+        let compiled = compiled(&[("a", &config_map("a", data))]);
+        let plan = planned(&compiled, &instance(&json!({ "image": "nginx", "extra": extra })), &Observed::new());
+        let words = words(&plan).join("\n");
+        assert_eq!(words.starts_with("fail a: a.yaml:"), !expected.is_empty(), "{why}: {words}");
+        assert!(words.contains(expected), "{why}: {words}");
+    }
+}

@@ -166,8 +166,26 @@ impl Reader<'_> {
                 let what = format!("{} has to be a text, but {value} is none", path.join("."));
                 problems.push(self.located(Problem::at(self.start(), what), text, offset).hint(QUOTE));
             }
+            let may_be_misread = |key: &str| key == "true" || key == "false" || key.parse::<f64>().is_ok();
+            if entries.keys().any(|key| may_be_misread(key)) {
+                let above: Vec<yaml::Step> = field.iter().map(|step| yaml::Step::from(*step)).collect();
+                let keys = spans.as_ref().map(|spans| yaml::misread_keys(&document.text, spans)).unwrap_or_default();
+                let inside = keys.iter().filter(|key| key.path.len() > above.len() && key.path.starts_with(&above));
+                problems.extend(inside.filter_map(|key| self.misread(key, text, document)));
+            }
         }
         problems
+    }
+
+    /// A key that an action printed and YAML takes for something else: what was written as such is told before.
+    fn misread(&self, key: &yaml::MisreadKey, text: &str, document: &yaml::Document<'_>) -> Option<Problem> {
+        let offset = document.start + key.span.start;
+        let trace = self.trace()?;
+        let span = trace.spans.iter().find(|span| span.start <= offset && offset < span.end)?;
+        let printed = text.get(span.start..span.end).unwrap_or_default();
+        let is_written = self.renderer.kind.origins.is_written(&Place::from(&span.site), printed);
+        let problem = Problem::at(self.start(), format!("{}: it is printed without quotes", key.what())).hint(QUOTE);
+        (!is_written).then(|| self.located(problem, text, offset))
     }
 
     fn trace(&self) -> Option<Trace> {
