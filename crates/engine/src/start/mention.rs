@@ -171,8 +171,8 @@ fn asked(before: &str) -> bool {
 
 /// The last word of a text.
 fn last(text: &str) -> &str {
-    let at = text.rfind(|c: char| !(c.is_ascii_alphanumeric() || "_-.".contains(c)));
-    at.map_or(text, |at| &text[at + 1..])
+    let before = text.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || "_-.".contains(c));
+    &text[before.len()..]
 }
 
 /// Whether a name begins after this for certain.
@@ -185,8 +185,8 @@ fn opens(before: &str) -> bool {
 /// Whether this ends as kubectl names objects: `deployment/`.
 fn follows_kind(before: &str) -> bool {
     let Some(rest) = before.strip_suffix('/') else { return false };
-    let at = rest.rfind(|c: char| !c.is_ascii_alphabetic()).map_or(0, |at| at + 1);
-    KINDS.contains(&&rest[at..]) && opens(&rest[..at])
+    let before = rest.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    KINDS.contains(&&rest[before.len()..]) && opens(before)
 }
 
 /// Whether this ends with a variable for the name of a pod: `$(POD_NAME).`, `${HOSTNAME}.` or `$HOSTNAME.`.
@@ -296,6 +296,13 @@ mod tests {
             ("web-db: it is a key", "web-db: it is a key"),
             ("It is web-db.", "It is N-db."),
             ("nfs web-db:/export", "nfs N-db:/export"),
+            ("Größe: web", "Größe: web"),
+            ("übersicht_host: web", "übersicht_host: N"),
+            ("ß: web-db", "ß: N-db"),
+            ("see /café/web", "see /café/web"),
+            ("é/web-db", "é/web-db"),
+            ("“web-db”", "“web-db”"),
+            ("größe\u{3000}sts/web-db", "größe\u{3000}sts/N-db"),
         ] {
             let mut edits = known.edits(text);
             let made = edited(text, &mut edits);
