@@ -42,6 +42,12 @@ impl Names {
             let what = format!("{group:?} cannot be the group of a kind: it is a domain, with a dot");
             return Err(Problem::general(what).hint("for example `--group platform.example.org`"));
         }
+        let is_below =
+            |domain: &&str| group.strip_suffix(*domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+        if ["k8s.io", "kubernetes.io"].iter().any(is_below) {
+            let what = format!("the group `{group}` is reserved for Kubernetes");
+            return Err(Problem::general(what).hint("use a domain of your own: `--group platform.example.org`"));
+        }
         let kind = pascal(name);
         if [name, &kind].iter().any(|word| !yaml::parse(word).is_ok_and(|value| value.is_string())) {
             let what = format!("{name:?} cannot name a stack: YAML takes it for something else than a text");
@@ -122,6 +128,7 @@ mod tests {
             assert_eq!((names.kind.as_str(), names.plural.as_str()), (kind, plural));
         }
         assert_eq!(Names::new("web-shop", "example.org").unwrap().key(), "webshop.example.org/v1alpha1");
+        assert!(Names::new("shop", "myk8s.io").is_ok());
     }
 
     #[test]
@@ -135,6 +142,8 @@ mod tests {
             ("null", "example.org", "null-app"),
             ("shop", "example", "--group"),
             ("shop", "Example.Org", "--group"),
+            ("shop", "k8s.io", "a domain of your own"),
+            ("shop", "apps.kubernetes.io", "a domain of your own"),
         ] {
             let problem = Names::new(name, group).unwrap_err();
             assert!(problem.hint.as_deref().unwrap_or_default().contains(hint), "{problem}");
