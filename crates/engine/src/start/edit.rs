@@ -60,6 +60,31 @@ pub(super) fn without(piece: &Piece, paths: &[Vec<Step>]) -> Piece {
     piece
 }
 
+/// An object with one more annotation, right behind another.
+pub(super) fn with_annotation(piece: &Piece, behind: &str, key: &str, value: &str) -> Piece {
+    let mut piece = piece.clone();
+    let path = ["metadata", "annotations", behind].map(Step::from);
+    let added = yaml::parse_spanned(&piece.text).ok().and_then(|spanned| add(&piece.text, &spanned, &path, key, value));
+    piece.value["metadata"]["annotations"][key] = Value::from(value);
+    let same = |text: &String| yaml::parse_written(text).is_ok_and(|read| read == piece.value);
+    piece.text = added.filter(same).unwrap_or_else(|| Piece::emitted(&piece.value));
+    piece
+}
+
+/// The text with a field behind another: on the next line, or inside of the same braces.
+fn add(text: &str, spanned: &yaml::Spanned, behind: &[Step], key: &str, value: &str) -> Option<String> {
+    let found = spanned.spans.find(behind)?;
+    let line = text.get(..found.key?.start)?.rfind('\n').map_or(0, |at| at + 1);
+    let indent = text.get(line..found.key?.start)?;
+    let (at, field) = if indent.trim().is_empty() {
+        let rest = text.get(found.value.end..)?;
+        (found.value.end + rest.find('\n').unwrap_or(rest.len()), format!("\n{indent}{key}: {value}"))
+    } else {
+        (found.value.end, format!(", {key}: {value}"))
+    };
+    Some(format!("{}{field}{}", text.get(..at)?, text.get(at..)?))
+}
+
 /// The path of the outermost mapping that holds nothing but what is at a path.
 fn widest<'p>(value: &Value, path: &'p [Step]) -> &'p [Step] {
     let mut path = path;

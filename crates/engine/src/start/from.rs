@@ -15,7 +15,7 @@ use super::piece::{Manifest, Piece, Read, read};
 use super::substitute::{Kept, Shared, Template, template};
 use super::unfit::{perhaps_unfit, unfit};
 use super::write::Made;
-use super::{check, scale, second, secret, write};
+use super::{check, helm, scale, second, secret, write};
 use crate::compile::fields::path as path_of;
 use crate::problem::{Place, Problem};
 
@@ -156,6 +156,8 @@ fn fitting(read: &[Piece], notes: &mut Vec<Problem>) -> Vec<Piece> {
         let clean = if secret::is_secret(&clean) { secret::drawn(&clean) } else { Ok(clean) };
         match clean {
             Ok(piece) => {
+                let (piece, kept) = helm::staying(&piece).map_or((piece, None), |(piece, note)| (piece, Some(note)));
+                notes.extend(helm::hooked(&piece).into_iter().chain(kept));
                 let keys = if secret::is_secret(&piece) { secret::keys(&piece.value) } else { Vec::new() };
                 if !keys.is_empty() {
                     let keys = keys.join(", ");

@@ -7,6 +7,7 @@ mod check;
 mod edit;
 mod field;
 mod from;
+mod helm;
 mod mention;
 mod names;
 mod noise;

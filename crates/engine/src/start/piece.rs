@@ -1,5 +1,7 @@
 //! Manifests taken apart into objects, each with its own text, so that comments and layout can stay.
 
+use std::sync::Arc;
+
 use objects::Gvk;
 use serde_json::Value;
 use yaml::Step;
@@ -26,6 +28,17 @@ pub(super) struct Piece {
     /// Reads as `value`.
     pub text: String,
     pub value: Value,
+    origin: Origin,
+}
+
+/// Where the parts of an object were written in its manifest.
+#[derive(Clone, Debug)]
+struct Origin {
+    spans: Arc<yaml::Spans>,
+    /// The way from the document to the object.
+    above: Vec<Step>,
+    /// How many lines of the manifest are before the document.
+    before: usize,
 }
 
 impl Piece {
@@ -40,6 +53,15 @@ impl Piece {
 
     pub fn place(&self) -> Place {
         Place { file: self.file.clone(), line: self.line, column: None }
+    }
+
+    /// Where a part of it is in the manifests.
+    pub fn place_of(&self, path: &[Step]) -> Place {
+        let path = [self.origin.above.as_slice(), path].concat();
+        match self.origin.spans.find(&path) {
+            Some(found) => Place { line: self.origin.before + found.value.line, ..self.place() },
+            None => self.place(),
+        }
     }
 
     /// Whether it is of a kind of the core group.
@@ -118,6 +140,7 @@ impl Read {
                 items.iter().enumerate().map(item).collect()
             }
         };
+        let spans = Arc::new(spanned.spans.clone());
         for (path, object, text) in objects {
             for misread in texts::misread(&object) {
                 let at = [path.as_slice(), &misread.path].concat();
@@ -125,11 +148,12 @@ impl Read {
                 self.problems.push(misread.problem(&object, place(&at), raw.unwrap_or_default()));
             }
             let place = Place { column: None, ..place(&path) };
-            self.object(place, text, object);
+            let origin = Origin { spans: Arc::clone(&spans), above: path, before: part.line - 1 };
+            self.object(place, text, object, origin);
         }
     }
 
-    fn object(&mut self, place: Place, text: String, value: Value) {
+    fn object(&mut self, place: Place, text: String, value: Value, origin: Origin) {
         let kustomize =
             || "give what `kubectl kustomize` prints instead: `cairn init NAME --from -` reads it from a pipe";
         let Some(gvk) = Gvk::of(&value).filter(|gvk| !gvk.kind.is_empty()) else {
@@ -166,7 +190,7 @@ impl Read {
             text.lines().find(|line| !line.starts_with('#')).is_some_and(|line| line.trim_start().starts_with('{'));
         let same = !is_flow && yaml::parse_written(&text).is_ok_and(|read| read == value);
         let text = if same { text } else { Piece::emitted(&value) };
-        self.pieces.push(Piece { file: place.file, line: place.line, gvk, text, value });
+        self.pieces.push(Piece { file: place.file, line: place.line, gvk, text, value, origin });
     }
 }
 

@@ -33,7 +33,10 @@ pub(super) fn drawn(piece: &Piece) -> Result<Piece, String> {
         fields.insert("data".into(), keys.iter().map(|key| (key.clone(), Value::from(""))).collect());
     }
     // The text is made of the object without its values, so that none can stay behind in a comment either.
-    Ok(Piece { text: Piece::emitted(&value), value, ..piece.clone() })
+    let mut drawn = piece.clone();
+    drawn.text = Piece::emitted(&value);
+    drawn.value = value;
+    Ok(drawn)
 }
 
 /// A word on a Secret that is left out.

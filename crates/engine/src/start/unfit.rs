@@ -2,6 +2,7 @@
 
 use objects::builtin_kind;
 
+use super::helm::untimely;
 use super::piece::Piece;
 use crate::manage::Policy;
 use crate::problem::Problem;
@@ -21,6 +22,9 @@ pub(super) fn unfit(piece: &Piece, all: &[Piece]) -> Option<Problem> {
     }
     if let Some(why) = made_by_cluster(piece, all) {
         return problem(why, "no instance needs one of its own");
+    }
+    if let Some((why, hint)) = untimely(piece) {
+        return problem(why, hint);
     }
     if piece.is_core("Namespace") {
         return problem("an instance is in a namespace already".into(), "create the namespace before the instance");
