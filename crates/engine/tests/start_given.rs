@@ -161,3 +161,48 @@ fn names_as_long_as_they_may_be_make_files_that_can_be_written() {
         assert!(path.split('/').all(|name| name.len() <= 100), "{path}");
     }
 }
+
+#[test]
+fn a_kind_that_kubernetes_does_not_have_is_refused_with_the_one_that_was_meant() {
+    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80}]}\n---\n";
+    let refused = |api_version: &str, kind: &str| {
+        let names = Names::new("web", "example.org").expect("a good name");
+        let text = format!("{service}apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: web}}\nspec: {{}}\n");
+        let problems = from(&names, &[Manifest { file: "m.yaml".to_string(), text }]).err().unwrap_or_default();
+        problems.iter().map(ToString::to_string).collect::<String>()
+    };
+    for (api_version, kind, told) in [
+        (
+            "apps/v1",
+            "Deploymnt",
+            "m.yaml:7: Deploymnt web: Kubernetes has no Deploymnt of `apps/v1` (did you mean `Deployment` of `apps/v1`?)",
+        ),
+        ("apps/v1", "deployment", "did you mean `Deployment` of `apps/v1`?"),
+        ("v1", "Deploymnt", "did you mean `Deployment` of `apps/v1`?"),
+        (
+            "v1",
+            "Deployment",
+            "m.yaml:6: Deployment web: Kubernetes has no Deployment of `v1` (write `apiVersion: apps/v1`)",
+        ),
+        ("networking.k8s.io/v1beta1", "Ingress", "write `apiVersion: networking.k8s.io/v1`"),
+        ("extensions/v1beta1", "Ingress", "write `apiVersion: networking.k8s.io/v1`"),
+        ("apps/v1beta2", "StatefulSet", "write `apiVersion: apps/v1`"),
+        ("policy/v1beta1", "PodDisruptionBudget", "write `apiVersion: policy/v1`"),
+        ("batch/v1beta1", "CronJob", "write `apiVersion: batch/v1`"),
+        ("autoscaling/v2beta2", "HorizontalPodAutoscaler", "write `apiVersion: autoscaling/v2`"),
+        ("apps/v1", "ConfigMap", "write `apiVersion: v1`"),
+    ] {
+        let refused = refused(api_version, kind);
+        assert!(refused.contains(told), "{api_version} {kind}: {refused}");
+    }
+    for (api_version, kind) in [
+        ("serving.knative.dev/v1", "Service"),
+        ("networking.k8s.io/v1", "ServiceCIDR"),
+        ("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy"),
+        ("admissionregistration.k8s.io/v1beta1", "ValidatingAdmissionPolicy"),
+        ("policy/v1beta1", "PodSecurityPolicy"),
+        ("resource.k8s.io/v1", "ResourceClaim"),
+    ] {
+        assert_eq!(refused(api_version, kind), "", "{api_version} {kind}");
+    }
+}

@@ -9,6 +9,7 @@ use super::base::{base, rest};
 use super::edit::escaped;
 use super::field::Fields;
 use super::mention::Known;
+use super::mistaken::mistaken;
 use super::names::{Names, camel};
 use super::noise::cleaned;
 use super::piece::{Manifest, Piece, Read, read};
@@ -48,6 +49,7 @@ pub struct Became {
 /// Makes a stack of manifests, or says why there is none to be made of them.
 pub fn from(names: &Names, manifests: &[Manifest]) -> Result<Started, Vec<Problem>> {
     let Read { pieces: read, left: mut notes, problems } = read(manifests);
+    let problems: Vec<Problem> = problems.into_iter().chain(read.iter().filter_map(mistaken)).collect();
     if !problems.is_empty() {
         return Err(problems);
     }

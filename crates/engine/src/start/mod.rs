@@ -9,6 +9,7 @@ mod field;
 mod from;
 mod helm;
 mod mention;
+mod mistaken;
 mod names;
 mod noise;
 mod piece;
