@@ -400,3 +400,80 @@ fn a_key_that_yaml_takes_for_a_truth_is_told_where_it_is_written() {
     check("web", &[(&with(config), &[], &[keys, "write it in quotes: `\"yes\":`"])], &["`on`"]);
     check("web", &[(&with(&config.replace("yes", "\"yes\"")), &[], &[])], &["YAML reads"]);
 }
+
+#[test]
+fn a_selector_behind_an_alias_tells_instances_apart_as_its_anchor_does() {
+    let manifests = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n  labels: &l\n    app: web\nspec:\n  \
+                     selector: {matchLabels: *l}\n  template:\n    metadata: {labels: *l}\n    \
+                     spec: {containers: [{name: c, image: a}]}\n";
+    check(
+        "web",
+        &[(manifests, &[("deployment.yaml", "app: {{ .metadata.name | quote }}")], &[])],
+        &["the selector of"],
+    );
+    let same = manifests.replace("app: web", "app: front");
+    check("web", &[(&same, &[], &["the selector of Deployment web finds the pods of every instance"])], &[]);
+}
+
+#[test]
+fn a_job_that_an_instance_could_not_change_is_told_with_a_name_that_makes_a_new_one() {
+    let job = |kind: &str, more: &str| {
+        format!(
+            "---\napiVersion: batch/v1\nkind: {kind}\nmetadata: {{name: web-migrate}}\nspec:\n  template:\n    spec:\n      \
+             restartPolicy: Never\n      containers: [{{name: a, {more}}}]\n"
+        )
+    };
+    let ingress = "---\napiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web}\nspec: {rules: [{host: a.example.org}]}\n";
+    let host = "image: b, env: [{name: A, value: \"https://a.example.org/\"}]";
+    let stuck = "which a Job cannot change: an instance that is given another value is stuck";
+    let one = "name: {{ .metadata.name }}-migrate-{{ .spec.nginxImage | sha256sum | trunc 8 }}";
+    let two =
+        "name: {{ .metadata.name }}-migrate-{{ list .spec.aImage .spec.host | join \",\" | sha256sum | trunc 8 }}";
+    let alone = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n";
+    let image = |name: &str| name.replace("nginxImage", "image");
+    check(
+        "web",
+        &[
+            (
+                &with(&job("Job", "image: nginx")),
+                &[],
+                &[
+                    &format!("Job web-migrate: `.spec.image` is in its pods, {stuck}"),
+                    &image(one),
+                    "tests/web.yaml expect",
+                ],
+            ),
+            (
+                &with(&(job("Job", host) + ingress)),
+                &[],
+                &[&format!("`.spec.aImage`, `.spec.host` are in its pods, {stuck}"), two],
+            ),
+            (&format!("{alone}{}", job("Job", "image: c")), &[], &[stuck]),
+        ],
+        &[],
+    );
+    check("web", &[(DEPLOYMENT, &[], &[])], &[stuck]);
+    // What the hint says gives each value its own Job.
+    for name in [image(one).as_str(), two] {
+        let mut made = started("web", &with(&(job("Job", host) + ingress)));
+        let path = made.files.keys().find(|path| path.ends_with("/job.yaml")).expect("a Job").clone();
+        let text = String::from_utf8(made.files[&path].clone()).expect("a text");
+        let name = name.replace(".spec.image", ".spec.aImage");
+        let text = text.replace("name: {{ .metadata.name }}-migrate", &name);
+        made.files.insert(path, text.into_bytes());
+        let jobs = ["1", "2"].map(|image| {
+            let instance = String::from_utf8(made.files["web.yaml"].clone()).expect("a text");
+            let mut files = made.files.clone();
+            files.insert(
+                "web.yaml".into(),
+                instance.replace("aImage: \"b\"", &format!("aImage: \"{image}\"")).into_bytes(),
+            );
+            let objects = rendered(&files, "web", "web", &Observed::new());
+            objects.into_iter().find(|(template, _)| template == "job").expect("a Job").1["metadata"]["name"].clone()
+        });
+        assert!(
+            jobs[0] != jobs[1] && jobs[0].as_str().is_some_and(|name| name.starts_with("web-migrate-")),
+            "{jobs:?}"
+        );
+    }
+}

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use package::Files;
+use serde_json::Value;
 
 use super::base::{base, rest};
 use super::edit::escaped;
@@ -16,7 +17,7 @@ use super::piece::{Manifest, Piece, Read, read};
 use super::substitute::{Kept, Shared, Template, template};
 use super::unfit::{perhaps_unfit, unfit};
 use super::write::Made;
-use super::{check, helm, scale, second, secret, write};
+use super::{check, helm, job, scale, second, secret, write};
 use crate::compile::fields::path as path_of;
 use crate::problem::{Place, Problem};
 
@@ -27,6 +28,8 @@ pub struct Started {
     pub files: Files,
     /// The name of its instance: what the objects have in common.
     pub instance: String,
+    /// The namespace of its instance, if the manifests have one.
+    pub namespace: Option<String>,
     /// The fields of its spec.
     pub fields: Vec<String>,
     /// What became of each object.
@@ -60,7 +63,8 @@ pub fn from(names: &Names, manifests: &[Manifest]) -> Result<Started, Vec<Proble
         notes.push(Problem::general(what).hint("give files with a Deployment, a Service and the like"));
         return Err(notes);
     }
-    let namespace = namespace(&read)?.unwrap_or_else(|| "default".to_string());
+    let given = namespace(&read)?;
+    let namespace = given.clone().unwrap_or_else(|| "default".to_string());
     let pieces = scale::unfixed(&pieces, &mut notes);
     let base = base(names, &pieces);
     let fields = Fields::of(&pieces, &base);
@@ -70,13 +74,15 @@ pub fn from(names: &Names, manifests: &[Manifest]) -> Result<Started, Vec<Proble
     let shared = Shared { pieces: &pieces, fields: &fields, base: &base, known: &known };
     let mut made = Vec::new();
     let mut texts = BTreeMap::new();
+    let mut found = BTreeMap::new();
     for (index, piece) in pieces.iter().enumerate() {
-        let found = template(&shared, index, &templates[index]);
-        notes.extend(words(names, piece, &found));
+        let name = &templates[index];
+        let template = template(&shared, index, name);
         notes.extend(second::fixed(piece));
         notes.extend(second::missing(&shared, piece, &read));
-        texts.insert(templates[index].clone(), found.text);
-        made.push(Made { template: templates[index].clone(), piece, named: found.named });
+        texts.insert(name.clone(), template.text.clone());
+        made.push(Made { template: name.clone(), piece, named: template.named });
+        found.insert(name.clone(), template);
     }
     let plan = Outline { names, base: &base, namespace: &namespace, fields: &fields, made: &made };
     let instance = write::instance(names, &base, &namespace, &fields.all);
@@ -97,10 +103,11 @@ pub fn from(names: &Names, manifests: &[Manifest]) -> Result<Started, Vec<Proble
         return Err(vec![Problem { place, ..Problem::general(what) }.hint("leave it out of the manifests")]);
     }
     let stays = |name: &String| differing.iter().any(|(stays, _)| stays == name);
-    for (name, object) in check::others(&files, &instance, write::other(&made, &base)) {
-        if let Some(piece) = expected.get(&name).filter(|_| !stays(&name)) {
-            notes.extend(second::kept(&shared, piece, &object));
-        }
+    let others = check::others(&files, &instance, write::other(&made, &base));
+    for Made { template, piece, .. } in made.iter().filter(|made| !stays(&made.template)) {
+        let other = others.get(template).unwrap_or(&piece.value);
+        notes.extend(found.get(template).into_iter().flat_map(|found| words(names, &base, piece, found, other)));
+        notes.extend(second::kept(&shared, piece, other));
     }
     notes.sort();
     let became = |made: &Made<'_>| {
@@ -109,21 +116,22 @@ pub fn from(names: &Names, manifests: &[Manifest]) -> Result<Started, Vec<Proble
     };
     let templates = made.iter().map(became).collect();
     let fields = fields.all.iter().map(|field| field.name.clone()).collect();
-    Ok(Started { files, instance: base, fields, templates, notes })
+    Ok(Started { files, instance: base, namespace: given, fields, templates, notes })
 }
 
-/// What should be looked at in a template.
-fn words(names: &Names, piece: &Piece, found: &Template) -> Vec<Problem> {
-    let mut notes = Vec::new();
+/// What should be looked at in a template, which makes another object for another instance.
+fn words(names: &Names, base: &str, piece: &Piece, found: &Template, other: &Value) -> Vec<Problem> {
+    let mut notes: Vec<Problem> = job::pinned(names, base, piece, &found.in_pods).into_iter().collect();
+    let selects = second::selects(piece, other);
     let apart = "`app.kubernetes.io/instance: {{ .metadata.name | quote }}`";
     if !found.named {
         let what = format!("{} keeps its name: two instances in a namespace would share it", piece.title());
         // A name of its own alone would give two objects that find the same pods.
-        let pods = if found.selects { String::new() } else { format!(" once its selector and its pods have {apart}") };
+        let pods = if selects { String::new() } else { format!(" once its selector and its pods have {apart}") };
         let tests = format!("the cases in tests/{}.yaml expect the old name", names.name);
         let hint = format!("`{{{{ .metadata.name }}}}-{}` gives each instance its own{pods}; {tests}", piece.name());
         notes.push(Problem::at(piece.place(), what).warning().hint(hint));
-    } else if !found.selects {
+    } else if !selects {
         let what = format!("the selector of {} finds the pods of every instance in the namespace", piece.title());
         let hint = format!("add {apart} to it and to the labels of the pods");
         notes.push(Problem::at(piece.place(), what).warning().hint(hint));

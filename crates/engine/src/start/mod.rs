@@ -8,6 +8,7 @@ mod edit;
 mod field;
 mod from;
 mod helm;
+mod job;
 mod mention;
 mod mistaken;
 mod names;

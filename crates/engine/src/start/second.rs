@@ -33,6 +33,13 @@ pub(super) fn fixed(piece: &Piece) -> Vec<Problem> {
     found
 }
 
+/// Whether the selector of an object, if it has one, tells the pods of instances apart: another instance has another.
+pub(super) fn selects(piece: &Piece, other: &Value) -> bool {
+    let field = if piece.gvk.kind == "NetworkPolicy" { "podSelector" } else { "selector" };
+    let selector = piece.value["spec"][field].as_object().filter(|fields| !fields.is_empty());
+    selector.is_none_or(|selector| other["spec"][field].as_object() != Some(selector))
+}
+
 /// Words on objects that are named and that no instance makes: all of them use the same.
 pub(super) fn missing(shared: &Shared<'_>, piece: &Piece, read: &[Piece]) -> Vec<Problem> {
     let mut found = Vec::new();
@@ -113,7 +120,7 @@ fn is_claim_of(piece: &Piece, name: &str) -> bool {
 }
 
 /// A name as a template writes it.
-fn own(name: &str, base: &str) -> String {
+pub(super) fn own(name: &str, base: &str) -> String {
     let mut own = name.to_string();
     let places = places(name, base);
     for at in places.iter().rev() {

@@ -1,6 +1,8 @@
 //! From the text of an object to the text of a template: fields of the spec and the instance's name take the place of
 //! what was written there.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 use yaml::{Scalar, Step};
 
@@ -28,8 +30,8 @@ pub(super) struct Shared<'s> {
 pub(super) struct Template {
     pub text: String,
     pub named: bool,
-    /// Whether its selector, if it has one, tells instances apart.
-    pub selects: bool,
+    /// The fields of the spec that its pods are made with.
+    pub in_pods: BTreeSet<String>,
     /// What is a field elsewhere and stays as it is here.
     pub kept: Vec<Kept>,
 }
@@ -46,7 +48,7 @@ pub(super) fn template(shared: &Shared<'_>, index: usize, name: &str) -> Templat
     let piece = &shared.pieces[index];
     let mut edits = Vec::new();
     let mut kept = Vec::new();
-    let mut selects = selector(piece).is_none();
+    let mut in_pods = BTreeSet::new();
     let scalars = yaml::parse_spanned(&piece.text).map(|spanned| spanned.spans.scalars()).unwrap_or_default();
     for scalar in scalars.iter().filter(|scalar| !scalar.is_key) {
         // An alias stands for what is written where its anchor is.
@@ -61,32 +63,30 @@ pub(super) fn template(shared: &Shared<'_>, index: usize, name: &str) -> Templat
             let quote = if field.default.is_string() { " | quote" } else { "" };
             let with = format!("{{{{ .spec.{}{quote} }}}}", field.name);
             edits.push(Edit { start: scalar.span.start, end: scalar.span.end, with });
+            in_pods.extend(is_in_pods(&scalar.path).then(|| field.name.clone()));
             continue;
         }
         let Some(value) = look(&piece.value, &scalar.path).and_then(Value::as_str) else { continue };
         let raw = &piece.text[scalar.span.start..scalar.span.end];
         let meaning = sense(piece, &scalar.path);
         let mut found = shared.edits(piece, &meaning, &scalar.path, value, raw);
-        let in_selector =
-            scalar.path.get(1).is_some_and(|step| [SELECTOR, POD_SELECTOR].map(Step::from).contains(step));
-        selects |= in_selector && !found.is_empty();
+        if is_in_pods(&scalar.path) {
+            let is_put =
+                |field: &&Field| found.iter().any(|edit| edit.with.contains(&format!(".spec.{} ", field.name)));
+            in_pods.extend(shared.fields.all.iter().filter(is_put).map(|field| field.name.clone()));
+        }
         if meaning == Sense::Free {
             kept.extend(shared.kept(scalar, raw, &found));
         }
         stay_a_text(raw, &mut found);
         edits.extend(found.into_iter().map(|edit| edit.moved(scalar.span.start)));
     }
-    Template { text: edited(&piece.text, &mut edits), named: holds(piece.name(), shared.base), selects, kept }
+    Template { text: edited(&piece.text, &mut edits), named: holds(piece.name(), shared.base), in_pods, kept }
 }
 
-const SELECTOR: &str = "selector";
-const POD_SELECTOR: &str = "podSelector";
-
-/// The labels by which an object finds its pods.
-fn selector(piece: &Piece) -> Option<&Value> {
-    let field = if piece.gvk.kind == "NetworkPolicy" { POD_SELECTOR } else { SELECTOR };
-    let selector = piece.value["spec"].get(field)?;
-    selector.as_object().filter(|fields| !fields.is_empty()).map(|_| selector)
+/// Whether something is part of what an object's pods are made from.
+fn is_in_pods(path: &[Step]) -> bool {
+    path.starts_with(&[Step::from("spec"), Step::from("template")])
 }
 
 /// Sees to it that a scalar without quotes reads as a text whatever the instance is called.
