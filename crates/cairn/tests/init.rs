@@ -178,10 +178,56 @@ fn the_manifests_of_a_directory_are_read_in_order_and_programs_are_told_what_was
         let what = warnings[at]["what"].as_str().expect("a text");
         assert!(warnings[at]["file"] == file && what.contains(words), "{warnings:?}");
     };
-    assert_eq!(warnings.len(), 2, "{warnings:?}");
-    told(0, "all/d.yaml", "ServiceAccount blog is left out");
-    told(1, "all/kustomization.yaml", "a kustomization is left out");
+    assert_eq!(warnings.len(), 3, "{warnings:?}");
+    told(0, "all", "directories inside of it were not looked into: all/deeper");
+    told(1, "all/d.yaml", "ServiceAccount blog is left out");
+    told(2, "all/kustomization.yaml", "a kustomization is left out");
     passes(place.path(), "blog");
+}
+
+#[test]
+fn directories_with_manifests_that_were_not_looked_into_are_named() {
+    let place = tempfile::tempdir().expect("a directory");
+    let manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\n";
+    for (file, name) in [
+        ("out/a.yaml", "web-a"),
+        ("out/chart/templates/b.yml", "web-b"),
+        ("out/chart/charts/db/templates/c.json", "web-c"),
+        ("out/.git/d.yaml", "web-d"),
+        ("out/notes/e.txt", "web-e"),
+        ("nest/f/g.yaml", "web-f"),
+    ] {
+        let file = place.path().join(file);
+        fs::create_dir_all(file.parent().expect("a directory")).expect("a directory");
+        fs::write(file, manifest.replace("NAME", name)).expect("a file");
+    }
+    let deeper = ["out/chart/charts/db/templates", "out/chart/templates"];
+    for (from, code, expected) in [
+        (&["out"][..], 0, format!("out: directories inside of it were not looked into: {}\n", deeper.join(", "))),
+        (&["out"], 0, format!("hint: if they belong to it, name them too: `--from out {}`\n", deeper.join(" "))),
+        (&["out", deeper[0]], 0, format!("were not looked into: {}\n", deeper[1])),
+        (&["out/a.yaml"], 0, String::new()),
+        (&["out", deeper[0], deeper[1]], 0, String::new()),
+        (&["nest"], 1, "hint: name the directories inside of it: `--from nest/f`".to_string()),
+    ] {
+        let args = [&["init", "web", "--from"][..], from].concat();
+        let output = cairn(place.path(), &args);
+        let told = told(&args, &output);
+        assert_eq!(output.status.code(), Some(code), "{told}");
+        assert!(told.contains(&expected) && told.contains("not looked into") == expected.contains("out"), "{told}");
+        let _ = fs::remove_dir_all(place.path().join("web"));
+    }
+}
+
+#[test]
+fn the_next_commands_are_for_the_namespace_of_the_manifests() {
+    for (namespace, expected) in [("team-x", "cairn up web -n team-x\n"), ("default", "cairn up web\n")] {
+        let place = tempfile::tempdir().expect("a directory");
+        let manifest = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: web, namespace: {namespace}}}\n");
+        fs::write(place.path().join("all.yaml"), manifest).expect("a file");
+        let told = succeeds(place.path(), &["init", "web", "--from", "all.yaml"]);
+        assert!(told.contains(expected), "{told}");
+    }
 }
 
 #[test]
@@ -204,10 +250,19 @@ fn nothing_is_overwritten_and_nothing_written_in_vain() {
     fs::create_dir(place.path().join("empty")).expect("a directory");
     let typo = "# a comment\napiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {Type: NodePort, ports: [{port: 80}]}\n";
     fs::write(place.path().join("typo.yaml"), typo).expect("a file");
+    let old = "apiVersion: batch/v1beta1\nkind: CronJob\nmetadata: {name: a}\n";
+    fs::write(place.path().join("old.yaml"), old).expect("a file");
     for (args, code, words) in [
         (&["init", "shop", "--dir", "."][..], 1, "./shop.yaml is there already"),
         (&["init", "Shop"], 2, "hint: for example `shop`"),
         (&["init", "shop", "--group", "example"], 2, "--group platform.example.org"),
+        (&["init", "shop", "--group", "k8s.io"], 2, "the group `k8s.io` is reserved for Kubernetes"),
+        (&["init", "shop", "--group", "a.kubernetes.io", "--from", "typo.yaml"], 2, "hint: use a domain of your own"),
+        (
+            &["init", "shop", "--from", "old.yaml"],
+            1,
+            "old.yaml:1: CronJob a: Kubernetes has no CronJob of `batch/v1beta1`",
+        ),
         (&["init", "shop", "--from", "none.yaml"], 1, "cannot read none.yaml"),
         (&["init", "shop", "--from", "bad.yaml"], 1, "bad.yaml:2:1: this is not YAML"),
         (&["init", "shop", "--from", "-", "--from", "-"], 2, "standard input can be read only once"),
@@ -222,6 +277,6 @@ fn nothing_is_overwritten_and_nothing_written_in_vain() {
     }
     let mut left: Vec<_> = fs::read_dir(place.path()).expect("a directory").filter_map(Result::ok).collect();
     left.sort_by_key(fs::DirEntry::file_name);
-    assert_eq!(left.len(), 4, "{left:?}");
+    assert_eq!(left.len(), 5, "{left:?}");
     assert_eq!(fs::read_to_string(place.path().join("shop.yaml")).expect("a file"), "mine");
 }

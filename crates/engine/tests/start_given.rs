@@ -124,6 +124,23 @@ fn the_status_speaks_of_what_the_application_is_known_by() {
             "shop",
             &[".apiDeployment.status", ".apiService.metadata.name"],
         ),
+        // An Ingress says where people come in, whatever the Service is called, and so does a port of the nodes.
+        ([service("shop", ""), service("shop-api", "")].concat() + ingress, "shop", &[".apiService.metadata.name"]),
+        (
+            [service("shop-db", "ports: [{port: 3306}]"), service("shop-web", "type: LoadBalancer")].concat(),
+            "shop",
+            &[".webService.metadata.name"],
+        ),
+        (
+            [
+                service("shop-db", "ports: [{port: 3306}]"),
+                service("shop-all", "clusterIP: None, ports: [{port: 80}]"),
+                service("shop-web", "ports: [{name: http-web, port: 3000}]"),
+            ]
+            .concat(),
+            "shop",
+            &[".webService.metadata.name"],
+        ),
         (
             [service("shop", "type: ExternalName, externalName: a.example.org"), service("shop-b", "")].concat(),
             "shop",

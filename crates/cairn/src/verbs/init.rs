@@ -23,10 +23,12 @@ pub(crate) fn run(args: &Init, printer: &Printer) -> Result<Code, Failure> {
         return Err(Failure::usage("standard input can be read only once"));
     }
     let dir = args.dir.clone().unwrap_or_else(|| PathBuf::from(&args.name));
+    let mut warnings = Vec::new();
     let (files, started) = if args.from.is_empty() {
         (blank(&names), None)
     } else {
-        let manifests = manifests(&args.from)?;
+        let Given { manifests, passed_over } = given(&args.from)?;
+        warnings.extend(passed_over);
         let made = from(&names, &manifests).map_err(|problems| {
             let failures = problems.iter().map(|problem| {
                 let finding = Finding::from(problem);
@@ -40,7 +42,7 @@ pub(crate) fn run(args: &Init, printer: &Printer) -> Result<Code, Failure> {
     passes(&dir, &names, &files, started.as_ref())?;
     write(&dir, &files)?;
     let notes = started.iter().flat_map(|started| &started.notes);
-    let warnings: Vec<Finding> = notes.map(Finding::from).collect();
+    warnings.extend(notes.map(Finding::from));
     for warning in &warnings {
         printer.finding(warning, None);
     }
@@ -57,42 +59,97 @@ pub(crate) fn run(args: &Init, printer: &Printer) -> Result<Code, Failure> {
     Ok(Code::Ok)
 }
 
-/// What the files hold; of a directory its manifests, as `kubectl apply -f` takes them.
-fn manifests(from: &[PathBuf]) -> Result<Vec<Manifest>, Failure> {
-    let mut manifests = Vec::new();
-    for path in from {
-        let files = if path.is_dir() { within(path)? } else { vec![path.clone()] };
-        for file in files {
-            manifests.push(Manifest { file: file.display().to_string(), text: input::text(&file)? });
-        }
-    }
-    Ok(manifests)
+/// What there is to make a stack of.
+struct Given {
+    manifests: Vec<Manifest>,
+    /// Words on directories that were not looked into.
+    passed_over: Vec<Finding>,
 }
 
-/// The manifests right in a directory, by name.
-fn within(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
+/// What the files hold; of a directory its manifests, as `kubectl apply -f` takes them.
+fn given(from: &[PathBuf]) -> Result<Given, Failure> {
+    let mut given = Given { manifests: Vec::new(), passed_over: Vec::new() };
+    for path in from {
+        let files = if path.is_dir() {
+            let (files, deeper) = within(path)?;
+            let deeper: Vec<&PathBuf> = deeper.iter().filter(|dir| !from.contains(dir)).collect();
+            given.passed_over.extend(passed_over(path, &deeper));
+            files
+        } else {
+            vec![path.clone()]
+        };
+        for file in files {
+            given.manifests.push(Manifest { file: file.display().to_string(), text: input::text(&file)? });
+        }
+    }
+    Ok(given)
+}
+
+/// The manifests right in a directory, by name, and the directories inside of it that hold some too.
+fn within(dir: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Failure> {
     let failed = |error: std::io::Error| Failure::new(format!("cannot read {}: {error}", dir.display()));
     let entries = std::fs::read_dir(dir).map_err(failed)?.collect::<Result<Vec<_>, _>>().map_err(failed)?;
-    let mut files: Vec<PathBuf> = entries.iter().map(std::fs::DirEntry::path).collect();
-    let is_manifest = |file: &PathBuf| {
-        let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-        ["json", "yaml", "yml"].contains(&extension) && file.is_file()
-    };
-    files.retain(is_manifest);
-    files.sort();
+    let mut paths: Vec<PathBuf> = entries.iter().map(std::fs::DirEntry::path).collect();
+    paths.sort();
+    let files: Vec<PathBuf> = paths.iter().filter(|path| is_manifest(path)).cloned().collect();
+    let mut deeper = Vec::new();
+    paths.iter().for_each(|path| hold_manifests(path, &mut deeper));
     if files.is_empty() {
         let failure = Failure::new(format!("{} holds no .yaml, .yml or .json file", dir.display()));
-        return Err(failure.hint("directories inside of it are not looked into: name them too"));
+        let hint = match deeper.as_slice() {
+            [] => "directories inside of it are not looked into: name them too".to_string(),
+            deeper => format!("name the directories inside of it: `--from {}`", shown(deeper, " ")),
+        };
+        return Err(failure.hint(hint));
     }
-    Ok(files)
+    Ok((files, deeper))
+}
+
+fn is_manifest(file: &Path) -> bool {
+    let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    ["json", "yaml", "yml"].contains(&extension) && file.is_file()
+}
+
+/// Finds the directories that hold manifests, a directory itself included, but no hidden ones and nothing behind links.
+fn hold_manifests(dir: &Path, found: &mut Vec<PathBuf>) {
+    let is_hidden = dir.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+    if is_hidden || dir.is_symlink() {
+        return;
+    }
+    let Ok(entries) = std::fs::read_dir(dir) else { return };
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    if paths.iter().any(|path| is_manifest(path)) {
+        found.push(dir.to_path_buf());
+    }
+    paths.iter().for_each(|path| hold_manifests(path, found));
+}
+
+/// A word on directories with manifests that were not looked into.
+fn passed_over(dir: &Path, deeper: &[&PathBuf]) -> Option<Finding> {
+    let few: Vec<&PathBuf> = deeper.iter().take(5).copied().collect();
+    let more = match deeper.len() - few.len() {
+        0 => String::new(),
+        count => format!(" and {count} more"),
+    };
+    let what = format!("directories inside of it were not looked into: {}{more}", shown(&few, ", "));
+    let hint = format!("if they belong to it, name them too: `--from {} {}`", dir.display(), shown(&few, " "));
+    let finding =
+        Finding { severity: Severity::Warning, hint: Some(hint), ..Finding::new(&dir.display().to_string(), 0, what) };
+    (!deeper.is_empty()).then_some(finding)
+}
+
+fn shown(paths: &[impl AsRef<Path>], between: &str) -> String {
+    let paths: Vec<String> = paths.iter().map(|path| path.as_ref().display().to_string()).collect();
+    paths.join(between)
 }
 
 /// Sees to it that what is about to be written passes its own tests.
 fn passes(dir: &Path, names: &Names, files: &Files, started: Option<&Started>) -> Result<(), Failure> {
     let project = Project::of(dir, &names.name, files.clone());
     let errors = project.findings.iter().filter(|finding| finding.severity == Severity::Error);
-    let given = errors.filter_map(|finding| given(finding, started?));
-    if let Some(failure) = Failure::all(given.map(|finding| Failure::of(&finding, None))) {
+    let theirs = errors.filter_map(|finding| of_object(finding, started?));
+    if let Some(failure) = Failure::all(theirs.map(|finding| Failure::of(&finding, None))) {
         return Err(failure);
     }
     let faulty = |what: &str| {
@@ -115,7 +172,7 @@ fn passes(dir: &Path, names: &Names, files: &Files, started: Option<&Started>) -
 }
 
 /// What is wrong with a template, told of the object that it was made from: nobody has seen the template yet.
-fn given(finding: &Finding, started: &Started) -> Option<Finding> {
+fn of_object(finding: &Finding, started: &Started) -> Option<Finding> {
     let template = finding.file.strip_suffix(".yaml")?.rsplit('/').next()?;
     let made = started.templates.iter().find(|made| made.template == template)?;
     let what = format!("{}: {}", made.title, finding.what);
@@ -186,8 +243,11 @@ fn story(names: &Names, dir: &Path, files: &Files, started: Option<&Started>) ->
         text.push_str(&format!("  {path:width$}   {}\n", about(path)));
     }
     let instance = dir.join(format!("{}.yaml", names.name));
+    // The instance is in the namespace that the manifests were in, which `cairn up` creates if it is told of it.
+    let namespace = started.and_then(|started| started.namespace.as_deref()).filter(|name| *name != "default");
+    let namespace = namespace.map(|name| format!(" -n {name}")).unwrap_or_default();
     text.push_str(&format!(
-        "\nNext:\n  cairn test {shown}\n  cairn render {shown} -f {} --simulate\n  cairn up {shown}\n",
+        "\nNext:\n  cairn test {shown}\n  cairn render {shown} -f {} --simulate\n  cairn up {shown}{namespace}\n",
         instance.display()
     ));
     text

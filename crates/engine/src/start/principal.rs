@@ -17,17 +17,33 @@ pub(super) fn workload<'m>(made: &'m [Made<'m>], base: &str) -> Option<&'m Made<
     named().or_else(selected).or_else(|| workloads().next())
 }
 
-/// The Service that is called by the shared name, else the one behind the Ingress, else the first. One that stands for a
-/// host elsewhere is no address of the application.
+/// The Service that people come in by: the one behind an Ingress, else one that is open to the outside, else the one that is
+/// called by the shared name, else one that speaks HTTP, else the first. One that stands for a host elsewhere is no
+/// address of the application.
 pub(super) fn service<'m>(made: &'m [Made<'m>], base: &str) -> Option<&'m Made<'m>> {
     let services = || {
         let is_own = |made: &&Made<'_>| made.piece.value["spec"]["type"] != "ExternalName";
         made.iter().filter(|made| made.piece.is_core("Service")).filter(is_own)
     };
-    let named = || services().find(|made| made.piece.name() == base);
     let backends: Vec<&str> = made.iter().filter(|made| kind(made) == "Ingress").flat_map(backends).collect();
     let behind = || backends.iter().find_map(|name| services().find(|made| made.piece.name() == *name));
-    named().or_else(behind).or_else(|| services().next())
+    let is_open =
+        |made: &&Made<'_>| ["LoadBalancer", "NodePort"].iter().any(|open| made.piece.value["spec"]["type"] == *open);
+    let named = || services().find(|made| made.piece.name() == base);
+    behind()
+        .or_else(|| services().find(is_open))
+        .or_else(named)
+        .or_else(|| services().find(|made| speaks_http(&made.piece.value["spec"])))
+        .or_else(|| services().next())
+}
+
+/// Whether a Service has an address of its own and a port for HTTP, by its name or number.
+fn speaks_http(service: &Value) -> bool {
+    let is_http = |port: &Value| {
+        let is_named = port["name"].as_str().is_some_and(|name| name.starts_with("http"));
+        is_named || [80, 443, 8080].iter().any(|number| port["port"] == *number)
+    };
+    service["clusterIP"] != "None" && service["ports"].as_array().is_some_and(|ports| ports.iter().any(is_http))
 }
 
 fn kind<'m>(made: &'m Made<'_>) -> &'m str {
