@@ -222,9 +222,13 @@ fn what_is_left_out_is_told_with_its_place_and_what_to_do() {
             0,
             &[
                 ("web.yaml:2", "`spec.replicas` is left out: HorizontalPodAutoscaler shop sets it"),
-                ("web.yaml:2", "secretRef.name` is `shop-credentials` for every instance"),
+                ("web.yaml:19", "serviceAccountName` is `shop` for every instance"),
+                ("web.yaml:39", "secretRef.name` is `shop-credentials` for every instance"),
                 ("web.yaml:2", "env[2].value` keeps `shop`, which is the name of Service shop"),
-                ("web.yaml:86", "`spec.tls[0].secretName` is `shop-tls` for every instance"),
+                (
+                    "web.yaml:97",
+                    "`spec.tls[0].secretName` is `shop-tls` for every instance, while each has a host of its own",
+                ),
             ][..],
         ),
         (

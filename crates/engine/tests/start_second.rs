@@ -221,7 +221,11 @@ fn what_the_stack_does_not_make_keeps_the_name_that_all_instances_share() {
                     "Secret sh.helm.release.v1.web.v1 is left out: Helm keeps its record of a release in it",
                 ],
             ),
-            (&with(&format!("{uses}{claim}")), &[("deployment.yaml", "claimName: {{ .metadata.name }}-data}")], &[]),
+            (
+                &with(&format!("{uses}{account}{claim}")),
+                &[("deployment.yaml", "claimName: {{ .metadata.name }}-data}")],
+                &[],
+            ),
             (
                 &with(
                     "---\napiVersion: networking.k8s.io/v1\nkind: Ingress\n\

@@ -33,7 +33,7 @@ pub(super) fn differing(files: &Files, instance: &str, expected: &BTreeMap<Strin
     differing
 }
 
-/// What an instance of another name makes, by template.
+/// What an instance of another name in another namespace makes, by template.
 pub(super) fn others(files: &Files, instance: &str, name: &str) -> BTreeMap<String, Value> {
     let plan = planned(files, instance, Some(name));
     let applies = plan.map(|plan| plan.applies).unwrap_or_default();
@@ -61,6 +61,7 @@ fn planned(files: &Files, instance: &str, name: Option<&str>) -> Result<Plan, Ve
     instance["metadata"]["uid"] = json!("00000000-0000-4000-8000-000000000000");
     if let Some(name) = name {
         instance["metadata"]["name"] = json!(name);
+        instance["metadata"]["namespace"] = json!("elsewhere");
     }
     if let Some(refused) = kind.schema.as_ref().and_then(|schema| schema.admit(&mut instance).into_iter().next()) {
         return Err(whole(format!("its instance is refused: {refused}")));

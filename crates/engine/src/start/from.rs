@@ -17,7 +17,7 @@ use super::piece::{Manifest, Piece, Read, read};
 use super::substitute::{Kept, Shared, Template, template};
 use super::unfit::{perhaps_unfit, unfit};
 use super::write::Made;
-use super::{check, helm, job, scale, second, secret, write};
+use super::{check, helm, job, missing, namespace, scale, second, secret, write};
 use crate::compile::fields::path as path_of;
 use crate::problem::{Place, Problem};
 
@@ -63,7 +63,7 @@ pub fn from(names: &Names, manifests: &[Manifest]) -> Result<Started, Vec<Proble
         notes.push(Problem::general(what).hint("give files with a Deployment, a Service and the like"));
         return Err(notes);
     }
-    let given = namespace(&read)?;
+    let given = namespace::namespace(&read)?;
     let namespace = given.clone().unwrap_or_else(|| "default".to_string());
     let pieces = scale::unfixed(&pieces, &mut notes);
     let base = base(names, &pieces);
@@ -71,7 +71,8 @@ pub fn from(names: &Names, manifests: &[Manifest]) -> Result<Started, Vec<Proble
     let templates = template_names(&pieces, &base);
     twice(&pieces)?;
     let known = Known::of(&pieces, &base, &namespace);
-    let shared = Shared { pieces: &pieces, fields: &fields, base: &base, known: &known };
+    let shared = Shared { pieces: &pieces, fields: &fields, base: &base, namespace: given.as_deref(), known: &known };
+    notes.extend(missing::missing(&shared, &read));
     let mut made = Vec::new();
     let mut texts = BTreeMap::new();
     let mut found = BTreeMap::new();
@@ -79,7 +80,6 @@ pub fn from(names: &Names, manifests: &[Manifest]) -> Result<Started, Vec<Proble
         let name = &templates[index];
         let template = template(&shared, index, name);
         notes.extend(second::fixed(piece));
-        notes.extend(second::missing(&shared, piece, &read));
         texts.insert(name.clone(), template.text.clone());
         made.push(Made { template: name.clone(), piece, named: template.named });
         found.insert(name.clone(), template);
@@ -108,6 +108,7 @@ pub fn from(names: &Names, manifests: &[Manifest]) -> Result<Started, Vec<Proble
         let other = others.get(template).unwrap_or(&piece.value);
         notes.extend(found.get(template).into_iter().flat_map(|found| words(names, &base, piece, found, other)));
         notes.extend(second::kept(&shared, piece, other));
+        notes.extend(namespace::kept(&shared, piece, other));
     }
     notes.sort();
     let became = |made: &Made<'_>| {
@@ -188,23 +189,6 @@ fn fitting(read: &[Piece], notes: &mut Vec<Problem>) -> Vec<Piece> {
         notes.push(Problem { ..Problem::general(format!("{file}: {what}")) }.warning());
     }
     pieces
-}
-
-/// The namespace that the objects share. What an instance makes is all in one.
-fn namespace(pieces: &[Piece]) -> Result<Option<String>, Vec<Problem>> {
-    let mut found: Option<(&str, &Piece)> = None;
-    for piece in pieces {
-        let Some(namespace) = piece.value["metadata"]["namespace"].as_str() else { continue };
-        match found {
-            Some((known, first)) if known != namespace => {
-                let what = format!("{} is in the namespace {namespace}, {} in {known}", piece.title(), first.title());
-                let hint = "what an instance makes is in its own namespace: make a stack of each";
-                return Err(vec![Problem::at(piece.place(), what).hint(hint)]);
-            }
-            _ => found = Some((namespace, piece)),
-        }
-    }
-    Ok(found.map(|(namespace, _)| namespace.to_string()))
 }
 
 /// No object may be there twice.

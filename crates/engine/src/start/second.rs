@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use yaml::Step;
 
-use super::base::{holds, places};
+use super::base::places;
 use super::edit::look;
 use super::mention::remains;
 use super::piece::Piece;
@@ -40,37 +40,6 @@ pub(super) fn selects(piece: &Piece, other: &Value) -> bool {
     selector.is_none_or(|selector| other["spec"][field].as_object() != Some(selector))
 }
 
-/// Words on objects that are named and that no instance makes: all of them use the same.
-pub(super) fn missing(shared: &Shared<'_>, piece: &Piece, read: &[Piece]) -> Vec<Problem> {
-    let mut found = Vec::new();
-    texts(&piece.value, &mut Vec::new(), &mut found);
-    let mut told: Vec<(String, &str)> = Vec::new();
-    let mut problems = Vec::new();
-    for (path, name) in found {
-        let Sense::Object(Some(kind)) = sense(piece, &path) else { continue };
-        // What was left out has had its word already, and a StatefulSet puts its own claims in place of volumes.
-        let is_known = read.iter().any(|other| other.gvk.kind == kind && other.name() == name)
-            || shared.makes(Some(&kind), name)
-            || (kind == "PersistentVolumeClaim" && is_claim_of(piece, name));
-        // No stack makes these, so that sharing one is as it should be.
-        let matters = !["ServiceAccount", "PersistentVolume"].contains(&kind.as_str())
-            && (holds(name, shared.base) || kind == "PersistentVolumeClaim");
-        if is_known || !matters || told.contains(&(kind.clone(), name)) {
-            continue;
-        }
-        let what = format!(
-            "{}: `{}` is `{name}` for every instance: there is no {kind} of this name among the manifests",
-            piece.title(),
-            path_of(&path)
-        );
-        let own = own(name, shared.base);
-        let hint = format!("if each instance is to have its own, add it to the manifests, or write `{own}` there");
-        problems.push(Problem::at(piece.place(), what).warning().hint(hint));
-        told.push((kind, name));
-    }
-    problems
-}
-
 /// Words on names of the first instance's objects that are in what another instance makes of a template.
 pub(super) fn kept(shared: &Shared<'_>, piece: &Piece, other: &Value) -> Vec<Problem> {
     let mut found = Vec::new();
@@ -99,13 +68,8 @@ pub(super) fn kept(shared: &Shared<'_>, piece: &Piece, other: &Value) -> Vec<Pro
         }
     }
     let word = |(name, (named, paths)): (&str, (&Piece, Vec<String>))| {
-        let more = match paths.len().saturating_sub(3) {
-            0 => String::new(),
-            count => format!(" and {count} more"),
-        };
-        let shown = paths.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
-        let verb = if paths.len() == 1 { "keeps" } else { "keep" };
-        let what = format!("{}: {shown}{more} {verb} `{name}`, which is the name of {}", piece.title(), named.title());
+        let (shown, verb) = listed(&paths);
+        let what = format!("{}: {shown} {verb} `{name}`, which is the name of {}", piece.title(), named.title());
         Problem::at(piece.place(), what)
             .warning()
             .hint(format!("write `{}` there if it is meant", own(name, shared.base)))
@@ -113,10 +77,14 @@ pub(super) fn kept(shared: &Shared<'_>, piece: &Piece, other: &Value) -> Vec<Pro
     by_name.into_iter().map(word).collect()
 }
 
-/// Whether a StatefulSet has a template for claims of this name.
-fn is_claim_of(piece: &Piece, name: &str) -> bool {
-    let templates = piece.value["spec"]["volumeClaimTemplates"].as_array();
-    templates.into_iter().flatten().any(|template| template["metadata"]["name"] == name)
+/// The first of some texts and how many more there are, with what they do.
+pub(super) fn listed(texts: &[String]) -> (String, &'static str) {
+    let more = match texts.len().saturating_sub(3) {
+        0 => String::new(),
+        count => format!(" and {count} more"),
+    };
+    let shown = texts.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
+    (shown + &more, if texts.len() == 1 { "keeps" } else { "keep" })
 }
 
 /// A name as a template writes it.

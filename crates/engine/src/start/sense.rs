@@ -15,6 +15,8 @@ pub(super) enum Sense {
     Label,
     /// The name of another object, of this kind if it is known.
     Object(Option<String>),
+    /// The name of a namespace.
+    Namespace,
     /// A word with a meaning of its own: the name of a container or a port, a kind, a path inside of a container.
     Word,
     /// Anything: an environment variable, an argument, a file of a ConfigMap.
@@ -57,7 +59,7 @@ const LOCAL: [&str; 12] = [
     "volumes",
 ];
 /// Fields whose texts name no object of a namespace, whatever they look like.
-const WORDS: [&str; 24] = [
+const WORDS: [&str; 23] = [
     "apiGroup",
     "apiVersion",
     "containerName",
@@ -68,7 +70,6 @@ const WORDS: [&str; 24] = [
     "key",
     "kind",
     "mountPath",
-    "namespace",
     "nodeName",
     "operator",
     "port",
@@ -87,6 +88,8 @@ const WORDS: [&str; 24] = [
 const LABELS: [&str; 3] = ["labels", "matchLabels", "selector"];
 /// Labels that say what an application is, not which.
 const WHAT: [&str; 3] = ["app.kubernetes.io/component", "app.kubernetes.io/version", "helm.sh/chart"];
+/// The label of a namespace that is its name.
+const OWN_NAME: &str = "kubernetes.io/metadata.name";
 /// What is asked of something that is no part of an application.
 const FOREIGN: [&str; 3] = ["namespaceSelector", "nodeAffinity", "nodeSelector"];
 
@@ -98,6 +101,9 @@ pub(super) fn sense(piece: &Piece, path: &[Step]) -> Sense {
     // Whatever the keys are called here, the texts are the author's.
     if piece.is_core("ConfigMap") && keys.first() == Some(&"data") || above.contains(&"annotations") {
         return Sense::Free;
+    }
+    if is_namespace(piece, path, &keys) {
+        return Sense::Namespace;
     }
     if above.contains(&"apiGroups") || above.iter().any(|key| FOREIGN.contains(key)) {
         return Sense::Word;
@@ -130,6 +136,19 @@ pub(super) fn sense(piece: &Piece, path: &[Step]) -> Sense {
     let parent = parent.to_ascii_lowercase();
     let told = ABOVE.iter().find(|(word, _)| parent.contains(word)).map(|(_, kind)| *kind);
     Sense::Object(beside.or(told).map(str::to_string))
+}
+
+/// Whether a field holds the name of a namespace: its own, one of a list, or the label that every namespace has of it.
+fn is_namespace(piece: &Piece, path: &[Step], keys: &[&str]) -> bool {
+    match keys {
+        [.., "namespace"] | [.., "namespaces", ""] | [.., "namespaceSelector", "matchNames", ""] => true,
+        [.., last] if keys.contains(&"namespaceSelector") => {
+            let asked = path.len().checked_sub(2).and_then(|end| look(&piece.value, &path[..end]));
+            *last == OWN_NAME
+                || (keys.ends_with(&["values", ""]) && asked.is_some_and(|asked| asked["key"] == OWN_NAME))
+        }
+        _ => false,
+    }
 }
 
 /// Whether a field says how a Secret is called that a controller makes for the object.

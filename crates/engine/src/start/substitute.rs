@@ -15,14 +15,15 @@ use super::secret;
 use super::sense::{Sense, makes_secret, sense, texts};
 
 const NAME: &str = "{{ .metadata.name }}";
-/// Where nothing else says that it is a text: the instance may be called `123`.
-const NAME_ALONE: &str = "{{ .metadata.name | quote }}";
+const NAMESPACE: &str = "{{ .metadata.namespace }}";
 
 /// What all objects of an application know.
 pub(super) struct Shared<'s> {
     pub pieces: &'s [Piece],
     pub fields: &'s Fields,
     pub base: &'s str,
+    /// The namespace that the manifests have, if they have one.
+    pub namespace: Option<&'s str>,
     pub known: &'s Known<'s>,
 }
 
@@ -98,7 +99,9 @@ fn stay_a_text(raw: &str, edits: &mut Vec<Edit>) {
     let replaced = |at: usize| edits.iter().any(|edit| (edit.start..edit.end).contains(&at));
     let mut between = raw.char_indices().filter(|(at, _)| !replaced(*at)).map(|(_, c)| c).peekable();
     if between.peek().is_none() && edits.len() == 1 {
-        edits.iter_mut().filter(|edit| edit.with == NAME).for_each(|edit| edit.with = NAME_ALONE.to_string());
+        // Nothing else says that it is a text: the instance may be called `123`.
+        let alone = edits.iter_mut().filter(|edit| [NAME, NAMESPACE].contains(&edit.with.as_str()));
+        alone.for_each(|edit| edit.with = edit.with.replace(" }}", " | quote }}"));
     } else if between.all(|c| c.is_ascii_digit() || ".:-+_eE".contains(c)) {
         let quote = |at: usize| Edit { start: at, end: at, with: "\"".to_string() };
         edits.insert(0, quote(0));
@@ -111,6 +114,11 @@ impl Shared<'_> {
     fn edits(&self, piece: &Piece, meaning: &Sense, path: &[Step], value: &str, raw: &str) -> Vec<Edit> {
         let follows = match meaning {
             Sense::Word => false,
+            Sense::Namespace if self.namespace == Some(value) => {
+                let edit = |at: usize| Edit { start: at, end: at + value.len(), with: NAMESPACE.to_string() };
+                return places(raw, value).into_iter().map(edit).collect();
+            }
+            Sense::Namespace => false,
             Sense::Own | Sense::Label => true,
             Sense::Object(kind) => self.makes(kind.as_deref(), value),
             Sense::Free => value == self.base && self.is_asked(piece, path),
@@ -179,7 +187,7 @@ impl Shared<'_> {
 }
 
 /// Whether a controller makes a Secret of a name for an object.
-fn makes_secret_of(piece: &Piece, name: &str) -> bool {
+pub(super) fn makes_secret_of(piece: &Piece, name: &str) -> bool {
     let is_sealed = piece.gvk.kind == "SealedSecret" || piece.gvk.kind == "ExternalSecret";
     let mut found = Vec::new();
     texts(&piece.value, &mut Vec::new(), &mut found);

@@ -54,7 +54,7 @@ pub(super) fn unfit(piece: &Piece, all: &[Piece]) -> Option<Problem> {
 fn made_by_cluster(piece: &Piece, all: &[Piece]) -> Option<String> {
     let kind = piece.gvk.kind.as_str();
     let metadata = &piece.value["metadata"];
-    if piece.is_core("ConfigMap") && EVERYWHERE.contains(&piece.name()) {
+    if piece.gvk.group.is_empty() && is_everywhere(kind, piece.name()) {
         return Some("it is in every namespace".to_string());
     }
     if kind == "Event" {
@@ -75,7 +75,12 @@ fn made_by_cluster(piece: &Piece, all: &[Piece]) -> Option<String> {
             _ => None,
         };
     }
-    (piece.is_core("ServiceAccount") && piece.name() == "default").then(|| "it is in every namespace".to_string())
+    None
+}
+
+/// Whether an object of this kind and name is in every namespace.
+pub(super) fn is_everywhere(kind: &str, name: &str) -> bool {
+    (kind == "ConfigMap" && EVERYWHERE.contains(&name)) || (kind == "ServiceAccount" && name == "default")
 }
 
 /// A word about an object of a kind that nobody knows here, which may be in no namespace: its neighbours are in one.
