@@ -225,3 +225,35 @@ fn a_namespace_that_is_a_common_word_is_told_only_where_one_is_asked_for() {
     // Where the manifests have none, no text means theirs.
     assert_told("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {a: namespace=default}\n", &[]);
 }
+
+#[test]
+fn what_stood_for_the_contents_of_an_object_is_told_with_what_follows_them() {
+    let config = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: web-conf}\ndata: {a: b}\n";
+    let secret = "---\napiVersion: v1\nkind: Secret\nmetadata: {name: web-key}\ndata: {password: YQ==}\n";
+    let annotated = |annotation: &str, pods: &str| {
+        deployment(pods)
+            .replace("{labels: {app: web}}\n", &format!("{{labels: {{app: web}}, annotations: {{{annotation}}}}}\n"))
+    };
+    let uses = "      volumes: [{name: a, configMap: {name: web-conf}}, {name: b, secret: {secretName: web-key}}]\n";
+    let drawn = ("m.yaml:16", "password will be drawn");
+    let told = "the annotation `checksum/config` of its pods is the same whatever `config` makes";
+    for (manifests, expected) in [
+        (annotated("checksum/config: 0e9c", uses) + config + secret, &[("m.yaml:7", told), drawn][..]),
+        (
+            annotated("checksum/secret: 0e9c", uses) + config + secret,
+            &[
+                ("m.yaml:7", "write `{{ .secret.data | toJson | sha256sum }}` there; the cases in tests/web.yaml"),
+                drawn,
+            ],
+        ),
+        (annotated("checksum/config: 0e9c", "") + config, &[]),
+        (annotated("sum: 0e9c", uses) + config + secret, &[drawn]),
+        (
+            config.replace("web-conf", "web-conf-7h6k2m9f5b"),
+            &[("m.yaml:2", "ConfigMap web-conf-7h6k2m9f5b: kustomize named it by its contents")],
+        ),
+        (config.replace("web-conf", "web-background"), &[]),
+    ] {
+        assert_told(&manifests, expected);
+    }
+}

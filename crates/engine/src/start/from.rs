@@ -17,7 +17,7 @@ use super::piece::{Manifest, Piece, Read, read};
 use super::substitute::{Kept, Shared, Template, template};
 use super::unfit::{perhaps_unfit, unfit};
 use super::write::Made;
-use super::{check, helm, job, missing, namespace, scale, second, secret, write};
+use super::{check, checksum, helm, job, missing, namespace, scale, second, secret, write};
 use crate::compile::fields::path as path_of;
 use crate::problem::{Place, Problem};
 
@@ -80,6 +80,8 @@ pub fn from(names: &Names, manifests: &[Manifest]) -> Result<Started, Vec<Proble
         let name = &templates[index];
         let template = template(&shared, index, name);
         notes.extend(second::fixed(piece));
+        notes.extend(checksum::named(piece));
+        notes.extend(checksum::fixed(names, piece, &pieces, &templates));
         texts.insert(name.clone(), template.text.clone());
         made.push(Made { template: name.clone(), piece, named: template.named });
         found.insert(name.clone(), template);

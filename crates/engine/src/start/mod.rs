@@ -4,6 +4,7 @@
 mod base;
 mod blank;
 mod check;
+mod checksum;
 mod edit;
 mod field;
 mod from;
