@@ -214,6 +214,7 @@ fn a_kind_that_kubernetes_does_not_have_is_refused_with_the_one_that_was_meant()
     }
     for (api_version, kind) in [
         ("serving.knative.dev/v1", "Service"),
+        ("v1", "PersistentVolumes"),
         ("networking.k8s.io/v1", "ServiceCIDR"),
         ("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy"),
         ("admissionregistration.k8s.io/v1beta1", "ValidatingAdmissionPolicy"),

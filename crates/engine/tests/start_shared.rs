@@ -213,6 +213,8 @@ fn a_namespace_that_is_a_common_word_is_told_only_where_one_is_asked_for() {
         ("default", "use --namespace default", true),
         ("web", "web", false),
         ("team", "team", true),
+        ("team", "deploy/web-x -n team", true),
+        ("team", "configmap/web --namespace team", true),
         ("team", "the team", false),
         ("team", "my-namespace: team-x", false),
     ] {

@@ -24,10 +24,10 @@ pub(super) fn mistaken(piece: &Piece) -> Option<Problem> {
         return Some(problem("apiVersion", format!("write `apiVersion: {}`", same.gvk().api_version())));
     }
     let near = |of_group: bool| {
-        let candidates = candidates().filter(|known| !of_group || known.group == gvk.group);
-        nearest(&gvk.kind, candidates.map(|known| known.kind))
+        let all = builtins().iter().filter(|known| !of_group || known.group == gvk.group);
+        nearest(&gvk.kind, all.map(|known| known.kind))
     };
-    let kind = near(true).or_else(|| near(false).filter(|_| gvk.group.is_empty()))?;
+    let kind = if gvk.group.is_empty() { near(true).or_else(|| near(false)) } else { near(true) }?;
     let meant = candidates().filter(|known| known.kind == kind).max_by_key(newest)?;
     Some(problem("kind", format!("did you mean `{}` of `{}`?", meant.kind, meant.gvk().api_version())))
 }

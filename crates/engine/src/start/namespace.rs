@@ -36,10 +36,10 @@ pub(super) fn kept(shared: &Shared<'_>, piece: &Piece, elsewhere: &Value) -> Opt
     texts(elsewhere, &mut Vec::new(), &mut found);
     let mut paths: Vec<Vec<Step>> = Vec::new();
     for (path, text) in found {
-        let Some(given) = look(&piece.value, &path).and_then(Value::as_str) else { continue };
+        let is_theirs = look(&piece.value, &path).is_some();
         let may_mean = sense(piece, &path) == Sense::Free || path.contains(&Step::from("namespaceSelector"));
         let is_alone = text == namespace && (is_telling(namespace, shared.base) || is_asked(piece, &path));
-        if may_mean && given == text && (is_alone || names(text, namespace)) {
+        if is_theirs && may_mean && (is_alone || names(text, namespace)) {
             paths.push(path);
         }
     }
