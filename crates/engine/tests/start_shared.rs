@@ -259,3 +259,16 @@ fn what_stood_for_the_contents_of_an_object_is_told_with_what_follows_them() {
         assert_told(&manifests, expected);
     }
 }
+
+#[test]
+fn a_selector_behind_an_alias_tells_instances_apart_as_its_anchor_does() {
+    let labelled = |app: &str| {
+        format!(
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n  labels: &l\n    app: {app}\nspec:\n  \
+             selector: {{matchLabels: *l}}\n  template:\n    metadata: {{labels: *l}}\n    \
+             spec: {{containers: [{{name: c, image: a}}]}}\n"
+        )
+    };
+    assert_told(&labelled("web"), &[]);
+    assert_told(&labelled("front"), &[("m.yaml:1", "the selector of Deployment web finds the pods of every instance")]);
+}

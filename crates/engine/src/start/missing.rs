@@ -79,32 +79,35 @@ fn is_shared(shared: &Shared<'_>, piece: &Piece, read: &[Piece], path: &[Step], 
 
 impl Mention<'_> {
     fn used_by_all(&self, shared: &Shared<'_>, kind: &str) -> Problem {
-        let Mention { piece, path, name } = self;
-        let (title, shown, own) = (piece.title(), path_of(path), own(name, shared.base));
-        let is_certificate = piece.gvk.kind == "Ingress" && keys(path) == ["spec", "tls", "", "secretName"];
-        let (why, hint) = if is_certificate && self.has_host_field(shared) {
-            let why = "while each has a host of its own, which the certificate has to fit";
-            (why.to_string(), format!("write `{own}` there and create it with each instance, unless it fits all hosts"))
+        let (field, own) = (self.field(), own(self.name, shared.base));
+        let is_certificate = self.piece.gvk.kind == "Ingress" && keys(&self.path) == ["spec", "tls", "", "secretName"];
+        let nowhere = || format!("{field} for every instance: there is no {kind} of this name among the manifests");
+        let (what, hint) = if is_certificate && self.has_host_field(shared) {
+            (
+                format!(
+                    "{field} for every instance, while each has a host of its own, which the certificate has to fit"
+                ),
+                format!("write `{own}` there and create it with each instance, unless it fits all hosts"),
+            )
         } else if kind == "ServiceAccount" {
-            let hint = "no stack makes one: create it wherever there are instances";
-            ("there is no ServiceAccount of this name among the manifests".to_string(), hint.to_string())
+            (nowhere(), "no stack makes one: create it wherever there are instances".to_string())
         } else {
-            let why = format!("there is no {kind} of this name among the manifests");
-            (why, format!("if each instance is to have its own, add it to the manifests, or write `{own}` there"))
+            let hint = format!("if each instance is to have its own, add it to the manifests, or write `{own}` there");
+            (nowhere(), hint)
         };
-        let between = if why.starts_with("while") { "," } else { ":" };
-        let what = format!("{title}: `{shown}` is `{name}` for every instance{between} {why}");
-        Problem::at(piece.place_of(path), what).warning().hint(hint)
+        Problem::at(self.piece.place_of(&self.path), what).warning().hint(hint)
     }
 
     /// For a Secret that a controller makes: cert-manager, say.
     fn written_by_all(&self, base: &str) -> Problem {
-        let Mention { piece, path, name } = self;
-        let (title, path) = (piece.title(), (path_of(path), piece.place_of(path)));
-        let what =
-            format!("{title}: `{}` is `{name}` for every instance: two in a namespace would write one Secret", path.0);
-        let hint = format!("write `{}` there, and wherever it is used", own(name, base));
-        Problem::at(path.1, what).warning().hint(hint)
+        let what = format!("{} for every instance: two in a namespace would write one Secret", self.field());
+        let hint = format!("write `{}` there, and wherever it is used", own(self.name, base));
+        Problem::at(self.piece.place_of(&self.path), what).warning().hint(hint)
+    }
+
+    /// The beginning of a sentence on the field that the name stands in.
+    fn field(&self) -> String {
+        format!("{}: `{}` is `{}`", self.piece.title(), path_of(&self.path), self.name)
     }
 
     /// Whether a host of the same entry is up to the instance.
