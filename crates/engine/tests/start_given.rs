@@ -208,6 +208,9 @@ fn a_kind_that_kubernetes_does_not_have_is_refused_with_the_one_that_was_meant()
         ("batch/v1beta1", "CronJob", "write `apiVersion: batch/v1`"),
         ("autoscaling/v2beta2", "HorizontalPodAutoscaler", "write `apiVersion: autoscaling/v2`"),
         ("apps/v1", "ConfigMap", "write `apiVersion: v1`"),
+        ("a.example.org/v1", "S.h", "m.yaml:7: \"S.h\" cannot be a kind"),
+        ("a..example.org/v1", "Sh", "m.yaml:6: `a..example.org/v1` cannot be an apiVersion"),
+        ("a.example.org/v1 x", "Sh", "m.yaml:6: `a.example.org/v1 x` cannot be an apiVersion"),
     ] {
         let refused = refused(api_version, kind);
         assert!(refused.contains(told), "{api_version} {kind}: {refused}");

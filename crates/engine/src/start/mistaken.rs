@@ -1,14 +1,17 @@
 //! Kinds of Kubernetes that are written as it does not have them: misspelt, in another group, or of a version that is gone.
 
-use objects::{Builtin, builtin_kind, builtins, nearest};
+use objects::{Builtin, Gvk, builtin_kind, builtins, is_subdomain, nearest};
 use yaml::Step;
 
 use super::piece::Piece;
 use crate::problem::Problem;
 
-/// What is wrong with the kind of an object, if one that Kubernetes has was evidently meant.
+/// What is wrong with the kind of an object, if there can be none of it, or one that Kubernetes has was evidently meant.
 pub(super) fn mistaken(piece: &Piece) -> Option<Problem> {
     let gvk = &piece.gvk;
+    if let Some((field, what)) = malformed(gvk) {
+        return Some(Problem::at(piece.place_of(&[Step::from(field)]), what));
+    }
     let is_own = !gvk.group.contains('.') || builtins().iter().any(|known| known.group == gvk.group);
     if !is_own || builtin_kind(gvk).is_some() {
         return None;
@@ -30,4 +33,19 @@ pub(super) fn mistaken(piece: &Piece) -> Option<Problem> {
     let kind = if gvk.group.is_empty() { near(true).or_else(|| near(false)) } else { near(true) }?;
     let meant = candidates().filter(|known| known.kind == kind).max_by_key(newest)?;
     Some(problem("kind", format!("did you mean `{}` of `{}`?", meant.kind, meant.gvk().api_version())))
+}
+
+/// What no kind of any cluster can look like, and the field that it is in.
+fn malformed(gvk: &Gvk) -> Option<(&'static str, String)> {
+    let (kind, api_version) = (&gvk.kind, gvk.api_version());
+    if !kind.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
+        return Some(("kind", format!("{kind:?} cannot be a kind: it has letters and digits")));
+    }
+    let is_sound = (gvk.group.is_empty() || is_subdomain(&gvk.group)) && is_subdomain(&gvk.version);
+    let what = || {
+        format!(
+            "`{api_version}` cannot be an apiVersion: it is a version, such as `v1`, perhaps after a domain and a slash"
+        )
+    };
+    (!is_sound).then(|| ("apiVersion", what()))
 }
