@@ -16,6 +16,7 @@
 //! ```
 
 mod arguments;
+mod claim;
 mod dialect;
 mod dotenv;
 mod environment;
@@ -35,6 +36,7 @@ mod template;
 mod trail;
 
 pub use arguments::{Arguments, Source};
+pub use claim::Claim;
 pub use dialect::Dialect;
 pub use dotenv::dotenv;
 pub use export::{Cleaned, clean, wrap};

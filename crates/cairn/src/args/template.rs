@@ -182,6 +182,7 @@ Examples:
   cairn template apply mongodb.yaml --dry-run
 
 Every object gets the label templates.stacks.crossplane.io/instance, by which `cairn template delete` finds it again. \
+Objects of another instance are never written over, and what no template made only with --force-conflicts. \
 Values that the template generates are kept in a Secret of the instance, so that applying again does not change them.")]
 pub(crate) struct Apply {
     /// A file with a template or with values that name one, `-` for standard input, or the name of a stored template
@@ -199,7 +200,7 @@ pub(crate) struct Apply {
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Take over fields that somebody else manages
+    /// Take over objects that no template made, and fields that somebody else manages
     #[arg(long)]
     pub force_conflicts: bool,
 

@@ -17,6 +17,7 @@ fn main() -> ExitCode {
         processes::a_stack_runs_as_a_process_with_its_own_rights_and_ends_with_its_manager,
         templates::a_stored_template_becomes_an_instance_and_goes,
         templates::what_cannot_be_applied_is_told_before_anything_is,
+        templates::what_others_made_is_told_before_anything_is_written_and_stays_as_it_is,
     ])
     .also_on("embedded", embedded)
     .with_only("kubernetes", scenarios![templates::the_template_server_is_a_program_that_registers_itself])

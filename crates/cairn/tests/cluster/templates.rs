@@ -159,6 +159,55 @@ pub async fn the_template_server_is_a_program_that_registers_itself(cluster: Arc
         .stdin(Stdio::null())
         .stderr(Stdio::piped())
         .stdout(Stdio::piped())
+pub async fn what_others_made_is_told_before_anything_is_written_and_stays_as_it_is(
+    cluster: Arc<Cluster>,
+) -> Result<()> {
+    let scene = stores_templates(&cluster, "claims").await?;
+    let namespace = scene.namespace().to_owned();
+    let directory = tempfile::tempdir()?;
+    let file = directory.path().join("shop.yaml");
+    std::fs::write(&file, SHOP)?;
+    let path = file.display().to_string();
+    let secret = |name: &str| format!("/api/v1/namespaces/{namespace}/secrets/{name}");
+    printed(&scene, &["apply", &path, "--instance", "one"]).await?;
+    let before = get(&scene, &secret("shop")).await?;
+
+    // Another instance's: not even by force.
+    for force in [&[][..], &["--force-conflicts"]] {
+        let args = [&["apply", path.as_str(), "--instance", "two"], force].concat();
+        let told = refused(&scene, &args).await?;
+        for shown in ["secret/shop", "deployment.apps/shop", "service/shop"] {
+            ensure!(told.contains(&format!("{shown} belongs to the instance one\n")), "{told}");
+        }
+        ensure!(told.contains("hint: give the object another name: "), "{told}");
+        ensure!(get(&scene, &secret("two-parameters")).await.is_err(), "something was written");
+    }
+    ensure!(get(&scene, &secret("shop")).await? == before, "it is as it was");
+
+    // Nobody's, so far: a Secret, of whose fields no manager would be in the way.
+    let body = json!({"metadata": {"name": "made"}, "stringData": {"password": "own"}});
+    let request = http::Request::post(format!("/api/v1/namespaces/{namespace}/secrets?fieldManager=somebody"));
+    let request = request.header("content-type", "application/json").body(serde_json::to_vec(&body)?)?;
+    let made = scene.client().request::<Value>(request).await?;
+    let args = ["apply", &path, "--instance", "two", "-p", "NAME=made", "-p", "PASSWORD=other"];
+    let told = refused(&scene, &args).await?;
+    let expected = "secret/made is there already, and no template made it: somebody manages it";
+    ensure!(told.contains(expected) && told.contains("`--force-conflicts`"), "{told}");
+    ensure!(!told.contains("deployment.apps/made"), "{told}");
+    ensure!(get(&scene, &secret("made")).await? == made, "it is as it was");
+    ensure!(get(&scene, &secret("two-parameters")).await.is_err(), "something was written");
+    let nothing = refused(&scene, &["delete", "two"]).await?;
+    ensure!(nothing.contains("there is no instance two"), "{nothing}");
+
+    printed(&scene, &[&args[..], &["--force-conflicts"]].concat()).await?;
+    let taken = get(&scene, &secret("made")).await?;
+    ensure!(taken["data"]["password"] == "b3RoZXI=", "{taken}");
+    let gone = printed(&scene, &["delete", "two"]).await?;
+    ensure!(gone.contains("secret/made deleted") && !gone.contains("/shop"), "{gone}");
+    ensure!(get(&scene, &secret("shop")).await? == before, "it is as it was");
+    Ok(())
+}
+
         .kill_on_drop(true)
         .spawn()?;
     let mut lines = BufReader::new(server.stderr.take().context("a pipe")?).lines();

@@ -7,8 +7,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
+use objects::Path;
 use serde_json::{Value, json};
-use templates::{Given, Origin, Processed, Template, instance_labels};
+use templates::{Claim, Given, Origin, Processed, Template, instance_labels};
 
 use super::source::{self, Loaded};
 use super::values::{given, process};
@@ -38,7 +39,10 @@ pub(crate) fn run(args: &Apply, printer: &Printer) -> Result<Code, Failure> {
         let processed = process(&loaded, &args.values, given, printer)?;
         let mut objects = processed.objects().to_vec();
         objects.extend(kept.secret(&processed, &marks));
-        apply(&objects, &client, &namespace, args, printer).await?;
+        let known = known(&objects, &client).await?;
+        let claim = Claim { instance: &instance, namespace: &namespace, force: args.force_conflicts };
+        claimed(&objects, &known, &client, claim, &loaded).await?;
+        apply(&objects, &known, &client, &namespace, args, printer).await?;
         if let Some(message) = processed.message() {
             printer.say(message);
         }
@@ -46,21 +50,61 @@ pub(crate) fn run(args: &Apply, printer: &Printer) -> Result<Code, Failure> {
     })?
 }
 
-/// Applies objects in their order. Whether the cluster knows their kinds is known before the first.
-async fn apply(
-    objects: &[Value],
-    client: &Client,
-    namespace: &str,
-    args: &Apply,
-    printer: &Printer,
-) -> Result<(), Failure> {
-    let mut known: BTreeMap<(String, String), kinds::Kind> = BTreeMap::new();
-    let key = |object: &Value| (object["apiVersion"].to_string(), object["kind"].to_string());
+type Known = BTreeMap<(String, String), kinds::Kind>;
+
+fn key(object: &Value) -> (String, String) {
+    (object["apiVersion"].to_string(), object["kind"].to_string())
+}
+
+/// The kinds of the objects; whether the cluster knows them is known before the first is applied.
+async fn known(objects: &[Value], client: &Client) -> Result<Known, Failure> {
+    let mut known = Known::new();
     for object in objects {
         if let Entry::Vacant(place) = known.entry(key(object)) {
             place.insert(kinds::of(client, object).await?);
         }
     }
+    Ok(known)
+}
+
+/// Whether nothing that is there already is somebody else's; all that is, at once.
+async fn claimed(
+    objects: &[Value],
+    known: &Known,
+    client: &Client,
+    claim: Claim<'_>,
+    loaded: &Loaded,
+) -> Result<(), Failure> {
+    let written = loaded.value["objects"].as_array().map_or(0, Vec::len);
+    let mut problems = Vec::new();
+    for (index, object) in objects.iter().enumerate() {
+        let Some(name) = object["metadata"]["name"].as_str().filter(|name| !name.is_empty()) else { continue };
+        let kind = &known[&key(object)];
+        let shown = kind.shown(name);
+        let api = kind.api(client, Some(object["metadata"]["namespace"].as_str().unwrap_or(claim.namespace)));
+        let live = api.get_metadata_opt(name).await.map_err(|error| of(&shown, told(&error)))?;
+        // The Secret of drawn values comes after those that the template has.
+        let place = if index < written { Path::fields(&["objects"]).child(index) } else { Path::root() };
+        let live = live.map(|live| serde_json::to_value(live).unwrap_or_default());
+        problems.extend(live.and_then(|live| claim.objection(&live, &shown, place)));
+    }
+    if problems.is_empty() { Ok(()) } else { Err(loaded.failure(&problems)) }
+}
+
+/// A failure about an object.
+fn of(shown: &str, failure: Failure) -> Failure {
+    Failure { message: format!("{shown}: {}", failure.message), ..failure }
+}
+
+/// Applies objects in their order.
+async fn apply(
+    objects: &[Value],
+    known: &Known,
+    client: &Client,
+    namespace: &str,
+    args: &Apply,
+    printer: &Printer,
+) -> Result<(), Failure> {
     let params = PatchParams { force: args.force_conflicts, dry_run: args.dry_run, ..PatchParams::apply(MANAGER) };
     let mut all = Vec::new();
     for object in objects {
@@ -76,10 +120,7 @@ async fn apply(
             api.patch(name, &params, &Patch::Apply(object)).await
         };
         let shown = kind.shown(name);
-        let made = outcome.map_err(|error| {
-            let failure = told(&error);
-            Failure { message: format!("{shown}: {}", failure.message), ..failure }
-        })?;
+        let made = outcome.map_err(|error| of(&shown, told(&error)))?;
         if args.outcome.output.is_none() {
             let how = if args.dry_run { "applied (dry run)" } else { "applied" };
             printer.line(&format!("{} {how}", kind.shown(made.metadata.name.as_deref().unwrap_or_default())))?;
