@@ -10,9 +10,9 @@ use crate::dialect::{self, Dialect};
 use crate::environment;
 use crate::generate::generate;
 use crate::label::{self, Labels};
-use crate::parameter::Parameter;
+use crate::parameter::{Kind, Parameter};
 use crate::pods;
-use crate::problem::Problem;
+use crate::problem::{Problem, Severity};
 use crate::revise;
 use crate::substitute::Substitution;
 use crate::template::Template;
@@ -141,6 +141,7 @@ pub fn process(mut value: Value, given: &Given, random: Random<'_>) -> Result<Pr
     let mut run = Substitution {
         dialect,
         values: used.iter().map(|used| (used.name.as_str(), used.value.as_str())).collect(),
+        numbers: template.parameters.iter().filter(|one| one.kind == Kind::Int).map(|one| one.name.as_str()).collect(),
         budget: given.budget,
         shape: None,
         problems: Vec::new(),
@@ -175,9 +176,12 @@ pub fn process(mut value: Value, given: &Given, random: Random<'_>) -> Result<Pr
             }
         }
     }
-    if !run.problems.is_empty() {
-        return Err(run.problems);
+    let (doubts, problems): (Vec<_>, Vec<_>) =
+        run.problems.into_iter().partition(|problem| problem.severity == Severity::Warning);
+    if !problems.is_empty() {
+        return Err(problems);
     }
+    warnings.extend(doubts);
     show_values(&mut value, &template, &used);
     if dialect::needs_word(&template, dialect) {
         say_dialect(&mut value, dialect);

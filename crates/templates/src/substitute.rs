@@ -1,6 +1,6 @@
 //! Puts values in place of references, on the tree. A text stays a text, unless all of its references ask for more.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use objects::Path;
 use serde_json::{Map, Value};
@@ -9,13 +9,15 @@ use crate::dialect::Dialect;
 use crate::environment;
 use crate::pods::Shape;
 use crate::problem::Problem;
-use crate::reference::{Form, references};
+use crate::reference::{Form, Reference, references};
 use crate::trail::{DEEPEST, Trail};
 
 /// A run over the objects of one template.
 pub(crate) struct Substitution<'s> {
     pub dialect: Dialect,
     pub values: BTreeMap<&'s str, &'s str>,
+    /// The parameters whose values are whole numbers.
+    pub numbers: BTreeSet<&'s str>,
     /// How many bytes may still be put in place of references.
     pub budget: usize,
     /// What the kind of the present object has of pods.
@@ -43,7 +45,12 @@ impl Substitution<'_> {
                     let outcome = self.outcome(text, trail, false, kubelet);
                     match outcome {
                         Some(Outcome::Text(text)) => *value = Value::String(text),
-                        Some(Outcome::Typed(text)) => *value = self.typed(text),
+                        Some(Outcome::Typed(replaced)) => {
+                            let typed = self.typed(replaced);
+                            let doubt = self.no_number(text, &typed, trail);
+                            self.problems.extend(doubt);
+                            *value = typed;
+                        }
                         None => {}
                     }
                 }
@@ -126,6 +133,27 @@ impl Substitution<'_> {
         replaced.push_str(&text[copied..]);
         self.budget = self.budget.saturating_sub(replaced.len());
         Some(if quoted { Outcome::Text(replaced) } else { Outcome::Typed(replaced) })
+    }
+
+    /// What is wrong if a text that is nothing but a reference to a whole number has become another text. Nothing at all
+    /// stays nothing: an optional parameter need not have a value.
+    fn no_number(&self, written: &str, became: &Value, trail: &Trail<'_>) -> Option<Problem> {
+        let Value::String(text) = became else { return None };
+        let whole = |found: &Reference<'_>| found.range == (0..written.len());
+        let name = references(self.dialect, written).next().filter(whole)?.name;
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        if digits.is_empty() || !is_integer(digits) || !self.numbers.contains(name) {
+            return None;
+        }
+        let why = if digits.starts_with('0') { "begins with a zero" } else { "is beyond the numbers of 64 bits" };
+        let what = format!("the parameter {name} is to be a number here, and its value {why}");
+        let quoted = match self.dialect {
+            Dialect::Parentheses => format!("$({name})"),
+            Dialect::Braces => format!("${{{name}}}"),
+        };
+        let problem = Problem::at(trail.path(), what).of(name).hint(format!("write `{quoted}` where text is meant"));
+        // OpenShift knows no types, and what runs there should run here.
+        Some(if self.dialect == Dialect::Braces { problem.warning() } else { problem })
     }
 
     /// What a text means where it need not be one: JSON, or the text.

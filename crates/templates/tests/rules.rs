@@ -236,6 +236,45 @@ fn strict_mode_finds_references_that_nobody_can_mean() {
 }
 
 #[test]
+fn a_whole_number_stays_one_or_the_reason_is_told() {
+    const BEYOND: &str = "its value is beyond the numbers of 64 bits";
+    const ZERO: &str = "its value begins with a zero";
+    for (written, value, expected) in [
+        ("$((NUM))", "18446744073709551615", Ok(json!(18_446_744_073_709_551_615_u64))),
+        ("$((NUM))", "-9223372036854775808", Ok(json!(i64::MIN))),
+        ("$((NUM))", "-0", Ok(json!(0))),
+        ("$((NUM))", "18446744073709551616", Err(BEYOND)),
+        ("$((NUM))", "99999999999999999999", Err(BEYOND)),
+        ("$((NUM))", "-9223372036854775809", Err(BEYOND)),
+        ("$((NUM))", "007", Err(ZERO)),
+        ("$((NUM))", "-01", Err(ZERO)),
+        // Text has room for any digits, and what is optional may have no value at all.
+        ("$(NUM)", "99999999999999999999", Ok(json!("99999999999999999999"))),
+        ("$(NUM)", "007", Ok(json!("007"))),
+        ("a-$((NUM))", "007", Ok(json!("a-007"))),
+        ("$((NUM))", "", Ok(json!(""))),
+    ] {
+        let text = parentheses(&format!("- {{kind: A, x: '{written}'}}")).replace("name: NUM", "name: NUM, type: int");
+        let given = Given::values([("NUM", value)]);
+        match expected {
+            Ok(expected) => assert_eq!(object(&text, &given)["x"], expected, "{written} {value}"),
+            Err(why) => {
+                let what = format!("the parameter NUM is to be a number here, and {why}");
+                let expected = format!("objects[0].x: {what} (write `$(NUM)` where text is meant)");
+                assert_eq!(told(&text, &given), [expected], "{written} {value}");
+            }
+        }
+    }
+    // OpenShift has no types, so there it is a word and no mistake.
+    let text = braces("- {kind: A, x: '${{NUM}}'}").replace("name: NUM", "name: NUM, type: int");
+    let processed = run(&text, &Given::values([("NUM", "007")])).unwrap();
+    assert_eq!(processed.objects()[0]["x"], "007");
+    let told: Vec<String> = processed.warnings.iter().map(ToString::to_string).collect();
+    let what = "the parameter NUM is to be a number here, and its value begins with a zero";
+    assert_eq!(told, [format!("objects[0].x: {what} (write `${{NUM}}` where text is meant)")]);
+}
+
+#[test]
 fn labels_go_to_objects_pods_and_selectors_together_or_not_at_all() {
     let labels = "\nlabels: {app: t, tier: $(A)}";
     let both = json!({"app": "t", "tier": "a"});
