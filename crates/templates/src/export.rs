@@ -1,6 +1,7 @@
 //! Live objects without what a cluster wrote into them, so that they can be made again elsewhere. What a cluster writes
 //! is known for built-in kinds; of others only what every object has.
 
+use api::labels::{MANAGED_BY, MANAGED_BY_STACK_MANAGER};
 use serde_json::{Map, Value, json};
 
 /// What becomes of a live object.
@@ -35,6 +36,14 @@ const ANNOTATIONS: [&str; 8] = [
     "volume.beta.kubernetes.io/storage-provisioner",
     "volume.kubernetes.io/storage-provisioner",
 ];
+
+/// Whether an object is one by which packages are installed, or that the stack manager made for one: it says how a
+/// cluster works, not what somebody runs on it.
+pub fn is_machinery(object: &Value) -> bool {
+    let version = object["apiVersion"].as_str().unwrap_or_default();
+    object["metadata"]["labels"][MANAGED_BY] == MANAGED_BY_STACK_MANAGER
+        || version.split_once('/').is_some_and(|(group, _)| group == api::GROUP)
+}
 
 /// Cleans a live object.
 pub fn clean(mut object: Value) -> Cleaned {
@@ -197,7 +206,7 @@ pub fn wrap(name: &str, mut objects: Vec<Value>) -> Value {
 mod tests {
     use serde_json::json;
 
-    use super::{Cleaned, clean};
+    use super::{Cleaned, clean, is_machinery};
 
     #[test]
     fn what_a_cluster_wrote_goes_and_the_rest_stays() {
@@ -253,6 +262,23 @@ mod tests {
             json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}),
         ] {
             assert!(matches!(clean(live.clone()), Cleaned::Left(_)), "{live}");
+        }
+    }
+
+    #[test]
+    fn what_installs_packages_is_told_from_what_somebody_runs() {
+        let managed = |by: &str| json!({"labels": {"app.kubernetes.io/managed-by": by}});
+        for (version, kind, metadata, expected) in [
+            ("v1", "ServiceAccount", managed("stack-manager"), true),
+            ("rbac.authorization.k8s.io/v1", "Role", managed("stack-manager"), true),
+            ("stacks.crossplane.io/v1alpha1", "Stack", json!({}), true),
+            ("stacks.crossplane.io/v1alpha1", "StackInstall", json!({}), true),
+            ("v1", "ServiceAccount", managed("Helm"), false),
+            ("v1", "ConfigMap", json!({}), false),
+            ("shop.example.org/v1", "Shop", json!({}), false),
+        ] {
+            let live = json!({"apiVersion": version, "kind": kind, "metadata": metadata});
+            assert_eq!(is_machinery(&live), expected, "{live}");
         }
     }
 }

@@ -39,7 +39,7 @@ pub use arguments::{Arguments, Source};
 pub use claim::Claim;
 pub use dialect::Dialect;
 pub use dotenv::dotenv;
-pub use export::{Cleaned, clean, wrap};
+pub use export::{Cleaned, clean, is_machinery, wrap};
 pub use generate::{GenerateError, generate};
 pub use instance::{instance_labels, selector_of};
 pub use parameter::{Kind, Parameter};

@@ -237,7 +237,8 @@ Examples:
   cairn template export deployment/web service/web --parametrize names,images
   cairn template export -l app=shop --name shop
 
-What the cluster wrote goes, as do objects that other objects make. Secrets are left out unless asked for: a template \
+What the cluster wrote goes, as do objects that other objects make. Installed packages, with what the stack manager made \
+for them, are left out unless they are named. Secrets are left out unless asked for: a template \
 is made to be passed on.")]
 pub(crate) struct Export {
     /// The objects; all of the namespace if none is named

@@ -105,6 +105,16 @@ pub async fn a_stored_template_becomes_an_instance_and_goes(cluster: Arc<Cluster
     ensure!(before["data"] == after["data"], "{before}\n{after}");
     printed(&scene, &["apply", "shop", "--instance", "two", "-p", "NAME=second"]).await?;
 
+    // What the stack manager made for a package is nobody's application.
+    let labels = json!({"app.kubernetes.io/managed-by": "stack-manager"});
+    let account = serde_json::to_vec(&json!({"metadata": {"name": "stack-a", "labels": labels}}))?;
+    let request = http::Request::post(format!("/api/v1/namespaces/{namespace}/serviceaccounts"));
+    scene.client().request::<Value>(request.header("content-type", "application/json").body(account)?).await?;
+    let whole = cairn(&scene, &["export"]).await?;
+    let told = String::from_utf8_lossy(&whole.stderr).into_owned();
+    ensure!(told.starts_with("1 object of installed packages is left out; name them to export them: "), "{told}");
+    let named = printed(&scene, &["export", "serviceaccount/stack-a"]).await?;
+    ensure!(named.contains("name: stack-a"), "{named}");
     let exported = printed(&scene, &["export", "--parametrize", "names,images,replicas", "--name", "copy"]).await?;
     let copy = yaml::parse(&exported)?;
     ensure!(!exported.contains("resourceVersion") && !exported.contains("clusterIP:"), "{exported}");
@@ -149,16 +159,6 @@ pub async fn what_cannot_be_applied_is_told_before_anything_is(cluster: Arc<Clus
     Ok(())
 }
 
-/// The program itself beside a real API server, which then passes requests on to it.
-pub async fn the_template_server_is_a_program_that_registers_itself(cluster: Arc<Cluster>) -> Result<()> {
-    let scene = cluster.scene("server").await?;
-    let mut server = Command::new(env!("CARGO_BIN_EXE_cairn"))
-        .args(["template-server", "--listen", "127.0.0.1:0", "--external-name", "localhost", "--register"])
-        .args(["--namespace", scene.namespace(), "--kubeconfig"])
-        .arg(cluster.kubeconfig())
-        .stdin(Stdio::null())
-        .stderr(Stdio::piped())
-        .stdout(Stdio::piped())
 pub async fn what_others_made_is_told_before_anything_is_written_and_stays_as_it_is(
     cluster: Arc<Cluster>,
 ) -> Result<()> {
@@ -208,6 +208,16 @@ pub async fn what_others_made_is_told_before_anything_is_written_and_stays_as_it
     Ok(())
 }
 
+/// The program itself beside a real API server, which then passes requests on to it.
+pub async fn the_template_server_is_a_program_that_registers_itself(cluster: Arc<Cluster>) -> Result<()> {
+    let scene = cluster.scene("server").await?;
+    let mut server = Command::new(env!("CARGO_BIN_EXE_cairn"))
+        .args(["template-server", "--listen", "127.0.0.1:0", "--external-name", "localhost", "--register"])
+        .args(["--namespace", scene.namespace(), "--kubeconfig"])
+        .arg(cluster.kubeconfig())
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .stdout(Stdio::piped())
         .kill_on_drop(true)
         .spawn()?;
     let mut lines = BufReader::new(server.stderr.take().context("a pipe")?).lines();

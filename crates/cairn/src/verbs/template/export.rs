@@ -3,7 +3,7 @@
 use kube::Client;
 use kube::discovery::verbs;
 use serde_json::Value;
-use templates::{Cleaned, Wish, clean, parametrize, wrap};
+use templates::{Cleaned, Wish, clean, is_machinery, parametrize, wrap};
 
 use super::{kinds, told, written};
 use crate::args::{Export, WishName};
@@ -19,10 +19,14 @@ pub(crate) fn run(args: &Export, printer: &Printer) -> Result<Code, Failure> {
     })??;
     let named = !args.objects.is_empty();
     let mut kept = Vec::new();
-    let mut secrets = 0;
+    let (mut machinery, mut secrets) = (0, 0);
     for object in objects {
         let shown = format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
         // What somebody named is wanted.
+        if is_machinery(&object) && !named {
+            machinery += 1;
+            continue;
+        }
         if object["kind"] == "Secret" && object["apiVersion"] == "v1" && !args.with_secrets && !named {
             secrets += 1;
             continue;
@@ -32,6 +36,10 @@ pub(crate) fn run(args: &Export, printer: &Printer) -> Result<Code, Failure> {
             Cleaned::Left(reason) if named => printer.warning(&format!("{shown} is left out: {reason}")),
             Cleaned::Left(_) => {}
         }
+    }
+    if machinery > 0 {
+        let what = if machinery == 1 { "object of installed packages is" } else { "objects of installed packages are" };
+        printer.say(&format!("{machinery} {what} left out; name them to export them: `KIND/NAME`"));
     }
     if secrets > 0 {
         printer.say(&format!("{secrets} Secrets are left out; `--with-secrets` takes them along with what is in them"));
