@@ -31,7 +31,7 @@ pub(crate) struct Up {
     #[arg(long, value_name = "PORT")]
     pub port: Option<u16>,
 
-    /// Where to write the kubeconfig, besides the directory of --data
+    /// Where to write the kubeconfig, besides the directory of --data; only what `cairn up` wrote is written over
     #[arg(long, value_name = "FILE")]
     pub kubeconfig_out: Option<PathBuf>,
 

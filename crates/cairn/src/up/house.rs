@@ -7,6 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::duplicate::Duplicate;
 use crate::env::places;
 use crate::failure::Failure;
 
@@ -20,7 +21,7 @@ pub(crate) struct House {
     /// Where the kubeconfig is that commands find by themselves.
     own_kubeconfig: PathBuf,
     /// Where it is to be written, too.
-    out: Option<PathBuf>,
+    out: Option<Duplicate>,
     lock: File,
 }
 
@@ -29,6 +30,7 @@ impl House {
     /// something in the directory, or it cannot be made.
     pub fn enter(dir: &Path, ephemeral: bool, kubeconfig: Option<&Path>) -> Result<House, Failure> {
         let bad = |path: &Path, error: std::io::Error| Failure::new(format!("cannot use {}: {error}", path.display()));
+        let out = kubeconfig.map(Duplicate::to).transpose()?;
         let dir = match ephemeral {
             true => fresh(dir).map_err(|error| bad(dir, error))?,
             false => {
@@ -50,7 +52,7 @@ impl House {
             Err(TryLockError::Error(error)) => return Err(bad(&path, error)),
         }
         let own_kubeconfig = dir.join("kubeconfig");
-        let mut house = House { dir, ephemeral, own_kubeconfig, out: kubeconfig.map(Path::to_path_buf), lock };
+        let mut house = House { dir, ephemeral, own_kubeconfig, out, lock };
         let ignore = house.dir.join(".gitignore");
         if !ignore.exists() {
             // Nothing in here is for others: keys, tokens, and objects of one machine.
@@ -83,7 +85,7 @@ impl House {
 
     /// Where the kubeconfig is, as whoever asked for it was told.
     pub fn kubeconfig(&self) -> &Path {
-        self.out.as_deref().unwrap_or(&self.own_kubeconfig)
+        self.out.as_ref().map_or(&*self.own_kubeconfig, Duplicate::path)
     }
 
     /// The port of the last time.
@@ -96,11 +98,8 @@ impl House {
         let bad =
             |path: &Path, error: std::io::Error| Failure::new(format!("cannot write {}: {error}", path.display()));
         private(&self.own_kubeconfig, kubeconfig).map_err(|error| bad(&self.own_kubeconfig, error))?;
-        if let Some(out) = &self.out {
-            if let Some(place) = out.parent().filter(|place| !place.as_os_str().is_empty()) {
-                std::fs::create_dir_all(place).map_err(|error| bad(place, error))?;
-            }
-            private(out, kubeconfig).map_err(|error| bad(out, error))?;
+        if let Some(out) = &mut self.out {
+            out.write(kubeconfig).map_err(|error| bad(out.path(), error))?;
         }
         if !self.ephemeral {
             let port = self.dir.join("port");
@@ -140,8 +139,11 @@ impl Drop for House {
         }
         // All of it was made by this one.
         let inside = ["kubeconfig", "lock", ".gitignore"].map(|file| self.dir.join(file));
-        for file in self.out.iter().chain(&inside) {
+        for file in &inside {
             let _ = std::fs::remove_file(file);
+        }
+        if let Some(out) = &self.out {
+            out.take_back();
         }
         let _ = std::fs::remove_dir(&self.dir);
     }
@@ -170,7 +172,7 @@ fn who(lock: &mut File) -> String {
 }
 
 /// Writes a file that only its owner can read, as a whole.
-fn private(path: &Path, text: &str) -> std::io::Result<()> {
+pub(super) fn private(path: &Path, text: &str) -> std::io::Result<()> {
     let part = path.with_extension("part");
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part)?;
     file.write_all(text.as_bytes())?;
@@ -204,13 +206,28 @@ mod tests {
         drop(kept);
         let address = "127.0.0.1:1".parse().unwrap();
         let mut house = House::enter(&dir, true, Some(&place.path().join("new/dir/out"))).unwrap();
-        house.settle(address, "new").unwrap();
-        assert_eq!(fs::read_to_string(place.path().join("new/dir/out")).unwrap(), "new");
+        let new = "kind: Config\nclusters: [{name: cairn}]\ncontexts: [{name: cairn}]\n";
+        house.settle(address, new).unwrap();
+        assert_eq!(fs::read_to_string(place.path().join("new/dir/out")).unwrap(), new);
         drop(house);
+        assert!(!place.path().join("new/dir/out").exists());
         for file in ["lock", ".gitignore", "kubeconfig"] {
             assert!(dir.join(file).exists(), "{file}");
         }
         assert_eq!(fs::read_to_string(dir.join("kubeconfig")).unwrap(), "kept");
+    }
+
+    #[test]
+    fn a_kubeconfig_stays_where_no_other_was_written_and_is_told_where_it_is_in_the_way() {
+        let place = tempfile::tempdir().unwrap();
+        let (dir, out) = (place.path().join(".cairn"), place.path().join("config"));
+        fs::write(&out, "").unwrap();
+        // As if the port were taken: nothing is settled.
+        drop(House::enter(&dir, true, Some(&out)).unwrap());
+        assert!(out.exists());
+        fs::write(&out, "kind: Config\nclusters: [{name: work}]\n").unwrap();
+        assert!(House::enter(&dir, true, Some(&out)).is_err_and(|failure| !failure.hints.is_empty()));
+        assert!(!dir.exists(), "nothing was begun");
     }
 
     #[test]

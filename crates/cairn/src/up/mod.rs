@@ -1,6 +1,7 @@
 //! What `cairn up` consists of: the directory it lives in, the packages it installs whenever they are saved, and what
 //! it tells of the instances.
 
+mod duplicate;
 mod files;
 mod house;
 mod installer;
