@@ -34,7 +34,34 @@ fn bad(path: &Path, error: &dyn std::fmt::Display) -> Failure {
 fn read(path: &Path) -> Result<Kubeconfig, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| bad(path, &error))?;
     let value = yaml::parse(&text).map_err(|error| bad(path, &error))?;
-    serde_json::from_value(value).map_err(|error| bad(path, &error))
+    let mut kubeconfig = serde_json::from_value(value).map_err(|error| bad(path, &error))?;
+    if let Some(dir) = path.parent() {
+        root(&mut kubeconfig, dir);
+    }
+    Ok(kubeconfig)
+}
+
+/// Takes the files that a kubeconfig names as beside it, as kubectl does, wherever the command runs.
+fn root(kubeconfig: &mut Kubeconfig, dir: &Path) {
+    let rooted = |file: &mut Option<String>| {
+        if let Some(name) = file.as_mut().filter(|name| !name.is_empty()) {
+            *name = dir.join(&*name).to_string_lossy().into_owned();
+        }
+    };
+    for cluster in kubeconfig.clusters.iter_mut().filter_map(|named| named.cluster.as_mut()) {
+        rooted(&mut cluster.certificate_authority);
+    }
+    for user in kubeconfig.auth_infos.iter_mut().filter_map(|named| named.auth_info.as_mut()) {
+        for file in [&mut user.client_certificate, &mut user.client_key, &mut user.token_file] {
+            rooted(file);
+        }
+        // A program without a directory is one of the search path.
+        if let Some(exec) = user.exec.as_mut()
+            && exec.command.as_ref().is_some_and(|command| command.contains('/'))
+        {
+            rooted(&mut exec.command);
+        }
+    }
 }
 
 /// The files of the variable KUBECONFIG that are there; as for kubectl, not all have to be.
@@ -87,5 +114,43 @@ impl Connection {
             Failure::new("there is no kubeconfig, and this is no pod of a cluster")
                 .hint("name one with `--kubeconfig FILE` or KUBECONFIG, or start a cluster on this machine: `cairn up`")
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+
+    #[test]
+    fn files_that_a_kubeconfig_names_are_beside_it() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("config");
+        let beside = |name: &str| place.path().join(name).display().to_string();
+        for (written, expected) in [
+            ("ca.crt", beside("ca.crt")),
+            ("pki/ca.crt", beside("pki/ca.crt")),
+            ("/etc/ca.crt", "/etc/ca.crt".to_owned()),
+            ("", String::new()),
+        ] {
+            let text = format!(
+                "clusters: [{{name: a, cluster: {{server: 'https://a', certificate-authority: '{written}'}}}}]\n\
+                 users: [{{name: a, user: {{client-certificate: '{written}', client-key: '{written}', tokenFile: '{written}'}}}}]\n"
+            );
+            std::fs::write(&path, text).unwrap();
+            let read = read(&path).unwrap();
+            let user = read.auth_infos[0].auth_info.clone().unwrap();
+            let authority = read.clusters[0].cluster.clone().unwrap().certificate_authority;
+            for found in [authority, user.client_certificate, user.client_key, user.token_file] {
+                assert_eq!(found.as_ref(), Some(&expected), "{written}");
+            }
+        }
+        for (command, expected) in
+            [("login", "login".to_owned()), ("bin/login", beside("bin/login")), ("/bin/login", "/bin/login".to_owned())]
+        {
+            let text = format!("users: [{{name: a, user: {{exec: {{command: {command}, apiVersion: v1}}}}}}]\n");
+            std::fs::write(&path, text).unwrap();
+            let user = read(&path).unwrap().auth_infos[0].auth_info.clone().unwrap();
+            assert_eq!(user.exec.and_then(|exec| exec.command), Some(expected));
+        }
     }
 }
