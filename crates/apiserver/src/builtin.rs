@@ -19,6 +19,7 @@ pub(crate) use faults::faults;
 
 use crate::{
     kinds::{DEFINITIONS, Served},
+    status::Cause,
     store::Store,
 };
 
@@ -66,6 +67,11 @@ pub(crate) fn fill(store: &Store, served: &Served, old: Option<&Value>, object: 
     if old.is_none() {
         status::fill(table, object);
     }
+}
+
+/// What an object asks for that it cannot have, mostly since another has it. The real server looks for that first.
+pub(crate) fn refused(store: &Store, table: &str, old: Option<&Value>, object: &Value, dry: bool) -> Option<Cause> {
+    (table == "services").then(|| address::refused(store, old, object, dry)).flatten()
 }
 
 /// What is written as text is kept as bytes.

@@ -1,5 +1,6 @@
 //! More that is refused of single kinds: what would never work, and what does not change once it is there.
 
+use std::collections::HashSet;
 use std::net::IpAddr;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -42,22 +43,22 @@ fn ports(spec: &Value, faults: &mut Vec<Cause>) {
     if ports.is_empty() && spec["type"] != "ExternalName" && spec["clusterIP"] != "None" {
         faults.push(Cause::required("spec.ports", ""));
     }
+    let (mut names, mut served, mut on_nodes) = (HashSet::new(), HashSet::new(), HashSet::new());
     for (index, port) in ports.iter().enumerate() {
         let place = |field: &str| format!("spec.ports[{index}].{field}");
-        let before = |same: &dyn Fn(&Value) -> bool| ports[..index].iter().any(same);
         match port["name"].as_str().filter(|name| !name.is_empty()) {
             None if ports.len() > 1 => faults.push(Cause::required(&place("name"), "")),
             None => {}
             Some(name) => {
                 let wrong = NameRule::Label.errors(name);
                 faults.extend(wrong.iter().map(|why| Cause::invalid(&place("name"), &port["name"], why)));
-                if wrong.is_empty() && before(&|other| other["name"] == name) {
+                if !names.insert(name) && wrong.is_empty() {
                     let message = format!("Duplicate value: {name:?}");
                     faults.push(Cause::new("FieldValueDuplicate", &place("name"), message));
                 }
             }
         }
-        if before(&|other| other["port"] == port["port"] && other["protocol"] == port["protocol"]) {
+        if !served.insert((port["port"].to_string(), port["protocol"].as_str())) {
             // The real server shows the port by Go's names, with nothing in it but what is there twice.
             let shown = format!(
                 "{{\"Name\":\"\",\"Protocol\":{},\"AppProtocol\":null,\"Port\":{},\"TargetPort\":0,\"NodePort\":0}}",
@@ -71,6 +72,11 @@ fn ports(spec: &Value, faults: &mut Vec<Cause>) {
                 let why = "must be between 1 and 65535, inclusive";
                 faults.push(Cause::invalid(&place(field), &port[field], why));
             }
+        }
+        let number = port["nodePort"].as_u64().filter(|number| *number > 0);
+        if number.is_some_and(|number| !on_nodes.insert((number, port["protocol"].as_str()))) {
+            let message = format!("Duplicate value: {}", port["nodePort"]);
+            faults.push(Cause::new("FieldValueDuplicate", &place("nodePort"), message));
         }
     }
 }
@@ -369,6 +375,19 @@ mod tests {
         for (kind, object, expected) in table {
             assert_eq!(found(kind, None, &object), expected, "{kind} {object}");
         }
+    }
+
+    #[test]
+    fn each_port_of_a_service_is_there_once_however_many_there_are() {
+        let port =
+            |number: usize| json!({"name": format!("p{number}"), "port": number % 60_000 + 1, "protocol": "TCP"});
+        let mut many: Vec<Value> = (0..50_000).map(port).collect();
+        assert!(found("services", None, &json!({"spec": {"ports": many}})).is_empty());
+        many.push(json!({"name": "p7", "port": 7, "protocol": "TCP"}));
+        many.push(json!({"name": "last", "port": 7, "protocol": "UDP", "nodePort": 30_000}));
+        many.push(json!({"name": "more", "port": 8, "protocol": "UDP", "nodePort": 30_000}));
+        let expected = ["spec.ports[50000].name", "spec.ports[50000]", "spec.ports[50002].nodePort"];
+        assert_eq!(found("services", None, &json!({"spec": {"ports": many}})), expected);
     }
 
     #[test]

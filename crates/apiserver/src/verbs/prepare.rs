@@ -115,10 +115,16 @@ fn check(cx: &Cx<'_>, name: &str, old: Option<&Value>, object: &mut Value) -> Re
             }
         }
         None => {
-            builtin::fill(&cx.inner.store, served, old, object);
-            faults.extend(metadata::faults(cx, old, object));
-            if cx.attributes().subresource.is_empty() {
-                faults.extend(builtin::faults(&served.table, old, object));
+            let (store, whole) = (&cx.inner.store, cx.attributes().subresource.is_empty());
+            builtin::fill(store, served, old, object);
+            if whole {
+                faults.extend(builtin::refused(store, &served.table, old, object, cx.asked.dry_run()));
+            }
+            if faults.is_empty() {
+                faults.extend(metadata::faults(cx, old, object));
+                if whole {
+                    faults.extend(builtin::faults(&served.table, old, object));
+                }
             }
         }
     }
