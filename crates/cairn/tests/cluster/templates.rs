@@ -247,6 +247,9 @@ pub async fn the_template_server_is_a_program_that_registers_itself(cluster: Arc
     };
     let result = scene.within("requests to be passed on", answered).await?;
     ensure!(result["objects"][0]["x"] == "b", "{result}");
+    // Its group has `templates/processed` and no `templates`, which is a list of kinds like any other.
+    let nothing = refused(&scene, &["delete", "nothing"]).await?;
+    ensure!(nothing.contains("there is no instance nothing"), "{nothing}");
     server.kill().await?;
     Ok(())
 }
