@@ -15,6 +15,7 @@ mod play;
 mod problem;
 mod readiness;
 mod record;
+mod secrecy;
 mod seed;
 mod simulate;
 mod source;
@@ -34,6 +35,7 @@ pub use plan::{
 pub use play::{PLAYED, play};
 pub use problem::{Place, Problem, Severity};
 pub use readiness::{Readiness, readiness};
+pub use secrecy::{TextName, makes_secret, secret_texts};
 pub use seed::Seed;
 pub use simulate::{Pass, Report, Rule, Simulation, simulate};
 pub use stack::{Kind, Source, Stack};

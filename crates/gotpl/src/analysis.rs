@@ -41,28 +41,45 @@ pub struct TemplateUse {
     pub name: String,
     /// What follows the name in an `include`, if that is a constant text too.
     pub then: Option<String>,
+    /// Whether it stands in an action that prints, and not in one that sets a variable or decides on a branch.
+    pub prints: bool,
     /// Where it is named.
     pub site: Site,
 }
 
+/// What a template calls, as it is written.
+#[derive(Clone, Debug, Default)]
+pub struct Outline {
+    /// Every function call, in order.
+    pub calls: Vec<CallSite>,
+    /// Every template it names in `template`, `block`, or in `include` with a constant name.
+    pub templates: Vec<TemplateUse>,
+}
+
 impl Set {
+    /// The calls of a template, which is not run.
+    pub fn outline(&self, name: &str) -> Outline {
+        let mut outline = Outline::default();
+        if let Some(tree) = self.trees.get(name) {
+            Walk { tree, outline: &mut outline, prints: false }.list(&tree.root);
+        }
+        outline
+    }
+
     /// Looks at a template without any data.
     pub fn analyze(&self, name: &str) -> Result<Analysis, Box<Error>> {
         let nothing_known = |_: &crate::trace::Path| Known::Not;
         let run = Run { host: &Still, watch: Watch::Guessing(&nothing_known), ..Run::new(self) };
         let output = run.execute(name, &Input::new(&Json::Null))?;
-        let mut analysis =
-            Analysis { trace: output.trace.unwrap_or_default(), calls: Vec::new(), templates: Vec::new() };
-        if let Some(tree) = self.trees.get(name) {
-            Walk { tree, analysis: &mut analysis }.list(&tree.root);
-        }
-        Ok(analysis)
+        let Outline { calls, templates } = self.outline(name);
+        Ok(Analysis { trace: output.trace.unwrap_or_default(), calls, templates })
     }
 }
 
 struct Walk<'w> {
     tree: &'w Tree,
-    analysis: &'w mut Analysis,
+    outline: &'w mut Outline,
+    prints: bool,
 }
 
 impl Walk<'_> {
@@ -76,7 +93,11 @@ impl Walk<'_> {
         for node in nodes {
             match node {
                 Node::Text(_) | Node::Break(_) | Node::Continue(_) => {}
-                Node::Action(action) => self.pipe(&action.pipe),
+                Node::Action(action) => {
+                    self.prints = action.pipe.declared.is_empty();
+                    self.pipe(&action.pipe);
+                    self.prints = false;
+                }
                 Node::Branch(branch) => {
                     self.pipe(&branch.pipe);
                     self.list(&branch.list);
@@ -84,7 +105,12 @@ impl Walk<'_> {
                 }
                 Node::Template(template) => {
                     let site = self.site(template.at);
-                    self.analysis.templates.push(TemplateUse { name: template.name.clone(), then: None, site });
+                    self.outline.templates.push(TemplateUse {
+                        name: template.name.clone(),
+                        then: None,
+                        prints: true,
+                        site,
+                    });
                     if let Some(pipe) = &template.pipe {
                         self.pipe(pipe);
                     }
@@ -108,7 +134,7 @@ impl Walk<'_> {
                     _ => None,
                 };
                 let site = self.site(*at);
-                self.analysis.templates.push(TemplateUse { name: text(&name.bytes), then, site });
+                self.outline.templates.push(TemplateUse { name: text(&name.bytes), then, prints: self.prints, site });
             }
         }
     }
@@ -119,7 +145,7 @@ impl Walk<'_> {
                 let fixed = func.params.len();
                 let arity_fits = if func.rest.is_some() { arguments >= fixed } else { arguments == fixed };
                 let site = self.site(*at);
-                self.analysis.calls.push(CallSite { function: func, arguments, arity_fits, site });
+                self.outline.calls.push(CallSite { function: func, arguments, arity_fits, site });
             }
             Expr::Pipe(pipe) => self.pipe(pipe),
             Expr::Chain(chain) => self.expr(&chain.inner, 0),

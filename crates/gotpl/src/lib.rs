@@ -23,7 +23,7 @@ mod set;
 mod trace;
 mod value;
 
-pub use analysis::{Analysis, CallSite, TemplateUse};
+pub use analysis::{Analysis, CallSite, Outline, TemplateUse};
 pub use error::{Error, ErrorKind, Place, Unclosed};
 pub use func::{Call, Fault, Flow, Func, Library, Param};
 pub use funcs::of as functions;

@@ -293,6 +293,17 @@ fn an_analysis_lists_paths_calls_and_templates_without_data() {
 }
 
 #[test]
+fn an_outline_says_which_templates_are_named_to_be_printed() {
+    let mut set = Set::new();
+    let text = "{{ $a := include `a` . }}{{ if include \"b\" . }}{{ end }}{{ include \"c\" \"d\" | indent 2 }}{{ include $a }}";
+    set.parse("main", text).unwrap();
+    let outline = set.outline("main");
+    let named = outline.templates.iter().map(|named| (named.name.as_str(), named.then.as_deref(), named.prints));
+    assert_eq!(Vec::from_iter(named), [("a", None, false), ("b", None, false), ("c", Some("d"), true)]);
+    assert_eq!(outline.calls.iter().filter(|call| call.function.name == "include").count(), 4);
+}
+
+#[test]
 fn recursion_below_an_unknown_condition_ends() {
     let mut set = Set::new();
     set.parse("main", "{{ define \"r\" }}{{ if .next }}{{ template \"r\" .next }}{{ template \"r\" .other }}{{ end }}{{ end }}{{ template \"r\" . }}")

@@ -6,7 +6,7 @@ use api::{Crd, StackSpec};
 use engine::manage::breakages;
 use serde_json::{Map, Value};
 
-use super::templates::{templates, texts};
+use super::templates::texts;
 use super::{Action, Change};
 
 /// The changes from what is installed, if anything is, to a package's types and Stack. What would break is refused
@@ -49,7 +49,7 @@ pub(super) fn changes(
         spec.app.depends_on.iter().map(|depends| depends.crd.clone()).collect()
     };
     sets(&depends(old), &depends(new), "the right to use ", &mut changes);
-    texts(&templates(old), &templates(new), secrets, &mut changes);
+    texts(old, new, secrets, &mut changes);
     if old.controller != new.controller {
         let action = match (old.controller.is_empty(), new.controller.is_empty()) {
             (true, _) => Action::Create,
