@@ -1,17 +1,16 @@
 //! `cairn install`, `cairn uninstall` and `cairn list`: packages in a cluster.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use api::annotations::KEEP_CRDS;
-use api::labels::{MANAGED_BY, MANAGED_BY_STACK_MANAGER, PARENT_PREFIX};
-use api::{ClusterStackInstall, PermissionScope, Stack, StackInstall};
-use engine::manage::Claim;
+use api::{ClusterStackInstall, StackInstall};
+use engine::manage::LiveCrd;
+use engine::manage::install::{self as manage, Taken};
 use futures::StreamExt;
 use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, ListParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::runtime::watcher::{self, Event, watcher};
-use objects::Gvk;
 use serde_json::{Value, json};
 
 use crate::args::{Install, List, Uninstall};
@@ -106,64 +105,42 @@ pub(crate) fn uninstall(args: &Uninstall, printer: &Printer) -> Result<Code, Fai
     })?
 }
 
-/// What goes with an install: the kinds that nobody else brings, and all of their instances. None if that cannot be
-/// seen.
+/// What goes with an install. None if that cannot be seen.
 async fn data(connected: &Connected, install: &DynamicObject, wide: bool) -> Option<String> {
-    let kept = install.metadata.annotations.iter().flatten().any(|(key, value)| key == KEEP_CRDS && value == "true");
-    if kept {
-        return Some("; its kinds and their instances stay".to_owned());
-    }
     let reader = Reader::new(connected.client.clone());
-    let own = |stack: &&Stack| {
-        let is_wide = stack.spec.app.permission_scope == PermissionScope::Cluster;
-        let here = wide || Some(&stack.metadata.namespace) == install.metadata.namespace.as_ref();
-        Some(&stack.metadata.name) == install.metadata.name.as_ref() && is_wide == wide && here
+    let object = json!(install);
+    let install = match wide {
+        true => serde_json::from_value::<ClusterStackInstall>(object).ok()?.into(),
+        false => serde_json::from_value::<StackInstall>(object).ok()?.into(),
     };
-    let stacks = reader.stacks("").await.ok()?;
-    let stack = stacks.iter().find(own)?;
-    let crds = reader.crds().await.ok()?;
-    let claim = |stack: &Stack| {
-        let everywhere = stack.spec.app.permission_scope == PermissionScope::Cluster;
-        Claim::of(&serde_json::to_value(stack).unwrap_or_default(), everywhere, &crds)
-    };
-    let (claims, own) = (stacks.iter().map(claim).collect::<Vec<_>>(), claim(stack));
-    let (owned, _) = api::key::owned(&stack.spec.customresourcedefinitions, &crds);
-    let (mut kinds, mut count) = (Vec::new(), 0);
-    for kind in owned.iter().filter(|kind| !own.shares(&kind.group, &kind.kind, &claims)) {
-        let crd = crds.iter().find(|crd| crd.group == kind.group && crd.names.kind == kind.kind)?;
-        let served = crd.versions.iter().find(|version| version.served)?;
-        let gvk = Gvk::new(&crd.group, &served.name, &crd.names.kind);
-        let all = reader.list(&resource(&gvk, &crds)?, "", "").await.ok()?;
-        let place = |object: &Value| object["metadata"]["namespace"].as_str().map(str::to_owned);
-        let is_here = |object: &&Value| wide || place(object).is_none_or(|place| place == stack.metadata.namespace);
-        let here = all.iter().filter(is_here).count();
-        count += here;
-        // A type stays with objects elsewhere, with whoever else brings it, or if the stack manager did not make it.
-        if is_last(&crd.object["metadata"]["labels"]) && here == all.len() {
-            kinds.push(crd.names.kind.clone());
-        }
+    let (stacks, crds) = (reader.stacks("").await.ok()?, reader.crds().await.ok()?);
+    let live: Vec<LiveCrd> = crds.iter().filter_map(|crd| LiveCrd::read(&crd.object)).collect();
+    let uninstall = manage::Uninstall { install: &install, stacks: &stacks, crds: &live };
+    let mut objects = BTreeMap::new();
+    for live in uninstall.owned() {
+        let served = live.crd.versions.iter().find(|version| version.served)?;
+        let all = reader.list(&resource(&live.crd.gvk(&served.name), &crds)?, "", "").await.ok()?;
+        let place = |object: &Value| object["metadata"]["namespace"].as_str().unwrap_or_default().to_owned();
+        objects.insert(live.crd.name.clone(), all.iter().map(place).collect());
     }
-    if kinds.is_empty() && count > 0 {
-        return Some(if count == 1 { ", with 1 instance".to_owned() } else { format!(", with {count} instances") });
-    }
-    let instances = match count {
-        0 => String::new(),
-        1 => " and 1 instance".to_owned(),
-        count => format!(" and {count} instances"),
-    };
-    let (last, others) = kinds.split_last()?;
-    let kinds = match others {
-        [] => format!("its kind {last}"),
-        others if count == 0 => format!("its kinds {} and {last}", others.join(", ")),
-        others => format!("its kinds {}, {last}", others.join(", ")),
-    };
-    Some(format!(", with {kinds}{instances}"))
+    Some(along(&uninstall.takes(&objects)))
 }
 
-/// Whether a CRD with these labels is the stack manager's, and only one install needs it.
-fn is_last(labels: &Value) -> bool {
-    let parents = labels.as_object().into_iter().flatten().filter(|(key, _)| key.starts_with(PARENT_PREFIX)).count();
-    labels[MANAGED_BY] == MANAGED_BY_STACK_MANAGER && parents == 1
+/// What goes with an install, in words that go on a sentence.
+fn along(taken: &Taken) -> String {
+    let instances = match taken.instances {
+        1 => "1 instance".to_owned(),
+        count => format!("{count} instances"),
+    };
+    let kinds = match (taken.kinds.split_last(), taken.instances) {
+        (None, 0) if taken.kept => return "; its kinds and their instances stay".to_owned(),
+        (None, 0) => return String::new(),
+        (None, _) => return format!(", with {instances}"),
+        (Some((last, [])), _) => format!("its kind {last}"),
+        (Some((last, others)), 0) => format!("its kinds {} and {last}", others.join(", ")),
+        (Some((last, others)), _) => format!("its kinds {}, {last}", others.join(", ")),
+    };
+    if taken.instances == 0 { format!(", with {kinds}") } else { format!(", with {kinds} and {instances}") }
 }
 
 pub(crate) fn list(args: &List, printer: &Printer) -> Result<Code, Failure> {
@@ -323,7 +300,7 @@ fn told(error: &kube::Error) -> Failure {
 mod tests {
     use serde_json::json;
 
-    use super::{is_last, row};
+    use super::{Taken, along, row};
 
     #[test]
     fn what_is_listed_is_what_is_installed() {
@@ -346,17 +323,21 @@ mod tests {
     }
 
     #[test]
-    fn a_type_goes_with_the_last_install_that_needs_it_if_the_stack_manager_made_it() {
-        let (ours, one, two) =
-            ("app.kubernetes.io/managed-by", "parent.stacks.crossplane.io/a", "parent.stacks.crossplane.io/b");
-        for (labels, expected) in [
-            (json!({ ours: "stack-manager", one: "team" }), true),
-            (json!({ ours: "stack-manager", one: "team", two: "team" }), false),
-            (json!({ ours: "somebody", one: "team" }), false),
-            (json!({ one: "team" }), false),
-            (json!(null), false),
+    fn what_goes_with_an_install_is_told_as_a_part_of_a_sentence() {
+        let taken = |kinds: &[&str], instances: usize, kept: bool| {
+            let kinds = kinds.iter().map(|kind| (*kind).to_owned()).collect();
+            along(&Taken { kinds, instances, kept })
+        };
+        for (told, expected) in [
+            (taken(&[], 0, false), ""),
+            (taken(&[], 0, true), "; its kinds and their instances stay"),
+            (taken(&[], 1, false), ", with 1 instance"),
+            (taken(&["Shop"], 0, true), ", with its kind Shop"),
+            (taken(&["Shop"], 1, false), ", with its kind Shop and 1 instance"),
+            (taken(&["Shop", "Till"], 0, false), ", with its kinds Shop and Till"),
+            (taken(&["Shop", "Till"], 3, false), ", with its kinds Shop, Till and 3 instances"),
         ] {
-            assert_eq!(is_last(&labels), expected, "{labels}");
+            assert_eq!(told, expected);
         }
     }
 }

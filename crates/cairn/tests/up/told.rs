@@ -3,7 +3,7 @@
 use std::fs;
 
 use kube::Api;
-use kube::api::{DynamicObject, Patch, PostParams};
+use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::json;
 
@@ -188,6 +188,34 @@ async fn of_two_that_would_serve_a_kind_the_first_named_does_and_only_what_it_ch
     let args = ["uninstall", "shop", "--wait"];
     let told = support::told(&args, &support::cairn(place.path(), &args));
     assert!(told.ends_with("stackinstall/shop deleted, with its kind Shop and 1 instance\n"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_stays_when_its_stack_says_so_is_not_told_to_go() {
+    let place = tempfile::tempdir().expect("a directory");
+    let args = ["init", "shop"];
+    let made = support::cairn(place.path(), &args);
+    assert_eq!(made.status.code(), Some(0), "{}", support::told(&args, &made));
+    let mut up = Running::start(place.path(), &["up", "shop", "--ephemeral"]);
+    up.says("shop 0.1.0 is installed in the namespace default");
+    let client = client(place.path()).await;
+    let text = fs::read_to_string(place.path().join("shop/shop.yaml")).expect("an instance");
+    let shop = serde_json::from_value(yaml::parse(&text).expect("YAML")).expect("an object");
+    let of = |group: &str, version: &str, kind: &str, plural: &str| {
+        ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural)
+    };
+    let kind = of("example.org", "v1alpha1", "Shop", "shops");
+    let shops: Api<DynamicObject> = Api::default_namespaced_with(client.clone(), &kind);
+    shops.create(&PostParams::default(), &shop).await.expect("it is made");
+    up.says("Shop default/shop: ready");
+    let kind = of("stacks.crossplane.io", "v1alpha1", "Stack", "stacks");
+    let stacks: Api<DynamicObject> = Api::default_namespaced_with(client, &kind);
+    let keep = json!({ "metadata": { "annotations": { "stacks.crossplane.io/keep-crds": "true" } } });
+    stacks.patch("shop", &PatchParams::default(), &Patch::Merge(&keep)).await.expect("it is annotated");
+    let args = ["uninstall", "shop", "--wait"];
+    let told = support::told(&args, &support::cairn(place.path(), &args));
+    assert!(told.ends_with("stackinstall/shop deleted; its kinds and their instances stay\n"), "{told}");
+    assert!(shops.get_opt("shop").await.expect("it is looked for").is_some());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,6 +4,7 @@
 mod check;
 mod record;
 mod removal;
+mod uninstall;
 
 use api::conditions::{
     CONTROLLER_AVAILABLE, CRDS_ESTABLISHED, DEPENDENCIES_SATISFIED, PACKAGE_CURRENT, PACKAGE_RESOLVED, READY, UNPACKED,
@@ -22,6 +23,7 @@ use super::{Claim, Index, Kinds, Policy, Reference};
 use check::{accept, depend};
 use record::{is_of, is_ours, record};
 use removal::reference_to;
+pub use uninstall::{Taken, Uninstall};
 
 /// An install of either kind.
 #[derive(Debug, Clone, PartialEq)]
