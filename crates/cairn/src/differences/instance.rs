@@ -6,7 +6,6 @@ use api::names::{field_manager, label_value};
 use api::{Crd, Metadata, PermissionScope, Stack, annotations, key, labels};
 use controller::{Key, Resource};
 use engine::carry::{controller_of, dressed, is_orphan, is_ours, may_adopt, owns, status_patch};
-use engine::manage::KIND_TAKEN;
 use engine::{Apply, Compiled, CompiledKind, Context, Observed, Plan, Seed, Shape, plan};
 use objects::Gvk;
 use serde_json::{Value, json};
@@ -17,7 +16,7 @@ use super::text::{masked, plain};
 use super::{Action, Difference, Instance, Object};
 use crate::failure::Failure;
 use crate::finding::Finding;
-use crate::live::{children, resource};
+use crate::live::{children, is_kept_out, resource};
 use crate::project::Project;
 use crate::verbs::render::PREVIEW_SEED;
 
@@ -51,7 +50,7 @@ pub(crate) async fn compare(reader: &Reader, project: &Project, asked: &Asked<'_
     let is_here = |stack: &&Stack| wide(stack) || place.is_none_or(|place| stack.metadata.namespace == place);
     let all = reader.stacks("").await?;
     let (serving, kept_out): (Vec<&Stack>, Vec<&Stack>) =
-        all.iter().filter(is_of_kinds).filter(is_here).partition(|stack| serves(stack));
+        all.iter().filter(is_of_kinds).filter(is_here).partition(|stack| !is_kept_out(stack));
     // What another serves is not for one that is kept out to change.
     let mut stacks: Vec<Option<&Stack>> =
         if serving.is_empty() { kept_out } else { serving }.into_iter().map(Some).collect();
@@ -68,12 +67,6 @@ pub(crate) async fn compare(reader: &Reader, project: &Project, asked: &Asked<'_
         found.push(difference);
     }
     Ok(found)
-}
-
-/// Whether a Stack does not wait until another that serves its kind is gone.
-fn serves(stack: &Stack) -> bool {
-    let conditions = stack.status.iter().flat_map(|status| &status.conditions);
-    !conditions.into_iter().any(|condition| condition.reason == KIND_TAKEN)
 }
 
 /// What should be known of a place in which a package is not installed, and where it is.

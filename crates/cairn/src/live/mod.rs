@@ -6,11 +6,12 @@ mod tree;
 
 use std::collections::BTreeSet;
 
-use api::Crd;
 use api::names::label_value;
+use api::{Crd, PermissionScope, Stack};
 use controller::Resource;
 use engine::carry::is_ours;
-use engine::{Compiled, CompiledKind, Observed, Shape};
+use engine::manage::waits_for_kind;
+use engine::{Compiled, CompiledKind, Observed, Shape, compile};
 use objects::Gvk;
 use serde_json::{Value, json};
 
@@ -47,17 +48,36 @@ pub(crate) fn children<'l>(
     observed
 }
 
-/// A stack at work: what it makes, and whether it does so in all namespaces or in its own.
+/// A stack at work: what it makes, and where it does so.
 pub(crate) struct Working {
     pub compiled: Compiled,
-    pub wide: bool,
+    /// Whether it works in all namespaces, and not in its own only.
+    wide: bool,
+    /// Whether it waits until another that serves its kind is gone, and makes nothing.
+    kept_out: bool,
 }
 
 impl Working {
+    /// The stack of a Stack; none if it does not compile.
+    pub fn of(record: &Stack, crds: &[Crd]) -> Option<Working> {
+        let (compiled, _) = compile(&engine::Stack::recorded(record, crds).0);
+        let wide = record.spec.app.permission_scope == PermissionScope::Cluster;
+        Some(Working { compiled: compiled?, wide, kept_out: is_kept_out(record) })
+    }
+
     /// Whether instances in a namespace are its business; the empty one is that of the whole cluster.
     pub fn serves(&self, namespace: &str) -> bool {
+        self.is_in(namespace) && !self.kept_out
+    }
+
+    fn is_in(&self, namespace: &str) -> bool {
         self.wide || namespace.is_empty() || self.compiled.namespace == namespace
     }
+}
+
+/// Whether a Stack waits until another that serves its kind is gone.
+pub(crate) fn is_kept_out(record: &Stack) -> bool {
+    waits_for_kind(&json!({ "status": record.status }))
 }
 
 /// Why nothing becomes of an instance, where none of the stacks that have its kind serves its namespace.
@@ -70,6 +90,14 @@ pub(crate) fn unserved<'s>(
     if stacks.iter().any(|stack| stack.serves(namespace)) {
         return None;
     }
+    if let Some(Compiled { name, namespace: place, .. }) =
+        stacks.iter().find(|stack| stack.is_in(namespace)).map(|stack| &stack.compiled)
+    {
+        return Some(format!(
+            "the stack `{name}` waits until another that serves {kind} here is gone, which cannot be seen from here: \
+             `kubectl describe stack {name} -n {place}` says which"
+        ));
+    }
     let name = stacks.first().map(|stack| stack.compiled.name.clone())?;
     let places: BTreeSet<&str> = stacks.iter().map(|stack| stack.compiled.namespace.as_str()).collect();
     let places: Vec<&str> = places.into_iter().collect();
@@ -78,6 +106,22 @@ pub(crate) fn unserved<'s>(
          or make it `permissionScope: Cluster`",
         places.join(", ")
     ))
+}
+
+/// Which stacks have a part in instances of a kind in a namespace: the one that serves them, and those whose kinds its
+/// templates make.
+pub(crate) fn involved(stacks: &[&Working], root: &Gvk, namespace: &str) -> Vec<usize> {
+    let maker =
+        |gvk: &Gvk| stacks.iter().position(|other| other.compiled.kind(gvk).is_some() && other.serves(namespace));
+    let mut part: Vec<usize> = maker(root).into_iter().collect();
+    let mut next = 0;
+    while let Some(at) = part.get(next).copied() {
+        next += 1;
+        for gvk in stacks[at].compiled.rendered() {
+            part.extend(maker(gvk).filter(|maker| !part.contains(maker)));
+        }
+    }
+    part
 }
 
 /// How requests name a kind: one of Kubernetes' own, or of these CRDs.
@@ -89,4 +133,57 @@ pub(crate) fn resource(gvk: &Gvk, crds: &[Crd]) -> Option<Resource> {
         let namespaced = crd.scope == api::Scope::Namespaced;
         Some(Resource { gvk: gvk.clone(), plural: crd.names.plural.clone(), namespaced })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use api::{Crd, Stack};
+    use objects::Gvk;
+    use serde_json::json;
+
+    use super::{Working, involved, unserved};
+
+    fn working(namespace: &str, name: &str, kept_out: bool) -> Working {
+        let crd = json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": { "name": "shops.example.org" },
+            "spec": {
+                "group": "example.org", "scope": "Namespaced", "names": { "kind": "Shop", "plural": "shops" },
+                "versions": [{
+                    "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": { "type": "object" } },
+                }],
+            },
+        });
+        let reason = if kept_out { "KindTaken" } else { "Available" };
+        let stack: Stack = serde_json::from_value(json!({
+            "apiVersion": api::API_VERSION, "kind": "Stack", "metadata": { "namespace": namespace, "name": name },
+            "spec": {
+                "customresourcedefinitions": [{ "kind": "Shop", "apiVersion": "example.org/v1" }],
+                "templates": { "shop.example.org/v1": { name: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n" } },
+            },
+            "status": { "conditions": [{ "type": "Ready", "status": "True", "reason": reason }] },
+        }))
+        .expect("a Stack");
+        Working::of(&stack, &[Crd::read(&crd).0.expect("a CRD")]).expect("it compiles")
+    }
+
+    #[test]
+    fn an_instance_is_of_the_stack_that_serves_its_kind_and_not_of_one_that_is_kept_out() {
+        let gvk = Gvk::new("example.org", "v1", "Shop");
+        let (out, serving, far) =
+            (working("team", "aaa", true), working("team", "shop", false), working("far", "shop", false));
+        for (stacks, expected, why) in [
+            (vec![&out, &serving], vec![1], None),
+            (vec![&serving, &out], vec![0], None),
+            (vec![&far, &out, &serving], vec![2], None),
+            (vec![&far, &out], vec![], Some("the stack `aaa` waits until another that serves Shop here is gone")),
+            (vec![&far], vec![], Some("no stack serves Shop in the namespace team: `shop` is installed in far only")),
+        ] {
+            let names: Vec<_> = stacks.iter().map(|stack| (&stack.compiled.namespace, &stack.compiled.name)).collect();
+            assert_eq!(involved(&stacks, &gvk, "team"), expected, "{names:?}");
+            let told = unserved("Shop", "team", stacks.iter().copied());
+            assert_eq!(told.is_some(), why.is_some(), "{names:?}: {told:?}");
+            assert!(told.unwrap_or_default().starts_with(why.unwrap_or_default()), "{names:?}");
+        }
+    }
 }

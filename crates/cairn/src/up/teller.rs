@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use api::{Crd, PermissionScope, Stack};
+use api::{Crd, Stack};
 use controller::Resource;
-use engine::compile;
 use kube::Client;
 use objects::Gvk;
 use serde_json::Value;
@@ -78,10 +77,7 @@ impl Installed {
         let stacks = objects.iter().filter(|object| object["kind"] == Stack::KIND);
         let stacks: Vec<Working> = stacks
             .filter_map(|object| serde_json::from_value::<Stack>(Value::clone(object)).ok())
-            .filter_map(|record| {
-                let wide = record.spec.app.permission_scope == PermissionScope::Cluster;
-                Some(Working { compiled: compile(&engine::Stack::recorded(&record, &crds).0).0?, wide })
-            })
+            .filter_map(|record| Working::of(&record, &crds))
             .collect();
         let own = stacks.iter().flat_map(|stack| stack.compiled.kinds.iter().map(|kind| &kind.gvk));
         let kinds: BTreeSet<&Gvk> = own.chain(stacks.iter().flat_map(|stack| stack.compiled.rendered())).collect();

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::args::{Format, Objects, Trace};
 use crate::connection::IS_IT_RUNNING;
 use crate::failure::{Code, Failure};
-use crate::live::{Node, State, Working, grow_all, unserved};
+use crate::live::{Node, State, Working, grow_all, involved, unserved};
 use crate::printer::Printer;
 use crate::registries::block_on;
 
@@ -60,13 +60,15 @@ pub(crate) fn run(args: &Trace, printer: &Printer) -> Result<Code, Failure> {
             let trees: Vec<Node> = instances.iter().map(|instance| left_alone(instance, &why)).collect();
             return show(&trees, args, printer);
         }
-        let part = involved(&stacks, &gvk, namespace);
+        let all: Vec<&Working> = stacks.iter().map(|stack| &stack.working).collect();
+        let part: Vec<&Compiled> =
+            involved(&all, &gvk, namespace).into_iter().map(|at| &stacks[at].working.compiled).collect();
         let mut live = Vec::new();
         let mut hidden = Vec::new();
         for stack in &part {
-            for gvk in stack.working.compiled.rendered() {
+            for gvk in stack.rendered() {
                 let Ok(Some(resource)) = catalog.resource(gvk).await else { continue };
-                let found = children(&connected.client, &resource, namespace, &stack.working.compiled.name).await;
+                let found = children(&connected.client, &resource, namespace, &stack.name).await;
                 match found {
                     Ok(objects) => live.extend(objects),
                     Err(Error::Forbidden(_)) => hidden.push(resource.to_string()),
@@ -75,8 +77,7 @@ pub(crate) fn run(args: &Trace, printer: &Printer) -> Result<Code, Failure> {
             }
         }
         let live: Vec<&Value> = live.iter().collect();
-        let compiled: Vec<&Compiled> = part.iter().map(|stack| &stack.working.compiled).collect();
-        let mut trees: Vec<Node> = instances.iter().map(|instance| grow_all(&compiled, instance, &live)).collect();
+        let mut trees: Vec<Node> = instances.iter().map(|instance| grow_all(&part, instance, &live)).collect();
         for tree in &mut trees {
             find_foreign(tree, &cluster, &mut catalog).await;
         }
@@ -215,11 +216,7 @@ async fn stacks(cluster: &Cluster, namespace: &str, catalog: &mut Catalog<'_>) -
         // One that does not read or compile has no say in the others.
         let Ok(record) = serde_json::from_value::<api::Stack>(object) else { continue };
         let crds = catalog.definitions(&record.spec.customresourcedefinitions).await.map_err(told)?;
-        let (stack, _) = engine::Stack::recorded(&record, &crds);
-        if let (Some(compiled), _) = engine::compile(&stack) {
-            let wide = record.spec.app.permission_scope == api::PermissionScope::Cluster;
-            known.push(Known { working: Working { compiled, wide }, crds });
-        }
+        known.extend(Working::of(&record, &crds).map(|working| Known { working, crds }));
     }
     Ok(known)
 }
@@ -264,24 +261,6 @@ fn meant(stacks: &[Known], word: &str) -> Result<Gvk, Failure> {
                 .hint(format!("write one of {}", names.join(", "))))
         }
     }
-}
-
-/// The stacks that have a part in instances of a kind in a namespace: their own, and those whose kinds its templates
-/// make.
-fn involved<'s>(stacks: &'s [Known], root: &Gvk, namespace: &str) -> Vec<&'s Known> {
-    let maker = |gvk: &Gvk| {
-        let makes = |other: &Known| other.working.compiled.kind(gvk).is_some() && other.working.serves(namespace);
-        stacks.iter().position(makes)
-    };
-    let mut part: Vec<usize> = maker(root).into_iter().collect();
-    let mut next = 0;
-    while let Some(at) = part.get(next).copied() {
-        next += 1;
-        for gvk in stacks[at].working.compiled.rendered() {
-            part.extend(maker(gvk).filter(|maker| !part.contains(maker)));
-        }
-    }
-    part.into_iter().map(|at| &stacks[at]).collect()
 }
 
 async fn resource(catalog: &mut Catalog<'_>, gvk: &Gvk) -> Result<Resource, Failure> {
