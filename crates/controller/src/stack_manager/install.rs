@@ -215,54 +215,6 @@ impl StackManager {
             None => self.world.stacks.get(&Key::of(wanted)).is_some_and(|live| covers(&live, wanted)),
         }
     }
-
-    /// Puts a finalizer onto an object.
-    pub(super) async fn hold(
-        &self,
-        resource: &Resource,
-        key: &Key,
-        live: &Value,
-        finalizer: &str,
-    ) -> Result<(), Error> {
-        let mut all = finalizers_of(live);
-        if all.iter().any(|held| held == finalizer) {
-            return Ok(());
-        }
-        all.push(json!(finalizer));
-        self.finalizers(resource, key, live, &all).await
-    }
-
-    /// Takes a finalizer off an object, which may be gone already.
-    pub(super) async fn release(
-        &self,
-        resource: &Resource,
-        key: &Key,
-        live: &Value,
-        finalizer: &str,
-    ) -> Result<(), Error> {
-        let all = finalizers_of(live);
-        let rest: Vec<Value> = all.iter().filter(|held| *held != finalizer).cloned().collect();
-        if rest.len() == all.len() {
-            return Ok(());
-        }
-        match self.finalizers(resource, key, live, &rest).await {
-            Err(Error::NotFound(_)) => Ok(()),
-            outcome => outcome,
-        }
-    }
-
-    async fn finalizers(&self, resource: &Resource, key: &Key, live: &Value, all: &[Value]) -> Result<(), Error> {
-        // The version guards a list that others write, too. A status that we wrote meanwhile makes it stale, so the
-        // object is read anew.
-        let fresh = self.parts.tenant.get(resource, key).await?;
-        let Some(fresh) = fresh.filter(|fresh| fresh["metadata"]["uid"] == live["metadata"]["uid"]) else {
-            return Err(Error::NotFound(format!("{key} is gone")));
-        };
-        let patch = json!({ "metadata": {
-            "finalizers": all, "resourceVersion": fresh["metadata"]["resourceVersion"],
-        } });
-        self.parts.tenant.merge(resource, key, "", &patch).await.map(|_| ())
-    }
 }
 
 /// Whether the package of an install is to be brought at all.
@@ -280,10 +232,6 @@ fn when_again(soon: bool, settled: bool, failed: bool, tag: Duration) -> Again {
         // What it waits for wakes it up.
         _ => Again::After(RESYNC),
     }
-}
-
-fn finalizers_of(object: &Value) -> Vec<Value> {
-    object["metadata"]["finalizers"].as_array().cloned().unwrap_or_default()
 }
 
 fn read(object: &Value, cluster: bool) -> Option<Install> {

@@ -1,6 +1,7 @@
 //! The stack manager: installs become CRDs and Stacks, Stacks get an identity, rights and a controller, and everything
 //! goes in order. What is decided is `engine::manage`'s; here it is carried out.
 
+mod finalizers;
 mod install;
 mod news;
 mod personas;
