@@ -271,6 +271,7 @@ impl Comparison<'_> {
                     Tried::Unknown => wanted,
                     // What others read of it stays what it was.
                     Tried::Refused(why) => {
+                        let why = engine::refusal(&why, &wanted);
                         work.found.push(object(Action::Refuse, template, &wanted, vec![why]));
                         return Ok(true);
                     }

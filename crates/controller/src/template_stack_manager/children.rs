@@ -6,7 +6,7 @@ use std::sync::Arc;
 use api::names::label_value;
 use engine::carry::{Failure, dressed, not_ours};
 use engine::succession::taken_over;
-use engine::{Apply, CompiledKind, Context, Kept, Observed, Plan, Shape, View, decide, refused_at, tell};
+use engine::{Apply, CompiledKind, Context, Kept, Observed, Plan, Shape, View, decide, refusal, refused_at, tell};
 use serde_json::{Value, json};
 
 use super::TemplateStackManager;
@@ -49,7 +49,8 @@ impl TemplateStackManager {
                         let (kind, object) = (look.kind, &look.object);
                         for failure in look.failures.iter_mut().skip(before) {
                             let spot = refused_at(kind, object, &observed, &context, name, &failure.message);
-                            failure.message = format!("{}: {}", whereabouts(kind, spot, apply), failure.message);
+                            let why = refusal(&failure.message, &apply.object);
+                            failure.message = format!("{}: {why}", whereabouts(kind, spot, apply));
                         }
                     }
                 }

@@ -2,6 +2,7 @@
 
 mod again;
 mod explain;
+mod immutable;
 mod object;
 mod refusal;
 mod render;
@@ -20,6 +21,7 @@ use crate::problem::{Place, Problem};
 use crate::seed::Seed;
 
 pub use explain::{Explanation, Maker, explain};
+pub use immutable::refusal;
 pub use refusal::refused_at;
 pub(crate) use render::Verdict;
 
