@@ -1,8 +1,8 @@
 //! The tree of an instance and what became of it: which child is ready, and what the others wait for. Values in, a tree
 //! out; the engine says what waits, as it says to the controllers.
 
-use engine::carry::{controller_of, status_patch};
-use engine::{Child, Compiled, Context, Readiness, Seed, Shape, plan, readiness};
+use engine::carry::{controller_of, is_ours, may_adopt, not_ours, status_patch};
+use engine::{Child, Compiled, Context, Kept, Readiness, Seed, Shape, View, not_applied, plan, readiness};
 use objects::Gvk;
 use serde_json::Value;
 
@@ -33,10 +33,45 @@ pub(crate) struct Node {
     /// What is to be said of it.
     pub note: String,
     /// The object that is being made, while there is none that is ours.
-    pub wanted: Option<Value>,
+    pub wanted: Option<Wanted>,
     /// What it says of having been applied, if it says so.
     pub synced: Option<bool>,
     pub children: Vec<Node>,
+}
+
+/// An object that is to be made, and for whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    object: Value,
+    instance: Value,
+    stack: String,
+}
+
+impl Wanted {
+    fn new(own: &Value, instance: &Value, stack: &str) -> Self {
+        let [mut object, instance] = [own, instance].map(Value::clone);
+        // It is ignored where the object is of the whole cluster.
+        if object["metadata"]["namespace"].is_null() {
+            object["metadata"]["namespace"] = instance["metadata"]["namespace"].clone();
+        }
+        Self { object, instance, stack: stack.to_owned() }
+    }
+
+    pub fn object(&self) -> &Value {
+        &self.object
+    }
+
+    /// Why it is not made, if an object of its name that is there keeps it from that; `key` is how that is called. It may
+    /// also have come while the tree was grown.
+    pub fn in_the_way(&self, found: &Value, key: &str) -> Option<String> {
+        if is_ours(found, &self.instance, &self.stack) || may_adopt(found) {
+            return None;
+        }
+        let name = format!("{} {key}", found["kind"].as_str().unwrap_or_default());
+        let owner = Kept::of(found, "", &View::default()).owner();
+        let why = not_ours(&name, owner.as_deref(), &self.instance);
+        Some(why.strip_prefix(&format!("{name} ")).unwrap_or(&why).to_owned())
+    }
 }
 
 /// The tree of an instance, from all objects that could be part of it.
@@ -48,6 +83,9 @@ pub(crate) fn grow(compiled: &Compiled, instance: &Value, live: &[&Value]) -> No
 pub(crate) fn grow_all(stacks: &[&Compiled], instance: &Value, live: &[&Value]) -> Node {
     grown(stacks, instance, live, "", 0)
 }
+
+/// Of what is not the first that an instance could not apply: why, it says in its events.
+const OTHER: &str = "it could not be applied; the events of its instance say why";
 
 /// Instances that make instances that make instances: deeper is a circle.
 const DEPTH: usize = 12;
@@ -97,13 +135,23 @@ fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, 
         let odd = problem.map(|problem| (State::Failing, format!("fails: {}", problem.problem.short()))).or(waits);
         let wanted: Vec<&Value> =
             plan.applies.iter().filter(|apply| apply.template == child.name).map(|apply| &apply.object).collect();
-        let refused = |own: &Value| refused.and_then(|message| refusal(message, child, own, object));
+        let refused = |own: &Value| {
+            let (first, others) = refused.map(not_applied)?;
+            let other = || others.contains(&child.name.as_str()).then(|| OTHER.to_owned());
+            refusal(first, child, own, object).or_else(other)
+        };
+        let making = |own: &Value| Some(Wanted::new(own, object, &compiled.name));
         if found.is_empty() {
             let no = wanted.iter().find_map(|own| Some((*own, refused(own)?)));
             node.children.extend(match no {
-                Some((own, why)) => Some(Node { object: named(own), ..absent(child, State::Failing, why) }),
+                // Of the others only that they are refused is known, but maybe also what is in their way.
+                Some((own, why)) => Some(Node {
+                    object: named(own),
+                    wanted: making(own).filter(|_| why == OTHER),
+                    ..absent(child, State::Failing, why)
+                }),
                 None if odd.is_none() => wanted.first().map(|own| Node {
-                    wanted: Some(placed(own, object)),
+                    wanted: making(own),
                     ..absent(child, State::Coming, "is being made".to_owned())
                 }),
                 None => odd.clone().map(|(state, note)| absent(child, state, note)),
@@ -186,15 +234,6 @@ fn absent(child: &Child, state: State, note: String) -> Node {
     Node { template, object, id: String::new(), state, note, wanted: None, synced: None, children: Vec::new() }
 }
 
-/// An object that an instance makes, with the namespace that it is made in unless it is of the whole cluster.
-fn placed(own: &Value, instance: &Value) -> Value {
-    let mut own = own.clone();
-    if own["metadata"]["namespace"].is_null() {
-        own["metadata"]["namespace"] = instance["metadata"]["namespace"].clone();
-    }
-    own
-}
-
 fn named(object: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     format!("{}/{}", text(&object["kind"]), text(&object["metadata"]["name"]))
@@ -260,7 +299,7 @@ mod tests {
     use engine::Shape;
     use serde_json::{Value, json};
 
-    use super::{grow, is_behind, refusal, roots};
+    use super::{Wanted, grow, is_behind, refusal, roots};
     use crate::project::Project;
 
     fn example() -> Project {
@@ -350,6 +389,46 @@ mod tests {
             cache.shape = shape;
             assert_eq!(refusal(message, &cache, &own, &instance).as_deref(), expected, "{message}");
         }
+    }
+
+    #[test]
+    fn of_several_that_are_refused_each_is_failing_and_none_is_being_made() {
+        let message =
+            "web.yaml: Deployment default/it belongs to Other default/a: give it another name; also not applied: cache";
+        let status =
+            json!({ "conditions": [{ "type": "Synced", "status": "False", "reason": "NotOurs", "message": message }] });
+        let root = object("CachingWebService", "it", "1", None, &status);
+        assert_eq!(
+            shown(&[root])[1],
+            "Failing ├─ cache: Redis/it-cache: it could not be applied; the events of its instance say why"
+        );
+    }
+
+    #[test]
+    fn an_object_of_another_instance_is_in_the_way_and_one_that_may_be_taken_over_is_not() {
+        let instance = object("Web", "it", "1", None, &json!(null));
+        let own = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "bbb" } });
+        let wanted = Wanted::new(&own, &instance, "web");
+        assert_eq!(wanted.object()["metadata"]["namespace"], "default");
+        let found = |more: Value| {
+            let mut found = json!({ "kind": "ConfigMap", "metadata": { "name": "bbb", "namespace": "default" } });
+            found["metadata"].as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            wanted.in_the_way(&found, "default/bbb")
+        };
+        let owned = |uid: &str| {
+            json!({
+                "ownerReferences": [{ "apiVersion": "example.org/v1", "kind": "Web", "name": "first", "uid": uid, "controller": true }],
+                "labels": {
+                    "stacks.crossplane.io/template": "bbb", "core.crossplane.io/parent-kind": "Web",
+                    "core.crossplane.io/parent-name": "first", "core.crossplane.io/parent-namespace": "default",
+                },
+            })
+        };
+        let theirs = found(owned("2")).unwrap();
+        assert!(theirs.starts_with("belongs to Web default/first: put `{{ .metadata.name }}`"), "{theirs}");
+        assert_eq!(found(owned("1")), None);
+        assert!(found(json!({})).unwrap().starts_with("exists and is not ours: delete it"));
+        assert_eq!(found(json!({ "annotations": { "stacks.crossplane.io/adopt": "true" } })), None);
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use api::Crd;
-use api::names::label_value;
 use controller::template_stack_manager::Catalog;
 use controller::{Cluster, Error, Resource};
 use engine::Compiled;
@@ -128,21 +127,19 @@ async fn find_foreign(tree: &mut Node, cluster: &Cluster, catalog: &mut Catalog<
     let mut nodes = vec![tree];
     while let Some(node) = nodes.pop() {
         if let Some(wanted) = &node.wanted
-            && let Some(gvk) = Gvk::of(wanted)
+            && let Some(gvk) = Gvk::of(wanted.object())
             && let Ok(Some(kind)) = catalog.resource(&gvk).await
         {
-            let mut key = controller::Key::of(wanted);
+            let mut key = controller::Key::of(wanted.object());
             if !kind.namespaced {
                 key.namespace.clear();
             }
-            // It may have come while the tree was grown.
             if let Ok(Some(found)) = cluster.get(&kind, &key).await
-                && found["metadata"]["labels"][api::labels::TEMPLATE] != label_value(&node.template)
+                && let Some(why) = wanted.in_the_way(&complete(found, &kind), &key.to_string())
             {
                 node.object = format!("{}/{}", gvk.kind, key.name);
                 node.state = State::Failing;
-                node.note =
-                    format!("exists and is not ours (let it be taken over: {}: \"true\")", api::annotations::ADOPT);
+                node.note = why;
             }
         }
         nodes.extend(node.children.iter_mut());

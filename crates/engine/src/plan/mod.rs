@@ -5,6 +5,7 @@ mod explain;
 mod immutable;
 mod object;
 mod refusal;
+mod refused;
 mod render;
 mod status;
 
@@ -23,6 +24,7 @@ use crate::seed::Seed;
 pub use explain::{Explanation, Maker, explain};
 pub use immutable::refusal;
 pub use refusal::refused_at;
+pub use refused::not_applied;
 pub(crate) use render::Verdict;
 
 /// The children that are there, by template: an object, or for a collection a list of objects.
@@ -219,7 +221,7 @@ pub fn tell(
 ) -> Plan {
     let renderer = render::Renderer::new(kind, instance, observed, context);
     status::add(&renderer, &mut plan, failures);
-    plan.status = blamed(plan.status, failures);
+    plan.status = blamed(plan.status, &refused::summed(failures));
     let told = |problem: &TemplateProblem| Event {
         severity: "Warning",
         reason: "RenderFailed",
