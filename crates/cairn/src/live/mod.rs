@@ -16,7 +16,7 @@ use objects::Gvk;
 use serde_json::{Value, json};
 
 pub(crate) use follow::Follower;
-pub(crate) use tree::{Line, Node, State, grow, grow_all, roots};
+pub(crate) use tree::{Line, Node, OTHER, State, grow, grow_all, roots};
 
 /// The children of an instance among objects of a cluster. Those of a template that the kind does not have are those of
 /// one that left the stack.

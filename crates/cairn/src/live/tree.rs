@@ -85,7 +85,7 @@ pub(crate) fn grow_all(stacks: &[&Compiled], instance: &Value, live: &[&Value]) 
 }
 
 /// Of what is not the first that an instance could not apply: why, it says in its events.
-const OTHER: &str = "it could not be applied; the events of its instance say why";
+pub(crate) const OTHER: &str = "could not be applied; the events of its instance say why";
 
 /// Instances that make instances that make instances: deeper is a circle.
 const DEPTH: usize = 12;
@@ -400,7 +400,7 @@ mod tests {
         let root = object("CachingWebService", "it", "1", None, &status);
         assert_eq!(
             shown(&[root])[1],
-            "Failing ├─ cache: Redis/it-cache: it could not be applied; the events of its instance say why"
+            "Failing ├─ cache: Redis/it-cache: could not be applied; the events of its instance say why"
         );
     }
 

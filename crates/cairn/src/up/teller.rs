@@ -10,7 +10,7 @@ use objects::Gvk;
 use serde_json::Value;
 
 use crate::failure::Failure;
-use crate::live::{Follower, Node, State, Working, grow, resource, roots, unserved};
+use crate::live::{Follower, Node, OTHER, State, Working, grow, resource, roots, unserved};
 use crate::printer::{Paint, Printer};
 
 /// What changes shortly one after the other is told once.
@@ -107,10 +107,36 @@ fn named(object: &Value) -> String {
 /// How an instance is, by what matters most of it.
 fn gist(tree: &Node) -> (State, String) {
     let lines = tree.lines();
-    let leaf = |state: State| lines.iter().rev().find(|line| line.state == state);
+    let leaf = |state: State| {
+        let mut fitting = lines.iter().rev().filter(|line| line.state == state);
+        // One that says why is worth more than one that only says that.
+        fitting.clone().find(|line| line.note != OTHER).or_else(|| fitting.next())
+    };
     match [State::Failing, State::Waiting, State::Coming].into_iter().find_map(|state| Some((state, leaf(state)?))) {
         Some((state, line)) if line.path.trim_matches('/').is_empty() => (state, line.note.clone()),
         Some((state, line)) => (state, format!("{} {}", line.what, line.note)),
         None => (State::Ready, "ready".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::gist;
+    use crate::live::{Node, OTHER, State};
+
+    #[test]
+    fn of_two_that_fail_the_one_that_says_why_is_told() {
+        let node = |template: &str, note: &str, children: Vec<Node>| Node {
+            template: template.to_owned(),
+            object: "ConfigMap/it".to_owned(),
+            id: String::new(),
+            state: State::Failing,
+            note: note.to_owned(),
+            wanted: None,
+            synced: None,
+            children,
+        };
+        let tree = node("", "a", vec![node("a", "belongs to another", Vec::new()), node("b", OTHER, Vec::new())]);
+        assert_eq!(gist(&tree), (State::Failing, "a: ConfigMap/it belongs to another".to_owned()));
     }
 }
