@@ -15,6 +15,7 @@ mod play;
 mod problem;
 mod readiness;
 mod record;
+pub mod release;
 mod secrecy;
 mod seed;
 mod simulate;

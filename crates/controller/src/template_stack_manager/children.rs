@@ -204,6 +204,9 @@ impl TemplateStackManager {
             }
             return Ok(None);
         }
+        if kept.is_ours(&look.object, &self.parts.stack) && kept.parent().is_some_and(|own| own.uid.is_empty()) {
+            self.may_own(look, wanted).await?;
+        }
         if kept.is_held {
             self.take_over(place, kept).await?;
         }
@@ -226,6 +229,24 @@ impl TemplateStackManager {
                 }
                 Err(error)
             }
+        }
+    }
+
+    /// A child that has lost its owner may have been let go with an instance that is deleted, of which the watch has not
+    /// told yet: to own it again would be its end.
+    async fn may_own(&self, look: &Look<'_>, wanted: &Value) -> Result<(), Error> {
+        if wanted["metadata"]["ownerReferences"].is_null() {
+            return Ok(());
+        }
+        let key = Key::of(&look.object);
+        let Some(resource) = look.revision.resources.get(&look.kind.gvk) else { return Ok(()) };
+        let live = self.parts.cluster.get(resource, &key).await?;
+        let stays = |live: &Value| {
+            live["metadata"]["uid"] == look.known.uid() && live["metadata"]["deletionTimestamp"].is_null()
+        };
+        match live.as_ref().is_some_and(stays) {
+            true => Ok(()),
+            false => Err(Error::Conflict(format!("{resource} {key} is being deleted"))),
         }
     }
 

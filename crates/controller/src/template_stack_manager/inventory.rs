@@ -30,6 +30,8 @@ pub(super) struct Known {
     uid: Box<str>,
     version: u64,
     pub(super) is_deleting: bool,
+    /// Whether the garbage collector is taking it off its children.
+    is_orphaning: bool,
     /// What we own of its status, as JSON.
     fields: Box<str>,
     /// Of everything but status, managed fields, version and generation.
@@ -53,13 +55,15 @@ impl Known {
         let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
         let (uid, version) = (text("uid").into(), text("resourceVersion").parse().unwrap_or_default());
         let is_deleting = !object["metadata"]["deletionTimestamp"].is_null();
+        let is_orphaning = engine::release::is_orphaning(&object);
         let status = object.get_mut("status").map(Value::take).map_or(0, |status| hash_of_json(&status));
         if let Some(metadata) = object["metadata"].as_object_mut() {
             metadata.remove("resourceVersion");
             metadata.remove("generation");
         }
         let hash = hash_of_json(&object);
-        Self { object: whole.into(), uid, version, is_deleting, fields: fields.to_string().into(), hash, status }
+        let fields = fields.to_string().into();
+        Self { object: whole.into(), uid, version, is_deleting, is_orphaning, fields, hash, status }
     }
 
     /// Whether this is the very state that a stamp names.
@@ -115,6 +119,9 @@ struct State {
     owned: HashMap<String, Vec<Place>>,
     /// Children that the watch no longer shows, by owner: they may have lost their label only.
     vanished: BTreeMap<String, BTreeSet<Place>>,
+    /// The uids of instances that were deleted so that their children stay. The garbage collector takes away what says
+    /// so before everything of them is let go.
+    orphaned: BTreeSet<Box<str>>,
 }
 
 impl Inventory {
@@ -130,7 +137,16 @@ impl Inventory {
     /// status alone is none.
     pub(super) fn put_instance(&self, id: &Id, known: Option<Arc<Known>>) -> bool {
         let mut state = self.lock();
+        let before = state.instances.get(id).map(|old| old.uid.clone());
+        let now = known.as_ref().map(|known| &known.uid);
+        if let Some(gone) = before.filter(|before| Some(before) != now) {
+            state.orphaned.remove(&gone);
+        }
         let Some(known) = known else { return state.instances.remove(id).is_some() };
+        // It is told once, and counts even if something newer is known already.
+        if known.is_orphaning {
+            state.orphaned.insert(known.uid.clone());
+        }
         match state.instances.get_mut(id) {
             Some(old) if known.uid == old.uid && known.version < old.version => false,
             Some(old) => std::mem::replace(old, known.clone()).hash != known.hash,
@@ -139,6 +155,11 @@ impl Inventory {
                 true
             }
         }
+    }
+
+    /// Whether an instance was seen to be deleted so that its children stay.
+    pub(super) fn is_orphaned(&self, uid: &str) -> bool {
+        self.lock().orphaned.contains(uid)
     }
 
     pub(super) fn child(&self, place: &Place) -> Option<Arc<Kept>> {

@@ -1,16 +1,19 @@
 //! Taking an instance away: its children in reverse order, from what the watches have shown, whether or not it still
-//! renders; then it may go.
+//! renders; then it may go. Or, if it was deleted without them, its children are let go.
+
+use std::sync::Arc;
 
 use api::labels;
 use api::names::CHILDREN_FINALIZER;
 use api::names::label_value;
 use engine::carry::next_to_go;
+use engine::release::{Ward, is_orphaning, let_go, were_orphaned};
 use engine::{Kept, View};
 use objects::Gvk;
 use serde_json::{Value, json};
 
 use super::TemplateStackManager;
-use super::inventory::Id;
+use super::inventory::{Id, Place};
 use super::revision::Revision;
 use crate::Error;
 use crate::queue::Again;
@@ -31,12 +34,28 @@ impl TemplateStackManager {
         self.find_vanished(instance, revision).await?;
         let mut children = self.shared.inventory.children(instance);
         children.retain(|(_, kept)| !kept.is_orphan);
+        let uid = instance["metadata"]["uid"].as_str().unwrap_or_default();
+        let ward = |(place, kept): &(Place, Arc<Kept>)| ward(instance, place, kept);
+        if self.shared.inventory.is_orphaned(uid) || were_orphaned(&children.iter().map(ward).collect::<Vec<_>>()) {
+            if is_orphaning(instance) {
+                // The garbage collector goes first, so that whatever it overlooks is seen here.
+                return Ok(Again::OnChange);
+            }
+            let owned = children.drain(..).filter(|child| ward(child).is_owned);
+            self.release(instance, revision, owned.map(|(place, _)| place).collect()).await?;
+        }
+        children.retain(|child| !ward(child).is_released());
         let kind = revision.compiled.as_ref().and_then(|compiled| compiled.kind(&id.gvk));
         let remaining: Vec<String> = children.iter().map(|(_, kept)| kept.template().to_owned()).collect();
         let free = next_to_go(kind, &remaining);
         for (place, kept) in children.iter().filter(|(_, kept)| free.contains(kept.template())) {
             if !kept.is_deleting {
-                self.parts.cluster.delete(&place.0, &place.1, kept.uid(), "Background").await?;
+                // Only as it was seen: one that has just lost its owner is to stay.
+                let version = kept.version.to_string();
+                match kept.version {
+                    0 => self.parts.cluster.delete(&place.0, &place.1, kept.uid(), "Background").await?,
+                    _ => self.parts.cluster.delete_unchanged(&place.0, &place.1, kept.uid(), &version).await?,
+                }
             }
         }
         if !children.is_empty() {
@@ -51,6 +70,22 @@ impl TemplateStackManager {
             Ok(_) | Err(Error::NotFound(_)) => Ok(Again::OnChange),
             Err(error) => Err(error),
         }
+    }
+
+    /// Takes a deleted instance off children that stay, where the garbage collector has not: an apply that was under way
+    /// may have put it back.
+    async fn release(&self, instance: &Value, revision: &Revision, places: Vec<Place>) -> Result<(), Error> {
+        let uid = instance["metadata"]["uid"].as_str().unwrap_or_default();
+        for (resource, key) in places {
+            let Some(mut live) = self.parts.cluster.get(&resource, &key).await? else { continue };
+            if let Some(patch) = let_go(&live, uid) {
+                live = self.parts.cluster.merge(&resource, &key, "", &patch).await?;
+                tracing::info!(kind = resource.gvk.kind, %key, "left alone, since its parent was deleted without it");
+            }
+            let kept = Kept::of(&live, &self.parts.manager, &view_of(revision, instance, &live));
+            self.shared.inventory.put_child(&(resource, key), kept);
+        }
+        Ok(())
     }
 
     /// Asks for children that the watch no longer shows: one that only lost its label is still ours.
@@ -73,6 +108,13 @@ impl TemplateStackManager {
             }
         }
         Ok(())
+    }
+}
+
+fn ward(instance: &Value, place: &Place, kept: &Kept) -> Ward {
+    Ward {
+        can_be_owned: place.0.namespaced || instance["metadata"]["namespace"].is_null(),
+        is_owned: kept.parent().is_some_and(|parent| !parent.uid.is_empty()),
     }
 }
 

@@ -158,7 +158,7 @@ pub async fn a_child_with_the_policy_orphan_stays(cluster: Arc<Cluster>) -> Resu
 }
 
 /// A Stack and its seed as the stack manager leaves them, run by somebody who may do everything.
-async fn by_hand(scene: &Scene<'_>, name: &str, spec: &Value) -> Result<Arc<TemplateStackManager>> {
+pub async fn by_hand(scene: &Scene<'_>, name: &str, spec: &Value) -> Result<Arc<TemplateStackManager>> {
     crate::manager::manager(scene.cluster()).await?;
     let seed = json!({ "metadata": { "name": format!("{name}-seed") }, "stringData": { "seed": "a seed" } });
     scene.api::<Secret>().create(&PostParams::default(), &serde_json::from_value(seed)?).await?;
@@ -166,6 +166,11 @@ async fn by_hand(scene: &Scene<'_>, name: &str, spec: &Value) -> Result<Arc<Temp
         "apiVersion": "stacks.crossplane.io/v1alpha1", "kind": "Stack", "metadata": { "name": name }, "spec": spec,
     });
     stacks(scene).create(&PostParams::default(), &serde_json::from_value(stack)?).await?;
+    manage(scene, name).await
+}
+
+/// A manager of such a Stack.
+pub async fn manage(scene: &Scene<'_>, name: &str) -> Result<Arc<TemplateStackManager>> {
     let client = scene.cluster().client_for_user(&format!("{name}-manager"), &["system:masters"])?;
     let parts = Parts { resync: NEVER, ..Parts::new(client, scene.namespace(), name) };
     let manager = TemplateStackManager::start(parts).await;

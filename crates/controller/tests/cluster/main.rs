@@ -8,6 +8,7 @@ mod hand_made;
 mod installs;
 mod instances;
 mod instances_examples;
+mod instances_left;
 mod instances_ready;
 mod instances_sweep;
 mod instances_trouble;
@@ -71,6 +72,8 @@ fn main() -> ExitCode {
         instances_ways::a_kind_that_loses_its_templates_loses_what_they_made,
         instances_ways::a_paused_instance_is_left_alone,
         instances_ways::a_child_with_the_policy_orphan_stays,
+        instances_left::an_instance_deleted_without_its_children_leaves_them_and_a_new_one_takes_them_up,
+        instances_left::children_let_go_while_nobody_looked_stay,
         instances_ways::an_instance_of_the_whole_cluster_has_children_in_namespaces_and_outside,
         instances_ways::stacks_make_instances_of_other_stacks_and_all_of_it_goes,
     ])
