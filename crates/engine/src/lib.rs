@@ -31,7 +31,7 @@ pub use compile::{Child, Compiled, CompiledKind, Known, Shape, compile, compile_
 pub use kept::{Kept, Parent, stack_label};
 pub use plan::{
     Apply, Context, Delete, Event, Explanation, Hold, Maker, Observed, Plan, TemplateProblem, Unready, Wait, decide,
-    explain, not_applied, plan, refusal, refused_at, tell,
+    explain, kept_by, not_applied, plan, refusal, refused_at, tell,
 };
 pub use play::{PLAYED, play};
 pub use problem::{Place, Problem, Severity};

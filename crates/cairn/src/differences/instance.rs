@@ -6,7 +6,7 @@ use api::names::{field_manager, label_value};
 use api::{Crd, Metadata, PermissionScope, Stack, annotations, key, labels};
 use controller::{Key, Resource};
 use engine::carry::{controller_of, dressed, is_orphan, is_ours, may_adopt, owns, status_patch};
-use engine::{Apply, Compiled, CompiledKind, Context, Observed, Plan, Seed, Shape, plan};
+use engine::{Apply, Compiled, CompiledKind, Context, Observed, Plan, Seed, Shape, kept_by, plan};
 use objects::Gvk;
 use serde_json::{Value, json};
 
@@ -313,6 +313,13 @@ impl Comparison<'_> {
             let gvk = gvk.unwrap_or_else(|| kind.gvk.clone());
             json!({ "apiVersion": gvk.api_version().to_string(), "kind": gvk.kind })
         };
+        let refused = |found: &&Object| found.action == Action::Refuse;
+        let failure = |found: &Object| engine::carry::Failure {
+            template: found.template.clone(),
+            reason: "ApplyFailed",
+            message: String::new(),
+        };
+        let failures: Vec<_> = work.found.iter().filter(refused).map(failure).collect();
         for hold in &made.holds {
             let why = hold.waits.iter().map(|wait| format!("waits for {wait}")).collect();
             work.found.push(object(Action::Hold, &hold.template, &nameless(&hold.template), why));
@@ -327,8 +334,8 @@ impl Comparison<'_> {
             let why = std::iter::once(finding.to_string()).chain(hint).collect();
             work.found.push(object(Action::Refuse, &problem.template, &nameless(&problem.template), why));
         }
-        // Nothing goes while something could not be made.
-        if work.found.iter().any(|found| found.action == Action::Refuse) {
+        // What becomes of an instance that its own type would not take, nobody knows.
+        if failures.iter().any(|failure| failure.template.is_empty()) {
             return;
         }
         let is_made = |live: &Value| place_of(live).is_some_and(|place| work.tried.contains_key(&place));
@@ -347,7 +354,13 @@ impl Comparison<'_> {
                     child.shape == Shape::One && made.applies.iter().any(|apply| apply.template == child.name);
                 elsewhere.then(|| child.name.clone())
             };
-            if let Some(template) = doomed.or_else(moved) {
+            let doomed = doomed.map(|template| (template, false));
+            let doomed = doomed.or_else(|| Some((moved()?, true)));
+            let kept = doomed.as_ref().and_then(|(template, moved)| kept_by(kind, template, *moved, &failures));
+            if let (Some((template, _)), Some(failure)) = (&doomed, kept) {
+                let why = format!("it is to be deleted, and stays as long as {} is refused", failure.template);
+                work.found.push(object(Action::Hold, template, live, vec![why]));
+            } else if let Some((template, _)) = doomed {
                 let (before, _) = masked(Some(&plain(live)), None);
                 work.found.push(Object { before, ..object(Action::Delete, &template, live, Vec::new()) });
             } else if !kind.children.iter().any(|child| label_value(&child.name) == label) {

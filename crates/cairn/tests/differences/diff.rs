@@ -256,6 +256,8 @@ pub async fn what_would_change_is_told_and_nothing_is_changed(cluster: Arc<Clust
     let text = told(&diff(&scene, dir, &[]).await?, 1)?;
     let refused = "it is refused in 1 of 1 instance";
     all_in(&text, &[refused, "refused bad: ConfigMap/one-bad", "a valid config key must consist of"])?;
+    // Perhaps it is what should take its place.
+    all_in(&text, &["hold    old: ConfigMap/one-old", "it is to be deleted, and stays as long as bad is refused"])?;
     ensure!(!text.contains(" status"), "what becomes of the status is not known:\n{text}");
     Ok(())
 }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use api::names::label_value;
 use engine::carry::{Failure, dressed, not_ours};
 use engine::succession::taken_over;
-use engine::{Apply, CompiledKind, Context, Kept, Observed, Plan, Shape, View, decide, refusal, refused_at, tell};
+use engine::{
+    Apply, CompiledKind, Context, Kept, Observed, Plan, Shape, View, decide, kept_by, refusal, refused_at, tell,
+};
 use serde_json::{Value, json};
 
 use super::TemplateStackManager;
@@ -271,7 +273,8 @@ impl TemplateStackManager {
         look.changed = true;
     }
 
-    /// Deletes what the plan says, and what a template made under another name or kind before.
+    /// Deletes what the plan says, and what a template made under another name or kind before. What has to stay because
+    /// something else was refused is told with the refusal.
     async fn prune(
         &self,
         look: &mut Look<'_>,
@@ -279,33 +282,51 @@ impl TemplateStackManager {
         strays: &[Stray],
         made: &BTreeMap<String, Place>,
     ) -> Result<(), Error> {
-        if !look.failures.is_empty() {
-            return Ok(());
-        }
-        let mut doomed: Vec<(Place, Arc<Kept>)> = Vec::new();
+        let mut doomed: Vec<Doomed> = Vec::new();
         for (place, kept) in self.shared.inventory.children(&look.object) {
-            if plan.deletes.iter().any(|delete| !delete.uid.is_empty() && delete.uid == kept.uid()) {
-                doomed.push((place, kept));
+            let planned = plan.deletes.iter().find(|delete| !delete.uid.is_empty() && delete.uid == kept.uid());
+            if let Some(delete) = planned {
+                doomed.push(Doomed { template: delete.template.clone(), is_moved: false, place, kept });
             }
         }
         let at = |uid: &str| plan.deletes.iter().position(|delete| delete.uid == uid);
-        doomed.sort_by_key(|(_, kept)| at(kept.uid()));
+        doomed.sort_by_key(|doomed| at(doomed.kept.uid()));
         let moved = strays.iter().filter(|(template, place, _)| {
             let applied = plan.applies.iter().any(|apply| apply.template == *template);
             applied && made.get(template).is_some_and(|made| made != place)
         });
-        doomed.extend(moved.map(|(_, place, kept)| (place.clone(), kept.clone())));
-        for (place, kept) in doomed {
+        doomed.extend(moved.map(|(template, place, kept)| {
+            let (place, kept) = (place.clone(), kept.clone());
+            Doomed { template: template.clone(), is_moved: true, place, kept }
+        }));
+        let mut stays = Vec::new();
+        for Doomed { template, is_moved, place, kept } in doomed {
             // Whatever its labels say, an object that a template makes now stays.
             if kept.is_deleting || kept.is_orphan || made.values().any(|made| *made == place) {
+                continue;
+            }
+            if kept_by(look.kind, &template, is_moved, &look.failures).is_some() {
+                stays.push(format!("{template}: {}/{}", place.0.gvk.kind, place.1.name));
                 continue;
             }
             self.parts.cluster.delete(&place.0, &place.1, kept.uid(), "Background").await?;
             look.wrote = true;
             tracing::info!(kind = place.0.gvk.kind, key = %place.1, "deleted, since nothing asks for it any more");
         }
+        if let Some(first) = look.failures.first_mut().filter(|_| !stays.is_empty()) {
+            first.message.push_str(&format!("; until this is mended, not deleted: {}", stays.join(", ")));
+        }
         Ok(())
     }
+}
+
+/// A child that nothing asks for any more.
+struct Doomed {
+    template: String,
+    /// Whether its template makes another in its place.
+    is_moved: bool,
+    place: Place,
+    kept: Arc<Kept>,
 }
 
 /// Where the author of a template looks for what is wrong with its object: at a spot, if it is known, or in the file.

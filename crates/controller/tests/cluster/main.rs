@@ -9,6 +9,7 @@ mod installs;
 mod instances;
 mod instances_examples;
 mod instances_left;
+mod instances_pruned;
 mod instances_ready;
 mod instances_sweep;
 mod instances_trouble;
@@ -63,6 +64,8 @@ fn main() -> ExitCode {
         started::what_manifests_become_is_taken_by_the_server,
         instances_trouble::a_bad_edit_leaves_two_hundred_instances_as_they_were,
         instances_trouble::a_child_refused_by_validation_is_told_and_heals,
+        instances_pruned::what_is_to_go_goes_while_another_child_is_refused,
+        instances_pruned::what_a_refused_child_may_still_need_stays_and_is_told,
         instances_trouble::a_kind_that_may_not_be_watched_is_told_and_heals,
         instances_trouble::a_child_refused_by_rights_is_told_and_heals,
         instances_ways::a_kind_that_does_not_exist_yet_is_waited_for,

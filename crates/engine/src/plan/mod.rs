@@ -4,6 +4,7 @@ mod again;
 mod explain;
 mod immutable;
 mod object;
+mod prune;
 mod refusal;
 mod refused;
 mod render;
@@ -23,6 +24,7 @@ use crate::seed::Seed;
 
 pub use explain::{Explanation, Maker, explain};
 pub use immutable::refusal;
+pub use prune::kept_by;
 pub use refusal::refused_at;
 pub use refused::not_applied;
 pub(crate) use render::Verdict;
