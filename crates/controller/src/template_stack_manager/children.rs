@@ -31,7 +31,7 @@ impl TemplateStackManager {
         let context = Context { stack: &self.parts.stack, seed: &look.revision.seed, limits: Default::default() };
         let (mut before, mut then) = (None, Observed::new());
         for _ in 0..PASSES {
-            look.inputs = self.inputs(look.kind, look.compiled, &look.known, &look.object);
+            look.inputs = self.inputs(look.compiled, &look.known, &look.object);
             let (observed, strays) = self.observe(look, &preferred)?;
             let same = before.take().map(|plan| (plan, &then));
             let planned = decide(look.kind, &look.object, &observed, &context, same);

@@ -26,6 +26,8 @@ pub(super) struct Look<'l> {
     pub(super) kind: &'l CompiledKind,
     pub(super) revision: &'l Revision,
     pub(super) known: Arc<Known>,
+    /// Of its status, as it was found or written.
+    pub(super) status: u64,
     /// The instance itself.
     pub(super) object: Value,
     pub(super) failures: Vec<Failure>,
@@ -75,8 +77,13 @@ impl TemplateStackManager {
         let (Some(compiled), Some(kind)) = (&compiled, kind) else { return Ok(Again::OnChange) };
         self.find_vanished(&object, &revision).await?;
         let (due, extra) = match lock(&self.memory).get(id) {
-            Some(memory) if memory.inputs == self.inputs(kind, compiled, &known, &object) => {
+            Some(memory)
+                if memory.inputs == self.inputs(compiled, &known, &object)
+                    && memory.status == known.status
+                    && !memory.extra =>
+            {
                 if Instant::now() < memory.resync {
+                    self.shared.looked(id);
                     return Ok(Again::After(memory.resync.saturating_duration_since(Instant::now())));
                 }
                 (true, false)
@@ -87,6 +94,7 @@ impl TemplateStackManager {
         let mut look = Look {
             kind,
             revision: &revision,
+            status: known.status,
             known,
             object,
             failures: Vec::new(),
@@ -99,7 +107,7 @@ impl TemplateStackManager {
         self.hold(id, &resource, &mut look).await?;
         let plan = self.settle(&mut look).await?;
         let inputs = look.inputs;
-        let written = self.write_instance_status(id, &resource, &look, &plan).await?;
+        let written = self.write_instance_status(id, &resource, &mut look, &plan).await?;
         look.wrote |= written == Written::Yes;
         self.conclude(id, &look, &plan, inputs).await;
         self.measured(id, &look, &plan);
@@ -117,19 +125,12 @@ impl TemplateStackManager {
         Ok(if once_more { Again::Now } else { Again::After(wait.unwrap_or(self.parts.resync)) })
     }
 
-    /// Everything that a look depends on.
-    pub(super) fn inputs(
-        &self,
-        kind: &CompiledKind,
-        compiled: &Arc<engine::Compiled>,
-        known: &Known,
-        object: &Value,
-    ) -> u64 {
+    /// Everything that a look depends on, but for the status: what we wrote there ourselves is no news.
+    pub(super) fn inputs(&self, compiled: &Arc<engine::Compiled>, known: &Known, object: &Value) -> u64 {
         let children = self.shared.inventory.children(object);
         let children: Vec<(&Place, u64)> = children.iter().map(|(place, kept)| (place, kept.content())).collect();
-        let status = kind.reads_own_status.then_some(known.status);
         // Each revision is compiled into a place of its own.
-        hash_of(&(known.hash, known.uid(), children, status, Arc::as_ptr(compiled) as usize))
+        hash_of(&(known.hash, known.uid(), children, Arc::as_ptr(compiled) as usize))
     }
 
     /// Makes the Stack an owner of the instance, and keeps the instance until its children are gone where that matters.
@@ -165,6 +166,7 @@ impl TemplateStackManager {
         metadata.insert("uid".to_owned(), object["metadata"]["uid"].clone());
         let live = self.parts.cluster.merge(resource, &id.key, "", &json!({ "metadata": metadata })).await?;
         look.known = Arc::new(Known::of(live, &self.parts.manager));
+        look.status = look.known.status;
         look.object = look.known.object();
         look.kind.fill(&mut look.object);
         look.wrote = true;

@@ -133,8 +133,8 @@ impl Inventory {
         self.lock().instances.keys().cloned().collect()
     }
 
-    /// Takes in what is known of an instance, unless something newer is. Tells whether that is a reason to look: a
-    /// status alone is none.
+    /// Takes in what is known of an instance, unless something newer is. Tells whether that may be a reason
+    /// to look; a status that we wrote ourselves turns out to be none.
     pub(super) fn put_instance(&self, id: &Id, known: Option<Arc<Known>>) -> bool {
         let mut state = self.lock();
         let before = state.instances.get(id).map(|old| old.uid.clone());
@@ -149,7 +149,10 @@ impl Inventory {
         }
         match state.instances.get_mut(id) {
             Some(old) if known.uid == old.uid && known.version < old.version => false,
-            Some(old) => std::mem::replace(old, known.clone()).hash != known.hash,
+            Some(old) => {
+                let old = std::mem::replace(old, known.clone());
+                (old.hash, old.status) != (known.hash, known.status)
+            }
             None => {
                 state.instances.insert(id.clone(), known);
                 true

@@ -83,7 +83,9 @@ struct Memory {
     inputs: u64,
     /// When to look without a reason.
     resync: Instant,
-    /// The last look was an extra one, because of our own status.
+    /// Of the status as the last look left it. Another is that of somebody else.
+    status: u64,
+    /// An extra look is due, because of our own status.
     extra: bool,
     outcome: Outcome,
     /// What people were told, as hashes.
@@ -236,6 +238,7 @@ impl TemplateStackManager {
             let own = memory.entry(id.clone()).or_insert_with(|| Memory {
                 inputs: 0,
                 resync: Instant::now(),
+                status: 0,
                 extra: false,
                 outcome: Outcome::Waiting("".into(), "".into()),
                 told: Vec::new(),

@@ -22,7 +22,7 @@ impl TemplateStackManager {
         &self,
         id: &Id,
         resource: &Resource,
-        look: &Look<'_>,
+        look: &mut Look<'_>,
         plan: &Plan,
     ) -> Result<Written, Error> {
         let Some(wanted) = &plan.status else { return Ok(Written::No) };
@@ -38,6 +38,7 @@ impl TemplateStackManager {
         let patch = json!({ "metadata": { "uid": look.known.uid() }, "status": patch });
         let live = self.parts.cluster.merge(resource, &id.key, part, &patch).await?;
         let known = Known::of(live, &self.parts.manager);
+        look.status = known.status;
         if known.hash != look.known.hash {
             // The answer shows what somebody else changed meanwhile; the watch will have nothing new to say of it.
             self.shared.happened(id.clone());
@@ -81,6 +82,7 @@ impl TemplateStackManager {
         let resync = Instant::now() + self.jittered(id);
         self.note(id, |memory| {
             memory.inputs = if look.failures.is_empty() { inputs } else { 0 };
+            memory.status = look.status;
             memory.resync = resync;
             memory.outcome = outcome;
             memory.told = news.iter().map(|(_, message)| hash_of(message)).collect();

@@ -11,6 +11,7 @@ mod instances_examples;
 mod instances_left;
 mod instances_pruned;
 mod instances_ready;
+mod instances_status;
 mod instances_sweep;
 mod instances_trouble;
 mod instances_ways;
@@ -66,6 +67,7 @@ fn main() -> ExitCode {
         instances_trouble::a_child_refused_by_validation_is_told_and_heals,
         instances_pruned::what_is_to_go_goes_while_another_child_is_refused,
         instances_pruned::what_a_refused_child_may_still_need_stays_and_is_told,
+        instances_status::a_status_changed_by_hand_is_put_back_and_that_of_others_costs_nothing,
         instances_trouble::a_kind_that_may_not_be_watched_is_told_and_heals,
         instances_trouble::a_child_refused_by_rights_is_told_and_heals,
         instances_ways::a_kind_that_does_not_exist_yet_is_waited_for,
