@@ -377,8 +377,8 @@ impl Comparison<'_> {
             return;
         }
         let Some(wanted) = &made.status else { return };
-        let owned = managed(before, "Update", &self.manager);
-        let Some(patch) = status_patch(&before["status"], wanted, &owned["f:status"], "") else { return };
+        let owned = status_fields(before, &self.manager);
+        let Some(patch) = status_patch(&before["status"], wanted, &owned, "") else { return };
         let of = |status: Value| json!({ "status": status });
         let (old, new) = (plain(&of(before["status"].clone())), plain(&of(merged(&before["status"], &patch))));
         let is_new = before["status"].is_null();
@@ -443,6 +443,13 @@ fn managed(live: &Value, operation: &str, manager: &str) -> Value {
     let entries = live["metadata"]["managedFields"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mine = entries.iter().find(|entry| entry["operation"] == operation && entry["manager"] == manager);
     mine.map(|entry| entry["fieldsV1"].clone()).unwrap_or_default()
+}
+
+/// The fields of a status that a manager owns. What it wrote elsewhere in the object has an entry of its own.
+fn status_fields(live: &Value, manager: &str) -> Value {
+    let entries = live["metadata"]["managedFields"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut mine = entries.iter().filter(|entry| entry["operation"] == "Update" && entry["manager"] == manager);
+    mine.find_map(|entry| entry["fieldsV1"].get("f:status").cloned()).unwrap_or_default()
 }
 
 /// Puts an object among the observed ones.

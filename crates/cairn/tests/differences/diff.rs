@@ -22,7 +22,7 @@ fn write_package(dir: &Path, group: &str) -> Result<()> {
          versions:\n  - name: v1\n    served: true\n    storage: true\n    subresources: {{status: {{}}}}\n    schema:\n      \
          openAPIV3Schema:\n        type: object\n        properties:\n          \
          spec: {{type: object, properties: {{text: {{type: string}}}}}}\n          \
-         status: {{type: object, properties: {{said: {{type: string}}}}}}\n"
+         status: {{type: object, properties: {{said: {{type: string}}, more: {{type: string}}}}}}\n"
     );
     let named = |kind: &str, suffix: &str| {
         format!("apiVersion: v1\nkind: {kind}\nmetadata: {{name: '{{{{ .metadata.name }}}}{suffix}'}}\n")
@@ -34,7 +34,7 @@ fn write_package(dir: &Path, group: &str) -> Result<()> {
         (format!("{templates}/map.yaml"), named("ConfigMap", "") + "data: {text: '{{ .spec.text }}'}\n"),
         (format!("{templates}/key.yaml"), named("Secret", "-key") + "stringData: {key: '{{ randAlphaNum 20 }}'}\n"),
         (format!("{templates}/old.yaml"), named("ConfigMap", "-old") + "data: {a: b}\n"),
-        (format!("{templates}/status.yaml"), "said: '{{ .map.data.text }}'\n".to_owned()),
+        (format!("{templates}/status.yaml"), format!("{SAID}more: too\n")),
     ];
     for (file, text) in files {
         let path = dir.join(file);
@@ -44,6 +44,7 @@ fn write_package(dir: &Path, group: &str) -> Result<()> {
     Ok(())
 }
 
+const SAID: &str = "said: '{{ .map.data.text }}'\n";
 const APP: &str = "title: Pages\nversion: 1.0.0\ndependsOn: [{crd: configmap/v1}, {crd: secret/v1}]\n";
 
 fn edit(dir: &Path, group: &str, template: &str, text: Option<&str>) -> Result<()> {
@@ -143,6 +144,11 @@ pub async fn what_would_change_is_told_and_nothing_is_changed(cluster: Arc<Clust
     scene.wait(&maps, "one-old", |map: Option<&ConfigMap>| map.is_some()).await?;
 
     all_in(&told(&diff(&scene, dir, &[]).await?, 0)?, &["the one instance stays as it is"])?;
+
+    // A field that the status loses.
+    edit(dir, group, "status", Some(SAID))?;
+    all_in(&told(&diff(&scene, dir, &[]).await?, 3)?, &["1 of 1 instance changes", "update  status", "-  more: too"])?;
+    edit(dir, group, "status", Some(&format!("{SAID}more: too\n")))?;
 
     // What others add is theirs, and no difference.
     let theirs = json!({ "metadata": { "labels": { "theirs": "1" } }, "data": { "theirs": "1" } });
