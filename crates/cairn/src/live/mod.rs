@@ -2,6 +2,7 @@
 //! what waits for what.
 
 mod follow;
+mod pause;
 mod tree;
 
 use std::collections::BTreeSet;

@@ -1,12 +1,16 @@
 //! The tree of an instance and what became of it: which child is ready, and what the others wait for. Values in, a tree
 //! out; the engine says what waits, as it says to the controllers.
 
-use engine::carry::{controller_of, is_ours, may_adopt, not_ours, status_patch};
-use engine::{Child, Compiled, Context, Kept, Readiness, Seed, Shape, View, not_applied, plan, readiness};
+use engine::carry::{Failure, controller_of, is_orphan, is_ours, may_adopt, not_ours, status_patch};
+use engine::{
+    Child, Compiled, CompiledKind, Context, Kept, Plan, Readiness, Seed, Shape, View, kept_by, not_applied, plan,
+    readiness,
+};
 use objects::Gvk;
 use serde_json::Value;
 
 use super::children;
+use super::pause::Pause;
 use crate::verbs::render::PREVIEW_SEED;
 
 /// How something is.
@@ -114,12 +118,14 @@ fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, 
     kind.fill(&mut filled);
     let object = &filled;
     let observed = children(kind, object, &compiled.name, live.iter().copied());
-    let refused = condition(object, "Synced")
+    let message = condition(object, "Synced")
         .filter(|one| one["status"] == "False" && one["reason"] != "RenderFailed")
         .and_then(|one| one["message"].as_str());
     let seed = Seed::new(PREVIEW_SEED);
     let context = Context { stack: &compiled.name, seed: &seed, limits: gotpl::Limits::default() };
     let plan = plan(kind, object, &observed, &context);
+    let pause = Pause::of(object);
+    let is_paused = pause == Pause::On;
     for child in &kind.children {
         let found: Vec<&Value> = match observed.get(&child.name) {
             Some(Value::Array(objects)) => objects.iter().collect(),
@@ -136,7 +142,7 @@ fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, 
         let wanted: Vec<&Value> =
             plan.applies.iter().filter(|apply| apply.template == child.name).map(|apply| &apply.object).collect();
         let refused = |own: &Value| {
-            let (first, others) = refused.map(not_applied)?;
+            let (first, others) = message.map(not_applied)?;
             let other = || others.contains(&child.name.as_str()).then(|| OTHER.to_owned());
             refusal(first, child, own, object).or_else(other)
         };
@@ -150,6 +156,9 @@ fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, 
                     wanted: making(own).filter(|_| why == OTHER),
                     ..absent(child, State::Failing, why)
                 }),
+                None if odd.is_none() && is_paused => {
+                    wanted.first().map(|_| absent(child, State::Waiting, "is made once nothing is paused".to_owned()))
+                }
                 None if odd.is_none() => wanted.first().map(|own| Node {
                     wanted: making(own),
                     ..absent(child, State::Coming, "is being made".to_owned())
@@ -163,14 +172,24 @@ fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, 
                 (inner.state, inner.note) = (*state, note.clone());
             } else if let Some(why) = refused(object) {
                 (inner.state, inner.note) = (State::Failing, format!("its change is refused: {why}"));
+            } else if let Some(note) = leaving(kind, &plan, object, refused_template(message, kind)) {
+                (inner.state, inner.note) = (State::Coming, note);
             }
             node.children.push(inner);
+        }
+    }
+    // What templates made that are no longer in the stack.
+    for (name, left) in observed.iter().filter(|(name, _)| kind.child(name).is_none()) {
+        for object in left.as_array().into_iter().flatten().filter(|left| !is_orphan(left)) {
+            let note = leaving(kind, &plan, object, refused_template(message, kind));
+            let note = note.unwrap_or_else(|| "to be deleted once nothing waits or fails".to_owned());
+            node.children.push(Node { state: State::Coming, note, ..grown(stacks, object, live, name, depth + 1) });
         }
     }
     let told = plan.problems.iter().find(|problem| problem.template == "status");
     if let Some(problem) = told {
         (node.state, node.note) = (State::Failing, format!("its status fails: {}", problem.problem.short()));
-    } else if let Some(message) = refused {
+    } else if let Some(message) = message {
         (node.state, node.note) = (State::Failing, message.to_owned());
     } else if let Some(worst) = node.children.iter().find(|child| child.state == State::Failing) {
         (node.state, node.note) = (State::Failing, format!("{} fails", worst.template));
@@ -180,14 +199,38 @@ fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, 
     } else if let Some(unready) = node.children.iter().find(|child| child.state != State::Ready) {
         let state = if unready.state == State::Waiting { State::Waiting } else { State::Coming };
         (node.state, node.note) = (state, format!("{} is not ready", unready.template));
-    } else if let Some(wanted) = &plan.status
+    } else if let Some(wanted) = plan.status.as_ref().filter(|_| !is_paused)
         && is_behind(&object["status"], wanted, kind.status_subresource)
     {
         (node.state, node.note) = (State::Coming, "its status is being written".to_owned());
     } else if let Some(note) = unready(object) {
         (node.state, node.note) = (State::Coming, note);
     }
+    node.note = pause.told(node.note);
     node
+}
+
+/// What is to be said of an object that nothing asks for any more, where a template is refused.
+fn leaving(kind: &CompiledKind, plan: &Plan, object: &Value, refused: Option<&str>) -> Option<String> {
+    let uid = object["metadata"]["uid"].as_str()?;
+    let delete = plan.deletes.iter().find(|delete| delete.uid == uid).filter(|_| !is_orphan(object))?;
+    let failure = refused.map(|template| Failure {
+        template: template.to_owned(),
+        reason: "ApplyFailed",
+        message: String::new(),
+    });
+    let kept = kept_by(kind, &delete.template, false, failure.as_slice());
+    Some(kept.map_or_else(
+        || "is being deleted".to_owned(),
+        |failure| format!("to be deleted, held because {} is refused", failure.template),
+    ))
+}
+
+/// The template of which an instance says that its object is refused.
+fn refused_template<'k>(message: Option<&str>, kind: &'k CompiledKind) -> Option<&'k str> {
+    let (file, _) = message?.split_once(':')?;
+    let child = kind.children.iter().find(|child| child.file.rsplit('/').next() == Some(file))?;
+    Some(child.name.as_str())
 }
 
 /// Why an object of a template is refused, if that is what an instance says of itself: after the file of the template,
@@ -429,6 +472,53 @@ mod tests {
         assert_eq!(found(owned("1")), None);
         assert!(found(json!({})).unwrap().starts_with("exists and is not ours: delete it"));
         assert_eq!(found(json!({ "annotations": { "stacks.crossplane.io/adopt": "true" } })), None);
+    }
+
+    #[test]
+    fn a_paused_instance_is_told_to_be_so_and_one_that_is_misspelt_is_not_paused() {
+        let status = json!({ "endpoint": "here", "readyReplicas": 1 });
+        for (word, first, second) in [
+            (
+                "true",
+                "Waiting CachingWebService/it: paused: cache is not ready",
+                "Waiting ├─ cache: Redis: is made once nothing is paused",
+            ),
+            ("false", "Coming CachingWebService/it: cache is not ready", "Coming ├─ cache: Redis: is being made"),
+            (
+                "yes",
+                "Coming CachingWebService/it: cache is not ready (not paused: write stacks.crossplane.io/paused: \"true\" instead of \"yes\")",
+                "Coming ├─ cache: Redis: is being made",
+            ),
+        ] {
+            let mut root = object("CachingWebService", "it", "1", None, &status);
+            root["metadata"]["annotations"] = json!({ "stacks.crossplane.io/paused": word });
+            let found = shown(&[root]);
+            assert_eq!((found[0].as_str(), found[1].as_str()), (first, second));
+        }
+        // Whatever its status should say, nobody writes it.
+        let mut redis = object("Redis", "it", "1", None, &json!({ "endpoint": "old", "readyReplicas": 0 }));
+        redis["metadata"]["annotations"] = json!({ "stacks.crossplane.io/paused": "true" });
+        let project = example();
+        let node = grow(project.compiled().unwrap(), &redis, &[]);
+        assert!(node.note.starts_with("paused: ") && !node.note.contains("written"), "{}", node.note);
+    }
+
+    #[test]
+    fn what_is_to_go_is_told_with_what_keeps_it() {
+        let message = "web.yaml:1:1: Deployment.apps \"it-web\" is invalid: no";
+        let refused = json!({ "conditions": [
+            { "type": "Synced", "status": "False", "reason": "ApplyFailed", "message": message },
+        ] });
+        for (status, expected) in [
+            (refused, "Coming └─ gone: Redis/it-gone: to be deleted, held because web is refused"),
+            (json!(null), "Coming └─ gone: Redis/it-gone: is being deleted"),
+        ] {
+            let root = object("CachingWebService", "it", "1", None, &status);
+            let cache = object("Redis", "it-cache", "2", Some(("1", "cache")), &json!({ "endpoint": "here" }));
+            let gone = object("Redis", "it-gone", "3", Some(("1", "gone")), &json!({ "endpoint": "here" }));
+            let found = shown(&[root, cache, gone]);
+            assert!(found.iter().any(|line| line.starts_with(expected)), "{found:#?}");
+        }
     }
 
     #[test]

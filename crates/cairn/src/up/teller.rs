@@ -115,7 +115,7 @@ fn gist(tree: &Node) -> (State, String) {
     match [State::Failing, State::Waiting, State::Coming].into_iter().find_map(|state| Some((state, leaf(state)?))) {
         Some((state, line)) if line.path.trim_matches('/').is_empty() => (state, line.note.clone()),
         Some((state, line)) => (state, format!("{} {}", line.what, line.note)),
-        None => (State::Ready, "ready".to_owned()),
+        None => (State::Ready, tree.note.clone()),
     }
 }
 
