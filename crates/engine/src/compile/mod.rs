@@ -146,7 +146,7 @@ pub fn compile_knowing(stack: &Stack, known: Known<'_>) -> (Option<Compiled>, Ve
     for ((key, name), source) in &stack.partials {
         match partials.parse(&source.file, &source.text) {
             Ok(()) => partials.alias(&partial(key, name), &source.file),
-            Err(error) => problems.push(parse_problem(&error, &partials)),
+            Err(error) => problems.push(parse_problem(&error, source, &partials)),
         }
     }
     let compiler = Compiler { stack, partials, known };
@@ -171,7 +171,7 @@ impl Compiler<'_> {
             |source: &Source, set: &mut Set, problems: &mut Vec<Problem>| match set.parse(&source.file, &source.text) {
                 Ok(()) => true,
                 Err(error) => {
-                    problems.push(parse_problem(&error, set));
+                    problems.push(parse_problem(&error, source, set));
                     false
                 }
             };
@@ -398,12 +398,17 @@ fn reserved(kind: &Kind, name: &str, source: &Source, problems: &mut Vec<Problem
 }
 
 /// A source that does not parse; for an unknown function, the one that was probably meant.
-fn parse_problem(error: &gotpl::Error, set: &Set) -> Problem {
+fn parse_problem(error: &gotpl::Error, source: &Source, set: &Set) -> Problem {
     // What is left open makes Go stumble over something else, later: only the opening helps.
     if let Some(unclosed) = error.unclosed() {
         return Problem::at(&unclosed.place, unclosed.to_string());
     }
     let problem = Problem::of(error);
+    if error.message() == "bad character U+002D '-'"
+        && let Some(written) = problem.place.as_ref().and_then(|place| reads::dashed(&source.text, place))
+    {
+        return problem.hint(format!("a name with a dash is read with `index`: `{written}`"));
+    }
     let name = error.message().strip_prefix("function \"").and_then(|rest| rest.strip_suffix("\" not defined"));
     match name {
         Some(name @ ("env" | "expandenv" | "getHostByName")) => {

@@ -132,11 +132,13 @@ fn check_own(scene: &Scene<'_>, read: &Read, problems: &mut Vec<Problem>) {
         problems.push(problem.hint(hint));
         return;
     }
-    problems.push(match missing.suggestion.as_deref().or(sibling) {
-        Some(near) => problem.hint(format!("did you mean `{near}`?")),
-        None if is_of_chart(read.path.0.first()) => problem.hint(NO_CHART),
-        None if missing.step == 0 => problem.hint(format!("there are {}", listed(scene))),
-        None => problem.hint(way_out(schema, &read.path.0, missing.step)),
+    problems.push(match (missing.suggestion.as_deref(), sibling) {
+        (Some(near), _) => problem.hint(format!("did you mean `{near}`?")),
+        (None, Some(near)) if !is_word(near) => problem.hint(format!("did you mean `{}`?", written(near))),
+        (None, Some(near)) => problem.hint(format!("did you mean `{near}`?")),
+        _ if is_of_chart(read.path.0.first()) => problem.hint(NO_CHART),
+        _ if missing.step == 0 => problem.hint(format!("there are {}", listed(scene))),
+        _ => problem.hint(way_out(schema, &read.path.0, missing.step)),
     });
 }
 
@@ -191,7 +193,30 @@ fn listed(scene: &Scene<'_>) -> String {
     let own = scene.kind.schema.iter().flat_map(|schema| schema.properties.keys()).map(String::as_str);
     let mut names: BTreeSet<&str> = own.chain(["metadata"]).chain(scene.names.iter().copied()).collect();
     names.retain(|name| !name.is_empty());
-    names.iter().map(|name| format!("`.{name}`")).collect::<Vec<_>>().join(", ")
+    names.iter().map(|name| format!("`{}`", written(name))).collect::<Vec<_>>().join(", ")
+}
+
+fn is_word(name: &str) -> bool {
+    name.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
+
+/// How a template writes what is called so at the top: a field only if its name is one word.
+pub(super) fn written(name: &str) -> String {
+    if is_word(name) { format!(".{name}") } else { format!("(index . {name:?})") }
+}
+
+/// How a path with a dash in it is written, if one stands at a place of a source.
+pub(super) fn dashed(source: &str, place: &Place) -> Option<String> {
+    let line: Vec<char> = source.lines().nth(place.line.checked_sub(1)?)?.chars().collect();
+    let is_part = |c: &char| c.is_alphanumeric() || ['_', '.', '$', '-'].contains(c);
+    let column = place.column?.checked_sub(1)?;
+    let start = line.get(..column)?.iter().rposition(|c| !is_part(c)).map_or(0, |before| before + 1);
+    let path: String = line.get(start..)?.iter().take_while(|c| is_part(c)).collect();
+    let dot = path[..path.find('-')?].rfind('.')?;
+    let (root, rest) = (&path[..dot], &path[dot + 1..]);
+    let (name, after) = rest.split_at(rest.find('.').unwrap_or(rest.len()));
+    let root = if root.is_empty() { "." } else { root };
+    (!name.ends_with('-')).then(|| format!("(index {root} {name:?}){after}"))
 }
 
 fn check_sibling(scene: &Scene<'_>, name: &str, read: &Read, problems: &mut Vec<Problem>) {
