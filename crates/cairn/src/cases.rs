@@ -219,14 +219,15 @@ impl Case {
         simulation.passes
     }
 
-    /// Names of no template: a test that speaks of them could never fail. Children of templates that left the stack may
-    /// be observed and deleted.
+    /// Names of no template and of no field: a test that speaks of them could never fail. Children of templates that left
+    /// the stack may be observed and deleted.
     fn unknown(&self, kind: &CompiledKind) -> Vec<Finding> {
         let mut unknown = self.expect.as_ref().map(|expect| expect.unknown(kind)).unwrap_or_default();
-        let played = self.simulate.iter().flatten().map(|(rule, part)| (&rule.child, part));
+        let played = self.simulate.iter().flatten();
+        unknown.extend(played.flat_map(|(rule, item)| rules::senseless(rule, item, kind)));
         let left = |name: &str| self.expect.as_ref().is_some_and(|expect| expect.is_deleted(name));
         let seen = self.observed.iter().filter(|(name, _)| !left(name)).map(|(name, part)| (name, part));
-        unknown.extend(played.chain(seen).filter_map(|(name, part)| rules::unknown(name, part, kind)));
+        unknown.extend(seen.filter_map(|(name, part)| rules::unknown(name, part, kind)));
         unknown
     }
 }

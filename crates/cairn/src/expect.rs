@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use engine::{CompiledKind, Pass, Plan};
+use objects::Path;
 use serde_json::{Value, json};
 
-use crate::fields;
 use crate::finding::Finding;
-use crate::rules;
 use crate::words::{self, Words};
 use crate::written::Part;
+use crate::{fields, named, rules};
 
 const FIELDS: [&str; 9] = ["objects", "absent", "waits", "deletes", "errors", "status", "order", "settles", "refused"];
 
@@ -102,7 +102,25 @@ impl Expect {
         if let Some((part, groups, _)) = &self.order {
             named.extend(groups.iter().flatten().map(|name| (name.clone(), part.clone())));
         }
-        named.iter().filter_map(|(name, part)| rules::unknown(name, part, kind)).collect()
+        let templates = named.iter().filter_map(|(name, part)| rules::unknown(name, part, kind));
+        templates.chain(self.unknown_fields(kind)).collect()
+    }
+
+    /// Fields that nothing of the kinds has.
+    fn unknown_fields(&self, kind: &CompiledKind) -> Vec<Finding> {
+        let mut unknown = Vec::new();
+        for (template, part) in self.whole.field("objects").map(|part| part.entries()).unwrap_or_default() {
+            let Some((child, schema)) = kind.child(&template).and_then(|child| Some((child, child.schema()?))) else {
+                continue;
+            };
+            let objects = if part.value().is_array() { part.items() } else { vec![part] };
+            let root = Path::default();
+            unknown.extend(objects.iter().flat_map(|one| named::unknown(one, schema, &child.gvk.kind, &root)));
+        }
+        if let (Some(part), Some(schema)) = (self.whole.field("status"), &kind.schema) {
+            unknown.extend(named::unknown_in_status(&part, schema, &kind.gvk.kind));
+        }
+        unknown
     }
 
     /// Whether the objects of a template are expected to be deleted; it may have left the stack.

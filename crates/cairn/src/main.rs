@@ -15,6 +15,7 @@ mod input;
 mod instance;
 mod kubernetes;
 mod live;
+mod named;
 mod observed;
 mod plane;
 mod printer;

@@ -6,11 +6,11 @@ use engine::{CompiledKind, Rule};
 use serde_json::Value;
 
 use crate::failure::Failure;
-use crate::fields;
 use crate::finding::Finding;
 use crate::written::Part;
+use crate::{fields, named};
 
-/// A list of children and the statuses they get, with where each child is named.
+/// A list of children and the statuses they get, with where each stands.
 pub(crate) fn read(part: &Part, faults: &mut Vec<Finding>) -> Vec<(Rule, Part)> {
     let mut rules = Vec::new();
     for item in fields::list(part, faults) {
@@ -32,7 +32,7 @@ pub(crate) fn read(part: &Part, faults: &mut Vec<Finding>) -> Vec<(Rule, Part)> 
             continue;
         }
         if let Some(name) = fields::text(&child, faults) {
-            rules.push((Rule { child: name, status }, child));
+            rules.push((Rule { child: name, status }, item));
         }
     }
     rules
@@ -43,13 +43,22 @@ pub(crate) fn of_file(file: &Path, kind: &CompiledKind) -> Result<Vec<Rule>, Fai
     let part = Part::one(file)?;
     let mut faults = Vec::new();
     let rules = read(&part, &mut faults);
-    for (rule, child) in &rules {
-        faults.extend(unknown(&rule.child, child, kind));
+    for (rule, item) in &rules {
+        faults.extend(senseless(rule, item, kind));
     }
     match Failure::all(faults.iter().map(|fault| part.failure(fault))) {
         Some(failure) => Err(failure),
         None => Ok(rules.into_iter().map(|(rule, _)| rule).collect()),
     }
+}
+
+/// What a rule names that is not there: a template, or fields of what it makes.
+pub(crate) fn senseless(rule: &Rule, item: &Part, kind: &CompiledKind) -> Vec<Finding> {
+    let Some(child) = kind.child(&rule.child) else {
+        return unknown(&rule.child, &item.child("child"), kind).into_iter().collect();
+    };
+    let fields = |schema| named::unknown_in_status(&item.child("status"), schema, &child.gvk.kind);
+    child.schema().map(fields).unwrap_or_default()
 }
 
 /// A template that the kind does not have.

@@ -160,3 +160,37 @@ fn a_field_that_the_instance_of_a_test_has_and_its_kind_has_not_is_warned_of() {
     assert!(told.contains("warning: ./tests/a.yaml:2:") || told.contains("warning: tests/a.yaml:2:"), "{told}");
     assert!(told.contains("did you mean `replicas`?"), "{told}");
 }
+
+#[test]
+fn a_field_that_no_object_has_makes_a_test_fail_whatever_it_says_of_it() {
+    let given = "name: x\ninstance: ../cacheme.yaml\nobserved: {cache: {status: {endpoint: a}}}\n";
+    for (rest, found) in [
+        (
+            "expect: {objects: {web: {spec: {replcas: null}}}}\n",
+            "tests/a.yaml:4:33: `spec.replcas` is no field of Deployment (did you mean `replicas`?)",
+        ),
+        (
+            "expect: {objects: {web: {spec: {template: {spec: {containers: [{imag: a}]}}}}}}\n",
+            "`spec.template.spec.containers[0].imag` is no field of Deployment (did you mean `image`?)",
+        ),
+        (
+            "expect: {objects: {web: {metdata: null}}}\n",
+            "tests/a.yaml:4:26: `metdata` is no field of Deployment (did you mean `metadata`?)",
+        ),
+        (
+            "expect: {objects: {cache: {spec: {redisVerson: null}}}}\n",
+            "`spec.redisVerson` is no field of Redis (did you mean `redisVersion`?)",
+        ),
+        (
+            "simulate: [{child: web, status: {redyReplicas: 1}}]\nexpect: {waits: {}}\n",
+            "tests/a.yaml:4:34: `status.redyReplicas` is no field of Deployment (did you mean `readyReplicas`?)",
+        ),
+        ("expect: {status: {nonesuch: null}}\n", "`status.nonesuch` is no field of CachingWebService"),
+        ("expect: {objects: {web: {metadata: {labels: {any: null}, annotations: null}, status: null}}}\n", ""),
+    ] {
+        let output = tested("caching-web-service", &[("a.yaml", &format!("{given}{rest}"))], &[]);
+        let told = told(&[rest], &output);
+        assert_eq!(output.status.success(), found.is_empty(), "{told}");
+        assert!(told.contains(found), "{told}");
+    }
+}

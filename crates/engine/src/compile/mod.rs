@@ -121,6 +121,13 @@ pub struct Child {
     pub(crate) tells_ready: bool,
 }
 
+impl Child {
+    /// What is known of the fields of its object or objects.
+    pub fn schema(&self) -> Option<&Schema> {
+        self.schema.as_deref()
+    }
+}
+
 /// How many objects a template makes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shape {
