@@ -28,6 +28,8 @@ pub(crate) struct Collector {
     registry: Arc<Registry>,
     owners: Owners,
     again: Again,
+    /// The revision up to which the owners are known.
+    seen: u64,
 }
 
 /// What is to be done with an object that was looked at.
@@ -47,6 +49,7 @@ impl Collector {
             registry: registry.clone(),
             owners: Owners::default(),
             again: Again::default(),
+            seen: store.revision(),
         };
         for table in store.resources().iter().filter(|table| !is_ignored(table)) {
             for entry in
@@ -60,6 +63,7 @@ impl Collector {
 
     /// Takes note of something that happened.
     pub(crate) fn note(&mut self, event: &Event) {
+        self.seen = self.seen.max(event.revision);
         if is_ignored(&event.key.resource) {
             return;
         }
@@ -131,6 +135,8 @@ impl Collector {
         );
         match &verdict {
             Verdict::Keep => return None,
+            // What it owns may not be known yet; to hear of its own deletion is a reason to look again.
+            Verdict::Orphan | Verdict::Await if entry.revision > self.seen => return None,
             Verdict::Await => {
                 let stays = |entry: &Entry| entry.value()["metadata"]["deletionTimestamp"].is_null();
                 let left = dependents

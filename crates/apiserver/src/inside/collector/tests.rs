@@ -78,6 +78,26 @@ impl Bench {
 }
 
 #[tokio::test]
+async fn an_owner_goes_only_once_all_that_it_owns_is_known() {
+    for (finalizer, expect) in [(ORPHAN, vec!["child:", "root:"]), (FOREGROUND, vec!["root:"])] {
+        let mut bench = Bench::new();
+        bench.map("n", "root", &[]).await;
+        bench.map("n", "owner", &["root"]).await;
+        bench.map("n", "child", &["owner!"]).await;
+        bench.delete("n", "owner", Some(finalizer)).await;
+        // The store is ahead of what the collector has heard.
+        let batch = bench.watcher.take().unwrap();
+        let (heard, news) = batch.events.split_at(2);
+        heard.iter().for_each(|event| bench.collector.note(event));
+        bench.collector.work().await;
+        let owner = bench.store.get(&Key::new(&Arc::from("configmaps"), "n", "owner")).unwrap();
+        assert!(has_finalizer(&owner.value(), finalizer), "{finalizer}");
+        news.iter().for_each(|event| bench.collector.note(event));
+        assert_eq!(bench.settle().await, expect, "{finalizer}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_owned_goes_with_its_last_owner() {
     let mut bench = Bench::new();
     for (name, owners) in [
