@@ -8,12 +8,29 @@ use serde_json::Value;
 
 pub use strict::{strict_error, strict_fields};
 
+use crate::go;
 use crate::shape::{MapShape, Scalar, Shape};
 
 /// Refuses a value that the type cannot hold, in the decoder's words: `json: cannot unmarshal string into Go struct
 /// field DeploymentSpec.spec.replicas of type int32`. Fields that are not known are passed over, and null fits anywhere.
 pub fn check_type(shape: Shape<'_>, value: &Value) -> Result<(), String> {
-    Walk { owner: "", path: Vec::new() }.value(shape, value)
+    Walk { owner: "", path: Vec::new(), converts: false }.value(shape, value)
+}
+
+/// The same for what server-side apply and strategic merge patches make of an object: it is no text any more, and is
+/// converted, for which the API server has other words: `cannot convert float64 to int32`.
+pub fn check_converted(shape: Shape<'_>, value: &Value) -> Result<(), String> {
+    Walk { owner: "", path: Vec::new(), converts: true }.value(shape, value)
+}
+
+/// Why the decoder cannot read a value as such a scalar, if it has words of its own for it; a wrong type has none, but
+/// for quantities.
+pub(crate) fn undecodable(scalar: Scalar, value: &Value) -> Option<String> {
+    match scalar::fits(scalar, value) {
+        Err(why) => Some(why),
+        Ok(false) if scalar == Scalar::Quantity && !value.is_null() => Some(scalar::QUANTITY_FORMAT.to_owned()),
+        Ok(_) => None,
+    }
 }
 
 /// The message of the answer, 400, to an object that cannot be decoded.
@@ -25,6 +42,8 @@ struct Walk<'v> {
     /// The struct that the last field of the path is of.
     owner: &'v str,
     path: Vec<&'v str>,
+    /// Whether it is converted from a value, and not read from a text.
+    converts: bool,
 }
 
 impl<'v> Walk<'v> {
@@ -48,6 +67,9 @@ impl<'v> Walk<'v> {
                 Some(scalar) => match scalar::fits(scalar, value) {
                     Ok(true) => Ok(()),
                     Ok(false) => self.misfit(shape, value),
+                    Err(error) if self.converts && scalar == Scalar::Bytes => {
+                        Err(format!("error decoding from json: {error}"))
+                    }
                     Err(error) => Err(error),
                 },
                 None => self.misfit(shape, value),
@@ -80,12 +102,29 @@ impl<'v> Walk<'v> {
             other => super::patch::kind(other).to_owned(),
         };
         let wanted = go_type(shape);
-        Err(if self.path.is_empty() {
+        if self.converts && shape.scalar() != Some(Scalar::IntOrString) {
+            return Err(unconverted(shape, value, &wanted));
+        }
+        Err(if self.path.is_empty() || self.converts {
             format!("json: cannot unmarshal {found} into Go value of type {wanted}")
         } else {
             let path = self.path.join(".");
             format!("json: cannot unmarshal {found} into Go struct field {}.{path} of type {wanted}", self.owner)
         })
+    }
+}
+
+/// What is said of a value that cannot be converted to a type: Go converts numbers alone, whole ones to text as well.
+fn unconverted(shape: Shape<'_>, value: &Value, wanted: &str) -> String {
+    let found = go::type_name(value);
+    match shape.scalar() {
+        Some(Scalar::Bytes) => format!("cannot restore slice from {found}"),
+        Some(Scalar::String | Scalar::Formatted) if found == "int64" => format!("cannot convert {found} to {wanted}"),
+        Some(_) if is_number(shape) && value.is_number() => format!("cannot convert {found} to {wanted}"),
+        Some(_) => format!("unrecognized type: {wanted}"),
+        None if shape.item().is_some() => format!("cannot restore slice from {found}"),
+        None if shape.map().is_some_and(|map| map.element().is_some()) => format!("cannot restore map from {found}"),
+        None => format!("cannot restore struct from: {found}"),
     }
 }
 
@@ -123,7 +162,7 @@ fn go_type(shape: Shape<'_>) -> String {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{check_type, decode_error, strict_error, strict_fields};
+    use super::{check_converted, check_type, decode_error, strict_error, strict_fields};
     use crate::shape::Shapes;
 
     fn shapes() -> Shapes {
@@ -150,6 +189,29 @@ mod tests {
             "io.k8s.api.core.v1.Container": {"type": "object", "properties": {"name": {"type": "string"}}},
             "io.k8s.apimachinery.pkg.api.resource.Quantity": {"oneOf": [{"type": "string"}, {"type": "number"}]},
         }))
+    }
+
+    #[test]
+    fn what_cannot_be_converted_to_a_type_is_refused_in_the_words_of_the_converter() {
+        let shapes = shapes();
+        let shape = shapes.of_kind("apps", "v1", "Deployment").unwrap();
+        let quantity = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+        for (spec, expected) in [
+            (json!({"replicas": "x"}), "unrecognized type: int32"),
+            (json!({"replicas": 1.5}), "cannot convert float64 to int32"),
+            (json!({"paused": "x"}), "unrecognized type: bool"),
+            (json!({"containers": {}}), "cannot restore slice from map[string]interface {}"),
+            (json!({"containers": ["x"]}), "cannot restore struct from: string"),
+            (json!({"containers": [{"name": 1}]}), "cannot convert int64 to string"),
+            (json!({"containers": [{"name": 1.5}]}), "unrecognized type: string"),
+            (json!({"maxSurge": true}), "json: cannot unmarshal bool into Go value of type int32"),
+            (json!({"raw": {"a": "!!"}}), "error decoding from json: illegal base64 data at input byte 0"),
+            (json!({"raw": "x"}), "cannot restore map from string"),
+            (json!({"limits": {"cpu": "x"}}), quantity),
+        ] {
+            assert_eq!(check_converted(shape, &json!({"spec": spec})).unwrap_err(), expected);
+        }
+        assert_eq!(check_converted(shape, &json!({"spec": {"replicas": 1, "limits": {"cpu": "1"}}})), Ok(()));
     }
 
     #[test]

@@ -20,6 +20,7 @@ use serde_json::Value;
 pub use validate::Invalid;
 
 use crate::path::Path;
+use crate::shape::Scalar;
 
 /// What values may be at one place of an object.
 #[derive(Debug, Clone, Default)]
@@ -72,6 +73,8 @@ pub struct Schema {
     pub map_type: Option<Box<str>>,
     /// `x-kubernetes-validations`: CEL rules, as they were written.
     pub rules: Vec<Value>,
+    /// What the decoder of a built-in kind reads here, where that is more than the type says: a quantity, or bytes.
+    pub scalar: Option<Scalar>,
 }
 
 /// The type of a value.

@@ -12,6 +12,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+pub(crate) use build::QUANTITY;
+
 use crate::gvk::Gvk;
 
 /// No list or no map.

@@ -7,11 +7,13 @@ const BINARY: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 /// The place of no suffix in [`DECIMAL`].
 const ONE: usize = 3;
 
-/// A quantity as the API server writes it; none if it is left as it is: no quantity, without a suffix, or too large.
+/// A quantity as the API server writes it; none if it is left as it is: no quantity, too large, or a number that needs
+/// no suffix.
 pub(crate) fn canonical(text: &str) -> Option<String> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '+' | '-')).unwrap_or(text.len());
     let (number, suffix) = text.split_at(digits);
-    if suffix.is_empty() && !number.contains('.') {
+    let thousands = number.ends_with("000") && number.bytes().any(|byte| (b'1'..=b'9').contains(&byte));
+    if suffix.is_empty() && !number.contains('.') && !thousands {
         return None;
     }
     let negative = number.starts_with('-');
@@ -94,6 +96,11 @@ mod tests {
             ("2000M", Some("2G")),
             ("0m", Some("0")),
             ("-500m", Some("-500m")),
+            ("1000", Some("1k")),
+            ("128000000", Some("128M")),
+            ("+2000", Some("2k")),
+            ("1500", None),
+            ("0000", None),
             ("010", None),
             ("1", None),
             ("many", None),

@@ -4,12 +4,12 @@
 use std::sync::{Arc, LazyLock};
 
 use objects::{
-    check::{check_type, decode_error, strict_error, strict_fields},
+    check::{check_converted, check_type, decode_error, strict_error, strict_fields},
     shape::{Shape, Shapes},
 };
 use serde_json::Value;
 
-use super::{embedded, object::Text};
+use super::{embedded, metadata, object::Text};
 use crate::{
     builtin,
     kinds::builtin_shapes,
@@ -80,7 +80,7 @@ pub(crate) enum Misfit {
 /// Decodes the object of a creation or an update.
 pub(crate) fn object(cx: &Cx<'_>, text: &Text, object: &mut Value) -> Result<(), ApiError> {
     let kind = cx.served.kind.as_str();
-    fit(cx, object, text.twice, || text.json(cx).into_owned()).map_err(|misfit| match misfit {
+    fit(cx, object, check_type, text.twice, || text.json(cx).into_owned()).map_err(|misfit| match misfit {
         Misfit::Type(error) | Misfit::Strict(error) => {
             ApiError::bad_request(decode_error(kind, &cx.served.version, &error))
         }
@@ -88,9 +88,9 @@ pub(crate) fn object(cx: &Cx<'_>, text: &Text, object: &mut Value) -> Result<(),
 }
 
 /// Decodes what a patch makes of an object. `shown` is how messages show the patch.
-pub(crate) fn patched(cx: &Cx<'_>, object: &mut Value, shown: &str) -> Result<(), ApiError> {
+pub(crate) fn patched(cx: &Cx<'_>, object: &mut Value, check: Check, shown: &str) -> Result<(), ApiError> {
     let text = object.to_string();
-    fit(cx, object, false, || text).map_err(|misfit| match misfit {
+    fit(cx, object, check, false, || text).map_err(|misfit| match misfit {
         Misfit::Type(error) | Misfit::Strict(error) => {
             let message = format!("Invalid value: {shown:?}: {error}");
             ApiError::invalid("", "", "", vec![Cause::new("FieldValueInvalid", "patch", message)])
@@ -98,37 +98,35 @@ pub(crate) fn patched(cx: &Cx<'_>, object: &mut Value, shown: &str) -> Result<()
     })
 }
 
-/// Checks types, drops what is not known, and warns or fails because of it.
-fn fit(cx: &Cx<'_>, object: &mut Value, twice: bool, text: impl FnOnce() -> String) -> Result<(), Misfit> {
+/// Decodes what server-side apply makes of an object. What is not known has been refused before, and nothing of a
+/// custom kind is decoded: what does not fit its metadata is dropped.
+pub(crate) fn applied(cx: &Cx<'_>, config: &Value, object: &mut Value) -> Result<(), ApiError> {
     let served = &cx.served;
-    let sub = served.subresource(&cx.attributes().subresource);
-    let own = sub.is_some_and(|sub| sub.group_version.is_some());
-    let kind = sub.map_or(&served.kind, |sub| &sub.kind);
-    let Some(shapes) = served.shapes().filter(|_| !own) else { return Ok(()) };
-    let dropped;
-    let shape: Shape<'_>;
-    match &served.custom {
-        Some(custom) => {
-            shape = shapes.root();
-            if let Some(meta) = meta_shape() {
-                check_type(meta_of(&meta), object.get("metadata").unwrap_or(&Value::Null)).map_err(Misfit::Type)?;
-            }
-            let before = fields(object);
-            custom.schema.prune(object);
-            if let (Some(meta), Some(own)) = (meta_shape(), object.get_mut("metadata")) {
-                builtin::decode::decode(meta_of(&meta), own);
-                embedded::decode(&custom.schema, object, meta_of(&meta));
-            }
-            dropped = fields(object) != before;
-        }
-        None => {
-            let Some(found) = shapes.of_kind(&served.group, &served.version, kind) else { return Ok(()) };
-            shape = found;
-            check_type(shape, object).map_err(Misfit::Type)?;
-            dropped = builtin::decode::decode(shape, object);
-            wire::tidy(&served.api_version(), kind, object);
-        }
-    }
+    let Some(shapes) = shapes(cx).filter(|_| served.custom.is_none()) else { return Ok(()) };
+    decoded(cx, &shapes, check_converted, object).map(drop).map_err(|error| {
+        let (namespace, name) = (metadata::text(config, "namespace"), metadata::text(config, "name"));
+        let kind = format!("{}/{}, Kind={}", served.group, served.version, served.kind);
+        let message = format!(
+            "failed to convert new object ({namespace}/{name}; {kind}) to proper version: unable to convert unstructured object to {kind}: {error}"
+        );
+        ApiError::other(500, "", message)
+    })
+}
+
+/// How it is found out whether a value is of its type.
+pub(crate) type Check = fn(Shape<'_>, &Value) -> Result<(), String>;
+
+/// Checks types, drops what is not known, and warns or fails because of it.
+fn fit(
+    cx: &Cx<'_>,
+    object: &mut Value,
+    check: Check,
+    twice: bool,
+    text: impl FnOnce() -> String,
+) -> Result<(), Misfit> {
+    let served = &cx.served;
+    let Some(shapes) = shapes(cx) else { return Ok(()) };
+    let Some((shape, dropped)) = decoded(cx, &shapes, check, object).map_err(Misfit::Type)? else { return Ok(()) };
     let mode = validation(cx).unwrap_or(Validation::Warn);
     if !(dropped || twice) || mode == Validation::Ignore {
         return Ok(());
@@ -152,6 +150,41 @@ fn fit(cx: &Cx<'_>, object: &mut Value, twice: bool, text: impl FnOnce() -> Stri
         cx.warn(one);
     }
     Ok(())
+}
+
+/// The types of what a request writes; none where nothing is known of them.
+fn shapes(cx: &Cx<'_>) -> Option<Arc<Shapes>> {
+    let sub = cx.served.subresource(&cx.attributes().subresource);
+    cx.served.shapes().filter(|_| sub.is_none_or(|sub| sub.group_version.is_none()))
+}
+
+/// Checks types and drops what is not known, as every write does: the type of the whole, and whether a field was
+/// dropped. None if the kind has no type.
+fn decoded<'s>(
+    cx: &Cx<'_>,
+    shapes: &'s Shapes,
+    check: Check,
+    object: &mut Value,
+) -> Result<Option<(Shape<'s>, bool)>, String> {
+    let served = &cx.served;
+    let Some(custom) = &served.custom else {
+        let kind = served.subresource(&cx.attributes().subresource).map_or(&served.kind, |sub| &sub.kind);
+        let Some(shape) = shapes.of_kind(&served.group, &served.version, kind) else { return Ok(None) };
+        check(shape, object)?;
+        let dropped = builtin::decode::decode(shape, object);
+        wire::tidy(&served.api_version(), kind, object);
+        return Ok(Some((shape, dropped)));
+    };
+    if let Some(meta) = meta_shape() {
+        check_type(meta_of(&meta), object.get("metadata").unwrap_or(&Value::Null))?;
+    }
+    let before = fields(object);
+    custom.schema.prune(object);
+    if let (Some(meta), Some(own)) = (meta_shape(), object.get_mut("metadata")) {
+        builtin::decode::decode(meta_of(&meta), own);
+        embedded::decode(&custom.schema, object, meta_of(&meta));
+    }
+    Ok(Some((shapes.root(), fields(object) != before)))
 }
 
 /// The fields that have been dropped, by their paths; those that said nothing are not missed.

@@ -7,6 +7,7 @@ use objects::{
 };
 use serde_json::Value;
 
+use super::decode;
 use crate::{
     clock,
     serve::Cx,
@@ -38,7 +39,11 @@ pub(crate) fn apply(cx: &Cx<'_>, live: Option<&Value>, config: &Value, force: bo
     let applied = with(cx, &manager, |change| apply::apply(live, config, change, force));
     match applied {
         None => Err(ApiError::internal("nothing is known of the types of this kind")),
-        Some(Ok(applied)) => Ok(applied.object),
+        Some(Ok(applied)) => {
+            let mut object = applied.object;
+            decode::applied(cx, config, &mut object)?;
+            Ok(object)
+        }
         Some(Err(ApplyError::Conflicts(conflicts))) => {
             let causes = conflicts.0.iter();
             let causes = causes.map(|one| Cause::new("FieldManagerConflict", &one.path.to_string(), one.message()));

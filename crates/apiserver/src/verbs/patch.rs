@@ -1,7 +1,10 @@
 //! A part of an object: JSON patch, merge patch, strategic merge patch, and server-side apply.
 
 use http::{Response, header::CONTENT_TYPE};
-use objects::patch::{PatchError, json_patch, merge_patch, strategic_merge_patch};
+use objects::{
+    check::{check_converted, check_type},
+    patch::{PatchError, json_patch, merge_patch, strategic_merge_patch},
+};
 use serde_json::Value;
 
 use super::{create, decode, managed, metadata, modify::modify, object, scale};
@@ -83,8 +86,10 @@ pub(crate) async fn patch(cx: &Cx<'_>) -> Result<Response<Body>, ApiError> {
             metadata::of(&mut after)?.remove("resourceVersion");
         }
         object::check_patched(cx, &after)?;
-        let shown = if kind == Kind::Strategic { go_map(&change) } else { "<object>".to_owned() };
-        decode::patched(cx, &mut after, &shown)?;
+        match kind {
+            Kind::Strategic => decode::patched(cx, &mut after, check_converted, &go_map(&change))?,
+            _ => decode::patched(cx, &mut after, check_type, "<object>")?,
+        }
         Ok(after)
     })
     .await?;

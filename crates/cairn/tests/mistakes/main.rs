@@ -2,6 +2,7 @@
 //! what is wrong and what to do. The words of a message may change; its place and what it has to mention may not.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test may panic")]
 
+mod decoded;
 mod given;
 mod package;
 #[path = "../support/mod.rs"]
@@ -40,7 +41,8 @@ fn missed(mistake: &Mistake) -> Option<String> {
 
 #[test]
 fn every_mistake_is_told_with_its_place_and_what_to_do() {
-    let missed: Vec<String> = package::MISTAKES.iter().chain(given::MISTAKES).filter_map(missed).collect();
+    let missed: Vec<String> =
+        [package::MISTAKES, given::MISTAKES, decoded::MISTAKES].into_iter().flatten().filter_map(missed).collect();
     assert!(missed.is_empty(), "{}", missed.join("\n"));
 }
 

@@ -252,8 +252,7 @@ impl Check<'_> {
             if self.sketch.is_certain(&range, !is_scalar(value, &invalid.path)) {
                 problems.push(match Quotes::of(&invalid, value) {
                     Some(quotes) => problem.hint(quotes.hint()),
-                    None if invalid.what.contains("must be of type byte") => problem.hint(BYTES),
-                    None => problem,
+                    None => format_hint(&invalid).into_iter().fold(problem, Problem::hint),
                 });
             } else if self.is_quoted(&range, &invalid) {
                 problems.push(problem.hint(NO_QUOTE));
@@ -266,8 +265,23 @@ impl Check<'_> {
 pub(crate) const QUOTE: &str = "add `| quote` to the action, or quotes around it";
 pub(crate) const NO_QUOTE: &str = "leave `| quote`, or the quotes around it, out";
 /// What to do about a value of a Secret that is not in base64.
-pub(crate) const BYTES: &str =
+const BYTES: &str =
     "values below `data` are in base64: add `| b64enc | quote`, or put it below `stringData` with `| quote`";
+
+/// What to do about a quantity that is none.
+const QUANTITY: &str = "write a number, with a unit if need be: `500m`, `2`, `1.5Gi`";
+
+/// What to do about a value of the right type that cannot be read.
+pub(crate) fn format_hint(invalid: &Invalid) -> Option<&'static str> {
+    let says = |words: &str| invalid.what.contains(words);
+    if says("must be of type byte") || says("illegal base64 data") {
+        Some(BYTES)
+    } else if says("quantities must match") || says("parse quantity's suffix") || says("part of quantity") {
+        Some(QUANTITY)
+    } else {
+        None
+    }
+}
 
 /// What is wrong with the quotes of a value that is refused for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::at::at;
 use crate::blame;
-use crate::compile::fields::{BYTES, NO_QUOTE, QUOTE, Quotes, steps};
+use crate::compile::fields::{NO_QUOTE, QUOTE, Quotes, format_hint, steps};
 use crate::compile::{Child, HALF, Shape};
 use crate::plan::render::Renderer;
 use crate::plan::text as text_of;
@@ -131,8 +131,7 @@ impl Reader<'_> {
             match Quotes::of(invalid, object) {
                 Some(Quotes::Missing) => problem.hint(QUOTE),
                 Some(Quotes::Needless) => problem.hint(NO_QUOTE),
-                None if invalid.what.contains("must be of type byte") => problem.hint(BYTES),
-                None => problem,
+                None => format_hint(invalid).into_iter().fold(problem, Problem::hint),
             }
         };
         let mut problems: Vec<Problem> = schema.admit(&mut stored).iter().map(problem).collect();

@@ -3,8 +3,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Schema;
+use super::{Additional, Schema};
 use crate::gvk::Gvk;
+use crate::shape::{QUANTITY, Scalar};
 
 /// Types inside types; those of real documents go less than half as deep.
 const DEPTH: usize = 60;
@@ -21,8 +22,31 @@ pub fn openapi_schema(types: &Value, gvk: &Gvk) -> Option<Schema> {
     };
     let found = types.as_object()?.values().find(named)?;
     let whole = Types { types, open: Vec::new() }.described(found);
-    Some(Schema::read(&whole).0)
+    let mut schema = Schema::read(&whole).0;
+    mark(&mut schema, &whole);
+    Some(schema)
 }
+
+/// Notes where the decoder reads more than the type says. No schema of a CRD can ask for that.
+fn mark(schema: &mut Schema, described: &Value) {
+    schema.scalar = match described[DECODED].as_str() {
+        Some("quantity") => Some(Scalar::Quantity),
+        Some("bytes") => Some(Scalar::Bytes),
+        _ => None,
+    };
+    for (name, field) in &mut schema.properties {
+        mark(field, &described["properties"][name]);
+    }
+    if let Some(items) = &mut schema.items {
+        mark(items, &described["items"]);
+    }
+    if let Additional::Values(values) = &mut schema.additional {
+        mark(values, &described["additionalProperties"]);
+    }
+}
+
+/// The word by which a place that is written out says how it is decoded.
+const DECODED: &str = "x-decoded";
 
 struct Types<'d> {
     types: &'d Value,
@@ -51,6 +75,9 @@ impl<'d> Types<'d> {
                         schema[word] = said.clone();
                     }
                 }
+                if place["format"] == "byte" {
+                    schema[DECODED] = "bytes".into();
+                }
                 schema
             }
             None => anything(),
@@ -59,6 +86,11 @@ impl<'d> Types<'d> {
 
     fn named(&mut self, name: &'d str) -> Value {
         let types = self.types;
+        if name == QUANTITY {
+            let mut quantity = anything();
+            quantity[DECODED] = "quantity".into();
+            return quantity;
+        }
         // A type that holds itself (the schema of a CRD does) is not written out again.
         if self.open.contains(&name) || self.open.len() >= DEPTH {
             return anything();
@@ -116,11 +148,13 @@ mod tests {
                 "port": {"format": "int-or-string", "oneOf": [{"type": "integer"}, {"type": "string"}]},
                 "labels": {"type": "object", "additionalProperties": {"type": "string"}},
                 "raw": {"type": "object"},
-                "amount": named("Quantity"),
+                "amount": named(QUANTITY),
+                "limits": {"type": "object", "additionalProperties": named(QUANTITY)},
+                "secret": {"type": "object", "additionalProperties": {"type": "string", "format": "byte"}},
                 "inner": {"type": "array", "items": named("Spec")},
                 "gone": named("NoSuchType"),
             }},
-            "Quantity": {"oneOf": [{"type": "string"}, {"type": "number"}]},
+            QUANTITY: {"oneOf": [{"type": "string"}, {"type": "number"}]},
         });
         assert!(openapi_schema(&types, &Gvk::new("apps", "v1", "StatefulSet")).is_none());
         openapi_schema(&types, &Gvk::new("apps", "v1", "Deployment")).unwrap()
@@ -163,5 +197,44 @@ mod tests {
             let found = schema.validate(&object);
             assert_eq!(found.len(), refused, "{spec} {found:?}");
         }
+    }
+
+    #[test]
+    fn quantities_and_bytes_are_held_to_what_the_decoder_reads() {
+        let schema = deployment();
+        let quantity = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+        for (spec, expected) in [
+            (
+                json!({"amount": "1.5Gi", "limits": {"cpu": "100m", "memory": 2, "x": null}, "secret": {"a": "aGk="}}),
+                vec![],
+            ),
+            (json!({"secret": {"a": "aG\nk=", "b": "", "c": null}}), vec![]),
+            (json!({"amount": "big"}), vec![format!("spec.amount: Invalid value: \"big\": {quantity}")]),
+            (
+                json!({"limits": {"cpu": "5 gigs"}}),
+                vec![format!("spec.limits.cpu: Invalid value: \"5 gigs\": {quantity}")],
+            ),
+            (json!({"limits": {"cpu": true}}), vec![format!("spec.limits.cpu: Invalid value: true: {quantity}")]),
+            (
+                json!({"limits": {"cpu": {"a": 1}}}),
+                vec![format!("spec.limits.cpu: Invalid value: {{\"a\":1}}: {quantity}")],
+            ),
+            (
+                json!({"limits": {"cpu": "1Kii"}}),
+                vec!["spec.limits.cpu: Invalid value: \"1Kii\": unable to parse quantity's suffix".to_owned()],
+            ),
+            (
+                json!({"secret": {"a": "hello world"}}),
+                vec!["spec.secret.a: Invalid value: \"hello world\": illegal base64 data at input byte 5".to_owned()],
+            ),
+        ] {
+            let mut object = json!({"apiVersion": "apps/v1", "kind": "Deployment", "spec": spec});
+            let found: Vec<String> = schema.admit(&mut object).iter().map(ToString::to_string).collect();
+            assert_eq!(found, expected, "{spec}");
+        }
+        let (custom, _) = Schema::read(&json!({"type": "object", "properties": {
+            "amount": {"x-kubernetes-preserve-unknown-fields": true, "x-decoded": "quantity"},
+        }}));
+        assert_eq!(custom.validate(&json!({"amount": "big"})), []);
     }
 }

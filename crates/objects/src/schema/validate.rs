@@ -6,6 +6,7 @@ use std::fmt;
 use serde_json::{Map, Number, Value};
 
 use super::{Additional, Schema, Type, format};
+use crate::check;
 use crate::path::Path;
 
 /// Why the API server would refuse an object. `Display` is its text for the field: `spec.replicas: Required value`.
@@ -61,6 +62,9 @@ impl Validator {
         }
         if !value.is_null() {
             self.combined(schema, value);
+        }
+        if let Some(why) = schema.scalar.and_then(|scalar| check::undecodable(scalar, value)) {
+            self.add(format!("Invalid value: {}: {why}", shown(value)));
         }
         match value {
             Value::String(text) => self.string(schema, text),

@@ -13,7 +13,8 @@ const UNTYPED: u32 = 0;
 /// Anything, of which maps are merged key by key.
 pub const DEDUCED: u32 = 1;
 
-const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
+/// The name of the type of quantities.
+pub(crate) const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
 const RAW_EXTENSION: &str = "io.k8s.apimachinery.pkg.runtime.RawExtension";
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
