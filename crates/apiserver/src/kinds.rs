@@ -5,7 +5,6 @@ mod builtin;
 mod convert;
 mod custom;
 mod definitions;
-mod rules;
 mod shapes;
 
 use std::{
@@ -22,7 +21,6 @@ pub(crate) use convert::{convert, to_stored};
 pub use custom::Custom;
 pub(crate) use custom::Scale;
 pub(crate) use definitions::{CLEANUP, DEFINITIONS, follow, set_condition};
-pub(crate) use rules::Rules;
 pub(crate) use shapes::builtin as builtin_shapes;
 pub use shapes::builtin_schema;
 

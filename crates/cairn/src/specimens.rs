@@ -11,9 +11,13 @@ use crate::verbs::render::PREVIEW_SEED;
 use crate::written::Part;
 
 impl Project {
-    /// The first file beside the package that holds one of its instances.
+    /// The first file beside the package that holds one of its instances, if possible one that the API server takes.
     pub fn specimen(&self) -> Option<PathBuf> {
-        self.specimens().into_iter().find(|(_, documents)| documents.len() == 1).map(|(file, _)| file)
+        let compiled = self.compiled.as_ref()?;
+        let mut single = self.specimens();
+        single.retain(|(_, documents)| documents.len() == 1);
+        let taken = single.iter().position(|(_, documents)| instance::admit(compiled, &documents[0]).is_ok());
+        (!single.is_empty()).then(|| single.swap_remove(taken.unwrap_or(0)).0)
     }
 
     /// The files beside the package that hold instances of it, with these.

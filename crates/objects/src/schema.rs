@@ -7,15 +7,18 @@ mod meta;
 mod openapi;
 mod prune;
 mod read;
+mod rules;
 mod validate;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 pub use lookup::{Lookup, Missing};
 pub use meta::object_meta;
 pub use openapi::openapi_schema;
 use regex::Regex;
+pub use rules::{BrokenRule, RuleFault, Rules};
 use serde_json::Value;
 pub use validate::Invalid;
 
@@ -73,6 +76,8 @@ pub struct Schema {
     pub map_type: Option<Box<str>>,
     /// `x-kubernetes-validations`: CEL rules, as they were written.
     pub rules: Vec<Value>,
+    /// The rules of the whole, compiled; at its root alone, and none if there is no rule anywhere.
+    compiled: Option<Arc<Rules>>,
     /// What the decoder of a built-in kind reads here, where that is more than the type says: a quantity, or bytes.
     pub scalar: Option<Scalar>,
 }
@@ -194,10 +199,20 @@ impl Schema {
     }
 
     /// Does to an object what the API server does when it is created: drops unknown fields, fills in defaults, and
-    /// says why it would be refused.
+    /// says why it would be refused, by the schema or else by a rule.
     pub fn admit(&self, object: &mut Value) -> Vec<Invalid> {
         self.prune(object);
         self.fill(object);
-        self.validate(object)
+        let found = self.validate(object);
+        match &self.compiled {
+            // Rules make little sense of what does not fit.
+            Some(rules) if found.is_empty() => rules.refusals(object),
+            _ => found,
+        }
+    }
+
+    /// The CEL rules of a whole schema.
+    pub fn rules(&self) -> Option<&Rules> {
+        self.compiled.as_deref()
     }
 }

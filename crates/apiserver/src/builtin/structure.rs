@@ -1,9 +1,9 @@
 //! Whether the schema of a definition is one that the API server takes, in its words.
 
-use objects::Schema;
+use objects::{Path, Schema, Step};
 use serde_json::{Map, Value};
 
-use crate::{kinds::Rules, status::Cause};
+use crate::status::Cause;
 
 /// Keywords that no schema of a definition may have, and what is said of them.
 const REFUSED: [(&str, &str); 6] = [
@@ -150,41 +150,38 @@ impl Walk<'_> {
 
 /// Rules that do not compile, each at its place.
 fn rule_faults(schema: &Value, path: &str, faults: &mut Vec<Cause>) {
-    let mut places = Vec::new();
-    rule_places(schema, path, &mut places);
-    // The compiler does not say where it stopped: each rule is tried alone.
-    for (place, rule) in places {
-        let alone = serde_json::json!({"type": "object", "x-kubernetes-validations": [rule]});
-        let Some(why) = Rules::read(&alone).and_then(|rules| rules.faults().into_iter().next()) else { continue };
-        let text = |field: &str| rule[field].as_str().unwrap_or_default();
+    for fault in Schema::read(schema).0.rule_faults() {
+        let text = |field: &str| Value::from(fault.rule[field].as_str().unwrap_or_default());
         let shown = format!(
             "{{\"Rule\":{},\"Message\":{},\"MessageExpression\":{},\"Reason\":null,\"FieldPath\":{},\"OptionalOldSelf\":null}}",
-            Value::from(text("rule")),
-            Value::from(text("message")),
-            Value::from(text("messageExpression")),
-            Value::from(text("fieldPath")),
+            text("rule"),
+            text("message"),
+            text("messageExpression"),
+            text("fieldPath"),
         );
-        // As Go writes JSON, and as its compiler shows lines.
+        // As Go writes JSON.
         let shown = shown.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026");
-        let why = why.split_once("\": ").map_or(&*why, |(_, why)| why).replace("\n|", "\n |");
-        let message = format!("Invalid value: {shown}: compilation failed: {why}");
-        faults.push(Cause::new("FieldValueInvalid", &format!("{place}.rule"), message));
+        let which = if fault.field == "rule" { "" } else { "messageExpression " };
+        let message = format!("Invalid value: {shown}: {which}compilation failed: {}", fault.compiler);
+        let place = format!("{path}{}.{}", place(&fault.path), fault.field);
+        faults.push(Cause::new("FieldValueInvalid", &place, message));
     }
 }
 
-fn rule_places(schema: &Value, path: &str, places: &mut Vec<(String, Value)>) {
-    let Some(fields) = schema.as_object() else { return };
-    for (index, rule) in schema["x-kubernetes-validations"].as_array().into_iter().flatten().enumerate() {
-        places.push((format!("{path}.x-kubernetes-validations[{index}]"), rule.clone()));
-    }
-    for (name, inner) in fields.get("properties").and_then(Value::as_object).into_iter().flatten() {
-        rule_places(inner, &format!("{path}.properties[{name}]"), places);
-    }
-    for name in ["items", "additionalProperties"] {
-        if let Some(inner) = fields.get(name) {
-            rule_places(inner, &format!("{path}.{name}"), places);
+/// A path into a schema as the API server writes it: `.properties[spec].items`.
+fn place(path: &Path) -> String {
+    let mut text = String::new();
+    let mut is_name = false;
+    for step in path.steps() {
+        match step {
+            Step::Field(name) if is_name => text.push_str(&format!("[{name}]")),
+            Step::Field(name) => text.push_str(&format!(".{name}")),
+            Step::Index(index) => text.push_str(&format!("[{index}]")),
+            Step::Each => {}
         }
+        is_name = !is_name && *step == Step::from("properties");
     }
+    text
 }
 
 #[cfg(test)]

@@ -7,17 +7,15 @@ use objects::{Schema, shape::Shapes};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::{Served, Subresource, api_version, rules::Rules, table_name};
+use super::{Served, Subresource, api_version, table_name};
 
 /// What a version of a definition says beyond names.
 #[derive(Debug)]
 pub struct Custom {
     /// The name of the definition.
     pub definition: String,
-    /// Its schema, to prune, default and validate by.
+    /// Its schema, to prune, default and validate by, with its CEL rules.
     pub schema: Schema,
-    /// Its CEL rules.
-    pub rules: Option<Rules>,
     /// The types of its fields.
     pub shapes: Arc<Shapes>,
     /// Its schema as it was written.
@@ -71,7 +69,6 @@ pub(super) fn versions(definition: &Value) -> Vec<Arc<Served>> {
         let custom = Custom {
             definition: text(&definition["metadata"]["name"]),
             schema: Schema::read(&raw).0,
-            rules: Rules::read(&raw),
             shapes: Arc::new(Shapes::crd(&raw, false)),
             raw,
             columns: version["additionalPrinterColumns"].as_array().cloned().unwrap_or_default(),

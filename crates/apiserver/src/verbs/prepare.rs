@@ -1,6 +1,6 @@
 //! From what a client wants an object to be to what is stored: status apart, defaults, checks, admission, generation.
 
-use objects::{Path, Step};
+use objects::{BrokenRule, Path, Step};
 use serde_json::Value;
 
 use super::{embedded, managed, metadata};
@@ -94,7 +94,9 @@ fn check(cx: &Cx<'_>, name: &str, old: Option<&Value>, object: &mut Value) -> Re
     let mut faults = Vec::new();
     match &served.custom {
         Some(custom) => {
-            let mut found = custom.schema.admit(object);
+            custom.schema.prune(object);
+            custom.schema.fill(object);
+            let mut found = custom.schema.validate(object);
             if let Some(old) = old.filter(|_| !found.is_empty()) {
                 // What was wrong before and has not been touched may stay.
                 let before = custom.schema.validate(old);
@@ -105,12 +107,12 @@ fn check(cx: &Cx<'_>, name: &str, old: Option<&Value>, object: &mut Value) -> Re
             let found: Vec<Cause> = found.iter().map(cause).chain(embedded::faults(&custom.schema, object)).collect();
             let blocked = found.iter().any(blocks_rules);
             faults.extend(found);
-            if let Some(rules) = &custom.rules {
+            if let Some(rules) = custom.schema.rules() {
                 if blocked {
                     let why = "Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
                     faults.push(Cause::new("FieldValueInvalid", "<nil>", why));
                 } else {
-                    faults.extend(rules.broken(object, old));
+                    faults.extend(rules.broken(object, old).into_iter().map(broken));
                 }
             }
         }
@@ -137,6 +139,12 @@ fn at<'a>(object: &'a Value, path: &Path) -> Option<&'a Value> {
         Step::Index(index) => value.get(*index),
         Step::Each => None,
     })
+}
+
+/// A rule that is not kept as a cause.
+fn broken(rule: BrokenRule) -> Cause {
+    let field = if rule.field.is_empty() { "<nil>" } else { &rule.field };
+    Cause::new(&rule.reason, field, rule.what)
 }
 
 /// Whether rules make no sense after such a fault.

@@ -5,6 +5,7 @@
 mod decoded;
 mod given;
 mod package;
+mod rules;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -41,8 +42,11 @@ fn missed(mistake: &Mistake) -> Option<String> {
 
 #[test]
 fn every_mistake_is_told_with_its_place_and_what_to_do() {
-    let missed: Vec<String> =
-        [package::MISTAKES, given::MISTAKES, decoded::MISTAKES].into_iter().flatten().filter_map(missed).collect();
+    let missed: Vec<String> = [package::MISTAKES, given::MISTAKES, decoded::MISTAKES, rules::MISTAKES]
+        .into_iter()
+        .flatten()
+        .filter_map(missed)
+        .collect();
     assert!(missed.is_empty(), "{}", missed.join("\n"));
 }
 
@@ -73,4 +77,14 @@ fn a_status_that_is_refused_is_not_shown_as_if_it_were_set() {
         let told = told(&[status], &output);
         assert_eq!(told.contains("# status\n"), shown, "{told}");
     }
+}
+
+#[test]
+fn an_instance_that_is_refused_is_not_the_one_to_begin_with() {
+    let place = example("caching-web-service");
+    let refused = "apiVersion: example.org/v1\nkind: CachingWebService\nmetadata: {name: bad}\nspec: {}\n";
+    fs::write(place.path().join("bad.yaml"), refused).expect("the file is written");
+    let output = cairn(place.path(), &["render", "."]);
+    let told = told(&["render"], &output);
+    assert!(output.status.success() && told.contains("with the instance ./cacheme.yaml"), "{told}");
 }

@@ -42,7 +42,18 @@ pub const PURE: [Pure; 7] = [
     Pure {
         name: "objects",
         level: 1,
-        dependencies: &["base64", "jiff", "json-patch", "memchr", "regex", "serde", "serde_json", "thiserror"],
+        dependencies: &[
+            "base64",
+            "jiff",
+            "json-patch",
+            "kube-cel",
+            "memchr",
+            "regex",
+            "serde",
+            "serde_json",
+            "stacker",
+            "thiserror",
+        ],
     },
     Pure {
         name: "api",

@@ -1,11 +1,12 @@
 //! Reads an `openAPIV3Schema` and says everything that is wrong with it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use regex::Regex;
 use serde_json::{Map, Value};
 
-use super::{Additional, Flaw, Pattern, Schema, Type};
+use super::{Additional, Flaw, Pattern, RuleFault, Rules, Schema, Type};
 use crate::path::{Path, Step};
 use crate::suggest::nearest;
 
@@ -78,12 +79,16 @@ const FORBIDDEN: [(&str, &str); 8] = [
 
 pub(super) fn read(schema: &Value) -> (Schema, Vec<Flaw>) {
     let mut reader = Reader { path: Path::root(), flaws: Vec::new(), depth: 0 };
-    let read = reader.schema(schema, true);
+    let mut read = reader.schema(schema, true);
+    read.compiled = Rules::read(schema).map(Arc::new);
     if let Some(kind) = read.kind
         && kind != Type::Object
         && schema.get("properties").is_some()
     {
         reader.flaw(format!("has properties, but is of type {kind}"), Some("write `type: object`"));
+    }
+    if read.compiled.is_some() {
+        reader.flaws.extend(read.rule_faults().into_iter().filter_map(RuleFault::flaw));
     }
     (read, reader.flaws)
 }
@@ -430,6 +435,16 @@ mod tests {
             (
                 of(json!({ "type": "array", "items": { "type": "string" }, "x-kubernetes-list-type": "bag" })),
                 vec!["properties.spec.x-kubernetes-list-type: must be one of atomic, map, set ()"],
+            ),
+            (
+                of(
+                    json!({ "type": "object", "properties": { "a": { "type": "string" } }, "x-kubernetes-validations": [
+                    { "rule": "self.a == 'x'" }, { "rule": "self.wrong == 'x'" },
+                ] }),
+                ),
+                vec![
+                    "properties.spec.x-kubernetes-validations[1].rule: the rule does not compile: there is no field `wrong` ()",
+                ],
             ),
         ] {
             let (_, flaws) = Schema::read(&schema);

@@ -1,4 +1,4 @@
-//! Says why the API server would refuse an object, in its words. CEL rules are not evaluated.
+//! Says why the API server would refuse an object, in its words. CEL rules are for `rules`.
 
 use std::collections::BTreeSet;
 use std::fmt;
