@@ -44,8 +44,8 @@ pub async fn a_type_that_the_server_refuses_is_told_and_changes_nothing(cluster:
     let mut files = package(scene.group(), "1.1.0", &["a", "b"], "");
     let definition = files.get_mut(".registry/resources/crd.yaml").context("it has a CRD")?;
     let text = String::from_utf8(definition.clone())?;
-    // A rule that is no CEL: only the API server compiles those.
-    let rule = "b: {x-kubernetes-validations: [{rule: 'self.'}], ";
+    // A rule that is no CEL, with a backtick: names in backticks only the API server reads.
+    let rule = "b: {x-kubernetes-validations: [{rule: 'self.`'}], ";
     *definition = text.replace("b: {", rule).into_bytes();
     manager.shelf.put(&repository, "1.1.0", files);
     let change = |version: &str| Patch::Merge(json!({ "spec": { "package": format!("{repository}:{version}") } }));
