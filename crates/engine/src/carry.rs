@@ -69,13 +69,14 @@ pub fn other_stack<'o>(instance: &'o Value, uid: &str, name: &str) -> Option<&'o
     first["name"].as_str().filter(|_| is_other)
 }
 
-/// Whether a live object is a child of the instance: by its controller or, if it can have none, by its labels.
-pub fn is_ours(live: &Value, instance: &Value, stack: &str) -> bool {
+/// Whether a live object is a child of the instance: by its controller or, if it can have none, by its labels. Which stack
+/// made it does not matter: one that takes the place of another has its children, too.
+pub fn is_ours(live: &Value, instance: &Value) -> bool {
     match controller_of(live) {
         Some(owner) => owner["uid"] == instance["metadata"]["uid"],
         None => {
             let marks = &live["metadata"]["labels"];
-            marks[labels::STACK] == label_value(stack).as_str()
+            marks[labels::STACK].is_string()
                 && parent_labels(instance)
                     .iter()
                     .filter(|(key, _)| *key != labels::PARENT_VERSION)
@@ -254,7 +255,7 @@ fn difference(live: &Value, wanted: &Value, owned: &Value) -> Value {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{is_ours, not_ours, other_stack, owns, status_patch};
+    use super::{is_ours, not_ours, other_stack, owns, parent_labels, status_patch};
 
     #[test]
     fn what_somebody_else_changed_is_no_longer_owned() {
@@ -354,9 +355,14 @@ mod tests {
     fn an_object_is_ours_by_its_controller_and_never_by_a_label_alone() {
         let instance = json!({ "apiVersion": "a.b/v1", "kind": "K", "metadata": { "name": "x", "uid": "1" } });
         let owner = |uid: &str| json!({ "metadata": { "ownerReferences": [{ "uid": uid, "controller": true }] } });
-        assert!(is_ours(&owner("1"), &instance, "s"));
-        assert!(!is_ours(&owner("2"), &instance, "s"));
+        assert!(is_ours(&owner("1"), &instance));
+        assert!(!is_ours(&owner("2"), &instance));
         let labelled = json!({ "metadata": { "labels": { "stacks.crossplane.io/stack": "s" } } });
-        assert!(!is_ours(&labelled, &instance, "s"));
+        assert!(!is_ours(&labelled, &instance));
+        let mut made = json!({ "metadata": { "labels": { "stacks.crossplane.io/stack": "before" } } });
+        for (key, value) in parent_labels(&instance) {
+            made["metadata"]["labels"][key] = json!(value);
+        }
+        assert!(is_ours(&made, &instance));
     }
 }

@@ -46,8 +46,6 @@ pub struct Kept {
 pub struct Parent {
     /// The uid of the controller; empty if only labels tell.
     pub uid: String,
-    /// The stack that its labels name, where only they tell.
-    stack: String,
     /// The group of its kind.
     pub group: String,
     /// Its kind.
@@ -65,18 +63,18 @@ impl Parent {
             let gvk = Gvk::of(owner)?;
             let namespace = text(&live["metadata"]["namespace"]);
             let (uid, name) = (text(&owner["uid"]), text(&owner["name"]));
-            return Some(Self { uid, stack: String::new(), group: gvk.group, kind: gvk.kind, namespace, name });
+            return Some(Self { uid, group: gvk.group, kind: gvk.kind, namespace, name });
         }
         let marks = &live["metadata"]["labels"];
         let parent = Self {
             uid: String::new(),
-            stack: text(&marks[labels::STACK]),
             group: text(&marks[labels::PARENT_GROUP]),
             kind: text(&marks[labels::PARENT_KIND]),
             namespace: text(&marks[labels::PARENT_NAMESPACE]),
             name: text(&marks[labels::PARENT_NAME]),
         };
-        (!parent.name.is_empty()).then_some(parent)
+        // What no stack made is nobody's child.
+        (!parent.name.is_empty() && marks[labels::STACK].is_string()).then_some(parent)
     }
 
     /// One text by which all children of a parent are found.
@@ -150,12 +148,13 @@ impl Kept {
         serde_json::from_str(&self.object).unwrap_or_default()
     }
 
-    /// Whether it is a child of the instance, by its controller or, if it has none, by its labels.
-    pub fn is_ours(&self, instance: &Value, stack: &str) -> bool {
+    /// Whether it is a child of the instance, by its controller or, if it has none, by its labels. Which stack made it does
+    /// not matter: one that takes the place of another has its children, too.
+    pub fn is_ours(&self, instance: &Value) -> bool {
         let Some(parent) = &self.parent else { return false };
         let [uid, labelled] = Parent::keys_of(instance);
         match parent.uid.as_str() {
-            "" => parent.key() == labelled && parent.stack == label_value(stack),
+            "" => parent.key() == labelled,
             own => own == uid,
         }
     }
@@ -297,7 +296,7 @@ mod tests {
         let instance =
             json!({"apiVersion": "a.b/v1", "kind": "K", "metadata": {"name": "x", "namespace": "ns", "uid": "p"}});
         let kept = Kept::of(&live("1", &json!({})), "me", &View::default());
-        assert!(kept.is_ours(&instance, "s"));
+        assert!(kept.is_ours(&instance));
         assert_eq!(kept.parent().map(Parent::key).as_deref(), Some("p"));
         let labels = json!({
             "stacks.crossplane.io/stack": "s", "core.crossplane.io/parent-group": "a.b",
@@ -305,11 +304,12 @@ mod tests {
             "core.crossplane.io/parent-namespace": "ns",
         });
         let labelled = |labels: &Value| Kept::of(&json!({"metadata": {"labels": labels}}), "me", &View::default());
-        assert!(labelled(&labels).is_ours(&instance, "s"));
-        assert!(!labelled(&labels).is_ours(&instance, "other"));
+        assert!(labelled(&labels).is_ours(&instance));
         let mut foreign = labels;
+        foreign["stacks.crossplane.io/stack"] = json!("before");
+        assert!(labelled(&foreign).is_ours(&instance));
         foreign["core.crossplane.io/parent-name"] = json!("y");
-        assert!(!labelled(&foreign).is_ours(&instance, "s"));
-        assert!(!labelled(&json!({"stacks.crossplane.io/stack": "s"})).is_ours(&instance, "s"));
+        assert!(!labelled(&foreign).is_ours(&instance));
+        assert!(!labelled(&json!({"stacks.crossplane.io/stack": "s"})).is_ours(&instance));
     }
 }

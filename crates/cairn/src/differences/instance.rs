@@ -213,7 +213,7 @@ impl Comparison<'_> {
             let why = invalid.iter().map(|one| format!("the type would no longer take it: {one}")).collect();
             work.found.push(object(Action::Refuse, "", &instance, why));
         }
-        let mut observed = children(kind, &instance, &self.compiled.name, &self.live);
+        let mut observed = children(kind, &instance, &self.live);
         let context = Context { stack: &self.compiled.name, seed: &self.seed, limits: gotpl::Limits::default() };
         let mut made = plan(kind, &instance, &observed, &context);
         for _ in 0..PASSES {
@@ -253,7 +253,7 @@ impl Comparison<'_> {
             Some(kind) => self.there(kind, &place).await?,
             None => None,
         };
-        let is_mine = |live: &Value| is_ours(live, work.instance, &self.compiled.name) || may_adopt(live);
+        let is_mine = |live: &Value| is_ours(live, work.instance) || may_adopt(live);
         if let Some(live) = live.as_ref().filter(|live| !is_mine(live)) {
             let why = format!("it exists and is not ours (let it be taken over: {}: \"true\")", annotations::ADOPT);
             work.found.push(object(Action::Refuse, template, live, vec![why]));
@@ -339,7 +339,7 @@ impl Comparison<'_> {
             return;
         }
         let is_made = |live: &Value| place_of(live).is_some_and(|place| work.tried.contains_key(&place));
-        let mine = self.live.iter().filter(|live| is_ours(live, work.instance, &self.compiled.name));
+        let mine = self.live.iter().filter(|live| is_ours(live, work.instance));
         let could_go = |live: &&Value| !is_orphan(live) && live["metadata"]["deletionTimestamp"].is_null();
         // What another template makes now is not left over.
         let left: Vec<&Value> = mine.filter(could_go).filter(|live| !is_made(live)).collect();

@@ -24,11 +24,10 @@ pub(crate) use tree::{Line, Node, OTHER, State, grow, grow_all, roots};
 pub(crate) fn children<'l>(
     kind: &CompiledKind,
     instance: &Value,
-    stack: &str,
     live: impl IntoIterator<Item = &'l Value>,
 ) -> Observed {
     let mut observed = Observed::new();
-    for object in live.into_iter().filter(|object| is_ours(object, instance, stack)) {
+    for object in live.into_iter().filter(|object| is_ours(object, instance)) {
         let label = object["metadata"]["labels"][api::labels::TEMPLATE].as_str().unwrap_or_default();
         let child = kind.children.iter().find(|child| label_value(&child.name) == label);
         match child {

@@ -48,17 +48,16 @@ pub(crate) struct Node {
 pub(crate) struct Wanted {
     object: Value,
     instance: Value,
-    stack: String,
 }
 
 impl Wanted {
-    fn new(own: &Value, instance: &Value, stack: &str) -> Self {
+    fn new(own: &Value, instance: &Value) -> Self {
         let [mut object, instance] = [own, instance].map(Value::clone);
         // It is ignored where the object is of the whole cluster.
         if object["metadata"]["namespace"].is_null() {
             object["metadata"]["namespace"] = instance["metadata"]["namespace"].clone();
         }
-        Self { object, instance, stack: stack.to_owned() }
+        Self { object, instance }
     }
 
     pub fn object(&self) -> &Value {
@@ -68,7 +67,7 @@ impl Wanted {
     /// Why it is not made, if an object of its name that is there keeps it from that; `key` is how that is called. It may
     /// also have come while the tree was grown.
     pub fn in_the_way(&self, found: &Value, key: &str) -> Option<String> {
-        if is_ours(found, &self.instance, &self.stack) || may_adopt(found) {
+        if is_ours(found, &self.instance) || may_adopt(found) {
             return None;
         }
         let name = format!("{} {key}", found["kind"].as_str().unwrap_or_default());
@@ -117,7 +116,7 @@ fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, 
     let mut filled = object.clone();
     kind.fill(&mut filled);
     let object = &filled;
-    let observed = children(kind, object, &compiled.name, live.iter().copied());
+    let observed = children(kind, object, live.iter().copied());
     let message = condition(object, "Synced")
         .filter(|one| one["status"] == "False" && one["reason"] != "RenderFailed")
         .and_then(|one| one["message"].as_str());
@@ -146,7 +145,7 @@ fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, 
             let other = || others.contains(&child.name.as_str()).then(|| OTHER.to_owned());
             refusal(first, child, own, object).or_else(other)
         };
-        let making = |own: &Value| Some(Wanted::new(own, object, &compiled.name));
+        let making = |own: &Value| Some(Wanted::new(own, object));
         if found.is_empty() {
             let no = wanted.iter().find_map(|own| Some((*own, refused(own)?)));
             node.children.extend(match no {
@@ -451,7 +450,7 @@ mod tests {
     fn an_object_of_another_instance_is_in_the_way_and_one_that_may_be_taken_over_is_not() {
         let instance = object("Web", "it", "1", None, &json!(null));
         let own = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "bbb" } });
-        let wanted = Wanted::new(&own, &instance, "web");
+        let wanted = Wanted::new(&own, &instance);
         assert_eq!(wanted.object()["metadata"]["namespace"], "default");
         let found = |more: Value| {
             let mut found = json!({ "kind": "ConfigMap", "metadata": { "name": "bbb", "namespace": "default" } });

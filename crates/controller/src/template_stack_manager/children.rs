@@ -191,7 +191,7 @@ impl TemplateStackManager {
         view: &View,
     ) -> Result<Option<(&'static str, String)>, Error> {
         let (resource, key) = place;
-        if !kept.is_ours(&look.object, &self.parts.stack) && !kept.may_adopt {
+        if !kept.is_ours(&look.object) && !kept.may_adopt {
             let (object, owner) = (format!("{} {key}", resource.gvk.kind), kept.owner());
             let message = not_ours(&object, owner.as_deref(), &look.object);
             return Ok(Some(("NotOurs", message)));
@@ -206,7 +206,7 @@ impl TemplateStackManager {
             }
             return Ok(None);
         }
-        if kept.is_ours(&look.object, &self.parts.stack) && kept.parent().is_some_and(|own| own.uid.is_empty()) {
+        if kept.is_ours(&look.object) && kept.parent().is_some_and(|own| own.uid.is_empty()) {
             self.may_own(look, wanted).await?;
         }
         if kept.is_held {

@@ -95,7 +95,7 @@ impl TemplateStackManager {
             match self.parts.cluster.get(&place.0, &place.1).await {
                 Ok(Some(live)) => {
                     let kept = Kept::of(&live, &self.parts.manager, &view_of(revision, instance, &live));
-                    if kept.is_ours(instance, &self.parts.stack) {
+                    if kept.is_ours(instance) {
                         self.shared.inventory.put_child(&place, kept);
                     }
                 }
