@@ -55,7 +55,8 @@ pub(crate) async fn compare(reader: &Reader, project: &Project, asked: &Asked<'_
     let mut stacks: Vec<Option<&Stack>> =
         if serving.is_empty() { kept_out } else { serving }.into_iter().map(Some).collect();
     if stacks.is_empty() {
-        stacks.push(None);
+        // One of the same name is what it takes the place of, though it has other kinds.
+        stacks.push(all.iter().filter(is_here).find(|stack| stack.metadata.name == asked.name));
     }
     let mut found = Vec::new();
     for stack in stacks {

@@ -1,6 +1,7 @@
 //! `cairn install`, `cairn uninstall` and `cairn list`: packages in a cluster.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use api::{ClusterStackInstall, StackInstall};
@@ -23,6 +24,10 @@ use crate::registries::{block_on, parse};
 use crate::up::is_kept_out;
 
 pub(crate) fn install(args: &Install, printer: &Printer) -> Result<Code, Failure> {
+    if Path::new(&args.reference).join(".registry").is_dir() {
+        let failure = Failure::new(format!("{} is a directory, and images are installed", args.reference));
+        return Err(failure.hint("`cairn build` and `cairn push` make an image of it; `cairn up` installs it as it is"));
+    }
     let reference = parse(&args.reference)?;
     let last = reference.repository.rsplit('/').next().unwrap_or_default();
     let name = args.name.clone().unwrap_or_else(|| last.to_owned());

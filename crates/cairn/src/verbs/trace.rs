@@ -232,8 +232,8 @@ fn meant(stacks: &[Known], word: &str) -> Result<Gvk, Failure> {
             };
             let full = format!("{}.{}", crd.names.plural, crd.group);
             names.insert(full.clone());
-            let own = [&crd.names.kind, &crd.names.plural, &crd.names.singular];
-            let fits = own.iter().any(|name| {
+            let called = [&crd.names.kind, &crd.names.plural, &crd.names.singular];
+            let fits = called.into_iter().chain(&crd.names.short_names).any(|name| {
                 let name = name.to_lowercase();
                 wanted == name || wanted == format!("{name}.{}", crd.group)
             });

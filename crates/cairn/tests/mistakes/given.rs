@@ -44,6 +44,14 @@ pub const MISTAKES: &[Mistake] = &[
         says: &["cacheme.yaml:6:1", "spec.nginxVersion: Required value", "`nginxVersion: ...`"],
     },
     Mistake {
+        name: "a directory where an image is to be installed",
+        file: INSTANCE,
+        from: "replicas: 2",
+        to: "replicas: 2",
+        args: &["install", "."],
+        says: &["error", ". is a directory", "`cairn build` and `cairn push`", "`cairn up`"],
+    },
+    Mistake {
         name: "an instance of a kind that the package does not have",
         file: INSTANCE,
         from: "kind: CachingWebService",

@@ -64,6 +64,44 @@ async fn a_misspelt_field_is_renamed_while_no_object_uses_it_and_refused_once_on
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_kind_that_is_renamed_is_installed_once_the_objects_of_the_old_one_are_gone() {
+    let place = tempfile::tempdir().expect("a directory");
+    support::cairn(place.path(), &["init", "shop"]);
+    let mut up = Running::start(place.path(), &["up", "shop", "--ephemeral"]);
+    up.says("shop 0.1.0 is installed in the namespace default");
+    up.says("save a file");
+    let client = client(place.path()).await;
+    let shops = api(&client, "example.org", "Shop", "shops");
+    let shop = json!({ "apiVersion": "example.org/v1alpha1", "kind": "Shop", "metadata": { "name": "a" }, "spec": {} });
+    let kind = GroupVersionKind::gvk("example.org", "v1alpha1", "Shop");
+    let shops: Api<DynamicObject> =
+        Api::default_namespaced_with(shops.into_client(), &ApiResource::from_gvk_with_plural(&kind, "shops"));
+    shops.create(&PostParams::default(), &serde_json::from_value(shop).expect("a shop")).await.expect("it is made");
+    up.says("Shop default/a: ready");
+
+    let templates = place.path().join("shop/.registry/templates");
+    for file in ["shop/.registry/resources/shop.crd.yaml", "shop/shop.yaml", "shop/tests/shop.yaml"] {
+        let text = fs::read_to_string(place.path().join(file)).expect("a file");
+        let text = text
+            .replace("kind: Shop", "kind: Store")
+            .replace("shops", "stores")
+            .replace("singular: shop", "singular: store");
+        fs::write(place.path().join(file), text).expect("saved");
+    }
+    fs::rename(templates.join("shop.example.org"), templates.join("store.example.org")).expect("renamed");
+    up.says("- type Shop");
+    up.says("does not bring shops.example.org, which still has objects that nobody would serve");
+    up.says("hint: what was installed before keeps serving");
+    assert!(up.said("version: none").is_empty(), "what is installed is known");
+    let more = Patch::Merge(json!({ "spec": { "replicas": 3 } }));
+    shops.patch("a", &PatchParams::default(), &more).await.expect("it is changed");
+    let deployments = api(&client, "apps", "Deployment", "deployments");
+    until(deployments, "a", |deployment| deployment.data["spec"]["replicas"] == 3).await;
+    shops.delete("a", &Default::default()).await.expect("it is deleted");
+    up.says("shop 0.1.0 is installed anew in the namespace default: Store");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_waits_for_what_nobody_brings_is_told_and_so_is_what_somebody_took_away() {
     let place = package();
     edit(place.path(), APP, "deployment.apps/v1", "deployment.apps/v1\n- crd: gadget.missing.example.org/v1");
