@@ -342,3 +342,19 @@ fn a_run_changes_no_data_that_others_see() {
     assert_eq!(set.execute("main", &data).unwrap(), b"2");
     assert_eq!(data, json!({"spec": {"a": 1}}));
 }
+
+#[test]
+fn what_a_value_holds_again_and_again_or_in_itself_is_looked_at_once() {
+    let data = json!({"spec": {"x": "web"}});
+    for template in [
+        // Twice as many ways to `x` in every turn.
+        r#"{{ $d := dict "x" .spec.x }}{{ range until 200 }}{{ $d = dict "a" $d "b" $d }}{{ end }}{{ if $d }}y{{ end }}"#,
+        r#"{{ $d := list .spec.x }}{{ range until 60 }}{{ $d = list $d $d }}{{ end }}{{ if $d }}y{{ end }}"#,
+        r#"{{ $d := dict "x" .spec.x }}{{ $_ := set $d "a" $d }}{{ $_ = set $d "b" $d }}{{ if $d }}y{{ end }}"#,
+        r#"{{ $_ := set . "a" . }}{{ $_ = set . "b" . }}{{ if . }}{{ .spec.x | replace "web" "y" }}{{ end }}"#,
+    ] {
+        let (output, trace) = watch(&[("main", template)], &data);
+        assert_eq!(output.as_deref(), Ok("y"), "{template}");
+        assert!(trace.reads.iter().any(|read| read.path.to_string() == "spec.x"), "{template}");
+    }
+}

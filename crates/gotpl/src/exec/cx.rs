@@ -1,7 +1,7 @@
 //! What one run shares among all its templates: the data and its changed parts, the budget, and the watcher.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 use serde_json::Value as Json;
@@ -411,34 +411,41 @@ impl<'a> Cx<'a> {
         (0..list.len()).filter_map(|index| self.item(list, index)).collect()
     }
 
-    /// The mark of a value and of all that templates packed into it.
+    /// The mark of a value and of all that templates packed into it. What is in it several times, or in itself, is
+    /// looked at once.
     pub fn deep_mark(&self, value: &Value<'a>) -> u32 {
-        self.deep_mark_within(value, 32)
-    }
-
-    fn deep_mark_within(&self, value: &Value<'a>, depth: usize) -> u32 {
         let mut mark = value.mark;
-        if depth == 0 {
+        if !is_packed(value) {
             return mark;
         }
-        let mut add = |inner: u32| {
-            if inner != 0
-                && let Some(mut tracer) = self.tracer()
-            {
-                mark = tracer.join(mark, inner);
-            }
-        };
-        match &value.kind {
-            Kind::List(List::Own(items)) => {
-                items.values.iter().for_each(|item| add(self.deep_mark_within(item, depth - 1)));
-            }
-            Kind::Map(map) => {
-                if let Map::Own(dict) = self.current(map) {
-                    let entries: Vec<_> = dict.entries.borrow().values().cloned().collect();
-                    entries.iter().for_each(|item| add(self.deep_mark_within(item, depth - 1)));
+        let mut looked = HashSet::new();
+        let mut waiting: Vec<Value<'a>> = Vec::new();
+        let mut next = Some(value.clone());
+        while let Some(container) = next {
+            let mut add = |inner: &Value<'a>| {
+                if inner.mark != 0
+                    && let Some(mut tracer) = self.tracer()
+                {
+                    mark = tracer.join(mark, inner.mark);
                 }
+                if is_packed(inner) {
+                    waiting.push(inner.clone());
+                }
+            };
+            match &container.kind {
+                Kind::List(List::Own(items)) if looked.insert(Rc::as_ptr(items).addr()) => {
+                    items.values.iter().for_each(&mut add);
+                }
+                Kind::Map(map) => {
+                    if let Map::Own(dict) = self.current(map)
+                        && looked.insert(Rc::as_ptr(&dict).addr())
+                    {
+                        dict.entries.borrow().values().for_each(&mut add);
+                    }
+                }
+                _ => {}
             }
-            _ => {}
+            next = waiting.pop();
         }
         mark
     }
@@ -448,7 +455,7 @@ impl<'a> Cx<'a> {
         if let Kind::Unknown = value.kind {
             return true;
         }
-        if value.mark == 0 && !matches!(value.kind, Kind::List(List::Own(_)) | Kind::Map(_)) {
+        if value.mark == 0 && !is_packed(value) {
             return false;
         }
         let mark = self.deep_mark(value);
@@ -513,4 +520,9 @@ impl Drop for Cx<'_> {
             drop(entries);
         }
     }
+}
+
+/// Whether templates can have packed other values into it.
+fn is_packed(value: &Value<'_>) -> bool {
+    matches!(value.kind, Kind::List(List::Own(_)) | Kind::Map(_))
 }
