@@ -1,13 +1,11 @@
 //! What a stack is made of: all that the manifests hold, but nothing that a cluster makes or wrote by itself.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may panic")]
 
-use engine::start::{Manifest, Names, Started, from};
+#[path = "support/started.rs"]
+mod support;
 
-fn started(name: &str, text: &str) -> Started {
-    let names = Names::new(name, "example.org").expect("a good name");
-    let manifests = [Manifest { file: "m.yaml".to_string(), text: text.to_string() }];
-    from(&names, &manifests).unwrap_or_else(|problems| panic!("{text}: {problems:#?}"))
-}
+use engine::start::{Manifest, Names, Started, from};
+use support::{started, text};
 
 fn notes(started: &Started) -> String {
     started.notes.iter().map(|note| format!("{note}\n")).collect()
@@ -15,11 +13,6 @@ fn notes(started: &Started) -> String {
 
 fn titles(started: &Started) -> Vec<&str> {
     started.templates.iter().map(|became| became.title.as_str()).collect()
-}
-
-fn text(started: &Started, end: &str) -> String {
-    let (_, bytes) = started.files.iter().find(|(path, _)| path.ends_with(end)).unwrap_or_else(|| panic!("no {end}"));
-    String::from_utf8(bytes.clone()).expect("a text")
 }
 
 #[test]

@@ -1,21 +1,14 @@
 //! What becomes of what Helm's annotations promise, when a stack is made of what a chart renders to.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test may panic")]
 
-use engine::start::{Manifest, Names, Started, from};
+#[path = "support/started.rs"]
+mod support;
 
-fn started(name: &str, text: &str) -> Started {
-    let names = Names::new(name, "example.org").expect("a good name");
-    let manifests = [Manifest { file: "m.yaml".to_string(), text: text.to_string() }];
-    from(&names, &manifests).unwrap_or_else(|problems| panic!("{text}: {problems:#?}"))
-}
+use engine::start::Started;
+use support::{started, text};
 
 fn notes(started: &Started) -> String {
     started.notes.iter().map(|note| format!("{note}\n")).collect()
-}
-
-fn text(started: &Started, end: &str) -> String {
-    let (_, bytes) = started.files.iter().find(|(path, _)| path.ends_with(end)).unwrap_or_else(|| panic!("no {end}"));
-    String::from_utf8(bytes.clone()).expect("a text")
 }
 
 const MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {a: b}\n";

@@ -1,6 +1,7 @@
 //! What `cairn up` tells of what does not go on by itself, and of what somebody else does to it.
 
 use std::fs;
+use std::path::Path;
 
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
@@ -16,6 +17,29 @@ fn package() -> tempfile::TempDir {
     let place = tempfile::tempdir().expect("a directory");
     support::copy(&support::root().join("examples/caching-web-service"), &place.path().join("web"));
     place
+}
+
+/// A new stack `shop` in a directory.
+fn init_shop(place: &Path) {
+    let args = ["init", "shop"];
+    let made = support::cairn(place, &args);
+    assert_eq!(made.status.code(), Some(0), "{}", support::told(&args, &made));
+}
+
+fn of_kind(client: &kube::Client, group: &str, kind: &str, plural: &str) -> Api<DynamicObject> {
+    let kind = GroupVersionKind::gvk(group, "v1alpha1", kind);
+    Api::default_namespaced_with(client.clone(), &ApiResource::from_gvk_with_plural(&kind, plural))
+}
+
+/// The instance that comes with the stack, made and ready; answers where its kind is.
+async fn open_shop(place: &Path, up: &mut Running) -> (kube::Client, Api<DynamicObject>) {
+    let client = client(place).await;
+    let text = fs::read_to_string(place.join("shop/shop.yaml")).expect("an instance");
+    let shop = serde_json::from_value(yaml::parse(&text).expect("YAML")).expect("an object");
+    let shops = of_kind(&client, "example.org", "Shop", "shops");
+    shops.create(&PostParams::default(), &shop).await.expect("it is made");
+    up.says("Shop default/shop: ready");
+    (client, shops)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -66,18 +90,10 @@ async fn a_misspelt_field_is_renamed_while_no_object_uses_it_and_refused_once_on
 #[tokio::test(flavor = "multi_thread")]
 async fn a_kind_that_is_renamed_is_installed_once_the_objects_of_the_old_one_are_gone() {
     let place = tempfile::tempdir().expect("a directory");
-    support::cairn(place.path(), &["init", "shop"]);
+    init_shop(place.path());
     let mut up = Running::start(place.path(), &["up", "shop", "--ephemeral"]);
-    up.says("shop 0.1.0 is installed in the namespace default");
     up.says("save a file");
-    let client = client(place.path()).await;
-    let shops = api(&client, "example.org", "Shop", "shops");
-    let shop = json!({ "apiVersion": "example.org/v1alpha1", "kind": "Shop", "metadata": { "name": "a" }, "spec": {} });
-    let kind = GroupVersionKind::gvk("example.org", "v1alpha1", "Shop");
-    let shops: Api<DynamicObject> =
-        Api::default_namespaced_with(shops.into_client(), &ApiResource::from_gvk_with_plural(&kind, "shops"));
-    shops.create(&PostParams::default(), &serde_json::from_value(shop).expect("a shop")).await.expect("it is made");
-    up.says("Shop default/a: ready");
+    let (client, shops) = open_shop(place.path(), &mut up).await;
 
     let templates = place.path().join("shop/.registry/templates");
     for file in ["shop/.registry/resources/shop.crd.yaml", "shop/shop.yaml", "shop/tests/shop.yaml"] {
@@ -94,10 +110,10 @@ async fn a_kind_that_is_renamed_is_installed_once_the_objects_of_the_old_one_are
     up.says("hint: what was installed before keeps serving");
     assert!(up.said("version: none").is_empty(), "what is installed is known");
     let more = Patch::Merge(json!({ "spec": { "replicas": 3 } }));
-    shops.patch("a", &PatchParams::default(), &more).await.expect("it is changed");
+    shops.patch("shop", &PatchParams::default(), &more).await.expect("it is changed");
     let deployments = api(&client, "apps", "Deployment", "deployments");
-    until(deployments, "a", |deployment| deployment.data["spec"]["replicas"] == 3).await;
-    shops.delete("a", &Default::default()).await.expect("it is deleted");
+    until(deployments, "shop", |deployment| deployment.data["spec"]["replicas"] == 3).await;
+    shops.delete("shop", &Default::default()).await.expect("it is deleted");
     up.says("shop 0.1.0 is installed anew in the namespace default: Store");
 }
 
@@ -181,27 +197,15 @@ async fn what_waits_for_what_nobody_brings_is_told_and_so_is_what_somebody_took_
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_that_would_serve_a_kind_the_first_named_does_and_only_what_it_changes_is_told() {
     let place = tempfile::tempdir().expect("a directory");
-    let args = ["init", "shop"];
-    let made = support::cairn(place.path(), &args);
-    assert_eq!(made.status.code(), Some(0), "{}", support::told(&args, &made));
+    init_shop(place.path());
     support::copy(&place.path().join("shop"), &place.path().join("copy"));
     let mut up = Running::start(place.path(), &["up", "shop", "copy"]);
     up.says("error: copy has the kind Shop too, which shop brings: only one of them can serve it here");
     up.says("shop 0.1.0 is installed in the namespace default");
-    let client = client(place.path()).await;
-    let text = fs::read_to_string(place.path().join("shop/shop.yaml")).expect("an instance");
-    let shop = serde_json::from_value(yaml::parse(&text).expect("YAML")).expect("an object");
-    let of = |group: &str, version: &str, kind: &str, plural: &str| {
-        ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural)
-    };
-    let kind = of("example.org", "v1alpha1", "Shop", "shops");
-    let shops: Api<DynamicObject> = Api::default_namespaced_with(client.clone(), &kind);
-    shops.create(&PostParams::default(), &shop).await.expect("it is made");
-    up.says("Shop default/shop: ready");
+    let (client, _) = open_shop(place.path(), &mut up).await;
 
     // Another Stack of the kind, which is kept out: in the same second the name decides.
-    let kind = of("stacks.crossplane.io", "v1alpha1", "Stack", "stacks");
-    let stacks: Api<DynamicObject> = Api::default_namespaced_with(client.clone(), &kind);
+    let stacks = of_kind(&client, "stacks.crossplane.io", "Stack", "stacks");
     let mut other = stacks.get("shop").await.expect("a Stack");
     other.metadata = serde_json::from_value(json!({ "name": "zzz" })).expect("metadata");
     other.data["status"] = json!(null);
@@ -231,23 +235,11 @@ async fn of_two_that_would_serve_a_kind_the_first_named_does_and_only_what_it_ch
 #[tokio::test(flavor = "multi_thread")]
 async fn what_stays_when_its_stack_says_so_is_not_told_to_go() {
     let place = tempfile::tempdir().expect("a directory");
-    let args = ["init", "shop"];
-    let made = support::cairn(place.path(), &args);
-    assert_eq!(made.status.code(), Some(0), "{}", support::told(&args, &made));
+    init_shop(place.path());
     let mut up = Running::start(place.path(), &["up", "shop", "--ephemeral"]);
     up.says("shop 0.1.0 is installed in the namespace default");
-    let client = client(place.path()).await;
-    let text = fs::read_to_string(place.path().join("shop/shop.yaml")).expect("an instance");
-    let shop = serde_json::from_value(yaml::parse(&text).expect("YAML")).expect("an object");
-    let of = |group: &str, version: &str, kind: &str, plural: &str| {
-        ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural)
-    };
-    let kind = of("example.org", "v1alpha1", "Shop", "shops");
-    let shops: Api<DynamicObject> = Api::default_namespaced_with(client.clone(), &kind);
-    shops.create(&PostParams::default(), &shop).await.expect("it is made");
-    up.says("Shop default/shop: ready");
-    let kind = of("stacks.crossplane.io", "v1alpha1", "Stack", "stacks");
-    let stacks: Api<DynamicObject> = Api::default_namespaced_with(client, &kind);
+    let (client, shops) = open_shop(place.path(), &mut up).await;
+    let stacks = of_kind(&client, "stacks.crossplane.io", "Stack", "stacks");
     let keep = json!({ "metadata": { "annotations": { "stacks.crossplane.io/keep-crds": "true" } } });
     stacks.patch("shop", &PatchParams::default(), &Patch::Merge(&keep)).await.expect("it is annotated");
     let args = ["uninstall", "shop", "--wait"];
@@ -259,19 +251,10 @@ async fn what_stays_when_its_stack_says_so_is_not_told_to_go() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_object_that_is_refused_is_told_with_the_instances_that_refuse_it() {
     let place = tempfile::tempdir().expect("a directory");
-    let args = ["init", "shop"];
-    let made = support::cairn(place.path(), &args);
-    assert_eq!(made.status.code(), Some(0), "{}", support::told(&args, &made));
+    init_shop(place.path());
     let mut up = Running::start(place.path(), &["up", "shop", "--ephemeral"]);
     up.says("shop 0.1.0 is installed in the namespace default");
-    let client = client(place.path()).await;
-    let text = fs::read_to_string(place.path().join("shop/shop.yaml")).expect("an instance");
-    let shop = serde_json::from_value(yaml::parse(&text).expect("YAML")).expect("an object");
-    let kind = GroupVersionKind::gvk("example.org", "v1alpha1", "Shop");
-    let kind = ApiResource::from_gvk_with_plural(&kind, "shops");
-    let shops: Api<DynamicObject> = Api::default_namespaced_with(client, &kind);
-    shops.create(&PostParams::default(), &shop).await.expect("it is made");
-    up.says("Shop default/shop: ready");
+    open_shop(place.path(), &mut up).await;
     let config = "shop/.registry/templates/shop.example.org/v1alpha1/config.yaml";
     edit(place.path(), config, "index.html:", "'a b': c\n  index.html:");
     up.says("refused config: ConfigMap/shop");
