@@ -170,18 +170,18 @@ impl Cluster {
 
     /// The objects in a namespace, or of the whole cluster, up to a limit (none is no limit).
     pub async fn list(&self, resource: &Resource, namespace: &str, limit: Option<usize>) -> Result<Vec<Value>, Error> {
-        let mut path = resource.collection(namespace);
-        if let Some(limit) = limit {
-            path = format!("{path}?limit={limit}");
-        }
-        let mut list = self.send(("list", resource), Method::GET, &path, "", &Value::Null).await?;
-        Ok(list["items"].as_array_mut().map(std::mem::take).unwrap_or_default())
+        let query = limit.map(|limit| format!("?limit={limit}")).unwrap_or_default();
+        self.items(resource, namespace, &query).await
     }
 
     /// The objects in a namespace with a label, `key=value`.
     pub async fn list_labelled(&self, resource: &Resource, namespace: &str, label: &str) -> Result<Vec<Value>, Error> {
         let label = label.replace('/', "%2F").replace('=', "%3D");
-        let path = format!("{}?labelSelector={label}", resource.collection(namespace));
+        self.items(resource, namespace, &format!("?labelSelector={label}")).await
+    }
+
+    async fn items(&self, resource: &Resource, namespace: &str, query: &str) -> Result<Vec<Value>, Error> {
+        let path = format!("{}{query}", resource.collection(namespace));
         let mut list = self.send(("list", resource), Method::GET, &path, "", &Value::Null).await?;
         Ok(list["items"].as_array_mut().map(std::mem::take).unwrap_or_default())
     }

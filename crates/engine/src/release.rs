@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_one_owner_is_taken_off() {
+    fn only_the_one_owner_is_taken_off_and_only_from_what_has_it() {
         let owner = |uid: &str| json!({ "uid": uid });
         let live =
             |owners: &[Value]| json!({ "metadata": { "uid": "c", "resourceVersion": "7", "ownerReferences": owners } });

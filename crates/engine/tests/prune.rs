@@ -3,7 +3,6 @@
 
 mod support;
 
-use engine::carry::Failure;
 use engine::kept_by;
 use support::{compiled, config_map};
 
@@ -12,8 +11,6 @@ fn what_is_to_go_stays_only_where_a_refusal_may_still_need_it() {
     let reader = config_map("reader", "{{ .base.data.v }}");
     let compiled =
         compiled(&[("base", &config_map("base", "x")), ("reader", &reader), ("other", &config_map("other", "y"))]);
-    let failure =
-        |template: &str| Failure { template: template.to_owned(), reason: "ApplyFailed", message: String::new() };
     for (template, is_moved, refused, expected) in [
         ("base", false, vec![], None),
         ("base", false, vec!["other"], None),
@@ -28,8 +25,7 @@ fn what_is_to_go_stays_only_where_a_refusal_may_still_need_it() {
         ("gone", false, vec!["other"], Some("other")),
         ("gone", false, vec![], None),
     ] {
-        let failures: Vec<Failure> = refused.iter().map(|name| failure(name)).collect();
-        let found = kept_by(&compiled.kinds[0], template, is_moved, &failures).map(|one| one.template.as_str());
+        let found = kept_by(&compiled.kinds[0], template, is_moved, &refused);
         assert_eq!(found, expected, "{template} {is_moved} {refused:?}");
     }
 }

@@ -315,12 +315,8 @@ impl Comparison<'_> {
             json!({ "apiVersion": gvk.api_version().to_string(), "kind": gvk.kind })
         };
         let refused = |found: &&Object| found.action == Action::Refuse;
-        let failure = |found: &Object| engine::carry::Failure {
-            template: found.template.clone(),
-            reason: "ApplyFailed",
-            message: String::new(),
-        };
-        let failures: Vec<_> = work.found.iter().filter(refused).map(failure).collect();
+        let failed: Vec<String> = work.found.iter().filter(refused).map(|found| found.template.clone()).collect();
+        let failed: Vec<&str> = failed.iter().map(String::as_str).collect();
         for hold in &made.holds {
             let why = hold.waits.iter().map(|wait| format!("waits for {wait}")).collect();
             work.found.push(object(Action::Hold, &hold.template, &nameless(&hold.template), why));
@@ -336,7 +332,7 @@ impl Comparison<'_> {
             work.found.push(object(Action::Refuse, &problem.template, &nameless(&problem.template), why));
         }
         // What becomes of an instance that its own type would not take, nobody knows.
-        if failures.iter().any(|failure| failure.template.is_empty()) {
+        if failed.contains(&"") {
             return;
         }
         let is_made = |live: &Value| place_of(live).is_some_and(|place| work.tried.contains_key(&place));
@@ -357,9 +353,9 @@ impl Comparison<'_> {
             };
             let doomed = doomed.map(|template| (template, false));
             let doomed = doomed.or_else(|| Some((moved()?, true)));
-            let kept = doomed.as_ref().and_then(|(template, moved)| kept_by(kind, template, *moved, &failures));
-            if let (Some((template, _)), Some(failure)) = (&doomed, kept) {
-                let why = format!("it is to be deleted, and stays as long as {} is refused", failure.template);
+            let kept = doomed.as_ref().and_then(|(template, moved)| kept_by(kind, template, *moved, &failed));
+            if let (Some((template, _)), Some(refused)) = (&doomed, kept) {
+                let why = format!("it is to be deleted, and stays as long as {refused} is refused");
                 work.found.push(object(Action::Hold, template, live, vec![why]));
             } else if let Some((template, _)) = doomed {
                 let (before, _) = masked(Some(&plain(live)), None);

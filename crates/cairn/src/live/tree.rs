@@ -1,7 +1,7 @@
 //! The tree of an instance and what became of it: which child is ready, and what the others wait for. Values in, a tree
 //! out; the engine says what waits, as it says to the controllers.
 
-use engine::carry::{Failure, controller_of, is_orphan, is_ours, may_adopt, not_ours, status_patch};
+use engine::carry::{controller_of, is_orphan, is_ours, may_adopt, not_ours, status_patch};
 use engine::{
     Child, Compiled, CompiledKind, Context, Kept, Plan, Readiness, Seed, Shape, View, kept_by, not_applied, plan,
     readiness,
@@ -213,15 +213,10 @@ fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, 
 fn leaving(kind: &CompiledKind, plan: &Plan, object: &Value, refused: Option<&str>) -> Option<String> {
     let uid = object["metadata"]["uid"].as_str()?;
     let delete = plan.deletes.iter().find(|delete| delete.uid == uid).filter(|_| !is_orphan(object))?;
-    let failure = refused.map(|template| Failure {
-        template: template.to_owned(),
-        reason: "ApplyFailed",
-        message: String::new(),
-    });
-    let kept = kept_by(kind, &delete.template, false, failure.as_slice());
+    let kept = kept_by(kind, &delete.template, false, refused.as_slice());
     Some(kept.map_or_else(
         || "is being deleted".to_owned(),
-        |failure| format!("to be deleted, held because {} is refused", failure.template),
+        |refused| format!("to be deleted, held because {refused} is refused"),
     ))
 }
 

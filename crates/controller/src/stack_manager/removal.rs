@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use api::names::{CHILDREN_FINALIZER, STACK_FINALIZER};
 use api::{Crd, Stack, key};
-use engine::manage::{
-    Claim, Farewell, LiveCrd, farewell, goes_next, is_child, is_kept, is_run, keeps_data, waiting, without_owner,
-};
+use engine::manage::{Claim, Farewell, LiveCrd, farewell, goes_next, is_child, is_kept, is_run, keeps_data, waiting};
+use engine::release::let_go;
 use serde_json::{Value, json};
 
 use super::install::resource_of;
@@ -57,6 +56,7 @@ impl StackManager {
         }
         self.let_go(key, live, stack, &kept).await?;
         self.release(&stack_resource(), key, live, STACK_FINALIZER).await?;
+        self.forget_seed(&stack.metadata.uid);
         Ok(Again::OnChange)
     }
 
@@ -98,10 +98,7 @@ impl StackManager {
     async fn let_go(&self, key: &Key, live: &Value, stack: &Stack, kept: &[Resource]) -> Result<(), Error> {
         for kind in kept {
             for instance in self.instances(key, live, kind).await? {
-                if let Some(owners) = without_owner(&instance, &stack.metadata.uid) {
-                    let patch = json!({ "metadata": {
-                        "ownerReferences": owners, "resourceVersion": instance["metadata"]["resourceVersion"],
-                    } });
+                if let Some(patch) = let_go(&instance, &stack.metadata.uid) {
                     match self.parts.tenant.merge(kind, &Key::of(&instance), "", &patch).await {
                         Ok(_) | Err(Error::NotFound(_)) => {}
                         Err(error) => return Err(error),

@@ -109,6 +109,11 @@ impl StackManager {
         }
     }
 
+    /// Nobody puts back the seed of a Stack that is gone.
+    pub(super) fn forget_seed(&self, stack: &str) {
+        self.seeds().remove(stack);
+    }
+
     /// Leaves the seed of a Stack that goes to whoever serves these kinds next, whose instances stay.
     pub(super) async fn leave_seed(&self, own: &Claim, seed: &Key, kept: &[Resource]) -> Result<(), Error> {
         let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();

@@ -299,13 +299,14 @@ impl TemplateStackManager {
             let (place, kept) = (place.clone(), kept.clone());
             Doomed { template: template.clone(), is_moved: true, place, kept }
         }));
+        let failed: Vec<&str> = look.failures.iter().map(|failure| failure.template.as_str()).collect();
         let mut stays = Vec::new();
         for Doomed { template, is_moved, place, kept } in doomed {
             // Whatever its labels say, an object that a template makes now stays.
             if kept.is_deleting || kept.is_orphan || made.values().any(|made| *made == place) {
                 continue;
             }
-            if kept_by(look.kind, &template, is_moved, &look.failures).is_some() {
+            if kept_by(look.kind, &template, is_moved, &failed).is_some() {
                 stays.push(format!("{template}: {}/{}", place.0.gvk.kind, place.1.name));
                 continue;
             }

@@ -30,7 +30,7 @@ pub use kinds::{Kinds, Served};
 pub use policy::{Pattern, Policy, Refusal};
 pub use progress::{Notice, Step, Trouble, needs_only_time};
 pub use reference::{BadReference, Reference};
-pub use removal::{Farewell, farewell, goes_next, is_child, is_run, keeps_data, waiting, without_owner};
+pub use removal::{Farewell, farewell, goes_next, is_child, is_run, keeps_data, waiting};
 pub use report::report;
 pub use roles::{BASICS, Grant, Grants, Identity, bindings, personas, rules};
 pub use workload::{Images, brought, fill_images, templates};

@@ -47,13 +47,6 @@ pub fn is_child(object: &Value, uid: &str) -> bool {
     owners.iter().any(|owner| owner["uid"] == uid && owner["controller"] == true)
 }
 
-/// The owners of an object without the one with this uid; none if that is none of them.
-pub fn without_owner(object: &Value, uid: &str) -> Option<Vec<Value>> {
-    let owners = object["metadata"]["ownerReferences"].as_array()?;
-    let rest: Vec<Value> = owners.iter().filter(|owner| owner["uid"] != uid).cloned().collect();
-    (rest.len() < owners.len()).then_some(rest)
-}
-
 /// What goes next of all that was made for a Stack: the rights go after the controllers that use them.
 pub fn goes_next<T>(made: Vec<T>, is_controller: impl Fn(&T) -> bool) -> Vec<T> {
     let (controllers, rest): (Vec<T>, Vec<T>) = made.into_iter().partition(is_controller);
@@ -78,7 +71,7 @@ mod tests {
     use api::{Stack, Status};
     use serde_json::{Value, json};
 
-    use super::{Farewell, farewell, goes_next, is_child, is_run, keeps_data, waiting, without_owner};
+    use super::{Farewell, farewell, goes_next, is_child, is_run, keeps_data, waiting};
 
     #[test]
     fn an_instance_is_left_to_its_controller_while_that_runs() {
@@ -127,22 +120,6 @@ mod tests {
             |controller: bool| json!({ "metadata": { "ownerReferences": [{ "uid": "u", "controller": controller }] } });
         assert!(is_child(&owned(true), "u"));
         assert!(!is_child(&owned(false), "u") && !is_child(&owned(true), "v") && !is_child(&json!({}), "u"));
-    }
-
-    #[test]
-    fn an_object_that_stays_loses_the_owner_that_goes_and_no_other() {
-        let owned = |uids: &[&str]| {
-            let owners: Vec<Value> = uids.iter().map(|uid| json!({ "uid": uid })).collect();
-            json!({ "metadata": { "ownerReferences": owners } })
-        };
-        for (object, expected) in [
-            (owned(&["u", "v"]), Some(vec![json!({ "uid": "v" })])),
-            (owned(&["u"]), Some(vec![])),
-            (owned(&["v"]), None),
-            (json!({ "metadata": {} }), None),
-        ] {
-            assert_eq!(without_owner(&object, "u"), expected, "{object}");
-        }
     }
 
     #[test]
