@@ -22,6 +22,7 @@ mod identity;
 pub mod real;
 mod scene;
 mod suite;
+mod variants;
 
 pub use audit::{Request, Tally};
 pub use cluster::{Backend, Cluster, Mark};
@@ -29,6 +30,7 @@ pub use embedded::{Embedded, embedded};
 pub use identity::Identity;
 pub use scene::Scene;
 pub use suite::{Scenario, Suite};
+pub use variants::{Choices, VARIANTS, variants};
 
 /// Groups that a test answers for inside of the embedded API server, for suites of crates that may not use it themselves.
 pub mod extension {
