@@ -1,5 +1,7 @@
 //! Reads a CRD and says what the API server would refuse it for, as far as names, versions and schemas go.
 
+use std::collections::BTreeSet;
+
 use objects::{Path, Schema};
 use serde_json::Value;
 
@@ -144,14 +146,14 @@ impl Reader {
             self.error(Path::fields(&["spec", "version"]), what, Some("leave `spec.version` out".into()));
         }
         let mut versions: Vec<CrdVersion> = Vec::new();
-        let mut read: Vec<&Path> = Vec::new();
+        let (mut names, mut read) = (BTreeSet::new(), BTreeSet::new());
         for (index, version) in list.iter().enumerate() {
             let here = path.child(index);
             let Some(name) = version.get("name").and_then(Value::as_str).filter(|name| is_label(name)) else {
                 self.error(here.child("name"), "the version has no name of letters, digits and dashes", None);
                 continue;
             };
-            if versions.iter().any(|other| other.name == name) {
+            if !names.insert(name) {
                 self.error(here.child("name"), format!("the version `{name}` is there twice"), None);
                 continue;
             }
@@ -159,9 +161,8 @@ impl Reader {
             match schemas.get(index).and_then(Option::as_ref) {
                 None => self.no_schema(here.child("schema"), name, beta),
                 // Versions of v1beta1 share a schema, whose flaws are said once.
-                Some(origin) if read.contains(&origin) => {}
+                Some(origin) if !read.insert(origin) => {}
                 Some(origin) => {
-                    read.push(origin);
                     for flaw in flaws {
                         let what = match flaw.path.is_root() {
                             true => format!("schema: {}", flaw.what),

@@ -26,8 +26,10 @@ pub(super) fn faults(schema: &Value, path: &str) -> Vec<Cause> {
         "" => faults.push(Cause::required(&format!("{path}.type"), "must not be empty at the root")),
         other => faults.push(Cause::invalid(&format!("{path}.type"), &other.into(), "must be object at the root")),
     }
-    Walk { faults: &mut faults, depth: 0 }.inside(schema, path);
-    rule_faults(schema, path, &mut faults);
+    // Read once: to read what is below each default again would cost the square of the depth.
+    let (read, _) = Schema::read(schema);
+    Walk { faults: &mut faults, depth: 0 }.inside(schema, &read, path);
+    rule_faults(&read, path, &mut faults);
     faults
 }
 
@@ -38,7 +40,7 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     /// Everything that is wrong below and beside the type.
-    fn inside(&mut self, schema: &Value, path: &str) {
+    fn inside(&mut self, schema: &Value, read: &Schema, path: &str) {
         let Some(fields) = schema.as_object() else { return };
         self.depth += 1;
         if self.depth > DEPTH {
@@ -57,14 +59,17 @@ impl Walk<'_> {
         }
         self.sense(fields, path);
         for (name, inner) in fields.get("properties").and_then(Value::as_object).into_iter().flatten() {
-            self.typed(inner, &format!("{path}.properties[{name}]"), "must not be empty for specified object fields");
+            let place = format!("{path}.properties[{name}]");
+            self.typed(inner, read.properties.get(name), &place, "must not be empty for specified object fields");
         }
         if let Some(inner) = fields.get("additionalProperties").filter(|inner| inner.is_object()) {
-            self.typed(inner, &format!("{path}.additionalProperties"), "must not be empty for specified object fields");
+            let place = format!("{path}.additionalProperties");
+            self.typed(inner, read.additional.values(), &place, "must not be empty for specified object fields");
         }
         match fields.get("items") {
             Some(inner) => {
-                self.typed(inner, &format!("{path}.items"), "must not be empty for specified array items");
+                let place = format!("{path}.items");
+                self.typed(inner, read.items.as_deref(), &place, "must not be empty for specified array items");
             }
             None if schema["type"] == "array" => {
                 self.faults.push(Cause::required(&format!("{path}.items"), "must be specified"));
@@ -72,7 +77,7 @@ impl Walk<'_> {
             None => {}
         }
         self.keys(fields, path);
-        self.default(schema, path);
+        self.default(schema, read, path);
         self.depth -= 1;
     }
 
@@ -96,13 +101,15 @@ impl Walk<'_> {
         }
     }
 
-    fn typed(&mut self, schema: &Value, path: &str, why: &str) {
+    fn typed(&mut self, schema: &Value, read: Option<&Schema>, path: &str, why: &str) {
         let open =
             schema["x-kubernetes-int-or-string"] == true || schema["x-kubernetes-preserve-unknown-fields"] == true;
         if schema["type"].as_str().unwrap_or_default().is_empty() && !open {
             self.faults.push(Cause::required(&format!("{path}.type"), why));
         }
-        self.inside(schema, path);
+        if let Some(read) = read {
+            self.inside(schema, read, path);
+        }
     }
 
     /// The keys of a list by keys are there in every item.
@@ -116,7 +123,7 @@ impl Walk<'_> {
             let why = "must not be empty if x-kubernetes-list-type is map";
             self.faults.push(Cause::required(&format!("{path}.x-kubernetes-list-map-keys"), why));
         }
-        let items = schema.get("items").cloned().unwrap_or_default();
+        let items = schema.get("items").unwrap_or(&Value::Null);
         for (index, key) in keys.iter().enumerate() {
             let name = key.as_str().unwrap_or_default();
             let Some(inner) = items["properties"].get(name) else {
@@ -133,13 +140,9 @@ impl Walk<'_> {
     }
 
     /// A default has to be a value that the schema lets pass.
-    fn default(&mut self, schema: &Value, path: &str) {
+    fn default(&mut self, schema: &Value, read: &Schema, path: &str) {
         let Some(default) = schema.get("default") else { return };
-        let mut apart = schema.clone();
-        if let Some(fields) = apart.as_object_mut() {
-            fields.remove("default");
-        }
-        for fault in Schema::read(&apart).0.validate(default) {
+        for fault in read.validate(default) {
             let inner = if fault.path.is_root() { String::new() } else { format!(".{}", fault.path) };
             let type_fault = fault.what.contains(" must be of type ");
             let reason = if type_fault { "FieldValueTypeInvalid" } else { "FieldValueInvalid" };
@@ -149,8 +152,8 @@ impl Walk<'_> {
 }
 
 /// Rules that do not compile, each at its place.
-fn rule_faults(schema: &Value, path: &str, faults: &mut Vec<Cause>) {
-    for fault in Schema::read(schema).0.rule_faults() {
+fn rule_faults(schema: &Schema, path: &str, faults: &mut Vec<Cause>) {
+    for fault in schema.rule_faults() {
         let text = |field: &str| Value::from(fault.rule[field].as_str().unwrap_or_default());
         let shown = format!(
             "{{\"Rule\":{},\"Message\":{},\"MessageExpression\":{},\"Reason\":null,\"FieldPath\":{},\"OptionalOldSelf\":null}}",

@@ -22,6 +22,7 @@ pub(crate) fn create(cx: &Cx<'_>, mut object: Value) -> Result<Value, ApiError> 
     check(cx, &name, None, &mut object)?;
     auth::admit(cx.inner, cx.user, cx.attributes(), None, Some(&mut object))?;
     managed::note(cx, None, &mut object)?;
+    check_depth(&object)?;
     if !cx.served.is_stored {
         kinds::to_stored(&mut object, &cx.served);
     }
@@ -47,10 +48,32 @@ pub(crate) fn update(cx: &Cx<'_>, old: &Value, mut new: Value) -> Result<Value, 
         new["metadata"]["generation"] = generation.into();
     }
     managed::note(cx, Some(old), &mut new)?;
+    check_depth(&new)?;
     if !cx.served.is_stored {
         kinds::to_stored(&mut new, &cx.served);
     }
     Ok(new)
+}
+
+/// The deepest that an object may be nested, its managed fields included: no reader of JSON goes deeper.
+const DEEPEST: usize = 127;
+
+/// Refuses what could be stored, and not read again. Bodies of JSON cannot be deeper; what patches and YAML make can.
+fn check_depth(object: &Value) -> Result<(), ApiError> {
+    if is_deeper(object, DEEPEST) {
+        return Err(ApiError::bad_request(format!(
+            "the object, its managed fields included, is nested more than {DEEPEST} levels deep"
+        )));
+    }
+    Ok(())
+}
+
+fn is_deeper(value: &Value, levels: usize) -> bool {
+    match value {
+        Value::Object(fields) => levels == 0 || fields.values().any(|value| is_deeper(value, levels - 1)),
+        Value::Array(items) => levels == 0 || items.iter().any(|value| is_deeper(value, levels - 1)),
+        _ => false,
+    }
 }
 
 /// A new object has no status yet, whatever it says.
