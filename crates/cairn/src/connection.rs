@@ -24,6 +24,11 @@ pub(crate) fn unanswered(error: &kube::Error) -> Failure {
     Failure::new(controller::unanswered(error)).hint(IS_IT_RUNNING)
 }
 
+/// Chooses the one provider for all of TLS; a second call finds it in place.
+pub(crate) fn install_tls() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
 /// What to do where no API server answers.
 pub(crate) const IS_IT_RUNNING: &str = "is it running? `cairn up` starts one here, `--kubeconfig FILE` names another";
 
@@ -80,8 +85,7 @@ fn existing(named: Vec<PathBuf>) -> Result<Vec<PathBuf>, Failure> {
 impl Connection {
     /// Connects; nothing is asked of the cluster yet.
     pub async fn connect(&self) -> Result<Connected, Failure> {
-        // One provider for all of TLS; a second call finds it in place.
-        let _ = rustls::crypto::ring::default_provider().install_default();
+        install_tls();
         let config = self.config().await?;
         let context = config.default_namespace.clone();
         let namespace = self.namespace.clone().unwrap_or_else(|| context.clone());
@@ -95,6 +99,11 @@ impl Connection {
         let mut paths = match &self.kubeconfig {
             Some(path) => vec![path.clone()],
             None if places.kubeconfigs.is_empty() => {
+                // To pass over it in silence would mean another cluster.
+                if let Some(foreign) = places.foreign_kubeconfig {
+                    let what = format!("{} belongs to another user, and a kubeconfig can run programs", foreign.display());
+                    return Err(Failure::new(what).hint("if you trust it, name it: `--kubeconfig FILE`"));
+                }
                 places.kubeconfig.into_iter().filter(|path| path.exists()).collect()
             }
             None => existing(places.kubeconfigs)?,

@@ -2,8 +2,9 @@
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
-use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+
+use crate::private;
 
 /// Where `cairn up` writes its kubeconfig, from the directory that it is started in.
 const UP_KUBECONFIG: &str = ".cairn/kubeconfig";
@@ -35,6 +36,8 @@ pub(crate) struct Places {
     pub docker_config: Option<PathBuf>,
     /// Which cluster.
     pub kubeconfig: Option<PathBuf>,
+    /// A kubeconfig of `cairn up` in this directory that another user wrote, and that is therefore not used.
+    pub foreign_kubeconfig: Option<PathBuf>,
     /// Which cluster, as the variable KUBECONFIG says; the files in it are one.
     pub kubeconfigs: Vec<PathBuf>,
     /// Where to keep what nobody needs after this run.
@@ -49,6 +52,7 @@ pub(crate) fn places() -> Places {
         runtime: path("XDG_RUNTIME_DIR").unwrap_or_else(std::env::temp_dir),
         cache: path("XDG_CACHE_HOME").or_else(|| Some(home.as_ref()?.join(".cache"))),
         kubeconfigs: path("KUBECONFIG").map(|all| std::env::split_paths(&all).collect()).unwrap_or_default(),
+        foreign_kubeconfig: foreign_kubeconfig(),
         // Beside a control plane of one's own, that is meant rather than whatever cluster was used last.
         kubeconfig: own_kubeconfig().or_else(|| Some(home.as_ref()?.join(".kube/config"))),
         docker_config: path("DOCKER_CONFIG").or_else(|| Some(home?.join(".docker"))).map(|dir| dir.join("config.json")),
@@ -56,15 +60,20 @@ pub(crate) fn places() -> Places {
 }
 
 /// The kubeconfig of `cairn up` in this directory, or in the nearest one above. A kubeconfig may name programs to run,
-/// so that above only one of the same person counts.
+/// so that only one of the same user counts.
 fn own_kubeconfig() -> Option<PathBuf> {
     let here = PathBuf::from(UP_KUBECONFIG);
-    if here.exists() {
+    if private::is_own(&here) {
         return Some(here);
     }
-    let mine =
-        |path: &PathBuf| std::fs::metadata(path).is_ok_and(|found| found.uid() == rustix::process::getuid().as_raw());
-    std::env::current_dir().ok()?.ancestors().skip(1).map(|above| above.join(UP_KUBECONFIG)).find(mine)
+    let above = |path: &PathBuf| private::is_own(path);
+    std::env::current_dir().ok()?.ancestors().skip(1).map(|above| above.join(UP_KUBECONFIG)).find(above)
+}
+
+/// The kubeconfig of `cairn up` in this directory, if it is another user's.
+fn foreign_kubeconfig() -> Option<PathBuf> {
+    let here = PathBuf::from(UP_KUBECONFIG);
+    (here.symlink_metadata().is_ok() && !private::is_own(&here)).then_some(here)
 }
 
 /// What processes that this one starts get of its environment: how much they tell, and nothing else.

@@ -19,6 +19,7 @@ mod named;
 mod observed;
 mod plane;
 mod printer;
+mod private;
 mod processing;
 mod project;
 mod registries;

@@ -22,7 +22,14 @@ impl Registries {
             Some(path) => Credentials::from_file(path).map_err(|error| failure(&error))?,
             None => Credentials::default(),
         };
-        let directory = places.cache.unwrap_or_else(std::env::temp_dir).join("cairn").join("images");
+        let cache = places.cache.unwrap_or_else(std::env::temp_dir).join("cairn");
+        let directory = cache.join("images");
+        for place in [&cache, &directory] {
+            crate::private::directory(place).map_err(|error| {
+                Failure::new(format!("cannot keep images in {}: {error}", place.display()))
+                    .hint("name a directory of your own with XDG_CACHE_HOME")
+            })?;
+        }
         let store = Store::open(directory).map_err(|error| failure(&error))?;
         Ok(Client::new(Options { credentials, plain_http: self.plain_http.clone(), store }))
     }

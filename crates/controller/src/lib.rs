@@ -2,6 +2,7 @@
 
 mod cache;
 mod cluster;
+mod handover;
 mod health;
 mod lease;
 mod metrics;
@@ -13,6 +14,7 @@ pub mod template_stack_manager;
 
 pub use cache::{Cache, Change, Scope};
 pub use cluster::{Cluster, Error, unanswered};
+pub use handover::{Endpoint, supervised};
 pub use health::{Readiness, serve};
 pub use lease::Lease;
 pub use metrics::Metrics;

@@ -73,8 +73,9 @@ pub(crate) struct TemplateStackManager {
     #[command(flatten)]
     pub serving: Serving,
 
-    /// Say `ready` on standard output, and end with standard input: for a program that runs this one
-    #[arg(long, hide = true)]
+    /// Read credentials from stdin, print `ready` on stdout once started, and exit when stdin closes: for a program that
+    /// runs this one
+    #[arg(long, hide = true, requires = "namespace", conflicts_with_all = ["kubeconfig", "context"])]
     pub supervised: bool,
 
     #[command(flatten)]

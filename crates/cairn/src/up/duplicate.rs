@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::house::private;
 use crate::failure::Failure;
+use crate::private;
 
 /// Where a copy goes, and what was there.
 pub(crate) struct Duplicate {
@@ -16,16 +16,22 @@ pub(crate) struct Duplicate {
 impl Duplicate {
     /// A copy for later. What is no kubeconfig of a control plane like this one stays as it is.
     pub fn to(path: &Path) -> Result<Duplicate, Failure> {
-        let read = || std::fs::read_to_string(path).ok().filter(|text| is_ours(text));
-        // What is no file, such as a pipe, could keep a reader waiting.
-        let before = match std::fs::metadata(path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-            Err(error) => return Err(Failure::new(format!("cannot use {}: {error}", path.display()))),
-            Ok(found) => Some(found.is_file().then(read).flatten().ok_or_else(|| {
-                let what = format!("{} is there already, and `cairn up` did not write it", path.display());
-                Failure::new(what).hint("name another file with `--kubeconfig-out`, or move that one away")
-            })?),
+        let before = match private::read(path) {
+            Ok(before) => before,
+            Err(private::Refused::Foreign(why)) => {
+                let what = format!("cannot write {}: {why}", path.display());
+                return Err(Failure::new(what).hint("name another file with `--kubeconfig-out`"));
+            }
+            // A directory or a pipe.
+            Err(private::Refused::NoFile) => Some("no kubeconfig".to_owned()),
+            Err(private::Refused::Failed(error)) => {
+                return Err(Failure::new(format!("cannot use {}: {error}", path.display())));
+            }
         };
+        if before.as_ref().is_some_and(|before| !is_ours(before)) {
+            let what = format!("{} already exists, and `cairn up` did not write it", path.display());
+            return Err(Failure::new(what).hint("name another file with `--kubeconfig-out`, or move that one away"));
+        }
         Ok(Duplicate { path: path.to_path_buf(), before, written: false })
     }
 
@@ -37,7 +43,7 @@ impl Duplicate {
         if let Some(place) = self.path.parent().filter(|place| !place.as_os_str().is_empty()) {
             std::fs::create_dir_all(place)?;
         }
-        private(&self.path, kubeconfig)?;
+        private::write(&self.path, kubeconfig.as_bytes())?;
         self.written = true;
         Ok(())
     }
@@ -50,7 +56,7 @@ impl Duplicate {
         }
         // Whoever ends cannot do more about it.
         let _ = match &self.before {
-            Some(before) => private(&self.path, before),
+            Some(before) => private::write(&self.path, before.as_bytes()),
             None => std::fs::remove_file(&self.path),
         };
     }
@@ -131,7 +137,7 @@ current-context: cairn
         fs::write(&path, "kind: Config\nclusters: [{name: work}]\n").unwrap();
         for path in [&*path, place.path()] {
             let told = Duplicate::to(path).err().map(|failure| failure.message).unwrap_or_default();
-            assert!(told.ends_with("is there already, and `cairn up` did not write it"), "{told}");
+            assert!(told.ends_with("already exists, and `cairn up` did not write it"), "{told}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The directory that a control plane lives in: who is in it, the kubeconfig, the port, and what is kept.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, Write};
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::net::SocketAddr;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -11,6 +11,8 @@ use super::duplicate::Duplicate;
 use crate::env::places;
 use crate::failure::Failure;
 
+/// What to do about a directory that is not one's own.
+const OWN: &str = "keys, tokens and all objects are kept there: name a directory of your own with `--data DIR`";
 /// How often to look whether the directory is still there.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -34,8 +36,10 @@ impl House {
         let dir = match ephemeral {
             true => fresh(dir).map_err(|error| bad(dir, error))?,
             false => {
-                let mut builder = std::fs::DirBuilder::new();
-                builder.recursive(true).mode(0o700).create(dir).map_err(|error| bad(dir, error))?;
+                crate::private::directory(dir).map_err(|error| match error.kind() {
+                    ErrorKind::PermissionDenied => bad(dir, error).hint(OWN),
+                    _ => bad(dir, error),
+                })?;
                 dir.to_path_buf()
             }
         };
@@ -97,7 +101,7 @@ impl House {
     pub fn settle(&mut self, address: SocketAddr, kubeconfig: &str) -> Result<(), Failure> {
         let bad =
             |path: &Path, error: std::io::Error| Failure::new(format!("cannot write {}: {error}", path.display()));
-        private(&self.own_kubeconfig, kubeconfig).map_err(|error| bad(&self.own_kubeconfig, error))?;
+        crate::private::write(&self.own_kubeconfig, kubeconfig.as_bytes()).map_err(|error| bad(&self.own_kubeconfig, error))?;
         if let Some(out) = &mut self.out {
             out.write(kubeconfig).map_err(|error| bad(out.path(), error))?;
         }
@@ -154,13 +158,7 @@ fn fresh(dir: &Path) -> std::io::Result<PathBuf> {
     let make = |dir: &Path| std::fs::DirBuilder::new().mode(0o700).create(dir).map(|()| dir.to_path_buf());
     let above = dir.parent().filter(|above| !above.as_os_str().is_empty());
     let made = above.map_or(Ok(()), std::fs::create_dir_all).and_then(|()| make(dir));
-    let elsewhere = [places().runtime, std::env::temp_dir()];
-    let mut rooms = elsewhere.iter().flat_map(|place| (0..100).map(move |number| (place, number)));
-    made.or_else(|error| {
-        rooms
-            .find_map(|(place, number)| make(&place.join(format!("cairn-up-{}-{number}", std::process::id()))).ok())
-            .ok_or(error)
-    })
+    made.or_else(|_| crate::private::temporary(&[places().runtime, std::env::temp_dir()], "cairn-up"))
 }
 
 /// Who holds a lock.
@@ -169,15 +167,6 @@ fn who(lock: &mut File) -> String {
     // Whoever holds it may not have said yet who it is.
     let _ = lock.read_to_string(&mut who);
     if who.trim().is_empty() { "another process".to_owned() } else { who.trim().to_owned() }
-}
-
-/// Writes a file that only its owner can read, as a whole.
-pub(super) fn private(path: &Path, text: &str) -> std::io::Result<()> {
-    let part = path.with_extension("part");
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    std::fs::rename(part, path)
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use registry::{Client, Credentials};
 
 use crate::args::{RunnerKind, StackManager as Args};
 use crate::connection::unanswered;
-use crate::env::{passed_on, places};
+use crate::env::passed_on;
 use crate::failure::{Code, Failure};
 use crate::printer::Printer;
 use crate::registries::block_on_many;
@@ -95,13 +95,11 @@ pub(crate) fn processes(
     let options = ProcessOptions {
         program: program.map_err(|error| Failure::new(format!("this program cannot find itself: {error}")))?,
         environment,
-        directory: places().runtime.join(format!("cairn-stack-manager-{}", std::process::id())),
         endpoint,
         tenant: tenant.clone(),
         token_lifetime: std::time::Duration::from_secs(3600),
     };
-    let bad = |error| Failure::new(format!("there is no place for the tokens of stacks: {error}"));
-    ProcessRunner::new(options).map_err(bad)
+    Ok(ProcessRunner::new(options))
 }
 
 /// Makes the namespace of the stacks of the whole cluster, unless it is there.

@@ -2,8 +2,10 @@
 
 use controller::Key;
 use controller::template_stack_manager::{Parts, TemplateStackManager};
+use kube::Client;
 
 use crate::args::TemplateStackManager as Args;
+use crate::connection::install_tls;
 use crate::failure::{Code, Failure};
 use crate::printer::Printer;
 use crate::registries::block_on;
@@ -13,17 +15,28 @@ pub(crate) fn run(args: &Args, printer: &Printer) -> Result<Code, Failure> {
     printer.log(&args.serving.log);
     // One thread: there is more waiting than work, and waking another costs more than it would do.
     block_on(async {
+        if !args.supervised {
+            let connected = args.connection.connect().await?;
+            return manage(args, connected.client, &connected.namespace, printer).await;
+        }
+        // Credentials come from the program that started this one, and from nowhere else.
+        install_tls();
+        let (client, ended) = controller::supervised(std::io::stdin());
+        let namespace = args.connection.namespace.as_deref().unwrap_or_default();
+        let managed = async {
+            let client = client.await.map_err(|why| Failure::new(format!("cannot connect: {why}")))?;
+            manage(args, client, namespace, printer).await
+        };
         tokio::select! {
-            code = manage(args, printer) => code,
-            () = orphaned(args.supervised) => Ok(Code::Ok),
+            code = managed => code,
+            ended = ended => ended.map(|()| Code::Ok).map_err(Failure::new),
         }
     })?
 }
 
-async fn manage(args: &Args, printer: &Printer) -> Result<Code, Failure> {
-    let connected = args.connection.connect().await?;
-    let parts = Parts::new(connected.client, &connected.namespace, &args.stack);
-    let lease = Key::new(&connected.namespace, &api::names::templates(&args.stack));
+async fn manage(args: &Args, client: Client, namespace: &str, printer: &Printer) -> Result<Code, Failure> {
+    let parts = Parts::new(client, namespace, &args.stack);
+    let lease = Key::new(namespace, &api::names::templates(&args.stack));
     let mut serving = Serving::start(&args.serving, &parts.cluster, lease, parts.metrics.clone()).await?;
     if !serving.turn().await {
         return Ok(Code::Ok);
@@ -31,7 +44,7 @@ async fn manage(args: &Args, printer: &Printer) -> Result<Code, Failure> {
     let manager = TemplateStackManager::start(parts).await;
     let worker = manager.clone();
     let mut working = tokio::spawn(async move { worker.run().await });
-    tracing::info!(stack = args.stack, namespace = connected.namespace, "managing instances");
+    tracing::info!(stack = args.stack, namespace, "managing instances");
     let ready = async {
         manager.ready().await;
         if args.supervised { printer.result(b"ready\n") } else { Ok(()) }
@@ -40,18 +53,4 @@ async fn manage(args: &Args, printer: &Printer) -> Result<Code, Failure> {
     manager.stop();
     serving.close(code, working).await;
     Ok(code)
-}
-
-/// Ends when standard input does, as it does when the program that holds the other end is gone, however it went.
-async fn orphaned(supervised: bool) {
-    if !supervised {
-        return std::future::pending().await;
-    }
-    let (gone, ended) = tokio::sync::oneshot::channel::<()>();
-    // A thread, which nobody waits for when the program ends for another reason.
-    std::thread::spawn(move || {
-        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
-        drop(gone);
-    });
-    let _ = ended.await;
 }

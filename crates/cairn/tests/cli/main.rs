@@ -1,6 +1,7 @@
 //! The `cairn` command from outside: what it prints where, and how it ends. No network, no cluster.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test may panic")]
 
+mod attacks_local;
 mod conventions;
 mod demo;
 mod eval;

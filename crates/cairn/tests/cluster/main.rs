@@ -1,6 +1,7 @@
 //! The `cairn` program on a cluster: the embedded API server always, and the real one with `cargo xtask cluster-test`.
 #![allow(clippy::unwrap_used, reason = "a scenario may panic")]
 
+mod attacks_local;
 mod elections;
 mod processes;
 #[path = "../support/registry.rs"]
@@ -13,6 +14,7 @@ use testkit::{Suite, embedded, scenarios};
 
 fn main() -> ExitCode {
     Suite::on_kubernetes(scenarios![
+        attacks_local::what_a_local_user_plants_in_the_temporary_directory_never_runs_as_root,
         elections::of_several_managers_one_works_and_another_takes_over,
         processes::a_stack_runs_as_a_process_with_its_own_rights_and_ends_with_its_manager,
         templates::a_stored_template_becomes_an_instance_and_goes,

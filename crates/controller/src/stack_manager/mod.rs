@@ -22,7 +22,8 @@ use engine::manage::install::Settings;
 use engine::manage::{Index, Reference, Trouble};
 use package::{Files, Package};
 
-pub use process::{Endpoint, ProcessOptions, ProcessRunner};
+pub use crate::handover::Endpoint;
+pub use process::{ProcessOptions, ProcessRunner};
 pub use runner::{Availability, KubernetesRunner, Live, Runner, Tell};
 
 use crate::queue::{Again, Queue, guarded};

@@ -1,8 +1,8 @@
-//! Runs the controllers of template stacks as child processes of this one, each as the account of its stack. It is no
-//! security boundary: the processes are the same user's. What a package brings in `install.yaml` it does not run.
+//! Runs the controllers of template stacks as child processes of this one, each as the service account of its stack, with
+//! credentials that it gets on its standard input. It is not a security boundary: all processes belong to the same user.
+//! What a package brings in `install.yaml` it does not run.
 
 mod child;
-mod papers;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -16,10 +16,8 @@ use serde_json::Value;
 use super::Future;
 use super::runner::{Availability, Live, Runner, Tell};
 use crate::resource::{Key, Resource};
-use crate::{Cluster, Error};
+use crate::{Cluster, Endpoint, Error};
 use child::{Child, State};
-
-pub use papers::Endpoint;
 
 /// How processes are started.
 #[derive(Clone)]
@@ -28,8 +26,6 @@ pub struct ProcessOptions {
     pub program: PathBuf,
     /// All that the processes get of the environment.
     pub environment: Vec<(OsString, OsString)>,
-    /// A private directory for kubeconfigs and tokens; it is made if it is not there.
-    pub directory: PathBuf,
     /// Where the processes find the API server.
     pub endpoint: Endpoint,
     /// The API that hands out tokens of the stacks' accounts.
@@ -42,8 +38,6 @@ pub struct ProcessOptions {
 pub struct ProcessRunner {
     shared: Arc<Shared>,
     children: Mutex<BTreeMap<Key, Child>>,
-    /// The directory, so that nobody deletes it.
-    _held: Option<std::fs::File>,
 }
 
 /// What all children need.
@@ -65,13 +59,10 @@ const NOT_RUNNABLE: &str = "only the controllers of templates run as processes: 
                             `install.yaml` needs a cluster that runs pods (`--runner kubernetes`)";
 
 impl ProcessRunner {
-    /// Makes the directory, where others than this user cannot look, and deletes those that were left beside it.
-    pub fn new(options: ProcessOptions) -> std::io::Result<Self> {
-        papers::private_directory(&options.directory)?;
-        let held = papers::held(&options.directory);
-        papers::sweep(&options.directory);
+    /// Starts nothing yet.
+    pub fn new(options: ProcessOptions) -> Self {
         let shared = Arc::new(Shared { options, tell: OnceLock::new() });
-        Ok(Self { shared, children: Mutex::default(), _held: held })
+        Self { shared, children: Mutex::default() }
     }
 
     fn children(&self) -> MutexGuard<'_, BTreeMap<Key, Child>> {
@@ -113,13 +104,6 @@ impl ProcessRunner {
             State::Ready(id) => Availability::yes(format!("its controller runs as the process {id}")),
             State::Failing(why) => Availability { available: false, reason: "ProcessFailed", message: why },
         }
-    }
-}
-
-impl Drop for ProcessRunner {
-    fn drop(&mut self) {
-        // It stays while papers of a child are in it.
-        let _ = std::fs::remove_dir(&self.shared.options.directory);
     }
 }
 

@@ -1,4 +1,4 @@
-//! One child process: started with its papers, watched, told to end by the end of its standard input, and started anew
+//! One child process: started, given its credentials on its standard input, told to end by the end of it, and restarted
 //! when it ends by itself, each time later.
 
 use std::process::{ExitStatus, Stdio};
@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader};
 use tokio::process::{ChildStdin, Command};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::Shared;
-use super::papers::{Papers, renewal};
+use crate::handover::Handover;
 use crate::resource::{Key, Resource};
 
 /// How a child is.
@@ -45,6 +45,8 @@ const FIRST: Duration = Duration::from_millis(500);
 const LONGEST: Duration = Duration::from_secs(60);
 /// A child that ran for so long begins anew with its waits.
 const WELL: Duration = Duration::from_secs(120);
+/// How long a child may take to read its credentials.
+const HEARING: Duration = Duration::from_secs(10);
 /// How soon a token that could not be renewed is asked for again.
 const RENEW_AGAIN: Duration = Duration::from_secs(15);
 /// More of a line is no use to anybody.
@@ -94,7 +96,7 @@ struct Life {
 /// A process that runs.
 struct Process {
     child: tokio::process::Child,
-    /// While this is open, the child goes on.
+    /// Where its credentials go; while this is open, the child goes on.
     line: ChildStdin,
     id: u32,
     log: JoinHandle<String>,
@@ -122,15 +124,14 @@ impl Life {
 
     /// From start to end; an error is why it ended by itself.
     async fn once(&self, stopped: &mut oneshot::Receiver<()>) -> Result<(), String> {
-        let options = &self.shared.options;
-        let papers = |error: std::io::Error| format!("its process cannot be given its papers: {error}");
-        let files = Papers::new(&options.directory, &self.stack).map_err(papers)?;
-        files.introduce(&options.endpoint, &self.stack.namespace).map_err(papers)?;
-        let mut renewed = tokio::select! {
-            renewed = self.renew(&files) => Instant::now() + renewed?,
+        let (handover, wait) = tokio::select! {
+            asked = self.credentials() => asked?,
             _ = &mut *stopped => return Ok(()),
         };
-        let mut process = self.spawn(&files)?;
+        let mut renewed = Instant::now() + wait;
+        let mut process = self.spawn()?;
+        // One that ended already says so below.
+        let _ = hand_over(&mut process.line, &handover).await;
         let mut waits = true;
         loop {
             tokio::select! {
@@ -143,11 +144,17 @@ impl Life {
                     }
                 }
                 () = tokio::time::sleep_until(renewed) => {
-                    // The old one is good for a while.
-                    let wait = self.renew(&files).await.unwrap_or_else(|why| {
-                        tracing::warn!(stack = %self.stack, "{why}");
-                        RENEW_AGAIN
-                    });
+                    let wait = match self.credentials().await {
+                        Ok((handover, wait)) => {
+                            hand_over(&mut process.line, &handover).await?;
+                            wait
+                        }
+                        Err(why) => {
+                            // The old one is good for a while.
+                            tracing::warn!(stack = %self.stack, "{why}");
+                            RENEW_AGAIN
+                        }
+                    };
                     renewed = Instant::now() + wait;
                 }
                 _ = &mut *stopped => {
@@ -158,8 +165,8 @@ impl Life {
         }
     }
 
-    /// Gives the child a new token; answers when to do so again.
-    async fn renew(&self, files: &Papers) -> Result<Duration, String> {
+    /// New credentials, and when to ask for the next.
+    async fn credentials(&self) -> Result<(Handover, Duration), String> {
         let accounts = Resource::namespaced("", "v1", "ServiceAccount", "serviceaccounts");
         let asked = self.shared.options.token_lifetime;
         let request = json!({
@@ -169,18 +176,18 @@ impl Life {
         let answer = self.shared.options.tenant.create_part(&accounts, &self.account, "token", &request).await;
         let answer = answer.map_err(|error| format!("the account {} gets no token: {error}", self.account))?;
         let token = answer["status"]["token"].as_str().unwrap_or_default();
-        files.renew(token).map_err(|error| format!("the token cannot be written: {error}"))?;
+        let handover = self.shared.options.endpoint.with(token);
+        let handover = handover.map_err(|error| format!("cannot hand over the API server's address: {error}"))?;
         let expires = answer["status"]["expirationTimestamp"].as_str().unwrap_or_default();
-        Ok(renewal(expires, Timestamp::now(), asked))
+        Ok((handover, renewal(expires, Timestamp::now(), asked)))
     }
 
-    fn spawn(&self, files: &Papers) -> Result<Process, String> {
+    fn spawn(&self) -> Result<Process, String> {
         let options = &self.shared.options;
         let mut command = Command::new(&options.program);
         command
             .args(["template-stack-manager", "--supervised", "--log-json", "--listen", "127.0.0.1:0"])
-            .args(["--stack", &self.stack.name, "--namespace", &self.stack.namespace, "--kubeconfig"])
-            .arg(files.kubeconfig())
+            .args(["--stack", &self.stack.name, "--namespace", &self.stack.namespace])
             // An interrupt from the keyboard is for this process, which then ends its children.
             .process_group(0)
             .env_clear()
@@ -216,6 +223,17 @@ impl Life {
     }
 }
 
+/// Writes credentials to a child. One that does not read them within a while is of no use.
+async fn hand_over(line: &mut ChildStdin, handover: &Handover) -> Result<(), String> {
+    let text = handover.line();
+    let written = tokio::time::timeout(HEARING, line.write_all(&text)).await;
+    match written {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) => Err(format!("its process does not take credentials: {error}")),
+        Err(_) => Err(format!("its process did not read its credentials within {} s", HEARING.as_secs())),
+    }
+}
+
 /// Tells a child to end, and makes it.
 async fn dismiss(process: Process) {
     let Process { mut child, line, .. } = process;
@@ -224,6 +242,14 @@ async fn dismiss(process: Process) {
         // One that hangs is not asked again.
         let _ = child.kill().await;
     }
+}
+
+/// When to ask for the next token: after three quarters of the time that this one is good, which leaves the rest to
+/// whatever keeps the API server from answering.
+fn renewal(expires: &str, now: Timestamp, asked: Duration) -> Duration {
+    let left = expires.parse::<Timestamp>().ok().and_then(|end| Duration::try_from(end.duration_since(now)).ok());
+    // A clock that is far off does not make us ask all the time, nor never.
+    left.unwrap_or(asked).min(asked.saturating_mul(2)).max(Duration::from_secs(20)) * 3 / 4
 }
 
 /// How long to wait before a start, after so many that did not last.
@@ -335,12 +361,30 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 mod tests {
     use std::time::Duration;
 
-    use super::{LINE, Level, Lines, entry, pause};
+    use jiff::Timestamp;
+
+    use super::{LINE, Level, Lines, entry, pause, renewal};
 
     #[test]
     fn a_child_that_does_not_stay_is_started_later_and_later() {
         let waits: Vec<_> = [1, 2, 3, 7, 8, 1000].map(pause).iter().map(Duration::as_millis).collect();
         assert_eq!(waits, [500, 1000, 2000, 32_000, 60_000, 60_000]);
+    }
+
+    #[test]
+    fn a_token_is_renewed_well_before_it_ends() {
+        let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+        let hour = Duration::from_secs(3600);
+        for (expires, expected) in [
+            ("2026-01-01T01:00:00Z", 2700),
+            ("2026-01-01T00:10:00Z", 450),
+            ("2026-01-01T00:00:01Z", 15),
+            ("2025-01-01T00:00:00Z", 2700),
+            ("2030-01-01T00:00:00Z", 5400),
+            ("soon", 2700),
+        ] {
+            assert_eq!(renewal(expires, now, hour), Duration::from_secs(expected), "{expires}");
+        }
     }
 
     #[test]
