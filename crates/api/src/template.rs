@@ -36,6 +36,10 @@ pub const PARAMETERS_VERSIONS: [&str; 2] = [API_VERSION, PROCESSING_API_VERSION]
 pub const DIALECT: &str = "templates.stacks.crossplane.io/dialect";
 /// The annotation that keeps template labels out of selectors and pods: `keep`.
 pub const SELECTORS: &str = "templates.stacks.crossplane.io/selectors";
+/// The field with labels for all objects.
+pub const LABELS: &str = "labels";
+/// What the proposal for templates calls that field.
+pub const OBJECT_LABELS: &str = "objectLabels";
 /// The label of every object that one use of a template made.
 pub const INSTANCE: &str = "templates.stacks.crossplane.io/instance";
 /// The label that names the namespace of that use: names of uses are those of a namespace.
@@ -59,6 +63,9 @@ pub struct TemplateFields {
     /// Labels for every object and, unless the references are OpenShift's, for their selectors and pods.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
+    /// The same as labels, by the name that the proposal for templates gives them. A template has one of both.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub object_labels: BTreeMap<String, String>,
 }
 
 /// A parameter of a template.

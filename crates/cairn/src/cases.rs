@@ -170,7 +170,7 @@ impl Case {
                 return Ok(differences.iter().map(told).collect());
             }
         };
-        let shown = |finding: &Finding| (finding.clone(), written.snippet(finding));
+        let shown = |finding: &Finding| written.shown(finding);
         warnings.extend(admitted.dropped.iter().map(shown));
         let mut differences = self.unknown(admitted.kind);
         if differences.is_empty() {

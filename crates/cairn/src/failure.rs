@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use crate::finding::Finding;
-use crate::snippet;
 
 /// Exit codes, as kubectl's users know them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +50,7 @@ impl Failure {
 
     /// A finding that ends a command, with the line of the text it is about.
     pub fn of(finding: &Finding, text: Option<&str>) -> Failure {
-        let snippet = text.and_then(|text| snippet::of(text, finding.line, finding.column.checked_sub(1)));
+        let (finding, snippet) = finding.shown(text);
         let hints = finding.hint.iter().cloned().collect();
         Failure { snippet, hints, ..Failure::new(finding.to_string()) }
     }

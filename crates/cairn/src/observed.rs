@@ -34,7 +34,8 @@ pub(crate) fn read(
                 if let Some(unknown) = rules::unknown(&template, &object, kind) {
                     let what = format!("{}: its objects count as those of one that left the stack", unknown.what);
                     let finding = Finding { severity: Severity::Warning, what, ..unknown };
-                    printer.finding(&finding, object.snippet(&finding).as_deref());
+                    let (finding, snippet) = object.shown(&finding);
+                    printer.finding(&finding, snippet.as_deref());
                 }
                 put(&mut observed, kind, instance, &template, object.value().clone())
                     .map_err(|what| failed(&object, what))?;

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use engine::{Compiled, Severity, Stack};
+use objects::Gvk;
 use package::{Files, Package};
+use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::finding::Finding;
@@ -115,6 +117,17 @@ impl Project {
             failure.message.push_str(&format!(" (and {} more)", errors.len() - 1));
             failure.hint(format!("`cairn validate {}` shows all of it", self.dir.display()))
         })
+    }
+
+    /// Whether objects of a kind are in namespaces, as far as can be known without a cluster: most are.
+    pub fn is_namespaced(&self, object: &Value) -> bool {
+        let Some(gvk) = Gvk::of(object) else { return true };
+        let own = self.package.crds.iter().find(|crd| crd.crd.group == gvk.group && crd.crd.names.kind == gvk.kind);
+        match (objects::builtin_kind(&gvk), own) {
+            (Some(known), _) => known.namespaced,
+            (None, Some(own)) => own.crd.scope == api::Scope::Namespaced,
+            (None, None) => true,
+        }
     }
 
     /// A finding with its file as it is reached from here, so that an editor or a terminal finds it.

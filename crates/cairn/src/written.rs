@@ -10,7 +10,7 @@ use yaml::{Spans, Step};
 
 use crate::failure::Failure;
 use crate::finding::Finding;
-use crate::{input, snippet};
+use crate::input;
 
 /// One document of a file.
 #[derive(Debug)]
@@ -139,9 +139,9 @@ impl Part {
         Failure::of(finding, Some(&self.whole.text))
     }
 
-    /// The line that a finding is about.
-    pub fn snippet(&self, finding: &Finding) -> Option<String> {
-        snippet::of(&self.whole.text, finding.line, finding.column.checked_sub(1))
+    /// A finding about this file as a person is told, with the line that it is about.
+    pub fn shown(&self, finding: &Finding) -> (Finding, Option<String>) {
+        finding.shown(Some(&self.whole.text))
     }
 
     fn whole_path(&self, path: &[Step]) -> Vec<Step> {

@@ -23,8 +23,8 @@ pub(crate) fn offset(text: &str, error: &yaml::Error) -> usize {
     let start = start(text, line);
     let rest = text.get(start..).and_then(|rest| rest.lines().next()).unwrap_or_default();
     let column = error.column().saturating_sub(1);
-    let inside = rest.char_indices().nth(column).filter(|_| line == error.line() && !is_colon(error));
-    start + inside.map_or(0, |(at, _)| at)
+    let inside = column < rest.len() && rest.is_char_boundary(column) && line == error.line() && !is_colon(error);
+    start + if inside { column } else { 0 }
 }
 
 fn is_colon(error: &yaml::Error) -> bool {

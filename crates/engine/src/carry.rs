@@ -14,6 +14,14 @@ use crate::seed::Seed;
 /// An object of a plan as it is applied: with the labels of its parent and the hash of all that is wanted, and owned
 /// only where the garbage collector can see both.
 pub fn dressed(object: &Value, instance: &Value, child_namespaced: bool, seed: &Seed) -> Value {
+    let mut object = marked(object, instance, child_namespaced);
+    let hash = seed.fingerprint(object.to_string().as_bytes());
+    object["metadata"]["annotations"][annotations::DESIRED_HASH] = json!(hash);
+    object
+}
+
+/// The same without the hash, which only the stack's own seed gives: what a preview can show.
+pub fn marked(object: &Value, instance: &Value, child_namespaced: bool) -> Value {
     let mut object = object.clone();
     let parent_namespace = instance["metadata"]["namespace"].as_str().unwrap_or_default();
     let orphan = is_orphan(&object);
@@ -30,8 +38,6 @@ pub fn dressed(object: &Value, instance: &Value, child_namespaced: bool, seed: &
             marks[key] = json!(value);
         }
     }
-    let hash = seed.fingerprint(object.to_string().as_bytes());
-    object["metadata"]["annotations"][annotations::DESIRED_HASH] = json!(hash);
     object
 }
 

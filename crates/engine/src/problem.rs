@@ -15,8 +15,8 @@ pub enum Severity {
     Warning,
 }
 
-/// A place in a file. Lines and columns count from 1, columns in bytes, as editors and compilers do; Go's own errors
-/// count columns from 0.
+/// A place in a file. Lines and columns count from 1, columns in bytes, as those of all spans; whoever prints a place and
+/// has the text turns them into characters. Go's own errors count columns from 0.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Place {
     /// The file, as the author knows it.

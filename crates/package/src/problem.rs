@@ -13,7 +13,7 @@ pub struct Problem {
     pub file: String,
     /// The line, counted from one; zero when it is about the whole file.
     pub line: usize,
-    /// The column in characters, counted from one; zero when it is about the whole file.
+    /// The column in bytes, counted from one; zero when it is about the whole file.
     pub column: usize,
     /// What is wrong.
     pub what: String,

@@ -55,7 +55,7 @@ pub(crate) fn decide(template: &Template, value: &Value) -> Result<Dialect, Prob
         return Ok(Dialect::Braces);
     }
     let mut seen = [None, None];
-    for part in ["objects", "labels", "message"] {
+    for part in ["objects", api::template::LABELS, api::template::OBJECT_LABELS, "message"] {
         let Some(part_value) = value.get(part) else { continue };
         texts(part_value, &Trail::start(part), &mut |trail, text, is_key| {
             if memchr::memchr(b'$', text.as_bytes()).is_none() {

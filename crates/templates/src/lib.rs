@@ -16,11 +16,13 @@
 //! ```
 
 mod arguments;
+mod check;
 mod claim;
 mod dialect;
 mod dotenv;
 mod environment;
 mod export;
+mod fields;
 mod generate;
 mod instance;
 mod label;
@@ -31,11 +33,13 @@ mod problem;
 mod process;
 mod reference;
 mod revise;
+mod store;
 mod substitute;
 mod template;
 mod trail;
 
 pub use arguments::{Arguments, Source};
+pub use check::check;
 pub use claim::Claim;
 pub use dialect::Dialect;
 pub use dotenv::dotenv;
@@ -47,6 +51,7 @@ pub use parametrize::{Wish, parametrize};
 pub use problem::{Problem, Severity};
 pub use process::{Given, Origin, Processed, Used, process};
 pub use reference::{Form, Reference, references};
+pub use store::to_store;
 pub use template::{Template, is_template};
 
 /// Sixty-four random bits, or why there are none. They have to be unpredictable: passwords are made of them.

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::Random;
 use crate::dialect::{self, Dialect};
 use crate::environment;
+use crate::fields;
 use crate::generate::generate;
 use crate::label::{self, Labels};
 use crate::parameter::{Kind, Parameter};
@@ -132,12 +133,31 @@ impl Processed {
 ///
 /// Everything that is wrong with the template, or if nothing is, with the values, or if nothing is, with the result.
 pub fn process(mut value: Value, given: &Given, random: Random<'_>) -> Result<Processed, Vec<Problem>> {
-    let (template, mut warnings) = Template::read(&value)?;
+    let (template, warnings) = Template::read(&value)?;
+    let aliased = fields::settle_labels(&mut value);
+    let outcome = filled_in(value, &template, warnings, given, random);
+    if !aliased {
+        return outcome;
+    }
+    let written = |problems: Vec<Problem>| problems.into_iter().map(fields::at_alias).collect();
+    match outcome {
+        Ok(processed) => Ok(Processed { warnings: written(processed.warnings), ..processed }),
+        Err(problems) => Err(written(problems)),
+    }
+}
+
+fn filled_in(
+    mut value: Value,
+    template: &Template,
+    mut warnings: Vec<Problem>,
+    given: &Given,
+    random: Random<'_>,
+) -> Result<Processed, Vec<Problem>> {
     let dialect = match given.dialect {
         Some(dialect) => dialect,
         None => template.dialect(&value).map_err(|problem| vec![problem])?,
     };
-    let used = values(&template, dialect, given, random, &mut warnings)?;
+    let used = values(template, dialect, given, random, &mut warnings)?;
     let mut run = Substitution {
         dialect,
         values: used.iter().map(|used| (used.name.as_str(), used.value.as_str())).collect(),
@@ -159,7 +179,7 @@ pub fn process(mut value: Value, given: &Given, random: Random<'_>) -> Result<Pr
         for (index, object) in objects.iter_mut().enumerate() {
             let trail = start.index(index);
             run.shape = pods::shape(object);
-            environment::check(object, &trail, run.shape.as_ref(), &template, dialect, given.strict, &mut run.problems);
+            environment::check(object, &trail, run.shape.as_ref(), template, dialect, given.strict, &mut run.problems);
             if dialect == Dialect::Braces {
                 revise::strip_namespace(object);
             }
@@ -182,8 +202,8 @@ pub fn process(mut value: Value, given: &Given, random: Random<'_>) -> Result<Pr
         return Err(problems);
     }
     warnings.extend(doubts);
-    show_values(&mut value, &template, &used);
-    if dialect::needs_word(&template, dialect) {
+    show_values(&mut value, template, &used);
+    if dialect::needs_word(template, dialect) {
         say_dialect(&mut value, dialect);
     }
     Ok(Processed { template: value, used, warnings, dialect, selectors })
@@ -368,7 +388,7 @@ fn show_values(value: &mut Value, template: &Template, used: &[Used]) {
 }
 
 /// Notes the dialect, which the result does not show any more: processed again it is to be the same.
-fn say_dialect(value: &mut Value, dialect: Dialect) {
+pub(crate) fn say_dialect(value: &mut Value, dialect: Dialect) {
     let Value::Object(fields) = value else { return };
     let metadata = fields.entry("metadata").or_insert(Value::Null);
     let annotations = match metadata {

@@ -6,6 +6,7 @@ use objects::Path;
 use serde_json::{Map, Value};
 
 use crate::dialect::{self, Dialect};
+use crate::fields;
 use crate::parameter::{Kind, Parameter};
 use crate::problem::{Problem, Severity};
 use crate::reference::is_name;
@@ -85,6 +86,7 @@ impl Reader {
             return None;
         };
         self.identity(fields)?;
+        self.problems.extend(fields::unknown(fields));
         let metadata = fields.get("metadata").and_then(Value::as_object);
         let annotation = |name: &str| metadata?.get("annotations")?.get(name)?.as_str();
         let objects = self.objects(fields);
@@ -199,17 +201,25 @@ impl Reader {
                 QUOTE,
             );
         }
-        match fields.get("labels") {
-            None | Some(Value::Null) => {}
-            Some(Value::Object(labels)) => {
-                for (key, value) in labels.iter().filter(|(_, value)| !value.is_string()) {
-                    let path = Path::fields(&["labels", key]);
-                    self.refuse(path, format!("the value of a label is a text, and this is {}", what(value)), QUOTE);
+        let names = [api::template::LABELS, api::template::OBJECT_LABELS];
+        if names.iter().all(|name| fields.contains_key(*name)) {
+            let problem = Problem::at(Path::fields(&[names[1]]), "`objectLabels` and `labels` are the same field").key();
+            self.problems.push(problem.hint("put all labels into `labels`"));
+        }
+        for name in names {
+            match fields.get(name) {
+                None | Some(Value::Null) => {}
+                Some(Value::Object(labels)) => {
+                    for (key, value) in labels.iter().filter(|(_, value)| !value.is_string()) {
+                        let path = Path::fields(&[name, key]);
+                        let what = format!("the value of a label is a text, and this is {}", what(value));
+                        self.refuse(path, what, QUOTE);
+                    }
                 }
-            }
-            Some(other) => {
-                let what = format!("`labels` is a mapping of texts, and this is {}", what(other));
-                self.refuse(Path::fields(&["labels"]), what, "");
+                Some(other) => {
+                    let what = format!("`{name}` is a mapping of texts, and this is {}", what(other));
+                    self.refuse(Path::fields(&[name]), what, "");
+                }
             }
         }
     }
@@ -234,6 +244,7 @@ impl Reader {
             self.refuse(path.clone(), format!("a parameter is a mapping, and this is {}", what(item)), "");
             return None;
         };
+        self.problems.extend(fields::unknown_of_parameter(fields, path));
         let name = self.text(fields, "name", path, "");
         let Some(name) = name.filter(|name| !name.is_empty()) else {
             self.problems.push(Problem::at(path.child("name"), "a parameter needs a name").missing());

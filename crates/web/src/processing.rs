@@ -43,7 +43,7 @@ async fn processed(client: &Client, question: &Question) -> Result<Value, Answer
                 Value::Null => Arguments::default(),
                 body => Arguments::read(&body).map_err(|problems| invalid(PARAMETERS_KIND, name, &problems))?,
             };
-            check_name(&arguments, name)?;
+            check_name(&arguments, &question.namespace, name)?;
             (stored(client, &question.namespace, name).await?, arguments.values)
         }
     };
@@ -55,9 +55,9 @@ async fn processed(client: &Client, question: &Question) -> Result<Value, Answer
 }
 
 /// Values may name the template they are for, and then it is this one.
-fn check_name(arguments: &Arguments, name: &str) -> Result<(), Answer> {
+fn check_name(arguments: &Arguments, namespace: &str, name: &str) -> Result<(), Answer> {
     match &arguments.template {
-        Some(Source::Name(other)) if other != name => {
+        Some(Source::Name(other)) if other != name && *other != format!("{namespace}/{name}") => {
             let message = format!("the values are for the template {other:?}, and the URL names {name:?}");
             Err(failure(400, "BadRequest", &message))
         }

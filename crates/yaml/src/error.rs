@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::chars::break_len;
+
 /// An error while reading or writing YAML.
 ///
 /// `Display` is, letter for letter, the text that `sigs.k8s.io/yaml` gives for the same input. That text counts
@@ -11,6 +13,8 @@ pub struct Error {
     text: String,
     line: usize,
     column: usize,
+    /// The byte at which it is, as long as the column is not counted yet.
+    pos: u32,
 }
 
 impl Error {
@@ -19,7 +23,7 @@ impl Error {
         self.line
     }
 
-    /// The column in characters, counted from one; zero when the place is unknown.
+    /// The column in bytes, counted from one; zero when the place is unknown.
     pub fn column(&self) -> usize {
         self.column
     }
@@ -42,25 +46,30 @@ impl Error {
 
     /// A problem without a place, its text taken as it is.
     pub(crate) fn bare(text: impl Into<String>) -> Self {
-        Self { text: text.into(), line: 0, column: 0 }
+        Self { text: text.into(), line: 0, column: 0, pos: 0 }
     }
 
     /// A problem that go-yaml reports without a line although we know the place.
     pub(crate) fn placed(problem: impl fmt::Display, mark: Mark) -> Self {
-        Self { text: format!("yaml: {problem}"), line: mark.line as usize + 1, column: mark.column as usize + 1 }
+        Self { text: format!("yaml: {problem}"), ..Self::bare("") }.began(mark)
     }
 
     /// The same at a place, unless it has one.
-    pub(crate) fn at(mut self, mark: Mark) -> Self {
-        if self.line == 0 {
-            (self.line, self.column) = (mark.line as usize + 1, mark.column as usize + 1);
-        }
-        self
+    pub(crate) fn at(self, mark: Mark) -> Self {
+        if self.line == 0 { self.began(mark) } else { self }
     }
 
     /// The same in Go's words, at the place where what is wrong begins.
     pub(crate) fn began(mut self, mark: Mark) -> Self {
-        (self.line, self.column) = (mark.line as usize + 1, mark.column as usize + 1);
+        (self.line, self.column, self.pos) = (mark.line as usize + 1, mark.column as usize + 1, mark.pos);
+        self
+    }
+
+    /// The same with its column in bytes: the reader counts characters, as YAML's indentation does.
+    pub(crate) fn in_bytes(mut self, text: &str) -> Self {
+        if self.line > 0 {
+            self.column = byte_column(text, self.pos as usize) + 1;
+        }
         self
     }
 
@@ -88,8 +97,17 @@ impl Error {
             0 => format!("yaml: {problem}"),
             line => format!("yaml: line {}: {problem}", line + offset),
         };
-        Self { text, line: mark.line as usize + 1, column: mark.column as usize + 1 }
+        Self { text, ..Self::bare("") }.began(mark)
     }
+}
+
+/// How many bytes of its line come before a position.
+fn byte_column(text: &str, pos: usize) -> usize {
+    let bytes = text.as_bytes();
+    // One past the end stands for the end.
+    let before = pos.min(bytes.len());
+    let starts = (0..before).rev().find(|at| text.is_char_boundary(*at) && break_len(bytes, *at) > 0);
+    pos - starts.map_or(0, |at| (at + break_len(bytes, at)).min(pos))
 }
 
 impl fmt::Display for Error {

@@ -74,10 +74,12 @@ pub fn parse_written(text: &str) -> Result<Value, Error> {
 
 /// Reads as [`parse`] does, within other limits.
 pub fn parse_with(text: &str, limits: &Limits) -> Result<Value, Error> {
-    decode::decode(&parser::parse(text, limits)?, limits, false)
+    let read = parser::parse(text, limits).and_then(|tree| decode::decode(&tree, limits, false));
+    read.map_err(|error| error.in_bytes(text))
 }
 
 /// Reads as [`parse_strict`] does, within other limits.
 pub fn parse_strict_with(text: &str, limits: &Limits) -> Result<Value, Error> {
-    decode::decode(&parser::parse(text, limits)?, limits, true)
+    let read = parser::parse(text, limits).and_then(|tree| decode::decode(&tree, limits, true));
+    read.map_err(|error| error.in_bytes(text))
 }

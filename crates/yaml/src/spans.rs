@@ -25,7 +25,7 @@ pub struct Spanned {
 pub struct Span {
     /// The line it begins on, counted from one.
     pub line: usize,
-    /// The column it begins at, in characters counted from one.
+    /// The column it begins at, in bytes counted from one.
     pub column: usize,
     /// The first byte.
     pub start: usize,
@@ -117,8 +117,9 @@ pub fn parse_spanned(text: &str) -> Result<Spanned, Error> {
 
 /// Reads as [`parse_spanned`] does, within other limits.
 pub fn parse_spanned_with(text: &str, limits: &Limits) -> Result<Spanned, Error> {
-    let tree = parser::parse(text, limits)?;
-    let value = decode::decode(&tree, limits, false)?;
+    let placed = |error: Error| error.in_bytes(text);
+    let tree = parser::parse(text, limits).map_err(placed)?;
+    let value = decode::decode(&tree, limits, false).map_err(placed)?;
     let mut entries: Vec<Entry> = tree.nodes.iter().map(|node| entry(text, node)).collect();
     for at in 0..tree.nodes.len() as u32 {
         if tree.nodes[at as usize].shape != Shape::Mapping {
@@ -133,7 +134,31 @@ pub fn parse_spanned_with(text: &str, limits: &Limits) -> Result<Spanned, Error>
             entry.key = Some(name(&tree, node).into());
         }
     }
+    if !text.is_ascii() {
+        let starts = line_starts(text);
+        for place in entries.iter_mut().map(|entry| &mut entry.place) {
+            let start = starts.get(place.line as usize).copied().unwrap_or_default();
+            place.column = place.pos.saturating_sub(start);
+        }
+    }
     Ok(Spanned { value, spans: Spans { entries } })
+}
+
+/// Where each line begins.
+fn line_starts(text: &str) -> Vec<u32> {
+    let bytes = text.as_bytes();
+    let mut starts = vec![0];
+    let mut at = 0;
+    while at < bytes.len() {
+        match break_len(bytes, at) {
+            0 => at += 1,
+            length => {
+                at += length;
+                starts.push(at as u32);
+            }
+        }
+    }
+    starts
 }
 
 fn entry(text: &str, node: &Node<'_>) -> Entry {

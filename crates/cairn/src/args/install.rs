@@ -92,7 +92,9 @@ pub(crate) struct Uninstall {
 #[command(after_help = "\
 Examples:
   cairn list -A
-  cairn list -n team -o json")]
+  cairn list -n team -o json
+
+Stacks that no install made are listed, too, as `(Stack)`.")]
 pub(crate) struct List {
     #[command(flatten)]
     pub listing: Listing,

@@ -13,7 +13,9 @@ use super::{Connection, Format, Listing, Log, Objects, Outcome};
 Examples:
   cairn template params mongodb.yaml
   cairn template process mongodb.yaml -p MONGODB_PASSWORD=secret
-  cairn template apply mongodb -n team
+  cairn template validate mongodb.yaml
+  cairn template store mongodb.yaml -n library
+  cairn template apply library/mongodb -n team
   cairn template export --parametrize names,images,replicas -n team
 
 A template holds objects with references to its parameters: $(NAME) stays text, $((NAME)) becomes a number or a truth \
@@ -30,6 +32,10 @@ pub(crate) enum TemplateCommand {
     Process(Process),
     /// List the parameters of a template
     Params(Params),
+    /// Check templates and print every problem with its place; needs no values and no cluster
+    Validate(ValidateTemplates),
+    /// Store a template in a cluster, for everybody who may read it there
+    Store(StoreTemplate),
     /// List the templates that are stored in a cluster
     List(ListTemplates),
     /// Fill a template in and apply its objects to a cluster, as one instance
@@ -104,20 +110,20 @@ Examples:
   cairn template process mongodb.yaml -p MONGODB_PASSWORD=x | kubectl apply -f -
   cairn template process mongodb.yaml --param-file my.env -l app=shop -o json
   cairn template process production.yaml
-  cairn template process mongodb -n team --result template
+  cairn template process library/mongodb --result template
 
 A file of values can name its template, and is then all that is needed:
   apiVersion: templates.stacks.crossplane.io/v1alpha1
   kind: TemplateParameters
-  file: mongodb.yaml        # or `name: mongodb`, if the cluster has it
+  file: mongodb.yaml        # or `name: library/mongodb`, if the cluster has it
   parameters:
     MONGODB_PASSWORD: secret
 
 On a terminal it asks for what is missing. Labels of a template also go to the selectors and pods of its objects, so \
 that instances keep apart; selectors of apps/v1 cannot change later, so neither can these labels.")]
 pub(crate) struct Process {
-    /// A file with a template or with values that name one, `-` for standard input, or the name of a stored template
-    #[arg(value_name = "FILE|NAME")]
+    /// A file with a template or with values that name one, `-` for stdin, or a stored template: NAME or NAMESPACE/NAME
+    #[arg(value_name = "FILE|[NAMESPACE/]NAME")]
     pub template: String,
 
     #[command(flatten)]
@@ -143,10 +149,10 @@ pub(crate) struct Process {
 #[command(after_help = "\
 Examples:
   cairn template params mongodb.yaml
-  cairn template params mongodb -n team -o json")]
+  cairn template params library/mongodb -o json")]
 pub(crate) struct Params {
-    /// A file with a template, `-` for standard input, or the name of a stored template
-    #[arg(value_name = "FILE|NAME")]
+    /// A file with a template, `-` for stdin, or a stored template: NAME or NAMESPACE/NAME
+    #[arg(value_name = "FILE|[NAMESPACE/]NAME")]
     pub template: String,
 
     /// Talk to no cluster: the template is in a file
@@ -164,11 +170,68 @@ pub(crate) struct Params {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
+  cairn template validate mongodb.yaml
+  cairn template validate templates/*.yaml -o json
+
+It reports misspelt fields, references that nothing declares, parameters that nothing refers to, and values that do not \
+fit their type, all at once. Exit status 1 if there is an error; warnings alone are no error.")]
+pub(crate) struct ValidateTemplates {
+    /// Files with templates, `-` for stdin, or stored templates: NAME or NAMESPACE/NAME
+    #[arg(value_name = "FILE|[NAMESPACE/]NAME", required = true)]
+    pub templates: Vec<String>,
+
+    /// Talk to no cluster: the templates are in files
+    #[arg(long)]
+    pub local: bool,
+
+    /// How to write the problems [default: with the lines they are about]
+    #[arg(short, long, value_name = "FORMAT")]
+    pub output: Option<Format>,
+
+    #[command(flatten)]
+    pub connection: Connection,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  cairn template store mongodb.yaml -n library
+  cairn template store https-proxy.json --name proxy --dry-run
+
+A template that is not valid is not stored. It becomes a Template of templates.stacks.crossplane.io/v1alpha1 whatever it \
+was written for; OpenShift's keep their dialect. Whoever may get Templates in the namespace can use it: \
+`cairn template apply library/mongodb -n team`.")]
+pub(crate) struct StoreTemplate {
+    /// A file with a template, or `-` for stdin
+    #[arg(value_name = "FILE")]
+    pub template: String,
+
+    /// Name to store it under [default: its own, or that of the file]
+    #[arg(long)]
+    pub name: Option<String>,
+
+    /// Server-side dry run: validate, but persist nothing
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Take over fields that another field manager owns
+    #[arg(long)]
+    pub force_conflicts: bool,
+
+    #[command(flatten)]
+    pub outcome: Outcome,
+
+    #[command(flatten)]
+    pub connection: Connection,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
   cairn template list
   cairn template list -A -o json
 
-Templates are stored as any object is, and shared by RBAC:
-  kubectl apply -f mongodb.yaml -n library")]
+`cairn template store FILE -n NAMESPACE` adds one; RBAC on Templates shares them.")]
 pub(crate) struct ListTemplates {
     #[command(flatten)]
     pub listing: Listing,
@@ -178,15 +241,15 @@ pub(crate) struct ListTemplates {
 #[command(after_help = "\
 Examples:
   cairn template apply mongodb.yaml -p MONGODB_PASSWORD=secret -n team
-  cairn template apply library-template --instance orders-db
+  cairn template apply library/mongodb --instance orders-db -n team
   cairn template apply mongodb.yaml --dry-run
 
 Every object gets the label templates.stacks.crossplane.io/instance, by which `cairn template delete` finds it again. \
 Objects of another instance are never written over, and what no template made only with --force-conflicts. \
 Values that the template generates are kept in a Secret of the instance, so that applying again does not change them.")]
 pub(crate) struct Apply {
-    /// A file with a template or with values that name one, `-` for standard input, or the name of a stored template
-    #[arg(value_name = "FILE|NAME")]
+    /// A file with a template or with values that name one, `-` for stdin, or a stored template: NAME or NAMESPACE/NAME
+    #[arg(value_name = "FILE|[NAMESPACE/]NAME")]
     pub template: String,
 
     /// The name of the instance [default: the template's]
@@ -234,7 +297,7 @@ pub(crate) struct Delete {
 #[command(after_help = "\
 Examples:
   cairn template export -n team > team.yaml
-  cairn template export deployment/web service/web --parametrize names,images
+  cairn template export deploy/web svc/web --parametrize names,images
   cairn template export -l app=shop --name shop
 
 What the cluster wrote goes, as do objects that other objects make. Installed packages, with what the stack manager made \

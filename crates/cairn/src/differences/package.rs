@@ -23,7 +23,8 @@ pub(super) fn changes(
     let nothing = StackSpec::default();
     let old = old.unwrap_or(&nothing);
     let mut changes = Vec::new();
-    if old.app.version != new.app.version {
+    // A package that says no version has that of its image's tag, which is not known here.
+    if old.app.version != new.app.version && !new.app.version.is_empty() {
         changes.push(moved("version", &old.app.version, &new.app.version));
     }
     if old.app.permission_scope != new.app.permission_scope {
@@ -274,6 +275,23 @@ mod tests {
         );
         assert_eq!(told(Some(&stack), from_ref(&before), &stack, &before), [""; 0]);
         assert_eq!(told(None, &[], &stack, &before), ["create type Web (example.org/v1) "]);
+    }
+
+    #[test]
+    fn a_package_without_a_version_is_no_change_of_it() {
+        let spec = |version: &str| -> StackSpec {
+            serde_json::from_value(json!({ "version": version })).unwrap()
+        };
+        let web = crd(&json!({ "type": "object" }));
+        for (old, new, expected) in [
+            ("1.0.0", "", vec![]),
+            ("1.0.0", "1.0.0", vec![]),
+            ("", "", vec![]),
+            ("1.0.0", "1.1.0", vec!["update version 1.0.0 -> 1.1.0"]),
+            ("", "1.0.0", vec!["update version none -> 1.0.0"]),
+        ] {
+            assert_eq!(told(Some(&spec(old)), from_ref(&web), &spec(new), &web), expected, "{old} {new}");
+        }
     }
 
     #[test]

@@ -23,7 +23,6 @@ use crate::failure::Failure;
 use crate::plane::Shelf;
 use crate::printer::{Paint, Printer};
 use crate::project::{Project, packages_near};
-use crate::snippet;
 
 /// The field manager of installs.
 const MANAGER: &str = "cairn-up";
@@ -282,9 +281,8 @@ impl Installer {
     /// Tells everything that is wrong with a package; whether it cannot be installed.
     fn faults(&self, project: &Project, printer: &Printer) -> bool {
         for finding in &project.findings {
-            let text = project.text(&finding.file);
-            let shown = text.and_then(|text| snippet::of(text, finding.line, finding.column.checked_sub(1)));
-            printer.finding(&project.placed(finding), shown.as_deref());
+            let (finding, snippet) = finding.shown(project.text(&finding.file));
+            printer.finding(&project.placed(&finding), snippet.as_deref());
         }
         let errors = project.findings.iter().filter(|finding| finding.severity == Severity::Error).count();
         if errors > 0 || project.compiled.is_none() {

@@ -16,7 +16,8 @@ pub(crate) fn run(args: &Diff, printer: &Printer) -> Result<Code, Failure> {
     if let Some(file) = &args.file {
         let (admitted, written) = project.instance(Some(file), printer)?;
         for finding in &admitted.dropped {
-            printer.finding(finding, written.snippet(finding).as_deref());
+            let (finding, snippet) = written.shown(finding);
+            printer.finding(&finding, snippet.as_deref());
         }
         let mut object = admitted.object;
         if let Some(namespace) = args.connection.namespace.as_deref().filter(|_| admitted.kind.namespaced) {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use api::{ClusterStackInstall, StackInstall};
+use api::{ClusterStackInstall, Stack, StackInstall};
+use controller::Resource;
 use engine::manage::LiveCrd;
 use engine::manage::install::{self as manage, Taken};
 use futures::StreamExt;
@@ -157,6 +158,7 @@ pub(crate) fn list(args: &List, printer: &Printer) -> Result<Code, Failure> {
             let list = api.list(&ListParams::default()).await.map_err(|error| told(&error))?;
             found.extend(list.items.iter().map(|object| written(object, cluster)));
         }
+        found.extend(hand_made(&connected, args.listing.all_namespaces).await?);
         match args.listing.output {
             Some(format) => printer.objects(&found, format)?,
             None if found.is_empty() && args.listing.all_namespaces => printer.result(b"nothing is installed\n")?,
@@ -175,6 +177,29 @@ pub(crate) fn list(args: &List, printer: &Printer) -> Result<Code, Failure> {
     })?
 }
 
+/// The Stacks that no install made. Who may not list them still sees installs.
+async fn hand_made(connected: &Connected, everywhere: bool) -> Result<Vec<Value>, Failure> {
+    let namespace = if everywhere { "" } else { &connected.namespace };
+    let kind = Resource::namespaced(api::GROUP, api::VERSION, Stack::KIND, Stack::PLURAL);
+    let reader = Reader::new(connected.client.clone());
+    let found = match reader.list(&kind, namespace, "").await {
+        Ok(found) => found,
+        Err(_) => return Ok(Vec::new()),
+    };
+    Ok(found.into_iter().filter(is_hand_made).collect())
+}
+
+/// Whether a Stack was made by a person: the stack manager notes on each of its own which install it is of.
+fn is_hand_made(stack: &Value) -> bool {
+    let owners = stack["metadata"]["ownerReferences"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let installs = [StackInstall::KIND, ClusterStackInstall::KIND];
+    let of_install = |owner: &Value| {
+        let group = owner["apiVersion"].as_str().unwrap_or_default().split('/').next();
+        group == Some(api::GROUP) && installs.iter().any(|kind| owner["kind"] == *kind)
+    };
+    !owners.iter().any(of_install)
+}
+
 /// An install with its kind, which the items of a list do not say.
 fn written(object: &DynamicObject, cluster: bool) -> Value {
     let mut value = serde_json::to_value(object).unwrap_or_default();
@@ -186,6 +211,16 @@ fn written(object: &DynamicObject, cluster: bool) -> Value {
 fn row(install: &Value) -> Vec<String> {
     let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
     let ready = condition(install, "Ready");
+    if install["kind"] == Stack::KIND {
+        return vec![
+            text(&install["metadata"]["namespace"]),
+            text(&install["metadata"]["name"]),
+            "(Stack)".to_owned(),
+            text(&install["spec"]["version"]),
+            text(&ready["status"]),
+            text(&ready["reason"]),
+        ];
+    }
     let what =
         if install["spec"]["package"].is_string() { &install["spec"]["package"] } else { &install["spec"]["crd"] };
     vec![

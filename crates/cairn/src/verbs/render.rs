@@ -1,5 +1,6 @@
 //! `cairn render`: what the controller would do for an instance, pass by pass.
 
+use engine::carry::marked;
 use engine::{Context, Pass, Plan, Seed, Simulation};
 use serde_json::{Value, json};
 
@@ -17,13 +18,14 @@ pub(crate) fn run(args: &Render, printer: &Printer) -> Result<Code, Failure> {
     let project = Project::read(&Project::around(&args.dir))?;
     let (Admitted { kind, object: instance, dropped }, written) = project.instance(args.file.as_deref(), printer)?;
     for finding in &dropped {
-        printer.finding(finding, written.snippet(finding).as_deref());
+        let (finding, snippet) = written.shown(finding);
+        printer.finding(&finding, snippet.as_deref());
     }
     let observed = observed::read(args.observed.as_deref(), kind, &instance, printer)?;
     let seed = Seed::new(PREVIEW_SEED);
     let name = &project.compiled()?.name;
     let context = Context { stack: name, seed: &seed, limits: gotpl::Limits::default() };
-    let simulation = match &args.simulate {
+    let mut simulation = match &args.simulate {
         None => {
             let plan = engine::plan(kind, &instance, &observed, &context);
             Simulation {
@@ -37,6 +39,9 @@ pub(crate) fn run(args: &Render, printer: &Printer) -> Result<Code, Failure> {
             engine::simulate(kind, &instance, observed, &rules, &context)
         }
     };
+    for apply in simulation.passes.iter_mut().flat_map(|pass| &mut pass.plan.applies) {
+        apply.object = marked(&apply.object, &instance, project.is_namespaced(&apply.object));
+    }
     match args.output {
         Some(Objects::Json) => printer.json(&json!({"passes": simulation.passes, "settled": simulation.settled}))?,
         Some(Objects::Name) => printer.objects(&made(&simulation), Objects::Name)?,
@@ -47,8 +52,7 @@ pub(crate) fn run(args: &Render, printer: &Printer) -> Result<Code, Failure> {
     if let Some(plan) = last {
         for problem in &plan.problems {
             let finding = crate::finding::Finding::from(&problem.problem);
-            let text = project.text(&finding.file);
-            let snippet = text.and_then(|text| crate::snippet::of(text, finding.line, finding.column.checked_sub(1)));
+            let (finding, snippet) = finding.shown(project.text(&finding.file));
             printer.finding(&project.placed(&finding), snippet.as_deref());
         }
     }

@@ -10,6 +10,8 @@ mod params;
 mod process;
 mod secret_line;
 mod source;
+mod store;
+mod validate;
 mod values;
 
 pub(crate) use kinds::of as kind_of;
@@ -19,10 +21,15 @@ use crate::connection::unanswered;
 use crate::failure::{Code, Failure};
 use crate::printer::Printer;
 
+/// The field manager of what templates make, and of stored ones.
+const MANAGER: &str = "cairn-template";
+
 pub(crate) fn run(args: &Template, printer: &Printer) -> Result<Code, Failure> {
     match &args.command {
         TemplateCommand::Process(args) => process::run(args, printer),
         TemplateCommand::Params(args) => params::run(args, printer),
+        TemplateCommand::Validate(args) => validate::run(args, printer),
+        TemplateCommand::Store(args) => store::run(args, printer),
         TemplateCommand::List(args) => list::run(args, printer),
         TemplateCommand::Apply(args) => apply::run(args, printer),
         TemplateCommand::Delete(args) => delete::run(args, printer),
@@ -46,7 +53,7 @@ fn told(error: &kube::Error) -> Failure {
     let kube::Error::Api(status) = error else { return unanswered(error) };
     let failure = Failure::new(status.message.clone());
     match status.code {
-        403 => failure.hint("you may not do this here: ask whoever administers the cluster"),
+        403 => failure.hint("permission denied: ask your cluster administrator"),
         409 => failure.hint("take the fields over with `--force-conflicts`, or leave them to whoever manages them"),
         _ => failure,
     }

@@ -7,7 +7,6 @@ use crate::failure::{Code, Failure};
 use crate::finding::Finding;
 use crate::printer::Printer;
 use crate::project::Project;
-use crate::snippet;
 
 pub(crate) fn run(args: &Validate, printer: &Printer) -> Result<Code, Failure> {
     let mut failed = false;
@@ -19,21 +18,18 @@ pub(crate) fn run(args: &Validate, printer: &Printer) -> Result<Code, Failure> {
         failed |= errors > 0;
         if args.output.is_none() {
             for finding in &project.findings {
-                printer.finding(&project.placed(finding), shown(&project, finding).as_deref());
+                let (finding, snippet) = finding.shown(project.text(&finding.file));
+                printer.finding(&project.placed(&finding), snippet.as_deref());
             }
             printer.result(format!("{}\n", summary(&project, errors)).as_bytes())?;
         }
-        all.extend(project.findings.iter().map(|finding| project.placed(finding)));
+        let shown = |finding: &Finding| project.placed(&finding.shown(project.text(&finding.file)).0);
+        all.extend(project.findings.iter().map(shown));
     }
     if let Some(format) = args.output {
         printer.report(&all, format)?;
     }
     Ok(if failed { Code::Failed } else { Code::Ok })
-}
-
-fn shown(project: &Project, finding: &Finding) -> Option<String> {
-    let text = project.text(&finding.file)?;
-    snippet::of(text, finding.line, finding.column.checked_sub(1))
 }
 
 fn summary(project: &Project, errors: usize) -> String {

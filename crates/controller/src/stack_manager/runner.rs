@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use engine::manage::covers;
 use engine::manage::stack::Run;
+use engine::{Readiness, readiness};
 use serde_json::Value;
 
 use super::Future;
@@ -105,20 +106,17 @@ impl Runner for KubernetesRunner {
 
 /// Why a Deployment does not run, as far as it says so.
 fn unavailable(deployment: Option<&Value>) -> Option<String> {
-    let Some(deployment) = deployment else { return Some("is being made".to_owned()) };
-    let status = &deployment["status"];
-    if status["observedGeneration"].as_i64() < deployment["metadata"]["generation"].as_i64() {
-        return Some("was not looked at yet".to_owned());
-    }
-    let conditions = status["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let of = |kind: &str| conditions.iter().find(|condition| condition["type"] == kind);
-    if of("Available").is_some_and(|condition| condition["status"] == "True") {
-        return None;
-    }
-    let failed = of("ReplicaFailure").or_else(|| of("Progressing").filter(|found| found["status"] == "False"));
-    Some(match failed.and_then(|condition| condition["message"].as_str()) {
-        Some(message) => format!("does not run: {message}"),
-        None => "is not available yet".to_owned(),
+    let Some(deployment) = deployment else { return Some("is being created".to_owned()) };
+    // Objects of a list do not say what they are.
+    let mut judged = deployment.clone();
+    judged["apiVersion"] = "apps/v1".into();
+    judged["kind"] = "Deployment".into();
+    let Readiness::NotReady { why, .. } = readiness(&judged) else { return None };
+    let conditions = deployment["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let failure = conditions.iter().find(|one| one["type"] == "ReplicaFailure" && one["status"] == "True");
+    Some(match failure.and_then(|condition| condition["message"].as_str()) {
+        Some(message) => format!("is not ready: {why}: {message}"),
+        None => format!("is not ready: {why}"),
     })
 }
 
@@ -129,11 +127,15 @@ mod tests {
     use super::unavailable;
 
     #[test]
-    fn a_deployment_runs_when_it_says_so_of_what_is_wanted_now() {
-        let deployment = |generation: i64, conditions: Value| {
+    fn a_deployment_runs_when_all_that_is_wanted_now_is_ready() {
+        let deployment = |seen: i64, updated: i64, conditions: Value| {
             json!({
                 "metadata": { "generation": 2 },
-                "status": { "observedGeneration": generation, "conditions": conditions },
+                "spec": { "replicas": 1 },
+                "status": {
+                    "observedGeneration": seen, "replicas": 1, "readyReplicas": 1, "updatedReplicas": updated,
+                    "conditions": conditions,
+                },
             })
         };
         let available = json!([{ "type": "Available", "status": "True" }]);
@@ -141,14 +143,16 @@ mod tests {
             { "type": "Available", "status": "False" },
             { "type": "ReplicaFailure", "status": "True", "message": "exceeded quota" },
         ]);
-        assert_eq!(unavailable(None).as_deref(), Some("is being made"));
+        let waits = "is not ready: its replica is not ready and up to date";
+        assert_eq!(unavailable(None).as_deref(), Some("is being created"));
         for (object, expected) in [
-            (deployment(2, available.clone()), None),
-            (deployment(1, available), Some("was not looked at yet")),
-            (deployment(2, json!([])), Some("is not available yet")),
-            (deployment(2, quota), Some("does not run: exceeded quota")),
+            (deployment(2, 1, available.clone()), None),
+            (deployment(1, 1, available.clone()), Some(waits.to_owned())),
+            // The replica of before still serves, which is not what is wanted.
+            (deployment(2, 0, available), Some(waits.to_owned())),
+            (deployment(2, 0, quota), Some(format!("{waits}: exceeded quota"))),
         ] {
-            assert_eq!(unavailable(Some(&object)).as_deref(), expected, "{object}");
+            assert_eq!(unavailable(Some(&object)), expected, "{object}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What the Stack Manager decides: which image an install means, what a stack may touch, which objects make it run,
 //! and whether a CRD may take the place of another. Values in, values out; the controllers carry them out.
 
+mod advice;
 mod claim;
 mod compatible;
 mod definition;

@@ -5,7 +5,7 @@ use api::{Crd, PermissionScope, Scope, Stack};
 use serde_json::{Map, Value, json};
 
 use super::roles::{Grant, Grants, Identity, bindings};
-use super::{Claim, Kinds, Policy, workload};
+use super::{Claim, Kinds, Policy, advice, workload};
 
 /// A Stack and what is around it.
 #[derive(Debug, Clone, Copy)]
@@ -155,11 +155,8 @@ fn owned(
         let Some(crd) = found else { continue };
         names.push(crd.name.clone());
         if crd.scope == Scope::Cluster && scope == PermissionScope::Namespaced {
-            refused.push(format!(
-                "it owns {}, which is cluster-scoped, but may act only in its namespace: install it with a \
-                 ClusterStackInstall",
-                crd.name
-            ));
+            let why = advice::cluster_scoped(facts.stack, facts.policy, &[(&crd.group, &crd.names.plural)]);
+            refused.push(format!("it owns {}, which is cluster-scoped, but {why}", crd.name));
             continue;
         }
         if let Err(refusal) = facts.policy.check(&crd.group, &crd.names.plural, facts.cluster_wide) {
@@ -204,10 +201,9 @@ fn depended(
         }
         let reachable = |namespaced: bool| namespaced || scope == PermissionScope::Cluster;
         if !kinds.iter().any(|kind| reachable(kind.namespaced)) {
-            refused.push(format!(
-                "it depends on {text}, which is cluster-scoped, but may act only in its namespace: install it with a \
-                 ClusterStackInstall"
-            ));
+            let wanted: Vec<_> = kinds.iter().map(|kind| (kind.gvk.group.as_str(), kind.plural.as_str())).collect();
+            let why = advice::cluster_scoped(facts.stack, facts.policy, &wanted);
+            refused.push(format!("it depends on {text}, which is cluster-scoped, but {why}"));
             continue;
         }
         if reference.name.is_none() {
@@ -393,8 +389,8 @@ mod tests {
                 json!({ "dependsOn": [{ "crd": "global.other.org/v1" }] }),
                 false,
                 vec![
-                    "it depends on global.other.org/v1, which is cluster-scoped, but may act only in its namespace: \
-                     install it with a ClusterStackInstall"
+                    "it depends on global.other.org/v1, which is cluster-scoped, but this Stack, which no install made, \
+                     may act only in its namespace: build a package of it and install that with a ClusterStackInstall"
                         .to_owned(),
                 ],
             ),
@@ -402,8 +398,8 @@ mod tests {
                 json!({ "customresourcedefinitions": [{ "kind": "Wide", "apiVersion": "example.org/v1" }] }),
                 false,
                 vec![
-                    "it owns wides.example.org, which is cluster-scoped, but may act only in its namespace: install it \
-                     with a ClusterStackInstall"
+                    "it owns wides.example.org, which is cluster-scoped, but this Stack, which no install made, may act \
+                     only in its namespace: build a package of it and install that with a ClusterStackInstall"
                         .to_owned(),
                 ],
             ),

@@ -13,14 +13,11 @@ use templates::{Claim, Given, Origin, Processed, Template, instance_labels};
 
 use super::source::{self, Loaded};
 use super::values::{given, process};
-use super::{kinds, told};
+use super::{MANAGER, kinds, told};
 use crate::args::Apply;
 use crate::failure::{Code, Failure};
 use crate::printer::Printer;
 use crate::registries::block_on;
-
-/// Who manages the fields.
-const MANAGER: &str = "cairn-template";
 
 pub(crate) fn run(args: &Apply, printer: &Printer) -> Result<Code, Failure> {
     let loaded = source::load(&args.template, false, &args.connection)?;

@@ -78,7 +78,7 @@ async fn chosen(args: &Export, client: &Client, namespace: &str) -> Result<Vec<V
     }
     for text in &args.objects {
         let (kind, name) = text.split_once('/').map_or((text.as_str(), None), |(kind, name)| (kind, Some(name)));
-        let kind = all.iter().find(|other| other.is_called(kind)).ok_or_else(|| {
+        let kind = kinds::called(&all, client, kind).await?.ok_or_else(|| {
             let near = objects::nearest(kind, all.iter().map(|other| other.resource.plural.as_str()));
             let failure = Failure::new(format!("the cluster has no kind `{kind}`"));
             match near {

@@ -1,5 +1,7 @@
 //! The kinds that a cluster serves, and objects of any of them.
 
+use std::collections::BTreeSet;
+
 use kube::api::{ApiResource, DynamicObject, ListParams};
 use kube::discovery::{Discovery, Scope, verbs};
 use kube::{Api, Client};
@@ -69,6 +71,29 @@ pub(crate) async fn all(client: &Client) -> Result<Vec<Kind>, Failure> {
         }
     }
     Ok(found)
+}
+
+/// The kind that a user means by a name: its own, its plural, or a short one.
+pub(crate) async fn called<'k>(all: &'k [Kind], client: &Client, name: &str) -> Result<Option<&'k Kind>, Failure> {
+    if let Some(found) = all.iter().find(|kind| kind.is_called(name)) {
+        return Ok(Some(found));
+    }
+    // Only lists of single groups have short names, and few of them are asked for.
+    let versions: BTreeSet<&str> = all.iter().map(|kind| kind.resource.api_version.as_str()).collect();
+    for version in versions {
+        let list = match version.contains('/') {
+            true => client.list_api_group_resources(version).await,
+            false => client.list_core_api_resources(version).await,
+        };
+        // A group whose server does not answer has nothing to say.
+        let Ok(list) = list else { continue };
+        let short = |names: &Option<Vec<String>>| names.iter().flatten().any(|short| short == &name.to_lowercase());
+        if let Some(found) = list.resources.iter().find(|resource| short(&resource.short_names)) {
+            let is = |kind: &&Kind| kind.resource.api_version == version && kind.resource.plural == found.name;
+            return Ok(all.iter().find(is));
+        }
+    }
+    Ok(None)
 }
 
 /// The kind of an object, by its `apiVersion` and `kind`.

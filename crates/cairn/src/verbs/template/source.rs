@@ -1,6 +1,7 @@
 //! Where a template comes from: a file, standard input or a cluster; and where in it a problem is.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use kube::Api;
 use kube::api::{ApiResource, DynamicObject};
@@ -15,7 +16,7 @@ use crate::failure::Failure;
 use crate::finding::Finding;
 use crate::printer::Printer;
 use crate::registries::block_on;
-use crate::{input, snippet};
+use crate::input;
 
 /// A template and how to tell where its parts were written.
 pub(crate) struct Loaded {
@@ -34,7 +35,8 @@ enum Origin {
 /// A document of a file.
 struct Written {
     file: String,
-    text: String,
+    /// The whole file.
+    text: Arc<str>,
     /// How many lines come before it.
     before: usize,
     spans: Spans,
@@ -46,21 +48,35 @@ pub(crate) fn load(name: &str, local: bool, connection: &Connection) -> Result<L
     if name == "-" || path.is_file() {
         return file(path, local, connection);
     }
-    if local || !is_name(name) {
-        let what = format!("there is no file `{name}`");
-        return Err(if local && is_name(name) {
-            Failure::new(what).hint("a stored template is in a cluster, which `--local` does not ask")
-        } else {
-            Failure::new(what)
-        });
+    match Stored::parse(name) {
+        Some(stored) if !local => stored.load(connection),
+        found => {
+            let failure = Failure::new(format!("there is no file `{name}`"));
+            Err(match found {
+                Some(_) => failure.hint("a stored template is in a cluster, and only a file is read here"),
+                None => failure,
+            })
+        }
     }
-    stored(name, connection)
 }
 
-/// Whether a text can be the name of a stored template.
-fn is_name(text: &str) -> bool {
-    let looks_like_file = [".yaml", ".yml", ".json"].iter().any(|end| text.ends_with(end));
-    objects::is_subdomain(text) && !looks_like_file
+/// The name of a stored template: `NAME`, or `NAMESPACE/NAME` for one of another namespace.
+struct Stored<'n> {
+    namespace: Option<&'n str>,
+    name: &'n str,
+}
+
+fn is_namespace(text: &str) -> bool {
+    objects::is_subdomain(text) && !text.contains('.')
+}
+
+impl<'n> Stored<'n> {
+    fn parse(text: &'n str) -> Option<Stored<'n>> {
+        let (namespace, name) = text.split_once('/').map_or((None, text), |(namespace, name)| (Some(namespace), name));
+        let looks_like_file = [".yaml", ".yml", ".json"].iter().any(|end| name.ends_with(end));
+        let fits = objects::is_subdomain(name) && namespace.is_none_or(is_namespace) && !looks_like_file;
+        fits.then_some(Stored { namespace, name })
+    }
 }
 
 fn file(path: &Path, local: bool, connection: &Connection) -> Result<Loaded, Failure> {
@@ -119,7 +135,13 @@ fn named_by_values(
             let what = format!("{} names the stored template `{name}`", written.file);
             return Err(Failure::new(what).hint("name a file with `file:`, or leave `--local` out"));
         }
-        Some(Source::Name(name)) => stored(&name, connection)?,
+        Some(Source::Name(name)) => match Stored::parse(&name) {
+            Some(stored) => stored.load(connection)?,
+            None => {
+                let what = format!("{}: `{name}` is not a valid name of a stored template", written.file);
+                return Err(Failure::new(what).hint("write `name: NAME`, `name: NAMESPACE/NAME` or `file: FILE`"));
+            }
+        },
         None => {
             let what = format!("{} holds values, but does not name their template", written.file);
             let hint = "add `file: FILE` or `name: NAME` to it, or name the template and use `--param-file`";
@@ -148,10 +170,11 @@ pub(crate) fn arguments_in(text: &str, shown: &str) -> Result<Option<Arguments>,
 /// The documents of a text that hold something, each with where it was written.
 fn documents(text: &str, shown: &str) -> Result<Vec<(Value, Written)>, Failure> {
     let failed = |error: &yaml::Error, before: usize| {
-        let mut failure = Failure::new(format!("{shown}: {error}"));
-        failure.snippet = snippet::of(text, error.line() + before, None);
-        failure
+        let line = if error.line() == 0 { 0 } else { error.line() + before };
+        let what = format!("this is not YAML: {}", error.problem());
+        Failure::of(&Finding { column: error.column(), ..Finding::new(shown, line, what) }, Some(text))
     };
+    let whole: Arc<str> = text.into();
     let mut found = Vec::new();
     for document in yaml::documents(text).map_err(|error| failed(&error, 0))? {
         let before = document.line - 1;
@@ -159,31 +182,50 @@ fn documents(text: &str, shown: &str) -> Result<Vec<(Value, Written)>, Failure> 
         yaml::parse_strict(&document.text).map_err(|error| failed(&error, before))?;
         let read = yaml::parse_spanned(&document.text).map_err(|error| failed(&error, before))?;
         if !read.value.is_null() {
-            let text = document.text.into_owned();
-            found.push((read.value, Written { file: shown.to_owned(), text, before, spans: read.spans }));
+            let written = Written { file: shown.to_owned(), text: whole.clone(), before, spans: read.spans };
+            found.push((read.value, written));
         }
     }
     Ok(found)
 }
 
-fn stored(name: &str, connection: &Connection) -> Result<Loaded, Failure> {
-    let value = block_on(async {
+impl Stored<'_> {
+    fn load(&self, connection: &Connection) -> Result<Loaded, Failure> {
+        let name = self.name;
+        let value = block_on(self.get(connection))??;
+        Ok(Loaded { value: without_traces(value), arguments: Vec::new(), origin: Origin::Stored(name.to_owned()) })
+    }
+
+    async fn get(&self, connection: &Connection) -> Result<Value, Failure> {
+        let name = self.name;
         let connected = connection.connect().await.map_err(|failure| {
             let what = format!("there is no file `{name}`, and no cluster to look for a template of that name in");
             Failure { message: format!("{what}: {}", failure.message), ..failure }
         })?;
-        let api: Api<DynamicObject> = Api::namespaced_with(connected.client.clone(), &connected.namespace, &resource());
+        let namespace = self.namespace.unwrap_or(&connected.namespace);
+        let api: Api<DynamicObject> = Api::namespaced_with(connected.client.clone(), namespace, &resource());
         let object = api.get(name).await.map_err(|error| match &error {
-            kube::Error::Api(status) if status.code == 404 => {
+            kube::Error::Api(status) if status.code == 404 && self.namespace.is_none() => {
                 let what = format!("there is neither a file nor a stored template `{name}`");
-                let namespace = &connected.namespace;
-                Failure::new(what).hint(format!("`cairn template list -n {namespace}` shows those of {namespace}"))
+                let hint = format!("`cairn template list -A` shows all of them: name one by `NAMESPACE/{name}`");
+                Failure::new(what).hint(hint)
             }
+            kube::Error::Api(status) if status.code == 404 => no_templates(&error, namespace),
             _ => told(&error),
         })?;
         serde_json::to_value(object).map_err(|error| Failure::new(error.to_string()))
-    })??;
-    Ok(Loaded { value: without_traces(value), arguments: Vec::new(), origin: Origin::Stored(name.to_owned()) })
+    }
+}
+
+/// An answer of 404: the template, its namespace or its kind is not there.
+pub(crate) fn no_templates(error: &kube::Error, namespace: &str) -> Failure {
+    let kube::Error::Api(status) = error else { return told(error) };
+    let unknown = ["could not find the requested resource", "404 page not found"];
+    if unknown.iter().any(|words| status.message.contains(words)) {
+        return Failure::new("the cluster stores no templates")
+            .hint("the stack manager adds the kind Template: `cairn stack-manager --help`");
+    }
+    Failure::new(status.message.clone()).hint(format!("`cairn template list -n {namespace}` shows those of {namespace}"))
 }
 
 /// A stored template as its author wrote it.
@@ -222,13 +264,21 @@ impl Loaded {
         Failure::all(failures).unwrap_or_else(|| Failure::new("the template cannot be processed"))
     }
 
-    /// Tells what is perhaps not meant.
+    /// A problem with its place.
+    pub fn finding(&self, problem: &Problem) -> Finding {
+        match &self.origin {
+            Origin::File(written) => written.finding(problem).shown(Some(&written.text)).0,
+            Origin::Stored(name) => Finding { file: name.clone(), ..plain(problem) },
+        }
+    }
+
+    /// Prints problems with their places.
     pub fn warn(&self, problems: &[Problem], printer: &Printer) {
         for problem in problems {
             match &self.origin {
                 Origin::File(written) => {
-                    let finding = written.finding(problem);
-                    printer.finding(&finding, written.snippet(&finding).as_deref());
+                    let (finding, snippet) = written.finding(problem).shown(Some(&written.text));
+                    printer.finding(&finding, snippet.as_deref());
                 }
                 Origin::Stored(_) => printer.finding(&plain(problem), None),
             }
@@ -259,8 +309,7 @@ fn severity(problem: &Problem) -> engine::Severity {
 
 impl Written {
     fn failure(&self, problem: &Problem) -> Failure {
-        let finding = self.finding(problem);
-        Failure { snippet: self.snippet(&finding), ..Failure::of(&finding, None) }
+        Failure::of(&self.finding(problem), Some(&self.text))
     }
 
     /// Where a problem is: at its path, or at the nearest place above it that was written.
@@ -286,17 +335,7 @@ impl Written {
                 _ => found.value,
             }
         });
-        let (line, column) = span.map_or((0, 0), |span| {
-            let start = self.text[..span.start].rfind('\n').map_or(0, |at| at + 1);
-            (self.before + span.line, span.start - start + 1)
-        });
+        let (line, column) = span.map_or((0, 0), |span| (self.before + span.line, span.column));
         Finding { file: self.file.clone(), line, column, ..plain(problem) }
-    }
-
-    fn snippet(&self, finding: &Finding) -> Option<String> {
-        let line = finding.line.checked_sub(self.before)?;
-        let shown = snippet::of(&self.text, line, finding.column.checked_sub(1))?;
-        // The gutter counts the lines of the file, not of the document.
-        Some(if self.before == 0 { shown } else { shown.replacen(&line.to_string(), &finding.line.to_string(), 1) })
     }
 }

@@ -67,7 +67,7 @@ fn from_file(path: &Path, loaded: &Loaded) -> Result<Vec<(String, String)>, Fail
     let shown = path.display();
     if let Some(arguments) = arguments_in(&text, &shown.to_string())? {
         if let Some(templates::Source::Name(name)) = &arguments.template
-            && *name != loaded.name()
+            && name.rsplit('/').next() != Some(&*loaded.name())
         {
             let what = format!("{shown} is for the template `{name}`, and this is `{}`", loaded.name());
             return Err(Failure::new(what));
