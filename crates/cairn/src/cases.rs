@@ -198,7 +198,7 @@ impl Case {
         }
         let seed = Seed::new(PREVIEW_SEED);
         // A fixed name: what is expected must not depend on where the package was checked out.
-        let context = Context { stack: "test", seed: &seed, limits: gotpl::Limits::default() };
+        let context = Context::new("test", &seed);
         let Some(simulate) = &self.simulate else {
             let plan = engine::plan(kind, object, &children, &context);
             let changed = plan.applies.iter().map(|apply| apply.template.clone()).collect();

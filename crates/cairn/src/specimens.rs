@@ -62,7 +62,7 @@ impl Project {
             Err(refused) => return refused.into_iter().map(|refused| here(refused.finding)).collect(),
         };
         let seed = Seed::new(PREVIEW_SEED);
-        let context = Context { stack: &compiled.name, seed: &seed, limits: gotpl::Limits::default() };
+        let context = Context::new(&compiled.name, &seed);
         let simulation = engine::simulate(admitted.kind, &admitted.object, Observed::new(), &[], &context);
         let failed = simulation.passes.last().map(|pass| pass.plan.problems.as_slice()).unwrap_or_default();
         let failed = failed.iter().map(|problem| {

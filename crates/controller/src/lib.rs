@@ -1,5 +1,6 @@
 //! The controllers: they watch a Kubernetes API, have `engine` decide, and carry its plans out.
 
+mod blocking;
 mod cache;
 mod cluster;
 mod handover;
@@ -12,6 +13,7 @@ mod resource;
 pub mod stack_manager;
 pub mod template_stack_manager;
 
+pub use blocking::{Pool, Unfinished};
 pub use cache::{Cache, Change, Scope};
 pub use cluster::{Cluster, Error, unanswered};
 pub use handover::{Endpoint, supervised};

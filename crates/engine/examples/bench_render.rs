@@ -21,7 +21,7 @@ fn main() {
     let service = instance.as_object_mut().unwrap().remove("service").unwrap();
     let observed: Observed = BTreeMap::from([("service".to_string(), service)]);
     let seed = Seed::new(*b"bench");
-    let context = Context { stack: "bench", seed: &seed, limits: gotpl::Limits::default() };
+    let context = Context::new("bench", &seed);
     let planned = plan(&compiled.kinds[0], &instance, &observed, &context);
     assert!(planned.is_complete() && planned.applies.len() == 3, "{planned:?}");
     let pending = Observed::new();

@@ -1,14 +1,22 @@
 //! The functions that templates of a stack have beyond Helm's.
 
-use gotpl::{Call, Fault, Flow, Func, Library, Options, Param, Value};
+use gotpl::{Call, Cost, Fault, Flow, Func, Library, Options, Param, Value};
 
 pub(crate) const EXTRA: &[Func] = &[
-    Func { name: "include", params: &[Param::Text], rest: Some(Param::Any), flow: Flow::Carry, body: include },
+    Func {
+        name: "include",
+        params: &[Param::Text],
+        rest: Some(Param::Any),
+        flow: Flow::Carry,
+        cost: Cost::of(300, 1, 0),
+        body: include,
+    },
     Func {
         name: "generated",
         params: &[Param::Text, Param::Text],
         rest: Some(Param::Any),
         flow: Flow::Compute,
+        cost: Cost::of(500, 1, 0),
         body: generated,
     },
 ];

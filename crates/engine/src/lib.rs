@@ -4,6 +4,7 @@
 
 mod at;
 mod blame;
+pub mod budget;
 pub mod carry;
 mod compile;
 mod functions;
@@ -27,7 +28,7 @@ mod surface;
 mod view;
 
 pub use compile::fields::Quotes;
-pub use compile::{Child, Compiled, CompiledKind, Known, Shape, compile, compile_knowing};
+pub use compile::{Child, Compiled, CompiledKind, Known, Shape, compile, compile_knowing, compile_within};
 pub use kept::{Kept, Parent, stack_label};
 pub use plan::{
     Apply, Context, Delete, Event, Explanation, Hold, Maker, Observed, Plan, TemplateProblem, Unready, Wait, decide,

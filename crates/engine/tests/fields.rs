@@ -128,7 +128,7 @@ fn a_status_that_is_refused_or_broken_leaves_everything_as_it_is() {
 fn a_simulation_tells_what_controllers_report_and_when() {
     let compiled = compiled(&[("app", &config_map("app", "{{ .db.status.ip }}")), ("db", &config_map("db", "x"))]);
     let seed = Seed::new(*b"a seed for tests");
-    let context = Context { stack: "demo", seed: &seed, limits: gotpl::Limits::default() };
+    let context = Context::new("demo", &seed);
     let status = json!({"ip": "10.0.0.1"});
     let rules = [Rule { child: "db".to_string(), status: status.clone() }];
     let simulation = simulate(&compiled.kinds[0], &instance(&json!({})), Observed::new(), &rules, &context);

@@ -148,7 +148,7 @@ proptest! {
     ) {
         let compiled = compiled(&templates).unwrap();
         let seed = engine::Seed::new(*b"a seed for tests");
-        let context = engine::Context { stack: "demo", seed: &seed, limits: gotpl::Limits::default() };
+        let context = engine::Context::new("demo", &seed);
         let (kind, instance) = (&compiled.kinds[0], user(on));
         let afresh = |observed: &Observed| engine::decide(kind, &instance, observed, &context, None);
         let mut then = Observed::new();

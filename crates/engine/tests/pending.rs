@@ -349,7 +349,7 @@ fn what_reads_nothing_that_changed_is_not_rendered_again() {
     let templates: Vec<(&str, &str)> = templates.iter().map(|(name, text)| (*name, text.as_str())).collect();
     let compiled = compiled(&templates);
     let seed = engine::Seed::new(*b"a seed for tests");
-    let context = engine::Context { stack: "demo", seed: &seed, limits: gotpl::Limits::default() };
+    let context = engine::Context::new("demo", &seed);
     let (kind, instance) = (&compiled.kinds[0], instance(&json!({"image": "nginx"})));
     let same = |plan: &engine::Plan| -> Vec<String> {
         plan.applies.iter().filter(|apply| apply.is_same).map(|apply| apply.template.clone()).collect()

@@ -39,7 +39,7 @@ fn rendered(files: &Files, instance: &Value) -> Plan {
     let mut instance = instance.clone();
     assert_eq!(kind.schema.as_ref().expect("a schema").admit(&mut instance), []);
     let seed = Seed::new(b"test");
-    let context = Context { stack: "new", seed: &seed, limits: gotpl::Limits::default() };
+    let context = Context::new("new", &seed);
     engine::plan(kind, &instance, &Observed::new(), &context)
 }
 

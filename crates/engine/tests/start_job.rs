@@ -35,7 +35,7 @@ fn name_of_job(files: &Files, image: &str) -> String {
     instance["metadata"]["uid"] = json!("1");
     instance["spec"]["image"] = json!(image);
     let seed = Seed::new(b"test");
-    let context = Context { stack: "new", seed: &seed, limits: gotpl::Limits::default() };
+    let context = Context::new("new", &seed);
     let plan = engine::plan(&compiled.kinds[0], &instance, &Observed::new(), &context);
     assert!(plan.problems.is_empty(), "{:?}", plan.problems);
     let job = plan.applies.into_iter().map(|apply| apply.object).find(|object| object["kind"] == "Job");

@@ -30,7 +30,7 @@ fn rendered(files: &Files, stack: &str, name: &str, children: &Observed) -> Vec<
     let kind = &compiled.kinds[0];
     assert_eq!(kind.schema.as_ref().expect("a schema").admit(&mut instance), []);
     let seed = Seed::new(b"test");
-    let context = Context { stack: "new", seed: &seed, limits: gotpl::Limits::default() };
+    let context = Context::new("new", &seed);
     let plan = engine::plan(kind, &instance, children, &context);
     assert!(plan.problems.is_empty(), "{name}: {:?}", plan.problems);
     plan.applies.into_iter().map(|apply| (apply.template, apply.object)).collect()

@@ -7,8 +7,9 @@ use crate::ast::{Expr, Node, Pipe, Tree};
 use crate::error::Error;
 use crate::func::Func;
 use crate::host::Still;
+use crate::limits::Meter;
 use crate::set::{Input, Run, Set, Watch};
-use crate::trace::{Known, Site, Trace, line_column};
+use crate::trace::{Known, Site, Trace, line_column_by, line_starts};
 
 /// What a template can do.
 #[derive(Clone, Debug)]
@@ -61,15 +62,20 @@ impl Set {
     pub fn outline(&self, name: &str) -> Outline {
         let mut outline = Outline::default();
         if let Some(tree) = self.trees.get(name) {
-            Walk { tree, outline: &mut outline, prints: false }.list(&tree.root);
+            Walk { tree, lines: line_starts(&tree.source), outline: &mut outline, prints: false }.list(&tree.root);
         }
         outline
     }
 
     /// Looks at a template without any data.
     pub fn analyze(&self, name: &str) -> Result<Analysis, Box<Error>> {
+        self.analyze_within(name, &Meter::default())
+    }
+
+    /// The same with a budget.
+    pub fn analyze_within(&self, name: &str, meter: &Meter<'_>) -> Result<Analysis, Box<Error>> {
         let nothing_known = |_: &crate::trace::Path| Known::Not;
-        let run = Run { host: &Still, watch: Watch::Guessing(&nothing_known), ..Run::new(self) };
+        let run = Run { host: &Still, watch: Watch::Guessing(&nothing_known), meter: Some(meter), ..Run::new(self) };
         let output = run.execute(name, &Input::new(&Json::Null))?;
         let Outline { calls, templates } = self.outline(name);
         Ok(Analysis { trace: output.trace.unwrap_or_default(), calls, templates })
@@ -78,13 +84,14 @@ impl Set {
 
 struct Walk<'w> {
     tree: &'w Tree,
+    lines: Vec<usize>,
     outline: &'w mut Outline,
     prints: bool,
 }
 
 impl Walk<'_> {
     fn site(&self, offset: usize) -> Site {
-        let (line, column) = line_column(&self.tree.source, offset);
+        let (line, column) = line_column_by(&self.lines, offset);
         let (source, template) = ((&*self.tree.source_name).into(), self.tree.name.as_str().into());
         Site { source, template, offset, line, column }
     }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::limits::Over;
+
 /// Which stage refused the template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
@@ -9,7 +11,7 @@ pub enum ErrorKind {
     Parse,
     /// The template ran into something it could not do.
     Execute,
-    /// A limit of [`crate::Limits`] was reached, or the caller cancelled.
+    /// A limit of [`crate::Limits`] was reached. If it was a budget, [`Error::over`] says which and what was spent.
     Limit,
 }
 
@@ -50,13 +52,14 @@ pub struct Error {
     places: Vec<Place>,
     message: String,
     unclosed: Option<Unclosed>,
+    over: Option<Over>,
 }
 
 impl Error {
     /// Go's text names a line only, and not always that of the cause, which is `place`.
     pub(crate) fn parse(line: usize, message: String, place: Place, unclosed: Option<Unclosed>) -> Box<Error> {
         let text = format!("template: {}:{line}: {message}", place.source);
-        Box::new(Error { kind: ErrorKind::Parse, text, places: vec![place], message, unclosed })
+        Box::new(Error { kind: ErrorKind::Parse, text, places: vec![place], message, unclosed, over: None })
     }
 
     /// A place in a text that was given to `tpl` is in Go's words only: nobody has a file of that name.
@@ -84,7 +87,7 @@ impl Error {
             message = inner.message;
             unclosed = inner.unclosed;
         }
-        Box::new(Error { kind: fault.kind.unwrap_or(kind), text, places, message, unclosed })
+        Box::new(Error { kind: fault.kind.unwrap_or(kind), text, places, message, unclosed, over: fault.over })
     }
 
     /// The same error without places, for a source that is no file.
@@ -95,12 +98,17 @@ impl Error {
     }
 
     pub(crate) fn plain(kind: ErrorKind, text: String) -> Box<Error> {
-        Box::new(Error { kind, message: text.clone(), text, places: Vec::new(), unclosed: None })
+        Box::new(Error { kind, message: text.clone(), text, places: Vec::new(), unclosed: None, over: None })
     }
 
     /// Which stage failed.
     pub fn kind(&self) -> ErrorKind {
         self.kind
+    }
+
+    /// The budget that was spent, if that is why.
+    pub fn over(&self) -> Option<Over> {
+        self.over
     }
 
     /// Where, outermost template first; the last is where the cause lies. What happens in a text given to `tpl` lies

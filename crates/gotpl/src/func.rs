@@ -4,9 +4,11 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use crate::cost::Cost;
 use crate::error::{Error, ErrorKind};
 use crate::exec::{Cx, Frame};
 use crate::funcs;
+use crate::limits::Over;
 use crate::value::{Kind, List, Map, Text, Value, Width};
 
 /// Which functions a template may call.
@@ -22,6 +24,7 @@ pub enum Library {
 }
 
 /// A template function.
+#[derive(Clone, Copy)]
 pub struct Func {
     /// What templates call it.
     pub name: &'static str,
@@ -31,6 +34,8 @@ pub struct Func {
     pub rest: Option<Param>,
     /// How marks travel from the arguments to the result in a watched run.
     pub flow: Flow,
+    /// What calling it costs, as far as the arguments tell.
+    pub cost: Cost,
     /// Its body.
     pub body: for<'a> fn(&mut Call<'_, '_, 'a>) -> Result<Value<'a>, Fault>,
 }
@@ -138,20 +143,26 @@ pub struct Fault {
     pub(crate) kind: Option<ErrorKind>,
     /// The failure of a template that the function ran.
     pub(crate) inner: Option<Box<Error>>,
+    /// The budget that was spent.
+    pub(crate) over: Option<Over>,
 }
 
 impl Fault {
     /// A failure with a message.
     pub fn new(text: impl Into<String>) -> Fault {
-        Fault { text: text.into(), kind: None, inner: None }
+        Fault { text: text.into(), kind: None, inner: None, over: None }
     }
 
     pub(crate) fn limit(text: impl Into<String>) -> Fault {
-        Fault { text: text.into(), kind: Some(ErrorKind::Limit), inner: None }
+        Fault { text: text.into(), kind: Some(ErrorKind::Limit), inner: None, over: None }
+    }
+
+    pub(crate) fn over(over: Over) -> Fault {
+        Fault { over: Some(over), ..Fault::limit(over.to_string()) }
     }
 
     pub(crate) fn nested(inner: Box<Error>) -> Fault {
-        Fault { text: inner.to_string(), kind: Some(inner.kind()), inner: Some(inner) }
+        Fault { text: inner.to_string(), kind: Some(inner.kind()), over: inner.over(), inner: Some(inner) }
     }
 }
 
@@ -223,7 +234,16 @@ impl<'r, 'a> Call<'_, 'r, 'a> {
                 );
             }
         }
+        self.frame.cx.work(func.cost.with(args, |value| self.frame.cx.elements(value)))?;
         (func.body)(&mut Call { frame: self.frame, dot: self.dot, args, func })
+    }
+
+    /// Counts units of work that the function does beyond what its [`Cost`] says.
+    ///
+    /// # Errors
+    /// If that is more than the run may do.
+    pub fn spend(&self, work: u64) -> Result<(), Fault> {
+        self.frame.cx.work(work)
     }
 
     /// How many arguments came.

@@ -8,6 +8,7 @@ pub mod go;
 
 mod analysis;
 mod ast;
+mod cost;
 mod error;
 mod exec;
 mod fmt;
@@ -24,11 +25,12 @@ mod trace;
 mod value;
 
 pub use analysis::{Analysis, CallSite, Outline, TemplateUse};
+pub use cost::Cost;
 pub use error::{Error, ErrorKind, Place, Unclosed};
 pub use func::{Call, Fault, Flow, Func, Library, Param};
 pub use funcs::of as functions;
 pub use host::{Draw, Host, NoHost, Still};
-pub use limits::Limits;
+pub use limits::{Limits, Meter, Over};
 pub use set::{Input, MissingKey, Options, Output, Run, Set, Watch};
 pub use trace::{Failure, Known, NilText, Path, Presence, Read, Site, Span, Step, Trace, Use, UseKind};
 pub use value::Value;

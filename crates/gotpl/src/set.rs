@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::exec;
 use crate::func::{self, Func, Library};
 use crate::host::{Host, NoHost};
-use crate::limits::Limits;
+use crate::limits::{Limits, Meter};
 use crate::parse::{Grammar, parse};
 use crate::trace::{Known, Path, Trace};
 
@@ -167,12 +167,12 @@ pub struct Run<'a> {
     pub set: &'a Set,
     /// Where randomness, the time and lookups come from.
     pub host: &'a dyn Host,
-    /// How much it may do.
+    /// How much it may do, if it has no meter.
     pub limits: Limits,
+    /// What counts what it does, and says how much that may be: shared by runs that have one budget together.
+    pub meter: Option<&'a Meter<'a>>,
     /// How closely it is watched.
     pub watch: Watch<'a>,
-    /// Asked now and then whether to give up.
-    pub cancel: Option<&'a dyn Fn() -> bool>,
     /// What a value that is not there prints as; in Go `<no value>`.
     pub no_value: &'a str,
     /// Whether an action that fails over something missing prints nothing, and the run goes on. Watched runs only.
@@ -199,8 +199,8 @@ impl<'a> Run<'a> {
             set,
             host: &NoHost,
             limits: Limits::default(),
+            meter: None,
             watch: Watch::Lightly,
-            cancel: None,
             no_value: "<no value>",
             forgiving: false,
         }

@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use crate::ast::Tree;
+use crate::limits::Meter;
 
 /// One step into data.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -229,6 +230,8 @@ type ReadKey = (u32, Presence, usize, usize);
 
 /// The tables of a watched run.
 pub(crate) struct Tracer<'a> {
+    /// What is noted counts as text that is made, and to go through it as work.
+    meter: &'a Meter<'a>,
     known: Option<&'a dyn Fn(&Path) -> Known>,
     paths: Vec<(u32, Option<Step>)>,
     children: HashMap<(u32, Step), u32>,
@@ -248,13 +251,17 @@ pub(crate) struct Tracer<'a> {
     failures: Vec<Failure>,
 }
 
+/// What is counted for anything that is noted, in bytes.
+const NOTE: usize = 16;
+
 /// The path that every other starts from.
 pub(crate) const ROOT: u32 = 0;
 
 impl<'a> Tracer<'a> {
-    pub fn new(known: Option<&'a dyn Fn(&Path) -> Known>) -> Self {
+    pub fn new(known: Option<&'a dyn Fn(&Path) -> Known>, meter: &'a Meter<'a>) -> Self {
         let empty: Rc<[u32]> = Rc::new([]);
         Tracer {
+            meter,
             known,
             paths: vec![(0, None)],
             children: HashMap::new(),
@@ -279,6 +286,11 @@ impl<'a> Tracer<'a> {
         if let Some(id) = self.children.get(&(parent, step.clone())) {
             return *id;
         }
+        let length = match &step {
+            Step::Key(key) => key.len(),
+            Step::Index(_) | Step::Any => 0,
+        };
+        self.meter.add_bytes(NOTE + 2 * length);
         let id = u32::try_from(self.paths.len()).unwrap_or(u32::MAX);
         self.paths.push((parent, Some(step.clone())));
         self.children.insert((parent, step), id);
@@ -325,6 +337,11 @@ impl<'a> Tracer<'a> {
         self.written.contains(&path) || any.is_some_and(|any| self.written.contains(any))
     }
 
+    /// Counts a stretch of the output, of which all reads are told in the end.
+    pub fn tell(&self, piece: &Piece<'a>) {
+        self.meter.add_bytes(NOTE + 8 * (self.reads_of(piece.mark).len() + self.reads_of(piece.under).len()));
+    }
+
     /// Whether parts of the data are unknown.
     pub fn guesses(&self) -> bool {
         self.known.is_some()
@@ -337,6 +354,7 @@ impl<'a> Tracer<'a> {
 
     pub fn fail(&mut self, error: crate::Error) {
         let certain = !self.in_doubt();
+        self.meter.add_bytes(2 * error.to_string().len());
         self.failures.push(Failure { error, certain });
     }
 
@@ -361,6 +379,7 @@ impl<'a> Tracer<'a> {
         if let Some(id) = self.mark_ids.get(&reads) {
             return *id;
         }
+        self.meter.add_bytes(NOTE + 4 * reads.len());
         let id = u32::try_from(self.marks.len()).unwrap_or(u32::MAX);
         self.marks.push(Mark::Reads(reads.clone()));
         self.mark_ids.insert(reads, id);
@@ -374,6 +393,7 @@ impl<'a> Tracer<'a> {
             return 0;
         }
         let id = u32::try_from(self.marks.len()).unwrap_or(u32::MAX);
+        self.meter.add_bytes(NOTE);
         self.marks.push(Mark::Derived(reads));
         id
     }
@@ -446,6 +466,7 @@ impl<'a> Tracer<'a> {
             return *id;
         }
         let mut reads: Vec<u32> = self.reads_of(one).iter().chain(self.reads_of(other).iter()).copied().collect();
+        self.meter.add(20 * reads.len() as u64);
         reads.sort_unstable();
         reads.dedup();
         let id = self.intern(reads.into());
@@ -469,6 +490,7 @@ impl<'a> Tracer<'a> {
             all = self.join(all, piece.under);
         }
         let id = u32::try_from(self.marks.len()).unwrap_or(u32::MAX);
+        self.meter.add_bytes(NOTE * (1 + pieces.len()));
         self.marks.push(Mark::Woven(pieces.into(), all));
         id
     }
@@ -477,6 +499,7 @@ impl<'a> Tracer<'a> {
     pub fn pieces(&self, mark: u32, len: usize, spot: Spot<'a>) -> Vec<Piece<'a>> {
         match self.marks.get(mark as usize) {
             Some(Mark::Woven(pieces, _)) if pieces.iter().map(|piece| piece.len).sum::<usize>() == len => {
+                self.meter.add(10 * pieces.len() as u64);
                 pieces.to_vec()
             }
             _ => vec![Piece { len, mark: self.flat(mark), under: 0, spot }],
@@ -489,6 +512,7 @@ impl<'a> Tracer<'a> {
 
     /// Whether a mark holds a read of that presence.
     pub fn holds(&self, mark: u32, presence: Presence) -> bool {
+        self.meter.add(self.reads_of(mark).len() as u64);
         self.reads_of(mark).iter().any(|read| self.reads.get(*read as usize).is_some_and(|read| read.1 == presence))
     }
 
@@ -500,6 +524,7 @@ impl<'a> Tracer<'a> {
             mark = self.unanswered(mark);
         }
         if mark != 0 && self.uses.last() != Some(&(kind, spot, function, mark)) {
+            self.meter.add_bytes(NOTE + 8 * self.reads_of(mark).len());
             self.uses.push((kind, spot, function, mark));
         }
     }
@@ -571,7 +596,8 @@ impl<'a> Tracer<'a> {
 #[derive(Default)]
 struct Sites {
     names: HashMap<usize, (Rc<str>, Rc<str>)>,
-    last: HashMap<(usize, usize), (usize, usize)>,
+    /// Where the lines of each source begin.
+    lines: HashMap<usize, Vec<usize>>,
 }
 
 impl Sites {
@@ -582,10 +608,21 @@ impl Sites {
             .entry(tree)
             .or_insert_with(|| ((&*spot.tree.source_name).into(), spot.tree.name.as_str().into()))
             .clone();
-        let (line, column) =
-            *self.last.entry((tree, spot.offset)).or_insert_with(|| line_column(&spot.tree.source, spot.offset));
+        let lines = self.lines.entry(tree).or_insert_with(|| line_starts(&spot.tree.source));
+        let (line, column) = line_column_by(lines, spot.offset.min(spot.tree.source.len()));
         Site { source, template, offset: spot.offset, line, column }
     }
+}
+
+/// Where the lines of a source begin.
+pub(crate) fn line_starts(source: &str) -> Vec<usize> {
+    std::iter::once(0).chain(memchr::memchr_iter(b'\n', source.as_bytes()).map(|at| at + 1)).collect()
+}
+
+/// As [`line_column`], for many places of one source.
+pub(crate) fn line_column_by(starts: &[usize], offset: usize) -> (usize, usize) {
+    let line = starts.partition_point(|start| *start <= offset);
+    (line, offset - line.checked_sub(1).and_then(|at| starts.get(at)).copied().unwrap_or(0))
 }
 
 /// Line from 1 and byte column from 0. On the first line Go counts from the start of the source, as anywhere else.

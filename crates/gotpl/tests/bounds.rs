@@ -8,7 +8,7 @@ fn run(template: &str) -> Result<Vec<u8>, Box<gotpl::Error>> {
     let mut set = Set::new();
     set.parse("again", "{{ include \"again\" . }}").unwrap();
     set.parse("main", template).unwrap();
-    let limits = Limits { steps: 200_000, bytes: 2 << 20, ..Limits::default() };
+    let limits = Limits { work: 20_000_000, bytes: 2 << 20, ..Limits::default() };
     let data = json!({"self": "{{ tpl .self . }}", "map": {"a": {"b": 1}}});
     Run { limits, ..Run::new(&set) }.execute("main", &Input::new(&data)).map(|output| output.text)
 }

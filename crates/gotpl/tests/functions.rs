@@ -64,6 +64,7 @@ fn what_would_be_too_large_is_a_limit_before_it_is_made() {
         let set = set(&[("main", template)]);
         let mut run = Run { host: &Notebook::default(), ..Run::new(&set) };
         run.limits.bytes = 1 << 20;
+        run.limits.work = 150_000_000;
         let error = run.execute("main", &Input::new(&Value::Null)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit, "{template}: {error}");
     }

@@ -215,7 +215,7 @@ impl Comparison<'_> {
             work.found.push(object(Action::Refuse, "", &instance, why));
         }
         let mut observed = children(kind, &instance, &self.live);
-        let context = Context { stack: &self.compiled.name, seed: &self.seed, limits: gotpl::Limits::default() };
+        let context = Context::new(&self.compiled.name, &self.seed);
         let mut made = plan(kind, &instance, &observed, &context);
         for _ in 0..PASSES {
             let mut news = false;

@@ -121,7 +121,7 @@ fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, 
         .filter(|one| one["status"] == "False" && one["reason"] != "RenderFailed")
         .and_then(|one| one["message"].as_str());
     let seed = Seed::new(PREVIEW_SEED);
-    let context = Context { stack: &compiled.name, seed: &seed, limits: gotpl::Limits::default() };
+    let context = Context::new(&compiled.name, &seed);
     let plan = plan(kind, object, &observed, &context);
     let pause = Pause::of(object);
     let is_paused = pause == Pause::On;

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Explain, printer: &Printer) -> Result<Code, Failure> {
     };
     let observed = observed::read(args.observed.as_deref(), kind, &instance, printer)?;
     let seed = Seed::new(PREVIEW_SEED);
-    let context = Context { stack: &project.compiled()?.name, seed: &seed, limits: gotpl::Limits::default() };
+    let context = Context::new(&project.compiled()?.name, &seed);
     let steps = steps(path)?;
     let explanation = engine::explain(kind, &instance, &observed, &context, template, &steps).map_err(Failure::new)?;
     if let Some(format) = args.output {

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &Render, printer: &Printer) -> Result<Code, Failure> {
     let observed = observed::read(args.observed.as_deref(), kind, &instance, printer)?;
     let seed = Seed::new(PREVIEW_SEED);
     let name = &project.compiled()?.name;
-    let context = Context { stack: name, seed: &seed, limits: gotpl::Limits::default() };
+    let context = Context::new(name, &seed);
     let mut simulation = match &args.simulate {
         None => {
             let plan = engine::plan(kind, &instance, &observed, &context);

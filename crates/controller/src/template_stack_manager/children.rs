@@ -6,9 +6,7 @@ use std::sync::Arc;
 use api::names::label_value;
 use engine::carry::{Failure, dressed, not_ours};
 use engine::succession::taken_over;
-use engine::{
-    Apply, CompiledKind, Context, Kept, Observed, Plan, Shape, View, decide, kept_by, refusal, refused_at, tell,
-};
+use engine::{Apply, CompiledKind, Kept, Observed, Plan, Shape, View, kept_by, refusal, refused_at};
 use serde_json::{Value, json};
 
 use super::TemplateStackManager;
@@ -28,13 +26,12 @@ impl TemplateStackManager {
     /// Plans and carries out until nothing more can be made.
     pub(super) async fn settle(&self, look: &mut Look<'_>) -> Result<Plan, Error> {
         let mut preferred: BTreeMap<String, Place> = BTreeMap::new();
-        let context = Context { stack: &self.parts.stack, seed: &look.revision.seed, limits: Default::default() };
         let (mut before, mut then) = (None, Observed::new());
         for _ in 0..PASSES {
             look.inputs = self.inputs(look.compiled, &look.known, &look.object);
             let (observed, strays) = self.observe(look, &preferred)?;
             let same = before.take().map(|plan| (plan, &then));
-            let planned = decide(look.kind, &look.object, &observed, &context, same);
+            let planned = self.decided(look, &observed, same).await?;
             self.parts.metrics.count("cairn_renders_total", "Instances that were rendered.", &[]);
             look.changed = false;
             look.failures.clear();
@@ -49,6 +46,7 @@ impl TemplateStackManager {
                         self.make(look, apply, &place).await?;
                         let name = (apply.template.as_str(), place.1.name.as_str());
                         let (kind, object) = (look.kind, &look.object);
+                        let context = self.context(look.revision);
                         for failure in look.failures.iter_mut().skip(before) {
                             let spot = refused_at(kind, object, &observed, &context, name, &failure.message);
                             let why = refusal(&failure.message, &apply.object);
@@ -60,13 +58,13 @@ impl TemplateStackManager {
             self.prune(look, &planned, &strays, &preferred).await?;
             look.wrote |= look.changed;
             if !look.changed || !look.failures.is_empty() {
-                return Ok(tell(look.kind, &look.object, &observed, &context, planned, &look.failures));
+                return self.told(look, &observed, planned).await;
             }
             (before, then) = (Some(planned), observed);
         }
         let (observed, _) = self.observe(look, &preferred)?;
-        let planned = decide(look.kind, &look.object, &observed, &context, None);
-        Ok(tell(look.kind, &look.object, &observed, &context, planned, &[]))
+        let planned = self.decided(look, &observed, None).await?;
+        self.told(look, &observed, planned).await
     }
 
     /// Whether a child is still what this very look found it to be, or made of it.

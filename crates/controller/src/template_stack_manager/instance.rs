@@ -39,6 +39,8 @@ pub(super) struct Look<'l> {
     pub(super) compiled: &'l Arc<engine::Compiled>,
     /// Everything that the last plan depended on, taken before it was made: what comes in while it is made is news.
     pub(super) inputs: u64,
+    /// The work that rendering it has taken on the pool.
+    pub(super) spent: u64,
 }
 
 impl TemplateStackManager {
@@ -103,6 +105,7 @@ impl TemplateStackManager {
             wrote: false,
             compiled,
             inputs: 0,
+            spent: 0,
         };
         self.hold(id, &resource, &mut look).await?;
         let plan = self.settle(&mut look).await?;

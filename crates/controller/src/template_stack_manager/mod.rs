@@ -6,6 +6,7 @@ mod children;
 mod instance;
 mod inventory;
 mod removal;
+mod render;
 mod report;
 mod revision;
 mod summary;
@@ -16,12 +17,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use engine::budget::{self, Limits};
 use tokio::time::Instant;
 
 use crate::cache::{Cache, Scope};
 use crate::queue::{Again, Queue, guarded};
 use crate::resource::{Key, Resource};
-use crate::{Cluster, Error, Metrics};
+use crate::{Cluster, Error, Metrics, Pool};
 pub use catalog::Catalog;
 use inventory::{Id, Inventory};
 use objects::Gvk;
@@ -43,6 +45,10 @@ pub struct Parts {
     pub resync: Duration,
     /// Where to count.
     pub metrics: Metrics,
+    /// How much rendering an instance once may cost.
+    pub render: Limits,
+    /// How much compiling the Stack may cost.
+    pub compile: Limits,
 }
 
 impl Parts {
@@ -57,6 +63,8 @@ impl Parts {
             stack: stack.to_owned(),
             resync: RESYNC,
             metrics,
+            render: budget::RENDER,
+            compile: budget::COMPILE,
         }
     }
 }
@@ -129,10 +137,14 @@ pub struct TemplateStackManager {
     watches: Watches,
     revision: Mutex<Option<Arc<Revision>>>,
     memory: Mutex<BTreeMap<Id, Memory>>,
+    /// For what takes long.
+    pool: Pool,
 }
 
 /// How many instances are looked at side by side.
 const WORKERS: usize = 8;
+/// How many compiles and costly renders run side by side, each on a thread of its own.
+const COSTLY: usize = 2;
 /// How often a settled instance is looked at without a reason.
 const RESYNC: Duration = Duration::from_secs(600);
 /// How soon after a change the instances are counted.
@@ -161,6 +173,7 @@ impl TemplateStackManager {
             watches: Watches::default(),
             revision: Mutex::default(),
             memory: Mutex::default(),
+            pool: Pool::new(COSTLY),
         })
     }
 
@@ -182,6 +195,7 @@ impl TemplateStackManager {
     /// Ends the work, after what is being done.
     pub fn stop(&self) {
         self.shared.queue.close();
+        self.pool.stop();
     }
 
     /// Returns once the Stack was looked at, and everything that instances depend on has been seen, or is refused.

@@ -2,12 +2,13 @@
 //! A Stack that does not compile changes nothing: what was compiled before goes on.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use api::{Diagnostic, KindRef, PermissionScope, Stack, annotations};
 use base64::{Engine, engine::general_purpose::STANDARD};
-use engine::{Compiled, Problem, Seed, Severity, compile};
+use engine::budget::Meter;
+use engine::{Compiled, Problem, Seed, Severity, compile_within};
 use objects::Gvk;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
@@ -15,9 +16,9 @@ use tokio::time::Instant;
 use super::catalog::Catalog;
 use super::inventory::hash_of;
 use super::{RESYNC, TemplateStackManager, Work, lock};
-use crate::Error;
 use crate::queue::Again;
 use crate::resource::Resource;
+use crate::{Error, Unfinished};
 
 /// OpenAPI follows a changed CRD a moment later, so that it is read once more.
 const SETTLE: Duration = Duration::from_secs(3);
@@ -45,6 +46,8 @@ pub(super) struct Revision {
     /// Of the Stack.
     pub(super) uid: String,
     problems: Vec<Problem>,
+    /// The kinds whose instances take long to render.
+    pub(super) costly: Mutex<BTreeSet<Gvk>>,
 }
 
 impl TemplateStackManager {
@@ -75,7 +78,19 @@ impl TemplateStackManager {
         let crds = catalog.definitions(&record.spec.customresourcedefinitions).await?;
         let documents: String = crds.iter().map(|crd| crd.object.to_string()).collect();
         let (stack, mut problems) = engine::Stack::recorded(&record, &crds);
-        let (compiled, found) = compile(&stack);
+        let work = move |meter: &Meter<'_>| {
+            let result = compile_within(&stack, &|_| None, meter);
+            (stack, result)
+        };
+        let (stack, (compiled, found)) = match self.pool.run(self.parts.compile.clone(), work).await {
+            Ok(done) => done,
+            Err(Unfinished::Late) => {
+                let what = format!("over budget: compiling took longer than {:?}", self.parts.compile.time);
+                self.report(&object, &[], &[Problem::general(what)]).await?;
+                return Ok(Again::After(RESYNC));
+            }
+            Err(Unfinished::Stopped) => return Ok(Again::OnChange),
+        };
         problems.extend(found.into_iter().filter(|problem| problem.severity == Severity::Error));
         let compiled = compiled.filter(|_| problems.is_empty()).map(Arc::new);
         let rendered: BTreeSet<Gvk> = compiled.iter().flat_map(|new| new.rendered()).cloned().collect();
@@ -118,6 +133,7 @@ impl TemplateStackManager {
             resources,
             uid: record.metadata.uid.clone(),
             problems,
+            costly: Mutex::default(),
         });
         if !same {
             // The watches first: what they do not show yet, nobody acts on.

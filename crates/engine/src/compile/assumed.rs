@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use gotpl::{Path, Set, Step, UseKind, Watch};
 
+use crate::budget::Purse;
 use crate::compile::sketch::{Sketch, known};
 use crate::origin::Origins;
 use crate::problem::{Place, Problem};
@@ -15,11 +16,12 @@ pub(super) fn sketches<'s>(
     set: &Set,
     source: &'s Source,
     origins: &'s Origins,
+    purse: &Purse<'_>,
     problems: &mut Vec<Problem>,
 ) -> Vec<(Sketch<'s>, Vec<Range<usize>>)> {
     let mut found = Vec::new();
     for side in [true, false] {
-        let Some(sketch) = Sketch::run(set, source, origins, Watch::Assuming(&known, side)) else {
+        let Some(sketch) = Sketch::run(set, source, origins, purse, Watch::Assuming(&known, side)) else {
             continue;
         };
         let conditions = conditions(&sketch);

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use gotpl::{Analysis, Set};
 use objects::{Gvk, Schema, nearest};
 
+use crate::budget::{self, Meter, Purse};
 use crate::functions::{options, partial};
 use crate::origin::Origins;
 use crate::problem::{Place, Problem, Severity};
@@ -148,16 +149,31 @@ pub fn compile(stack: &Stack) -> (Option<Compiled>, Vec<Problem>) {
 /// The same with the schemas of kinds that the stack does not own: slips in what it makes of them, and in what it reads
 /// of them, are found without asking an API server.
 pub fn compile_knowing(stack: &Stack, known: Known<'_>) -> (Option<Compiled>, Vec<Problem>) {
+    compile_within(stack, known, &Meter::new(budget::COMPILE))
+}
+
+/// The same within a budget for the whole stack, and with the caller's clock. A stack that spends it has one problem,
+/// which names the template and what was spent; [`Meter::over`] tells that this is why. By a budget of work it is always
+/// so for this stack; by time it may be otherwise on another day.
+pub fn compile_within(stack: &Stack, known: Known<'_>, meter: &Meter<'_>) -> (Option<Compiled>, Vec<Problem>) {
+    let purse = Purse::new(meter);
     let mut problems = Vec::new();
     let mut partials = Set::with_options(options());
     for ((key, name), source) in &stack.partials {
+        if !purse.spend(&source.file, parsing(source)) {
+            break;
+        }
         match partials.parse(&source.file, &source.text) {
             Ok(()) => partials.alias(&partial(key, name), &source.file),
             Err(error) => problems.push(parse_problem(&error, source, &partials)),
         }
     }
-    let compiler = Compiler { stack, partials, known };
-    let kinds: Vec<_> = stack.kinds.iter().map(|kind| compiler.kind(kind, &mut problems)).collect();
+    let compiler = Compiler { stack, partials, known, purse };
+    let kinds: Vec<_> = stack.kinds.iter().map_while(|kind| compiler.kind(kind, &mut problems)).collect();
+    if let Some(over) = compiler.purse.over() {
+        // What was found of the others is not all, and may not even be so.
+        return (None, vec![over]);
+    }
     problems.sort();
     problems.dedup();
     let failed = problems.iter().any(|problem| problem.severity == Severity::Error);
@@ -169,19 +185,37 @@ struct Compiler<'s> {
     stack: &'s Stack,
     partials: Set,
     known: Known<'s>,
+    purse: Purse<'s>,
+}
+
+/// The units of work of parsing a source.
+fn parsing(source: &Source) -> u64 {
+    const BYTE: u64 = 100;
+    BYTE.saturating_mul(source.text.len() as u64)
 }
 
 impl Compiler<'_> {
-    fn kind(&self, kind: &Kind, problems: &mut Vec<Problem>) -> CompiledKind {
+    /// A kind; none once the budget is spent.
+    fn kind(&self, kind: &Kind, problems: &mut Vec<Problem>) -> Option<CompiledKind> {
+        let purse = &self.purse;
+        let shared =
+            self.stack.partials.values().fold(0, |sum: u64, source| sum.saturating_add(source.text.len() as u64));
+        if !purse.spend(&kind.gvk.kind, shared) {
+            return None;
+        }
         let mut set = self.partials.clone();
-        let parsed =
-            |source: &Source, set: &mut Set, problems: &mut Vec<Problem>| match set.parse(&source.file, &source.text) {
+        let parsed = |source: &Source, set: &mut Set, problems: &mut Vec<Problem>| {
+            if !purse.spend(&source.file, parsing(source)) {
+                return false;
+            }
+            match set.parse(&source.file, &source.text) {
                 Ok(()) => true,
                 Err(error) => {
                     problems.push(parse_problem(&error, source, set));
                     false
                 }
-            };
+            }
+        };
         let mut usable: Vec<(&String, &Source)> = Vec::new();
         for (name, source) in &kind.templates {
             reserved(kind, name, source, problems);
@@ -196,7 +230,7 @@ impl Compiler<'_> {
         let mut children: Vec<Child> = Vec::new();
         let mut identities: Vec<identity::Identity> = Vec::new();
         for (name, source) in &usable {
-            let Some(sketch) = sketch::Sketch::of(&set, source, &origins) else {
+            let Some(sketch) = sketch::Sketch::of(&set, source, &origins, purse) else {
                 continue;
             };
             let before = problems.len();
@@ -204,7 +238,7 @@ impl Compiler<'_> {
             let mut in_branches = Vec::new();
             let assumed = match &identity {
                 None if problems.len() > before => Vec::new(),
-                _ => assumed::sketches(&set, source, &origins, &mut in_branches),
+                _ => assumed::sketches(&set, source, &origins, purse, &mut in_branches),
             };
             if let Some(found) = identity {
                 let owned = self.stack.kinds.iter().find(|kind| kind.gvk == found.gvk);
@@ -255,11 +289,11 @@ impl Compiler<'_> {
             problems.extend(self.softened(in_branches));
         }
         if let Some((source, sketch)) =
-            status.and_then(|source| Some((source, sketch::Sketch::of(&set, source, &origins)?)))
+            status.and_then(|source| Some((source, sketch::Sketch::of(&set, source, &origins, purse)?)))
             && fields::status(&sketch, kind, problems)
         {
             let mut in_branches = Vec::new();
-            for (sketch, _) in assumed::sketches(&set, source, &origins, &mut in_branches) {
+            for (sketch, _) in assumed::sketches(&set, source, &origins, purse, &mut in_branches) {
                 fields::status(&sketch, kind, &mut in_branches);
             }
             problems.extend(self.softened(in_branches));
@@ -295,6 +329,9 @@ impl Compiler<'_> {
             views.add(&analysis);
             reads::check(&scene, None, &analysis, problems);
         }
+        if purse.over().is_some() {
+            return None;
+        }
         let is_closed = views.is_closed();
         let seen: Vec<View> = children.iter().map(|child| views.of(&child.name)).collect();
         for (child, view) in children.iter_mut().zip(seen) {
@@ -308,7 +345,7 @@ impl Compiler<'_> {
             }
         }
         let children = graph::ordered(children, &edges, problems);
-        CompiledKind {
+        Some(CompiledKind {
             gvk: kind.gvk.clone(),
             namespaced: kind.namespaced,
             schema: kind.schema.clone(),
@@ -319,7 +356,7 @@ impl Compiler<'_> {
             status: status.map(|source| source.file.clone()),
             set,
             origins,
-        }
+        })
     }
 
     /// What is wrong in a branch concerns the instances that take it: where a stack runs already, the others go on.
@@ -330,13 +367,22 @@ impl Compiler<'_> {
 
     /// What a template can do, and what is wrong with its calls.
     fn analysed(&self, set: &Set, source: &Source, problems: &mut Vec<Problem>) -> Option<Analysis> {
-        let analysis = match set.analyze(&source.file) {
+        let purse = &self.purse;
+        let analysis = match purse.spending(&source.file, || set.analyze_within(&source.file, purse.meter)) {
             Ok(analysis) => analysis,
             Err(error) => {
-                problems.push(Problem::of(&error));
+                if !purse.is_over(&error) {
+                    problems.push(Problem::of(&error));
+                }
                 return None;
             }
         };
+        // Every read is looked for in every use.
+        let trace = &analysis.trace;
+        let used = trace.uses.iter().fold(0, |sum: u64, end| sum.saturating_add(1 + end.reads.len() as u64));
+        if !purse.spend(&source.file, 4 * used.saturating_mul(trace.reads.len() as u64)) {
+            return None;
+        }
         for call in &analysis.calls {
             if call.function.name == "lookup" {
                 let what =

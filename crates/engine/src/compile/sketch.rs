@@ -4,10 +4,11 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use gotpl::{Input, Known, Path, Presence, Run, Set, Step, Still, Trace, Watch};
+use gotpl::{Input, Known, Path, Presence, Run, Set, Step, Still, Trace, UseKind, Watch};
 use serde_json::json;
 
 use crate::blame;
+use crate::budget::Purse;
 use crate::compile::reads::path;
 use crate::origin::Origins;
 use crate::problem::{Place, Problem};
@@ -56,19 +57,41 @@ pub(super) struct Found {
 impl<'s> Sketch<'s> {
     /// Runs a template with nothing known but the identity of its instance. One that cannot even be guessed is a problem
     /// that the analysis reports.
-    pub fn of(set: &Set, source: &'s Source, origins: &'s Origins) -> Option<Sketch<'s>> {
-        Sketch::run(set, source, origins, Watch::Guessing(&known))
+    pub fn of(set: &Set, source: &'s Source, origins: &'s Origins, purse: &Purse<'_>) -> Option<Sketch<'s>> {
+        Sketch::run(set, source, origins, purse, Watch::Guessing(&known))
     }
 
     /// The same, watched in a way of guessing.
-    pub fn run(set: &Set, source: &'s Source, origins: &'s Origins, watch: Watch<'_>) -> Option<Sketch<'s>> {
+    pub fn run(
+        set: &Set,
+        source: &'s Source,
+        origins: &'s Origins,
+        purse: &Purse<'_>,
+        watch: Watch<'_>,
+    ) -> Option<Sketch<'s>> {
         let instance = json!({"metadata": {"name": NAME, "namespace": NAME, "uid": NAME}});
-        let run = Run { host: &Still, watch, no_value: "", ..Run::new(set) };
-        let output = run.execute(&source.file, &Input::new(&instance)).ok()?;
+        let run = Run { host: &Still, watch, no_value: "", meter: Some(purse.meter), ..Run::new(set) };
+        let result = purse.spending(&source.file, || run.execute(&source.file, &Input::new(&instance)));
+        let output = result.inspect_err(|error| _ = purse.is_over(error)).ok()?;
         let illegible = std::str::from_utf8(&output.text).err().map(|error| error.valid_up_to());
         let (text, trace) = (legible(&output.text), output.trace.unwrap_or_default());
         let assumed = matches!(watch, Watch::Assuming(..));
-        Some(Sketch { file: &source.file, text, trace, origins, assumed, illegible })
+        let sketch = Sketch { file: &source.file, text, trace, origins, assumed, illegible };
+        purse.spend(&source.file, sketch.checking()).then_some(sketch)
+    }
+
+    /// The units of work of checking it: the text is parsed several times, and each of its values is looked for among
+    /// the spans that printed it, and each condition held against the others.
+    fn checking(&self) -> u64 {
+        const BYTE: u64 = 500;
+        const LOOKUP: u64 = 5;
+        const PAIR: u64 = 20;
+        let lines = values(&self.text) + 1;
+        let asked = self.trace.uses.iter().filter(|end| end.kind == UseKind::Branch && end.function.is_none());
+        let asked = asked.fold(0, |sum: u64, end| sum.saturating_add(end.reads.len() as u64));
+        let parsed = BYTE.saturating_mul(self.text.len() as u64);
+        let looked = LOOKUP.saturating_mul(lines).saturating_mul(self.trace.spans.len() as u64);
+        parsed.saturating_add(looked).saturating_add(PAIR.saturating_mul(asked).saturating_mul(asked))
     }
 
     /// Text that is no YAML whatever the unknown parts turn out to be is a problem at once. Near an unknown part the
@@ -315,6 +338,11 @@ impl<'s> Sketch<'s> {
         let (start, end) = (range.start, range.end.max(range.start + 1));
         self.trace.spans.iter().filter(move |span| span.start < end && start < span.end.max(span.start + 1))
     }
+}
+
+/// How many values a text can have: each has a line, or something before it in brackets.
+fn values(text: &str) -> u64 {
+    text.bytes().filter(|byte| matches!(byte, b'\n' | b',' | b'[' | b'{')).count() as u64
 }
 
 /// Text as long as the bytes, so that what is known of a byte holds for the text: each that belongs to no character is a

@@ -3,6 +3,7 @@
 use gotpl::{Presence, Trace, Watch};
 use serde_json::Value;
 
+use crate::budget::Meter;
 use crate::compile::CompiledKind;
 use crate::plan::render::Renderer;
 use crate::plan::{Context, Observed};
@@ -43,7 +44,8 @@ pub fn explain(
     template: &str,
     path: &[yaml::Step],
 ) -> Result<Explanation, String> {
-    let renderer = Renderer::new(kind, instance, observed, context);
+    let own = Meter::new(context.limits.clone());
+    let renderer = Renderer::new(kind, instance, observed, context, &own);
     let file = match kind.child(template) {
         Some(child) => &child.file,
         None => kind

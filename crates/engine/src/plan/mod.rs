@@ -12,11 +12,11 @@ mod status;
 
 use std::collections::BTreeMap;
 
-use gotpl::Limits;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::at::at;
+use crate::budget::{self, Limits, Meter};
 use crate::carry::{Failure, blamed};
 use crate::compile::{Child, CompiledKind, Shape};
 use crate::problem::{Place, Problem};
@@ -39,8 +39,17 @@ pub struct Context<'c> {
     pub stack: &'c str,
     /// Where drawn values come from.
     pub seed: &'c Seed,
-    /// How much one template may do.
+    /// How much one plan may cost, if there is no meter.
     pub limits: Limits,
+    /// What counts the cost of several plans together.
+    pub meter: Option<&'c Meter<'c>>,
+}
+
+impl<'c> Context<'c> {
+    /// With the usual budget for each plan, whatever time that takes.
+    pub fn new(stack: &'c str, seed: &'c Seed) -> Self {
+        Context { stack, seed, limits: budget::RENDER, meter: None }
+    }
 }
 
 /// What has to be done for an instance.
@@ -174,12 +183,17 @@ pub fn decide(
     before: Option<(Plan, &Observed)>,
 ) -> Plan {
     let mut plan = Plan::default();
-    let renderer = render::Renderer::new(kind, instance, observed, context);
+    let own = Meter::new(context.limits.clone());
+    let renderer = render::Renderer::new(kind, instance, observed, context, &own);
     let mut before = before.map(|(plan, then)| again::Before::new(kind, plan, then, observed));
     let mut verdicts: BTreeMap<String, Verdict> = BTreeMap::new();
     for child in &kind.children {
         let same = before.as_mut().and_then(|before| before.verdict(child));
-        let verdict = same.unwrap_or_else(|| renderer.verdict(child, &verdicts));
+        let verdict = same.unwrap_or_else(|| match renderer.over() {
+            // It is not to blame, and would fail at once.
+            true => Verdict::Fail(Vec::new()),
+            false => renderer.verdict(child, &verdicts),
+        });
         verdicts.insert(child.name.clone(), verdict);
     }
     for child in &kind.children {
@@ -221,7 +235,8 @@ pub fn tell(
     mut plan: Plan,
     failures: &[Failure],
 ) -> Plan {
-    let renderer = render::Renderer::new(kind, instance, observed, context);
+    let own = Meter::new(context.limits.clone());
+    let renderer = render::Renderer::new(kind, instance, observed, context, &own);
     status::add(&renderer, &mut plan, failures);
     plan.status = blamed(plan.status, &refused::summed(failures));
     let told = |problem: &TemplateProblem| Event {

@@ -3,6 +3,7 @@
 use gotpl::Watch;
 use serde_json::Value;
 
+use crate::budget::Meter;
 use crate::compile::CompiledKind;
 use crate::plan::render::Renderer;
 use crate::plan::{Context, Observed, text as text_of};
@@ -19,7 +20,8 @@ pub fn refused_at(
     message: &str,
 ) -> Option<Place> {
     let path = field(message)?;
-    let renderer = Renderer::new(kind, instance, observed, context);
+    let own = Meter::new(context.limits.clone());
+    let renderer = Renderer::new(kind, instance, observed, context, &own);
     let file = &kind.child(template)?.file;
     let output = renderer.run(file, &renderer.siblings(), Watch::Closely, false).ok()?;
     let text = String::from_utf8(output.text).ok()?;

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use gotpl::{Error, Input, Output, Presence, Read, Run, Site, Step, Trace, UseKind, Watch};
 use serde_json::Value;
 
+use crate::budget::{Meter, Purse};
 use crate::compile::{Child, CompiledKind, Shape};
 use crate::plan::{Context, Observed, Wait, object};
 use crate::problem::{Place, Problem};
@@ -31,6 +32,7 @@ pub(crate) struct Renderer<'r> {
     pub observed: &'r Observed,
     pub context: &'r Context<'r>,
     pub host: Fixed<'r>,
+    purse: Purse<'r>,
     none: Value,
 }
 
@@ -60,9 +62,27 @@ struct Findings {
 }
 
 impl<'r> Renderer<'r> {
-    pub fn new(kind: &'r CompiledKind, instance: &'r Value, observed: &'r Observed, context: &'r Context<'r>) -> Self {
+    /// What it costs is counted by the meter of the context, or by `own` if that has none.
+    pub fn new(
+        kind: &'r CompiledKind,
+        instance: &'r Value,
+        observed: &'r Observed,
+        context: &'r Context<'r>,
+        own: &'r Meter<'r>,
+    ) -> Self {
         let host = Fixed::new(context.seed, instance);
-        Renderer { kind, instance, observed, context, host, none: Value::Array(Vec::new()) }
+        let purse = Purse::new(context.meter.unwrap_or(own));
+        Renderer { kind, instance, observed, context, host, purse, none: Value::Array(Vec::new()) }
+    }
+
+    /// Whether the budget is spent.
+    pub fn over(&self) -> bool {
+        self.purse.over().is_some()
+    }
+
+    /// What is wrong with a template that failed; that the budget is spent, if that is why.
+    pub fn problem(&self, error: &Error) -> Problem {
+        self.purse.over().filter(|_| error.over().is_some()).unwrap_or_else(|| Problem::of(error))
     }
 
     /// The siblings as templates see them: a collection is always a list.
@@ -85,14 +105,17 @@ impl<'r> Renderer<'r> {
     ) -> Result<Output, (Box<Error>, Box<Trace>)> {
         let run = Run {
             host: &self.host,
-            limits: self.context.limits.clone(),
+            meter: Some(self.purse.meter),
             watch,
             no_value: "",
             forgiving,
             ..Run::new(&self.kind.set)
         };
-        run.trace(source, &Input::with(self.instance, over))
-            .map_err(|(error, trace)| (error, Box::new(trace.unwrap_or_default())))
+        let result = self.purse.spending(source, || run.trace(source, &Input::with(self.instance, over)));
+        result.map_err(|(error, trace)| {
+            self.purse.is_over(&error);
+            (error, Box::new(trace.unwrap_or_default()))
+        })
     }
 
     /// What becomes of a child, given what became of those before it.
@@ -100,15 +123,16 @@ impl<'r> Renderer<'r> {
         let over = self.siblings();
         // Most runs miss nothing, and are done after one plain pass. One that prints all its data at once does not even
         // notice that a sibling is not in it.
-        if !child.prints_all
-            && let Ok(output) = self.run(&child.file, &over, Watch::Lightly, false)
-            && !output.missing
-            && !output.nil_text
-        {
-            return self.made(child, &output.text);
+        if !child.prints_all {
+            match self.run(&child.file, &over, Watch::Lightly, false) {
+                Ok(output) if !output.missing && !output.nil_text => return self.made(child, &output.text),
+                Err((error, _)) if error.over().is_some() => return Verdict::Fail(vec![self.problem(&error)]),
+                _ => {}
+            }
         }
         let (result, trace) = match self.run(&child.file, &over, Watch::Closely, false) {
             Ok(output) => (Ok(output.text), output.trace.unwrap_or_default()),
+            Err((error, _)) if error.over().is_some() => return Verdict::Fail(vec![self.problem(&error)]),
             // A failure ends the run at the first value it misses; going on past it tells of the others too.
             Err((error, trace)) => {
                 let further = self.run(&child.file, &over, Watch::Closely, true).ok().and_then(|output| output.trace);

@@ -64,7 +64,8 @@ fn rendered(renderer: &Renderer<'_>, plan: &Plan, failures: &[Failure]) -> Resul
     if let Some(fields) = plainly(renderer, source, &over) {
         return Ok(fields);
     }
-    let output = renderer.run(source, &over, Watch::Closely, true).map_err(|(error, _)| vec![Problem::of(&error)])?;
+    let output =
+        renderer.run(source, &over, Watch::Closely, true).map_err(|(error, _)| vec![renderer.problem(&error)])?;
     let trace = output.trace.unwrap_or_default();
     let fail = |what: String, place: Option<Place>| {
         let start = Place { file: source.clone(), line: 1, column: None };

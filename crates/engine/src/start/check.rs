@@ -67,7 +67,7 @@ fn planned(files: &Files, instance: &str, name: Option<&str>) -> Result<Plan, Ve
         return Err(whole(format!("its instance is refused: {refused}")));
     }
     let seed = Seed::new(b"a new stack");
-    let context = Context { stack: "new", seed: &seed, limits: gotpl::Limits::default() };
+    let context = Context::new("new", &seed);
     Ok(plan(kind, &instance, &Observed::new(), &context))
 }
 

@@ -102,7 +102,7 @@ pub fn live(name: &str, status: &Value) -> Value {
 /// A plan. It is the same over what is kept of the children as over all of them, whatever the templates read.
 pub fn planned(compiled: &Compiled, instance: &Value, observed: &Observed) -> Plan {
     let seed = Seed::new(*b"a seed for tests");
-    let context = Context { stack: "demo", seed: &seed, limits: gotpl::Limits::default() };
+    let context = Context::new("demo", &seed);
     let kind = &compiled.kinds[0];
     let whole = plan(kind, instance, observed, &context);
     let kept = |(name, value): (&String, &Value)| {

@@ -8,6 +8,9 @@ use crate::func::{Call, Fault, Flow, Func, Param};
 use crate::trace::UseKind;
 use crate::value::{Kind, Value};
 
+/// The units of work of one argument.
+const ARGUMENT: u64 = 20;
+
 type Arguments<'a> = SmallVec<[Value<'a>; 4]>;
 
 impl<'a> Frame<'_, 'a> {
@@ -19,9 +22,9 @@ impl<'a> Frame<'_, 'a> {
         words: &'a [Expr],
         last: Option<Value<'a>>,
     ) -> Done<Value<'a>> {
-        self.step()?;
         let (fixed, name) = (func.params.len(), func.name);
         let count = words.len() + usize::from(last.is_some());
+        self.work(ARGUMENT.saturating_mul(1 + count as u64))?;
         if func.rest.is_some() {
             if count < fixed {
                 return self
@@ -65,6 +68,10 @@ impl<'a> Frame<'_, 'a> {
         node: At<'a>,
         arguments: &[Value<'a>],
     ) -> Done<Value<'a>> {
+        let cost = func.cost.with(arguments, |value| self.cx.elements(value));
+        if let Err(fault) = self.cx.work(cost) {
+            return Err(self.call_error(func, node, fault));
+        }
         if self.cx.watched() {
             return self.watched_invoke(dot, func, node, arguments);
         }

@@ -10,6 +10,7 @@ use typed_arena::Arena;
 use crate::ast::Tree;
 use crate::func::Fault;
 use crate::host::Draw;
+use crate::limits::{Limits, Meter};
 use crate::set::{Input, MissingKey, Run, Set, parse_source};
 use crate::trace::{Known, Piece, Presence, ROOT, Spot, Step, Trace, Tracer};
 use crate::value::{Dict, Element, Kind, List, Map, Text, Value};
@@ -47,12 +48,18 @@ type ParsedKey = (usize, String, Vec<u8>);
 /// What was drawn: the template, the function, and what it was called with.
 type DrawKey = (String, &'static str, Vec<String>);
 
+/// The units of work of one node, call or turn of a loop.
+const STEP: u64 = 100;
+/// Of one element of a list or dict that is looked at.
+const ELEMENT: u64 = 20;
+/// Of one byte of a template that is parsed.
+const PARSED: u64 = 100;
+
 /// The shared state of a run.
 pub(crate) struct Cx<'a> {
     pub run: &'a Run<'a>,
+    meter: &'a Meter<'a>,
     arena: &'a Arena<Scope<'a>>,
-    steps: Cell<u64>,
-    bytes: Cell<u64>,
     missing: Cell<bool>,
     nil_text: Cell<bool>,
     /// In a watched run: what was printed as `<nil>` since someone asked.
@@ -77,12 +84,16 @@ pub(crate) struct Cx<'a> {
 }
 
 impl<'a> Cx<'a> {
-    pub fn new(run: &'a Run<'a>, arena: &'a Arena<Scope<'a>>, tracer: Option<Tracer<'a>>) -> Self {
+    pub fn new(
+        run: &'a Run<'a>,
+        meter: &'a Meter<'a>,
+        arena: &'a Arena<Scope<'a>>,
+        tracer: Option<Tracer<'a>>,
+    ) -> Self {
         Cx {
             run,
+            meter,
             arena,
-            steps: Cell::new(0),
-            bytes: Cell::new(0),
             missing: Cell::new(false),
             nil_text: Cell::new(false),
             nil_mark: Cell::new(0),
@@ -116,26 +127,46 @@ impl<'a> Cx<'a> {
 
     // Budget.
 
+    /// One node, call or turn of a loop.
+    #[inline]
     pub fn step(&self) -> Result<(), Fault> {
-        let steps = self.steps.get() + 1;
-        self.steps.set(steps);
-        if steps > self.run.limits.steps {
-            return Err(Fault::limit(format!("exceeded the limit of {} steps", self.run.limits.steps)));
-        }
-        if steps.is_multiple_of(1024) && self.run.cancel.is_some_and(|cancel| cancel()) {
-            return Err(Fault::limit("cancelled"));
-        }
-        Ok(())
+        self.work(STEP)
+    }
+
+    /// Counts units of work.
+    #[inline]
+    pub fn work(&self, units: u64) -> Result<(), Fault> {
+        self.meter.spend(units).map_err(Fault::over)
+    }
+
+    /// Counts units of work where nothing can fail.
+    #[inline]
+    pub fn add_work(&self, units: u64) {
+        self.meter.add(units);
     }
 
     /// Pays for text or elements before they are made.
+    #[inline]
     pub fn charge(&self, bytes: usize) -> Result<(), Fault> {
-        let total = self.bytes.get().saturating_add(bytes as u64);
-        if total > self.run.limits.bytes {
-            return Err(Fault::limit(format!("exceeded the limit of {} bytes of text", self.run.limits.bytes)));
+        self.meter.make(bytes).map_err(Fault::over)
+    }
+
+    /// Fails if a text that is being made is already longer than it may be.
+    pub fn fits(&self, bytes: usize) -> Result<(), Fault> {
+        self.meter.fits(bytes).map_err(Fault::over)
+    }
+
+    pub fn limits(&self) -> &Limits {
+        self.meter.limits()
+    }
+
+    /// How many elements a list or dict has.
+    pub fn elements(&self, value: &Value<'a>) -> usize {
+        match &value.kind {
+            Kind::List(list) => list.len(),
+            Kind::Map(map) => self.size(map),
+            _ => 0,
         }
-        self.bytes.set(total);
-        Ok(())
     }
 
     // Watching.
@@ -246,6 +277,7 @@ impl<'a> Cx<'a> {
         match self.current(map) {
             Map::Own(dict) => dict,
             Map::Json(fields) => {
+                self.add_work(ELEMENT.saturating_mul(fields.len() as u64));
                 let entries =
                     fields.iter().map(|(key, value)| (Text::Borrowed(key.as_bytes()), Value::json(value))).collect();
                 let dict = Rc::new(Dict { element: Element::Any, nil: false, entries: RefCell::new(entries) });
@@ -434,12 +466,14 @@ impl<'a> Cx<'a> {
             };
             match &container.kind {
                 Kind::List(List::Own(items)) if looked.insert(Rc::as_ptr(items).addr()) => {
+                    self.add_work(ELEMENT.saturating_mul(items.values.len() as u64));
                     items.values.iter().for_each(&mut add);
                 }
                 Kind::Map(map) => {
                     if let Map::Own(dict) = self.current(map)
                         && looked.insert(Rc::as_ptr(&dict).addr())
                     {
+                        self.add_work(ELEMENT.saturating_mul(dict.entries.borrow().len() as u64));
                         dict.entries.borrow().values().for_each(&mut add);
                     }
                 }
@@ -492,6 +526,7 @@ impl<'a> Cx<'a> {
             return Ok(scope);
         }
         self.charge(source.len())?;
+        self.work(PARSED.saturating_mul(source.len() as u64))?;
         let trees = parse_source(&self.run.set.options, name, &String::from_utf8_lossy(source), false)
             .map_err(|error| Fault::nested(error.placeless()))?;
         let mut own = BTreeMap::new();

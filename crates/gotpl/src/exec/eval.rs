@@ -11,6 +11,9 @@ use crate::set::MissingKey;
 use crate::trace::Step;
 use crate::value::{Element, Kind, Value};
 
+/// The units of work of looking up a field.
+const FIELD: u64 = 20;
+
 impl<'a> Frame<'_, 'a> {
     pub fn pipeline(&mut self, dot: &Value<'a>, pipe: &'a Pipe) -> Done<Value<'a>> {
         self.set_at(At::Pipe(pipe));
@@ -168,6 +171,7 @@ impl<'a> Frame<'_, 'a> {
         last: Option<Value<'a>>,
     ) -> Done<Value<'a>> {
         let quoted = || String::from_utf8_lossy(&quote(name.as_bytes())).into_owned();
+        self.cx.add_work(FIELD + name.len() as u64);
         match &receiver.kind {
             Kind::Map(map) => {
                 if !arguments.is_empty() || last.is_some() {

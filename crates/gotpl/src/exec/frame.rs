@@ -98,6 +98,8 @@ impl<'r, 'a> Frame<'r, 'a> {
     }
 
     pub fn error(&self, fault: Fault) -> Box<Error> {
+        // Its text shows the node, and its place is counted from the start. A guessing run may have many.
+        self.cx.add_work(2 * self.tree.source.len() as u64);
         let offset = self.at.map_or(0, |at| at.offset());
         let shown = self.at.map(|at| at.shown()).unwrap_or_default();
         let (line, column) = line_column(&self.tree.source, offset);
@@ -112,17 +114,27 @@ impl<'r, 'a> Frame<'r, 'a> {
         }
     }
 
+    #[inline]
     pub fn step(&self) -> Done<()> {
         self.cx.step().map_err(|fault| self.error(fault))
     }
 
+    #[inline]
+    pub fn work(&self, units: u64) -> Done<()> {
+        self.cx.work(units).map_err(|fault| self.error(fault))
+    }
+
     pub fn variable(&self, name: &str) -> Option<&Value<'a>> {
-        self.variables.iter().rev().find(|(known, _)| *known == name).map(|(_, value)| value)
+        let mut found = self.variables.iter().rev().enumerate().filter(|(_, (known, _))| *known == name);
+        let (distance, (_, value)) = found.next()?;
+        self.cx.add_work(distance as u64);
+        Some(value)
     }
 
     pub fn assign(&mut self, name: &str, value: Value<'a>) -> Done<()> {
         match self.variables.iter().rposition(|(known, _)| *known == name) {
             Some(index) => {
+                self.cx.add_work((self.variables.len() - index) as u64);
                 self.variables[index].1 = value;
                 if self.cx.watched() {
                     self.assigned.push(index);

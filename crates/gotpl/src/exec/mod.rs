@@ -9,6 +9,7 @@ mod walk;
 use typed_arena::Arena;
 
 use crate::error::{Error, ErrorKind};
+use crate::limits::Meter;
 use crate::set::{Input, Output, Run, Watch};
 use crate::trace::{Spot, Trace, Tracer};
 
@@ -22,13 +23,21 @@ pub(crate) const MORE_STACK: usize = 2 * 1024 * 1024;
 type Failure = (Box<Error>, Box<Option<Trace>>);
 
 pub(crate) fn execute(run: &Run<'_>, name: &str, input: &Input<'_>) -> Result<Output, Failure> {
+    let own;
+    let meter = match run.meter {
+        Some(meter) => meter,
+        None => {
+            own = Meter::new(run.limits.clone());
+            &own
+        }
+    };
     let arena = Arena::new();
     let tracer = match run.watch {
         Watch::Lightly => None,
-        Watch::Closely => Some(Tracer::new(None)),
-        Watch::Guessing(known) | Watch::Assuming(known, _) => Some(Tracer::new(Some(known))),
+        Watch::Closely => Some(Tracer::new(None, meter)),
+        Watch::Guessing(known) | Watch::Assuming(known, _) => Some(Tracer::new(Some(known), meter)),
     };
-    let cx = Cx::new(run, &arena, tracer);
+    let cx = Cx::new(run, meter, &arena, tracer);
     let scope = arena.alloc(Scope::of(run.set));
     let Some(tree) = scope.find(name) else {
         let quoted = |text: &str| String::from_utf8_lossy(&crate::go::strconv::quote(text.as_bytes())).into_owned();

@@ -77,6 +77,7 @@ impl<'a> Frame<'_, 'a> {
         let (spot, under) = (self.spot(), tracer.under());
         for mut piece in tracer.pieces(mark, len, spot) {
             piece.under = tracer.join(piece.under, under);
+            tracer.tell(&piece);
             sink.pieces.push(piece);
         }
     }
@@ -178,6 +179,7 @@ impl<'a> Frame<'_, 'a> {
         let scope = self.variables.len();
         let outer = std::mem::take(&mut self.assigned);
         let saved: Vec<_> = self.variables.clone();
+        self.cx.add_work(20 * saved.len() as u64);
         let sides: &[bool] = match &self.cx.run.watch {
             Watch::Assuming(_, true) => &[true],
             Watch::Assuming(_, false) => &[false],
@@ -272,6 +274,7 @@ impl<'a> Frame<'_, 'a> {
                 Ok(list.len() > 0)
             })?,
             Kind::Map(map) => self.under(condition, |frame| {
+                frame.work(20 * frame.cx.size(map) as u64)?;
                 let entries = frame.cx.entries(map);
                 let ran = !entries.is_empty();
                 for (key, element) in entries {
@@ -341,7 +344,7 @@ impl<'a> Frame<'_, 'a> {
             let quoted = quote(template.name.as_bytes());
             return self.fail(format!("template {} not defined", String::from_utf8_lossy(&quoted)));
         };
-        let limit = self.cx.run.limits.depth;
+        let limit = self.cx.limits().depth;
         if self.depth >= limit {
             return self.fail(Fault::limit(format!("exceeded maximum template depth ({limit})")));
         }
@@ -385,7 +388,7 @@ impl<'a> Frame<'_, 'a> {
                 quoted("gotpl")
             )));
         };
-        let limit = self.cx.run.limits.depth;
+        let limit = self.cx.limits().depth;
         if self.depth >= limit {
             return Err(Fault::limit(format!("exceeded maximum template depth ({limit})")));
         }

@@ -25,7 +25,12 @@ pub(super) struct Printer<'p, 'o, 'a> {
     /// Inside `%!d(type=...)`: what is shown there is shown bare.
     erring: bool,
     depth: usize,
+    /// How much of the output has been counted as work.
+    counted: usize,
 }
+
+/// The units of work of one element of a list or dict.
+const ELEMENT: u64 = 50;
 
 const LOWER: &[u8; 17] = b"0123456789abcdefx";
 const UPPER: &[u8; 17] = b"0123456789ABCDEFX";
@@ -46,6 +51,7 @@ impl<'p, 'o, 'a> Printer<'p, 'o, 'a> {
             field_names: false,
             erring: false,
             depth: 0,
+            counted: 0,
         }
     }
 
@@ -103,7 +109,7 @@ impl<'p, 'o, 'a> Printer<'p, 'o, 'a> {
                     return Ok(());
                 }
                 for (index, (key, entry)) in printer.cx.entries(map).iter().enumerate() {
-                    printer.separator(index);
+                    printer.element(index)?;
                     printer.value(&Value::of(Kind::Text(key.clone())), verb)?;
                     printer.out.push(b':');
                     printer.value(entry, verb)?;
@@ -116,13 +122,11 @@ impl<'p, 'o, 'a> Printer<'p, 'o, 'a> {
     }
 
     fn nested(&mut self, inside: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<(), Fault> {
-        let limit = self.cx.run.limits.nesting;
+        let limit = self.cx.limits().nesting;
         if self.depth >= limit {
             return Err(Fault::limit(format!("exceeded the limit of {limit} nested lists and dicts")));
         }
-        if self.out.len() as u64 > self.cx.run.limits.bytes {
-            return Err(Fault::limit(format!("exceeded the limit of {} bytes of text", self.cx.run.limits.bytes)));
-        }
+        self.cx.fits(self.out.len())?;
         self.depth += 1;
         let result = stacker::maybe_grow(RED_ZONE, MORE_STACK, || inside(self));
         self.depth -= 1;
@@ -136,6 +140,16 @@ impl<'p, 'o, 'a> Printer<'p, 'o, 'a> {
         } else {
             self.out.extend_from_slice(plain);
         }
+    }
+
+    /// Begins an element, after what came before it was counted.
+    fn element(&mut self, index: usize) -> Result<(), Fault> {
+        let made = self.out.len().saturating_sub(self.counted);
+        self.counted = self.out.len();
+        self.cx.work(ELEMENT + made as u64)?;
+        self.cx.fits(self.out.len())?;
+        self.separator(index);
+        Ok(())
     }
 
     fn separator(&mut self, index: usize) {
@@ -160,7 +174,7 @@ impl<'p, 'o, 'a> Printer<'p, 'o, 'a> {
             return Ok(());
         }
         for index in 0..list.len() {
-            self.separator(index);
+            self.element(index)?;
             if let Some(item) = self.cx.item(list, index) {
                 self.value(&item, verb)?;
             }

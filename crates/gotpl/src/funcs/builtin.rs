@@ -1,5 +1,6 @@
 //! Go's own functions for looking into values and printing them.
 
+use crate::cost::Cost;
 use crate::fmt;
 use crate::func::{Call, Fault, Flow, Func, Param};
 use crate::value::{Element, Items, Kind, List, Map, Value, Width};
@@ -13,6 +14,7 @@ pub(crate) const TABLE: &[Func] = &[
         params: &[Param::Value],
         rest: Some(Param::Value),
         flow: Flow::Carry,
+        cost: Cost::UNKNOWN,
         body: |call| Ok(call.value(0)),
     },
     Func {
@@ -20,6 +22,7 @@ pub(crate) const TABLE: &[Func] = &[
         params: &[Param::Value],
         rest: Some(Param::Value),
         flow: Flow::Carry,
+        cost: Cost::UNKNOWN,
         body: |call| Ok(call.value(0)),
     },
     // There are no functions in JSON data: the caller answers with an error.
@@ -28,15 +31,44 @@ pub(crate) const TABLE: &[Func] = &[
         params: &[Param::Value],
         rest: Some(Param::Value),
         flow: Flow::Compute,
+        cost: Cost::UNKNOWN,
         body: |call| Ok(call.value(0)),
     },
-    Func { name: "not", params: &[Param::Value], rest: None, flow: Flow::Compute, body: not },
-    Func { name: "len", params: &[Param::Value], rest: None, flow: Flow::Compute, body: len },
-    Func { name: "index", params: &[Param::Value], rest: Some(Param::Value), flow: Flow::Carry, body: index },
-    Func { name: "slice", params: &[Param::Value], rest: Some(Param::Value), flow: Flow::Compute, body: slice },
-    Func { name: "print", params: &[], rest: Some(Param::Any), flow: Flow::Shape, body: print },
-    Func { name: "println", params: &[], rest: Some(Param::Any), flow: Flow::Shape, body: println },
-    Func { name: "printf", params: &[Param::Text], rest: Some(Param::Any), flow: Flow::Shape, body: printf },
+    Func { name: "not", params: &[Param::Value], rest: None, flow: Flow::Compute, cost: Cost::UNKNOWN, body: not },
+    Func { name: "len", params: &[Param::Value], rest: None, flow: Flow::Compute, cost: Cost::UNKNOWN, body: len },
+    Func {
+        name: "index",
+        params: &[Param::Value],
+        rest: Some(Param::Value),
+        flow: Flow::Carry,
+        cost: Cost::UNKNOWN,
+        body: index,
+    },
+    Func {
+        name: "slice",
+        params: &[Param::Value],
+        rest: Some(Param::Value),
+        flow: Flow::Compute,
+        cost: Cost::UNKNOWN,
+        body: slice,
+    },
+    Func { name: "print", params: &[], rest: Some(Param::Any), flow: Flow::Shape, cost: Cost::UNKNOWN, body: print },
+    Func {
+        name: "println",
+        params: &[],
+        rest: Some(Param::Any),
+        flow: Flow::Shape,
+        cost: Cost::UNKNOWN,
+        body: println,
+    },
+    Func {
+        name: "printf",
+        params: &[Param::Text],
+        rest: Some(Param::Any),
+        flow: Flow::Shape,
+        cost: Cost::UNKNOWN,
+        body: printf,
+    },
 ];
 
 fn not<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {

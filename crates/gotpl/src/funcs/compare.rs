@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use crate::cost::Cost;
 use crate::fmt;
 use crate::func::{Call, Fault, Flow, Func, Param};
 use crate::value::{Kind, Value};
@@ -10,12 +11,26 @@ type Answer<'a> = Result<Value<'a>, Fault>;
 
 macro_rules! comparison {
     ($name:literal, $body:expr) => {
-        Func { name: $name, params: &[Param::Value, Param::Value], rest: None, flow: Flow::Compute, body: $body }
+        Func {
+            name: $name,
+            params: &[Param::Value, Param::Value],
+            rest: None,
+            flow: Flow::Compute,
+            cost: Cost::UNKNOWN,
+            body: $body,
+        }
     };
 }
 
 pub(crate) const TABLE: &[Func] = &[
-    Func { name: "eq", params: &[Param::Value], rest: Some(Param::Value), flow: Flow::Compute, body: eq },
+    Func {
+        name: "eq",
+        params: &[Param::Value],
+        rest: Some(Param::Value),
+        flow: Flow::Compute,
+        cost: Cost::UNKNOWN,
+        body: eq,
+    },
     comparison!("ne", |call| Ok(Value::bool(!equal(call, &call.args[0], &call.args[1])?))),
     comparison!("lt", |call| Ok(Value::bool(less(&call.args[0], &call.args[1])?))),
     comparison!("le", |call| Ok(Value::bool(less_or_equal(call)?))),

@@ -16,15 +16,6 @@ use crate::value::{Kind, Value};
 
 const CERTIFICATE: Param = Param::Object("sprig.certificate");
 
-/// What a password hash counts as in bytes of text: it makes next to none, but takes long.
-const SLOW: usize = 512 << 10;
-
-/// What a derived password counts as: as long, and 32 MiB of memory.
-const HEAVY: usize = 4 << 20;
-
-/// What making a key or a signature counts as.
-const KEY: usize = 64 << 10;
-
 pub(crate) const TABLE: &[Func] = &[
     fixed("bcrypt", &[Text], Compute, |call| {
         let salt = salt(call, 0)?;
@@ -110,14 +101,12 @@ impl Stream {
 fn salt(call: &Call<'_, '_, '_>, index: usize) -> Result<[u8; 16], Fault> {
     let mut salt = [0; 16];
     if call.text(index).len() <= 72 {
-        call.cx().charge(SLOW)?;
         salt.copy_from_slice(&draw(call, 16)?);
     }
     Ok(salt)
 }
 
 fn derive_password<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
-    call.cx().charge(HEAVY)?;
     let counter = u32::try_from(call.int(0)).unwrap_or(0);
     let [kind, password, user, site] = [1, 2, 3, 4].map(|index| call.text(index));
     Ok(Value::text(crypto::derive_password(counter, kind, password, user, site)))
@@ -132,7 +121,6 @@ fn encrypt_aes<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
 }
 
 fn gen_private_key<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
-    call.cx().charge(KEY)?;
     let key = crypto::gen_private_key(call.text(0), &mut Stream::new(call)?.source());
     Ok(Value::text(key.unwrap_or_else(|error| format!("failed to generate private key: {error}"))))
 }
@@ -150,7 +138,10 @@ fn texts(call: &Call<'_, '_, '_>, index: usize, complaint: &str) -> Result<Vec<V
     let mut texts = Vec::with_capacity(items.len());
     for item in &items {
         match &item.kind {
-            Kind::Text(text) => texts.push(text.to_vec()),
+            Kind::Text(text) => {
+                call.cx().charge(text.len())?;
+                texts.push(text.to_vec());
+            }
             _ => {
                 let shown = fmt::display(call.cx(), item)?;
                 return Err(format!("{complaint}: {shown} is not a string").into());
@@ -160,6 +151,23 @@ fn texts(call: &Call<'_, '_, '_>, index: usize, complaint: &str) -> Result<Vec<V
     Ok(texts)
 }
 
+/// Counts the work of a signature by a given key: for RSA, the cube of its length.
+fn signing(call: &Call<'_, '_, '_>) -> Result<(), Fault> {
+    /// The length of the longest key that is accepted, and the units of work of one of 1000 bytes.
+    const LONGEST: u64 = 8_000;
+    const KILOBYTE: u64 = 2_000_000;
+    let keys = call.args.iter().map(|value| match &value.kind {
+        Kind::Text(text) => text.len(),
+        Kind::Object(object) => match &**object {
+            Object::Certificate { key, .. } => key.len(),
+            _ => 0,
+        },
+        _ => 0,
+    });
+    keys.map(|length| (length as u64).min(LONGEST).pow(3) / 1_000_000_000 * KILOBYTE)
+        .try_for_each(|work| call.spend(work))
+}
+
 /// Makes a certificate for the name at 0, the addresses and DNS names at `names` and after it, and the days at `days`.
 fn certified<'a>(
     call: &Call<'_, '_, 'a>,
@@ -167,7 +175,7 @@ fn certified<'a>(
     days: usize,
     make: impl FnOnce(&Request<'_>, &mut Stream) -> Result<Certificate, CertError>,
 ) -> Answer<'a> {
-    call.cx().charge(KEY)?;
+    signing(call)?;
     let (mut ips, mut dns_names) = (Vec::new(), Vec::new());
     if let Some(index) = names {
         ips = texts(call, index, "error parsing ip")?;

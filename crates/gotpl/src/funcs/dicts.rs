@@ -31,6 +31,9 @@ pub(crate) const TABLE: &[Func] = &[
     fixed("mustDeepCopy", &[Param::Any], Flow::Carry, deep_copy),
 ];
 
+/// The units of work of one element of what is copied.
+const COPIED: u64 = 100;
+
 /// A dict of `interface {}`, paid for.
 fn packed<'a>(cx: &Cx<'a>, entries: BTreeMap<Text<'a>, Value<'a>>) -> Answer<'a> {
     charge_elements(cx, entries.len())?;
@@ -257,7 +260,7 @@ fn deep_copy<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     if value.is_nil() {
         return Err("reflect: call of reflect.Value.Type on zero Value".into());
     }
-    copied(call.cx(), &value, call.cx().run.limits.nesting)
+    copied(call.cx(), &value, call.cx().limits().nesting)
 }
 
 fn copied<'a>(cx: &Cx<'a>, value: &Value<'a>, depth: usize) -> Answer<'a> {
@@ -267,6 +270,7 @@ fn copied<'a>(cx: &Cx<'a>, value: &Value<'a>, depth: usize) -> Answer<'a> {
         Kind::List(list) => {
             let depth = deeper(cx, depth)?;
             charge_elements(cx, list.len())?;
+            cx.work(COPIED * list.len() as u64)?;
             let copies: Result<Vec<_>, _> = stacker::maybe_grow(RED_ZONE, MORE_STACK, || {
                 cx.items(list).iter().map(|value| copied(cx, value, depth)).collect()
             });
@@ -280,6 +284,7 @@ fn copied<'a>(cx: &Cx<'a>, value: &Value<'a>, depth: usize) -> Answer<'a> {
         Kind::Map(map) => {
             let depth = deeper(cx, depth)?;
             charge_elements(cx, cx.size(map))?;
+            cx.work(COPIED * cx.size(map) as u64)?;
             let entries: Result<BTreeMap<_, _>, Fault> = stacker::maybe_grow(RED_ZONE, MORE_STACK, || {
                 cx.entries(map).into_iter().map(|(key, value)| Ok((key, copied(cx, &value, depth)?))).collect()
             });

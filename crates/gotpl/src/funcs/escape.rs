@@ -1,5 +1,6 @@
 //! Go's escapers for HTML, JavaScript and URL queries.
 
+use crate::cost::Cost;
 use crate::fmt;
 use crate::func::{Call, Fault, Flow, Func, Param};
 use crate::go::unicode::{is_print, push_rune, runes};
@@ -9,7 +10,7 @@ type Answer<'a> = Result<Value<'a>, Fault>;
 
 macro_rules! escaper {
     ($name:literal, $body:expr) => {
-        Func { name: $name, params: &[], rest: Some(Param::Any), flow: Flow::Compute, body: $body }
+        Func { name: $name, params: &[], rest: Some(Param::Any), flow: Flow::Compute, cost: Cost::UNKNOWN, body: $body }
     };
 }
 

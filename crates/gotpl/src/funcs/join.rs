@@ -96,6 +96,10 @@ fn sort_alpha<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
         Kind::List(_) => texts_of(call.cx(), &value)?,
         _ => vec![strval(call.cx(), &value)?],
     };
+    // Each is compared with as many as it takes to find its place.
+    let (letters, turns) =
+        (texts.iter().fold(0, |sum: u64, text| sum.saturating_add(text.len() as u64)), texts.len().max(2).ilog2());
+    call.spend(letters.saturating_mul(u64::from(turns)))?;
     texts.sort_unstable();
     Ok(text_list(call, texts))
 }

@@ -120,7 +120,7 @@ fn written<'a>(call: &Call<'_, '_, 'a>, style: Style) -> Answer<'a> {
 /// The text read, and what was wrong with a number in it.
 fn parse(call: &Call<'_, '_, '_>) -> Result<(Json, Option<Fault>), Fault> {
     let cx = call.cx();
-    match go::json::decode_leniently(call.text(0), cx.run.limits.nesting) {
+    match go::json::decode_leniently(call.text(0), cx.limits().nesting) {
         Ok((json, error)) => Ok((json, error.map(|error| error.to_string().into()))),
         Err(error) => match error.to_string() {
             text if text == "exceeded max depth" => Err(super::reflect::too_deep(cx)),

@@ -49,8 +49,8 @@ pub(crate) const NIL_POINTER: &str = "runtime error: invalid memory address or n
 /// What one element of a list is charged as.
 const ELEMENT_COST: usize = 8;
 
-/// How many comparisons count as a step.
-const COMPARISONS: usize = 64;
+/// The units of work of comparing two values, beside what is in them.
+const COMPARISON: u64 = 20;
 
 /// Charges for a list of that many elements.
 pub(crate) fn charge_elements(cx: &Cx<'_>, count: usize) -> Result<(), Fault> {
@@ -62,7 +62,7 @@ pub(crate) fn pack<'a>(cx: &Cx<'a>, element: Element, values: Vec<Value<'a>>) ->
     charge_elements(cx, values.len())?;
     let value = Value::list(element, values);
     match &value.kind {
-        Kind::List(List::Own(items)) if items.depth > cx.run.limits.nesting => Err(too_deep(cx)),
+        Kind::List(List::Own(items)) if items.depth > cx.limits().nesting => Err(too_deep(cx)),
         _ => Ok(value),
     }
 }
@@ -163,10 +163,8 @@ fn reverse<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
 
 /// Whether a list holds an equal value.
 fn holds<'a>(cx: &Cx<'a>, values: &[Value<'a>], wanted: &Value<'a>) -> Result<bool, Fault> {
-    for (index, value) in values.iter().enumerate() {
-        if index % COMPARISONS == COMPARISONS - 1 {
-            cx.step()?;
-        }
+    for value in values {
+        cx.work(COMPARISON)?;
         if equal(cx, wanted, value)? {
             return Ok(true);
         }

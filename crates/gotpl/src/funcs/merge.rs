@@ -40,15 +40,19 @@ fn merged<'a>(call: &mut Call<'_, '_, 'a>, overwrite: bool) -> Answer<'a> {
             holder = cx.dict(Element::Any, Default::default());
         }
         if let Kind::Map(target) = &holder.kind {
-            merge_into(cx, target, &source, overwrite, cx.run.limits.nesting)?;
+            merge_into(cx, target, &source, overwrite, cx.limits().nesting)?;
         }
     }
     Ok(holder)
 }
 
+/// The units of work of one entry that is merged.
+const MERGED: u64 = 200;
+
 /// Merges `source` into `target`, in place.
 fn merge_into<'a>(cx: &Cx<'a>, target: &Map<'a>, source: &Map<'a>, overwrite: bool, depth: usize) -> Result<(), Fault> {
     let depth = deeper(cx, depth)?;
+    cx.work(MERGED * cx.size(source) as u64)?;
     for (key, value) in cx.entries(source) {
         if value.is_nil() {
             if overwrite {

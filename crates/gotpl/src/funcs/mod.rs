@@ -31,6 +31,9 @@ mod tree;
 mod words;
 mod yaml;
 
+use std::sync::OnceLock;
+
+use crate::cost::{Cost, cost};
 use crate::func::{Func, Library};
 
 /// Go's own.
@@ -62,10 +65,14 @@ const HELM: &[&[Func]] = &[gtf::TABLE, json::HELM, durations::TABLE, helm::TABLE
 
 /// The functions of a library; a later one replaces an earlier one of its name, as maps of functions do in Go.
 pub fn of(library: Library) -> impl Iterator<Item = &'static Func> {
-    let parts = match library {
-        Library::Builtin => &[BUILTIN][..],
-        Library::Sprig => &[BUILTIN, SPRIG],
-        Library::Helm => &[BUILTIN, SPRIG, HELM],
+    static PARTS: OnceLock<[Vec<Func>; 3]> = OnceLock::new();
+    let priced = |func: &Func| Func { cost: cost(func.name).unwrap_or(Cost::UNKNOWN), ..*func };
+    let parts =
+        PARTS.get_or_init(|| [BUILTIN, SPRIG, HELM].map(|part| part.iter().copied().flatten().map(priced).collect()));
+    let count = match library {
+        Library::Builtin => 1,
+        Library::Sprig => 2,
+        Library::Helm => 3,
     };
-    parts.iter().copied().flatten().copied().flatten()
+    parts.iter().take(count).flatten()
 }

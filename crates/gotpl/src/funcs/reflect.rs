@@ -16,6 +16,9 @@ pub(crate) const TABLE: &[Func] = &[
     }),
 ];
 
+/// The units of work of one element of what is compared.
+const ELEMENT: u64 = 40;
+
 const fn one(name: &'static str, body: Body) -> Func {
     fixed(name, &[Param::Any], Flow::Compute, body)
 }
@@ -32,7 +35,7 @@ fn type_is_like<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
 
 /// `reflect.DeepEqual`: values of different types differ, and so do a nil list and an empty one.
 pub(crate) fn equal<'a>(cx: &Cx<'a>, one: &Value<'a>, other: &Value<'a>) -> Result<bool, Fault> {
-    equal_within(cx, one, other, cx.run.limits.nesting)
+    equal_within(cx, one, other, cx.limits().nesting)
 }
 
 fn equal_within<'a>(cx: &Cx<'a>, one: &Value<'a>, other: &Value<'a>, depth: usize) -> Result<bool, Fault> {
@@ -42,7 +45,12 @@ fn equal_within<'a>(cx: &Cx<'a>, one: &Value<'a>, other: &Value<'a>, depth: usiz
         (Kind::Int(one, width), Kind::Int(other, other_width)) => one == other && width == other_width,
         (Kind::Float(one), Kind::Float(other)) => one == other,
         (Kind::Complex(one), Kind::Complex(other)) => one == other,
-        (Kind::Text(one), Kind::Text(other)) => one == other,
+        (Kind::Text(one), Kind::Text(other)) => {
+            if one.len() == other.len() {
+                cx.work(one.len() as u64)?;
+            }
+            one == other
+        }
         (Kind::Object(one), Kind::Object(other)) => one.deep_equal(other),
         (Kind::List(one), Kind::List(other)) => {
             let depth = deeper(cx, depth)?;
@@ -63,7 +71,7 @@ pub(crate) fn deeper(cx: &Cx<'_>, depth: usize) -> Result<usize, Fault> {
 }
 
 pub(crate) fn too_deep(cx: &Cx<'_>) -> Fault {
-    Fault::limit(format!("exceeded the limit of {} nested lists and dicts", cx.run.limits.nesting))
+    Fault::limit(format!("exceeded the limit of {} nested lists and dicts", cx.limits().nesting))
 }
 
 fn lists_equal<'a>(cx: &Cx<'a>, one: &List<'a>, other: &List<'a>, depth: usize) -> Result<bool, Fault> {
@@ -71,6 +79,7 @@ fn lists_equal<'a>(cx: &Cx<'a>, one: &List<'a>, other: &List<'a>, depth: usize) 
         return Ok(false);
     }
     for index in 0..one.len() {
+        cx.work(ELEMENT)?;
         let (Some(one), Some(other)) = (cx.item(one, index), cx.item(other, index)) else {
             return Ok(false);
         };
@@ -88,6 +97,7 @@ fn maps_equal<'a>(cx: &Cx<'a>, one: &Map<'a>, other: &Map<'a>, depth: usize) -> 
     if cx.current(one).address() == cx.current(other).address() {
         return Ok(true);
     }
+    cx.work(2 * ELEMENT * cx.size(one) as u64)?;
     let (entries, others) = (cx.entries(one), cx.entries(other));
     for ((key, value), (other_key, other_value)) in entries.iter().zip(&others) {
         if key != other_key || !equal_within(cx, value, other_value, depth)? {

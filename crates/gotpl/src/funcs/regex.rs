@@ -10,7 +10,7 @@ use super::entry::{Answer, fixed};
 use super::join::{part, text_list};
 use super::pieces;
 use crate::func::{Call, Fault, Flow, Func, Param};
-use crate::go::regexp::{Regexp, RegexpError, quote_meta};
+use crate::go::regexp::{Pattern, Regexp, RegexpError, quote_meta};
 use crate::go::strconv::{can_backquote, quote};
 use crate::value::{Element, Value};
 
@@ -36,6 +36,15 @@ pub(crate) const TABLE: &[Func] = &[
     fixed("regexQuoteMeta", &[Text], Compute, |call| Ok(Value::text(quote_meta(call.text(0))))),
 ];
 
+/// The units of work of one byte of an expression that is read, of one state that is compiled, and of one state for each
+/// byte of the text: what it takes at worst, since nobody can tell how well an expression fits a text.
+const PARSED: u64 = 200;
+const COMPILED: u64 = 500;
+const STATE: u64 = 2;
+
+/// How many bytes of what is left of a text count as a unit for each further match.
+const LEFT: usize = 4;
+
 /// How many expressions are kept compiled; templates that loop use few.
 const KEPT: usize = 16;
 
@@ -50,8 +59,7 @@ thread_local! {
 /// The expression of a call, paid for.
 fn compiled(call: &Call<'_, '_, '_>) -> Result<Result<Rc<Regexp>, RegexpError>, Fault> {
     let (expr, text) = (call.text(0), call.text(1));
-    // Matching takes time even where it makes no text.
-    call.cx().charge(expr.len().saturating_add(text.len()))?;
+    let matching = |size: u64| call.spend(STATE.saturating_mul(size).saturating_mul(text.len() as u64));
     let known = LAST.with_borrow_mut(|last| {
         let at = last.iter().rposition(|(known, _)| known == expr)?;
         let entry = last.remove(at);
@@ -60,9 +68,17 @@ fn compiled(call: &Call<'_, '_, '_>) -> Result<Result<Rc<Regexp>, RegexpError>, 
         Some(regex)
     });
     if let Some(regex) = known {
+        matching(regex.size())?;
         return Ok(Ok(regex));
     }
-    let regex = match Regexp::new(expr) {
+    call.spend(PARSED.saturating_mul(expr.len() as u64))?;
+    let pattern = match Pattern::new(expr) {
+        Ok(pattern) => pattern,
+        Err(error) => return Ok(Err(error)),
+    };
+    call.spend(COMPILED.saturating_mul(pattern.size()))?;
+    matching(pattern.size())?;
+    let regex = match pattern.compile() {
         Ok(regex) => Rc::new(regex),
         Err(error) => return Ok(Err(error)),
     };
@@ -98,9 +114,21 @@ fn find<'a>(call: &Call<'_, '_, 'a>, regex: &Rc<Regexp>) -> Value<'a> {
 /// What an element of a list costs beside its text.
 const ELEMENT: usize = 64;
 
+/// Counts a step towards all matches: what is left may be looked through to its end for each.
+fn step(call: &Call<'_, '_, '_>, left: usize) -> Result<(), Fault> {
+    call.spend(MATCH + (left / LEFT) as u64)
+}
+
+/// The units of work of one match.
+const MATCH: u64 = 100;
+
 fn find_all<'a>(call: &Call<'_, '_, 'a>, regex: &Rc<Regexp>) -> Answer<'a> {
     let text = call.shared_text(1);
-    let found = regex.find_all(&text, call.int(2));
+    let mut pay = |left, found: usize| {
+        step(call, left)?;
+        call.cx().fits(found.saturating_mul(ELEMENT))
+    };
+    let found = regex.find_all_counted(&text, call.int(2), &mut pay)?;
     if found.is_empty() {
         return Ok(Value::nil_list(Element::Text));
     }
@@ -112,30 +140,35 @@ fn split<'a>(call: &Call<'_, '_, 'a>, regex: &Rc<Regexp>) -> Answer<'a> {
     if call.int(2) == 0 {
         return Ok(Value::nil_list(Element::Text));
     }
-    let parts = regex.split(call.text(1), call.int(2));
+    let mut pay = |left, found: usize| {
+        step(call, left)?;
+        call.cx().fits(found.saturating_mul(ELEMENT))
+    };
+    let parts = regex.split_counted(call.text(1), call.int(2), &mut pay)?;
     call.cx().charge(parts.len().saturating_mul(ELEMENT))?;
     Ok(text_list(call, parts.into_iter().map(|part| part.to_vec().into()).collect()))
 }
 
-/// Pays for a replacement before it is made. `groups` is how often it may hold a part of the text.
-fn pay(call: &Call<'_, '_, '_>, regex: &Rc<Regexp>, groups: usize) -> Result<(), Fault> {
-    /// What need not be counted more closely.
-    const SMALL: usize = 64 << 10;
-    let (text, new) = (call.text(1).len(), call.text(2).len());
-    let copies = text.saturating_mul(groups);
-    if (text + 1).saturating_mul(new).saturating_add(copies) > SMALL {
-        let matches = regex.find_all(call.text(1), -1).len();
-        call.cx().charge(matches.saturating_mul(new).saturating_add(copies))?;
-    }
-    Ok(())
+/// Refuses a replacement that would make too much at once, whatever it matches; `groups` is how often it may hold a part
+/// of the text.
+fn pay(call: &Call<'_, '_, '_>, groups: usize) -> Result<(), Fault> {
+    call.cx().fits(call.text(2).len().saturating_add(call.text(1).len().saturating_mul(groups)))
 }
 
 fn replace_all<'a>(call: &Call<'_, '_, 'a>, regex: &Rc<Regexp>) -> Answer<'a> {
-    pay(call, regex, memchr::memchr_iter(b'$', call.text(2)).count())?;
-    Ok(Value::text(regex.replace_all(call.text(1), call.text(2))))
+    pay(call, memchr::memchr_iter(b'$', call.text(2)).count())?;
+    let mut pay = |left, made| {
+        step(call, left)?;
+        call.cx().fits(made)
+    };
+    Ok(Value::text(regex.replace_all_counted(call.text(1), call.text(2), &mut pay)?))
 }
 
 fn replace_all_literal<'a>(call: &Call<'_, '_, 'a>, regex: &Rc<Regexp>) -> Answer<'a> {
-    pay(call, regex, 0)?;
-    Ok(Value::text(regex.replace_all_literal(call.text(1), call.text(2))))
+    pay(call, 0)?;
+    let mut pay = |left, made| {
+        step(call, left)?;
+        call.cx().fits(made)
+    };
+    Ok(Value::text(regex.replace_all_literal_counted(call.text(1), call.text(2), &mut pay)?))
 }

@@ -49,6 +49,7 @@ fn trimmed<'a>(call: &Call<'_, '_, 'a>, index: usize, cut: impl Fn(char) -> bool
 
 fn trim_all<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let cutset = call.shared_text(0);
+    call.spend((cutset.len() as u64).saturating_mul(call.text(1).len() as u64))?;
     Ok(trimmed(call, 1, |rune| unicode::runes(&cutset).any(|item| item.rune == rune)))
 }
 

@@ -21,12 +21,15 @@ pub(crate) const TABLE: &[Func] = &[
     writing("mustToToml", |call| written(call)),
     fixed("fromToml", &[Param::Text], Flow::Compute, |call| {
         let answer = match decode(call.text(0)) {
-            Ok(table) => dict(call.cx(), &table, call.cx().run.limits.nesting),
+            Ok(table) => dict(call.cx(), &table, call.cx().limits().nesting),
             Err(error) => Err(error.to_string().into()),
         };
         or_error_entry(call.cx(), answer)
     }),
 ];
+
+/// The units of work of one value that is written.
+const ELEMENT: u64 = 200;
 
 const fn writing(name: &'static str, body: Body) -> Func {
     fixed(name, &[Param::Any], Flow::Shape, body)
@@ -38,7 +41,7 @@ fn written<'a>(call: &Call<'_, '_, 'a>) -> Answer<'a> {
         // A nil list or dict is left out where it has a key; here it has none, and is empty.
         Kind::List(list) if list.is_nil() => Toml::Array(Vec::new()),
         Kind::Map(map) if map.is_nil() => Toml::Table(Table::new()),
-        _ => grown(call.cx(), value, call.cx().run.limits.nesting)?,
+        _ => grown(call.cx(), value, call.cx().limits().nesting, 0)?,
     };
     match encode(&toml) {
         Ok(text) => Ok(Value::text(text)),
@@ -47,7 +50,9 @@ fn written<'a>(call: &Call<'_, '_, 'a>) -> Answer<'a> {
     }
 }
 
-fn grown<'a>(cx: &Cx<'a>, value: &Value<'a>, depth: usize) -> Result<Toml, Fault> {
+/// A value as TOML, below keys of so many bytes.
+fn grown<'a>(cx: &Cx<'a>, value: &Value<'a>, depth: usize, path: usize) -> Result<Toml, Fault> {
+    cx.work(ELEMENT)?;
     Ok(match &value.kind {
         Kind::Missing | Kind::Nil => Toml::Null,
         Kind::Bool(value) => Toml::Bool(*value),
@@ -66,7 +71,10 @@ fn grown<'a>(cx: &Cx<'a>, value: &Value<'a>, depth: usize) -> Result<Toml, Fault
             charge_elements(cx, list.len())?;
             refuse_nil_elements(cx, value, depth)?;
             let items: Result<Vec<_>, Fault> = stacker::maybe_grow(RED_ZONE, MORE_STACK, || {
-                (0..list.len()).filter_map(|index| cx.item(list, index)).map(|item| grown(cx, &item, depth)).collect()
+                (0..list.len())
+                    .filter_map(|index| cx.item(list, index))
+                    .map(|item| grown(cx, &item, depth, path))
+                    .collect()
             });
             Toml::Array(items?)
         }
@@ -80,7 +88,13 @@ fn grown<'a>(cx: &Cx<'a>, value: &Value<'a>, depth: usize) -> Result<Toml, Fault
             let (tables, plain): (Vec<_>, Vec<_>) = entries.into_iter().partition(|(_, value)| is_table(cx, value));
             let fields: Result<Table, Fault> = stacker::maybe_grow(RED_ZONE, MORE_STACK, || {
                 let ordered = plain.into_iter().chain(tables);
-                ordered.map(|(key, value)| Ok((key.to_vec(), grown(cx, &value, depth)?))).collect()
+                let grown = |(key, value): (Text<'a>, Value<'a>)| {
+                    let path = path.saturating_add(key.len() + 1);
+                    // Where it is a table, the keys to it stand in its header.
+                    cx.charge(path)?;
+                    Ok((key.to_vec(), grown(cx, &value, depth, path)?))
+                };
+                ordered.map(grown).collect()
             });
             Toml::Table(fields?)
         }

@@ -26,11 +26,16 @@ pub(crate) struct Style {
     pub pretty: bool,
 }
 
+/// The units of work of one value that is written, or read.
+const ELEMENT: u64 = 100;
+/// Of one byte of text that is to be written as YAML.
+const WRITTEN: u64 = 20;
+
 /// A value as Go's `json.Marshal` writes it.
 pub(crate) fn write<'a>(cx: &Cx<'a>, value: &Value<'a>, style: Style) -> Result<Vec<u8>, Fault> {
     let depths = Depths::of(cx, value);
     let careful = cx.watched() && cx.is_unknown(value);
-    let mut writer = Writer { cx, style, out: Vec::new(), depth: 0, depths, careful };
+    let mut writer = Writer { cx, style, out: Vec::new(), depth: 0, depths, careful, counted: 0 };
     writer.value(value)?;
     Ok(writer.out)
 }
@@ -43,6 +48,8 @@ struct Writer<'w, 'a> {
     depths: Depths<'w, 'a>,
     /// Whether parts of the data may be unknown, and so must be read one by one.
     careful: bool,
+    /// How much of the output has been counted as work.
+    counted: usize,
 }
 
 impl<'a> Writer<'_, 'a> {
@@ -56,7 +63,7 @@ impl<'a> Writer<'_, 'a> {
             Kind::Text(text) => write_string(&mut self.out, text, self.style.html),
             Kind::List(list) if list.is_nil() => self.out.extend_from_slice(b"null"),
             Kind::Map(map) if map.is_nil() => self.out.extend_from_slice(b"null"),
-            Kind::List(_) | Kind::Map(_) if self.depth >= self.cx.run.limits.nesting => {
+            Kind::List(_) | Kind::Map(_) if self.depth >= self.cx.limits().nesting => {
                 return self.depths.reached(value);
             }
             Kind::List(List::Json(values)) if !self.careful => self.array(values)?,
@@ -150,8 +157,7 @@ impl<'a> Writer<'_, 'a> {
         count: usize,
         mut element: impl FnMut(&mut Self, usize) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
-        let limits = &self.cx.run.limits;
-        if self.depth >= limits.nesting {
+        if self.depth >= self.cx.limits().nesting {
             return Err(too_deep(self.cx));
         }
         self.out.push(brackets[0]);
@@ -161,10 +167,13 @@ impl<'a> Writer<'_, 'a> {
                 self.out.push(b',');
             }
             self.line_break();
+            let before = self.out.len();
             stacker::maybe_grow(RED_ZONE, MORE_STACK, || element(self, index))?;
-            if self.out.len() as u64 > limits.bytes {
-                return Err(Fault::limit(format!("exceeded the limit of {} bytes of text", limits.bytes)));
-            }
+            // What is inside has been counted; a scalar has not.
+            let made = if self.counted > before { 0 } else { self.out.len() - before };
+            self.counted = self.out.len();
+            self.cx.work(ELEMENT + made as u64)?;
+            self.cx.fits(self.out.len())?;
         }
         self.depth -= 1;
         if count > 0 {
@@ -194,7 +203,7 @@ impl<'a> Writer<'_, 'a> {
 /// A value as a tree of its own, by the same rules. Numbers keep their kind.
 pub(crate) fn to_json<'a>(cx: &Cx<'a>, value: &Value<'a>) -> Result<Json, Fault> {
     let depths = Depths::of(cx, value);
-    Grower { cx, plain: None, depths }.tree(value, cx.run.limits.nesting)
+    Grower { cx, plain: None, depths }.tree(value, cx.limits().nesting)
 }
 
 /// Texts that stand in a tree for scalars it cannot hold, and how those are written.
@@ -204,7 +213,7 @@ pub(crate) type StandIns = Vec<(String, String)>;
 pub(crate) fn to_plain<'a>(cx: &Cx<'a>, value: &Value<'a>) -> Result<(Json, StandIns), Fault> {
     let depths = Depths::of(cx, value);
     let grower = Grower { cx, plain: Some(RefCell::default()), depths };
-    let json = grower.tree(value, cx.run.limits.nesting)?;
+    let json = grower.tree(value, cx.limits().nesting)?;
     Ok((json, grower.plain.map(RefCell::into_inner).unwrap_or_default()))
 }
 
@@ -218,6 +227,7 @@ impl<'a> Grower<'_, 'a> {
     fn tree(&self, value: &Value<'a>, depth: usize) -> Result<Json, Fault> {
         let cx = self.cx;
         let deeper = || depth.checked_sub(1).ok_or_else(|| too_deep(cx));
+        cx.work(ELEMENT)?;
         Ok(match &value.kind {
             Kind::Missing | Kind::Nil => Json::Null,
             Kind::Bool(value) => Json::Bool(*value),
@@ -252,6 +262,7 @@ impl<'a> Grower<'_, 'a> {
             Kind::List(list) => {
                 let depth = deeper()?;
                 charge_elements(cx, list.len())?;
+                indented(cx, list.len(), depth)?;
                 let items = (0..list.len()).filter_map(|index| cx.item(list, index));
                 let items: Result<Vec<_>, Fault> =
                     stacker::maybe_grow(RED_ZONE, MORE_STACK, || items.map(|item| self.tree(&item, depth)).collect());
@@ -260,6 +271,7 @@ impl<'a> Grower<'_, 'a> {
             Kind::Map(map) => {
                 let depth = deeper()?;
                 charge_elements(cx, cx.size(map))?;
+                indented(cx, cx.size(map), depth)?;
                 let fields: Result<Fields<_, _>, Fault> = stacker::maybe_grow(RED_ZONE, MORE_STACK, || {
                     let entries = cx.entries(map).into_iter();
                     entries.map(|(key, value)| Ok((valid(cx, &key)?, self.tree(&value, depth)?))).collect()
@@ -279,6 +291,12 @@ impl<'a> Grower<'_, 'a> {
     }
 }
 
+/// Pays for the space before so many lines, when there are `depth` levels left.
+fn indented(cx: &Cx<'_>, lines: usize, depth: usize) -> Result<(), Fault> {
+    let level = cx.limits().nesting.saturating_sub(depth);
+    cx.charge(lines.saturating_mul(level))
+}
+
 /// A text that no author would write, for a scalar that is to stand there as it is.
 fn stand_in(odd: &RefCell<StandIns>, scalar: &str) -> Json {
     let mut odd = odd.borrow_mut();
@@ -289,6 +307,7 @@ fn stand_in(odd: &RefCell<StandIns>, scalar: &str) -> Json {
 
 fn valid(cx: &Cx<'_>, text: &[u8]) -> Result<String, Fault> {
     cx.charge(text.len())?;
+    cx.work(WRITTEN * text.len() as u64)?;
     match std::str::from_utf8(text) {
         Ok(text) => Ok(text.to_string()),
         Err(_) => Ok(String::from_utf8_lossy(&to_valid(text)).into_owned()),
@@ -306,11 +325,12 @@ pub(crate) enum Numbers {
 
 /// A tree as a value of this run.
 pub(crate) fn from_json<'a>(cx: &Cx<'a>, json: &Json, numbers: Numbers) -> Result<Value<'a>, Fault> {
-    from_json_within(cx, json, numbers, cx.run.limits.nesting)
+    from_json_within(cx, json, numbers, cx.limits().nesting)
 }
 
 fn from_json_within<'a>(cx: &Cx<'a>, json: &Json, numbers: Numbers, depth: usize) -> Result<Value<'a>, Fault> {
     let deeper = || depth.checked_sub(1).ok_or_else(|| too_deep(cx));
+    cx.work(ELEMENT)?;
     Ok(match json {
         Json::Null => Value::NIL,
         Json::Bool(value) => Value::bool(*value),

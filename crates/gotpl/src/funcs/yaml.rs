@@ -57,6 +57,7 @@ fn written<'a>(call: &Call<'_, '_, 'a>) -> Answer<'a> {
 fn pretty<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let (json, odd) = tree::to_plain(call.cx(), &call.args[0])?;
     let mut out = yaml::emit_pretty(&json);
+    call.spend((odd.len() as u64).saturating_mul(out.len() as u64))?;
     for (stand_in, scalar) in odd {
         out = out.replacen(&stand_in, &scalar, 1);
     }
@@ -64,7 +65,7 @@ fn pretty<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
 }
 
 fn parse(call: &Call<'_, '_, '_>) -> Result<Json, Fault> {
-    let limits = yaml::Limits { depth: call.cx().run.limits.nesting, ..yaml::Limits::default() };
+    let limits = yaml::Limits { depth: call.cx().limits().nesting, ..yaml::Limits::default() };
     let failed = |text: String| Fault::new(format!("error converting YAML to JSON: {text}"));
     match std::str::from_utf8(call.text(0)) {
         Ok(text) => yaml::parse_with(text, &limits).map_err(|error| failed(error.to_string())),

@@ -6,6 +6,7 @@ mod expand;
 mod syntax;
 
 use std::borrow::Cow;
+use std::convert::Infallible;
 use std::ops::Range;
 
 use super::unicode::{decode_rune, runes};
@@ -35,6 +36,61 @@ pub struct Regexp {
     /// Names of the groups, the whole match first; unnamed ones are empty.
     names: Vec<String>,
     is_empty: bool,
+    size: u64,
+}
+
+/// An expression that is valid, and not compiled yet.
+pub struct Pattern<'e> {
+    expr: &'e [u8],
+    pattern: String,
+    names: Vec<String>,
+    size: u64,
+}
+
+impl<'e> Pattern<'e> {
+    /// Reads an expression of Go's syntax.
+    ///
+    /// # Errors
+    /// What Go refuses, in Go's words, and what nests too deeply.
+    pub fn new(expr: &'e [u8]) -> Result<Self, RegexpError> {
+        let (pattern, names, size) = Parser::new(expr).parse()?;
+        Ok(Self { expr, pattern, names, size })
+    }
+
+    /// About how many states it takes to match: to compile takes time and space in proportion to it.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Compiles it.
+    ///
+    /// # Errors
+    /// If its compiled form is too large.
+    pub fn compile(self) -> Result<Regexp, RegexpError> {
+        let inner = regex::RegexBuilder::new(&self.pattern)
+            .size_limit(SIZE_LIMIT)
+            .nest_limit(syntax::MAX_DEPTH * 8)
+            .build()
+            .map_err(|_| RegexpError::new("expression too large", self.expr))?;
+        Ok(Regexp { inner, names: self.names, is_empty: self.expr.is_empty(), size: self.size })
+    }
+}
+
+/// Counts a step towards all matches of a text: how much of the text is left, and how much has been made. Each may be
+/// looked through to its end, so that many matches can take the square of its length.
+pub type Pay<'p, E> = &'p mut dyn FnMut(usize, usize) -> Result<(), E>;
+
+/// For those who need not count.
+fn free(_: usize, _: usize) -> Result<(), Infallible> {
+    Ok(())
+}
+
+fn certain<T>(result: Result<T, Infallible>) -> T {
+    match result {
+        Ok(value) => value,
+        Err(never) => match never {},
+    }
 }
 
 /// Offsets of a match and of its groups in the original bytes.
@@ -47,13 +103,13 @@ impl Regexp {
     /// What Go refuses, in Go's words; `expression too large` already where the compiled form passes 16 MiB, and
     /// `expression nests too deeply` beyond 250 groups.
     pub fn new(expr: &[u8]) -> Result<Self, RegexpError> {
-        let (pattern, names) = Parser::new(expr).parse()?;
-        let inner = regex::RegexBuilder::new(&pattern)
-            .size_limit(SIZE_LIMIT)
-            .nest_limit(syntax::MAX_DEPTH * 8)
-            .build()
-            .map_err(|_| RegexpError::new("expression too large", expr))?;
-        Ok(Self { inner, names, is_empty: expr.is_empty() })
+        Pattern::new(expr)?.compile()
+    }
+
+    /// About how many states it takes to match.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.size
     }
 
     /// Whether it matches anywhere in `text`.
@@ -80,21 +136,36 @@ impl Regexp {
     /// Successive matches, at most `limit` of them if that is not negative; an empty one right after a match is left out.
     #[must_use]
     pub fn find_all(&self, text: &[u8], limit: i64) -> Vec<Range<usize>> {
-        self.matches(text, limit, false).into_iter().map(|(_, whole)| whole).collect()
+        certain(self.find_all_counted(text, limit, &mut free))
+    }
+
+    /// As [`Regexp::find_all`], counting.
+    ///
+    /// # Errors
+    /// Those of the count.
+    pub fn find_all_counted<E>(&self, text: &[u8], limit: i64, pay: Pay<'_, E>) -> Result<Vec<Range<usize>>, E> {
+        Ok(self.matches(text, limit, false, pay)?.into_iter().map(|(_, whole)| whole).collect())
     }
 
     /// As [`Regexp::find_all`], with the groups of every match, the whole match first.
     #[must_use]
     pub fn find_all_groups(&self, text: &[u8], limit: i64) -> Vec<Groups> {
-        self.matches(text, limit, true).into_iter().map(|(groups, _)| groups).collect()
+        certain(self.matches(text, limit, true, &mut free)).into_iter().map(|(groups, _)| groups).collect()
     }
 
-    fn matches(&self, text: &[u8], limit: i64, with_groups: bool) -> Vec<(Groups, Range<usize>)> {
+    fn matches<E>(
+        &self,
+        text: &[u8],
+        limit: i64,
+        with_groups: bool,
+        pay: Pay<'_, E>,
+    ) -> Result<Vec<(Groups, Range<usize>)>, E> {
         let haystack = Haystack::new(text);
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let mut out = Vec::new();
         let (mut at, mut last_end) = (0, None);
         while out.len() < limit && at <= haystack.text.len() {
+            pay(haystack.text.len() - at, out.len())?;
             let Some((groups, found)) = self.groups_at(&haystack, at, with_groups) else { break };
             let accept = found.end != at || last_end != Some(found.start);
             at = if found.end == at { haystack.after(at) } else { found.end };
@@ -103,14 +174,22 @@ impl Regexp {
                 out.push((groups, haystack.original(found.start)..haystack.original(found.end)));
             }
         }
-        out
+        Ok(out)
     }
 
     /// Replaces every match by `template`, in which `$1`, `$name`, `${name}` and `$$` are expanded.
     #[must_use]
     pub fn replace_all(&self, text: &[u8], template: &[u8]) -> Vec<u8> {
+        certain(self.replace_all_counted(text, template, &mut free))
+    }
+
+    /// As [`Regexp::replace_all`], counting.
+    ///
+    /// # Errors
+    /// Those of the count.
+    pub fn replace_all_counted<E>(&self, text: &[u8], template: &[u8], pay: Pay<'_, E>) -> Result<Vec<u8>, E> {
         let with_groups = template.contains(&b'$');
-        self.replace(text, with_groups, |out, groups| {
+        self.replace(text, with_groups, pay, |out, groups| {
             expand::expand(out, template, text, groups, &self.names);
         })
     }
@@ -118,14 +197,29 @@ impl Regexp {
     /// Replaces every match by `replacement` as it stands.
     #[must_use]
     pub fn replace_all_literal(&self, text: &[u8], replacement: &[u8]) -> Vec<u8> {
-        self.replace(text, false, |out, _| out.extend_from_slice(replacement))
+        certain(self.replace_all_literal_counted(text, replacement, &mut free))
     }
 
-    fn replace(&self, text: &[u8], with_groups: bool, write: impl Fn(&mut Vec<u8>, &Groups)) -> Vec<u8> {
+    /// As [`Regexp::replace_all_literal`], counting.
+    ///
+    /// # Errors
+    /// Those of the count.
+    pub fn replace_all_literal_counted<E>(&self, text: &[u8], new: &[u8], pay: Pay<'_, E>) -> Result<Vec<u8>, E> {
+        self.replace(text, false, pay, |out, _| out.extend_from_slice(new))
+    }
+
+    fn replace<E>(
+        &self,
+        text: &[u8],
+        with_groups: bool,
+        pay: Pay<'_, E>,
+        write: impl Fn(&mut Vec<u8>, &Groups),
+    ) -> Result<Vec<u8>, E> {
         let haystack = Haystack::new(text);
         let mut out = Vec::with_capacity(text.len());
         let (mut at, mut copied) = (0, 0);
         while at <= haystack.text.len() {
+            pay(haystack.text.len() - at, out.len())?;
             let Some((groups, found)) = self.groups_at(&haystack, at, with_groups) else { break };
             let (start, end) = (haystack.original(found.start), haystack.original(found.end));
             out.extend_from_slice(text.get(copied..start).unwrap_or_default());
@@ -137,22 +231,30 @@ impl Regexp {
             at = if next > found.end { next } else { found.end };
         }
         out.extend_from_slice(text.get(copied..).unwrap_or_default());
-        out
+        Ok(out)
     }
 
     /// Splits around matches into at most `limit` parts if that is positive; 0 gives none, a negative one all.
     #[must_use]
     pub fn split<'a>(&self, text: &'a [u8], limit: i64) -> Vec<&'a [u8]> {
+        certain(self.split_counted(text, limit, &mut free))
+    }
+
+    /// As [`Regexp::split`], counting.
+    ///
+    /// # Errors
+    /// Those of the count.
+    pub fn split_counted<'a, E>(&self, text: &'a [u8], limit: i64, pay: Pay<'_, E>) -> Result<Vec<&'a [u8]>, E> {
         if limit == 0 {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         if text.is_empty() && !self.is_empty {
-            return vec![text];
+            return Ok(vec![text]);
         }
         let parts = usize::try_from(limit).unwrap_or(usize::MAX);
         let mut out = Vec::new();
         let (mut begin, mut end) = (0, 0);
-        for found in self.find_all(text, limit) {
+        for found in self.find_all_counted(text, limit, pay)? {
             if out.len() + 1 == parts {
                 break;
             }
@@ -165,7 +267,7 @@ impl Regexp {
         if end != text.len() {
             out.push(&text[begin..]);
         }
-        out
+        Ok(out)
     }
 
     fn groups_at(&self, haystack: &Haystack<'_>, at: usize, all: bool) -> Option<(Groups, Range<usize>)> {

@@ -10,6 +10,9 @@ pub(super) const MAX_DEPTH: u32 = 250;
 /// The most a counted repetition, or several nested ones together, may repeat.
 const MAX_REPEAT: u64 = 1000;
 
+/// About how many states a class of Unicode takes.
+const CLASS: u64 = 1000;
+
 #[derive(Clone, Copy, Default)]
 struct Flags {
     fold: bool,
@@ -22,6 +25,8 @@ struct Flags {
 struct Piece {
     text: String,
     weight: u64,
+    /// About how many states it takes to match.
+    size: u64,
 }
 
 /// An open group.
@@ -41,16 +46,18 @@ impl Group {
 
     fn end_branch(&mut self) {
         let weight = self.pieces.iter().map(|piece| piece.weight).max().unwrap_or(1);
+        let size = self.pieces.iter().fold(1, |size: u64, piece| size.saturating_add(piece.size));
         let text = self.pieces.drain(..).map(|piece| piece.text).collect();
-        self.branches.push(Piece { text, weight });
+        self.branches.push(Piece { text, weight, size });
     }
 
     fn close(mut self) -> Piece {
         self.end_branch();
         let weight = self.branches.iter().map(|branch| branch.weight).max().unwrap_or(1);
+        let size = self.branches.iter().fold(0, |size: u64, branch| size.saturating_add(branch.size));
         let branches: Vec<String> = self.branches.into_iter().map(|branch| branch.text).collect();
         let body = branches.join("|");
-        Piece { text: if self.opener.is_empty() { body } else { format!("{}{body})", self.opener) }, weight }
+        Piece { text: if self.opener.is_empty() { body } else { format!("{}{body})", self.opener) }, weight, size }
     }
 }
 
@@ -71,8 +78,8 @@ impl<'a> Parser<'a> {
         Self { whole, at: 0, flags, groups: Vec::new(), top: Group::new("", flags), names: vec![String::new()] }
     }
 
-    /// The translation and the names of its groups.
-    pub(super) fn parse(mut self) -> Outcome<(String, Vec<String>)> {
+    /// The translation, the names of its groups, and about how many states it takes to match.
+    pub(super) fn parse(mut self) -> Outcome<(String, Vec<String>, u64)> {
         let mut repeated_at = None;
         while let Some(&byte) = self.rest().first() {
             let start = self.at;
@@ -114,7 +121,8 @@ impl<'a> Parser<'a> {
         if !self.groups.is_empty() {
             return Err(RegexpError::new("missing closing )", self.whole));
         }
-        Ok((self.top.close().text, self.names))
+        let whole = self.top.close();
+        Ok((whole.text, self.names, whole.size))
     }
 
     fn rest(&self) -> &'a [u8] {
@@ -126,7 +134,9 @@ impl<'a> Parser<'a> {
     }
 
     fn push(&mut self, text: String) {
-        self.top.pieces.push(Piece { text, weight: 1 });
+        let classes = text.matches(r"\p").count() + text.matches(r"\P").count();
+        let size = (text.len() as u64).saturating_add(CLASS.saturating_mul(classes as u64));
+        self.top.pieces.push(Piece { text, weight: 1, size });
     }
 
     fn push_symbol(&mut self, text: &str, width: usize) {
@@ -268,6 +278,7 @@ impl<'a> Parser<'a> {
             if (least >= 2 || most.is_some_and(|most| most >= 2)) && piece.weight > MAX_REPEAT {
                 return Err(self.error_since("invalid repeat count", start));
             }
+            piece.size = piece.size.saturating_mul(most.unwrap_or(least + 1).max(1));
             operator = most.map_or_else(|| format!("{{{least},}}"), |most| format!("{{{least},{most}}}"));
         }
         piece.text = format!("(?:{}){operator}{}", piece.text, if lazy { "?" } else { "" });
