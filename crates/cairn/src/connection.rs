@@ -101,7 +101,8 @@ impl Connection {
             None if places.kubeconfigs.is_empty() => {
                 // To pass over it in silence would mean another cluster.
                 if let Some(foreign) = places.foreign_kubeconfig {
-                    let what = format!("{} belongs to another user, and a kubeconfig can run programs", foreign.display());
+                    let what =
+                        format!("{} belongs to another user, and a kubeconfig can run programs", foreign.display());
                     return Err(Failure::new(what).hint("if you trust it, name it: `--kubeconfig FILE`"));
                 }
                 places.kubeconfig.into_iter().filter(|path| path.exists()).collect()

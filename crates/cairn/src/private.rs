@@ -23,7 +23,12 @@ struct Found {
 
 impl From<&Stat> for Found {
     fn from(stat: &Stat) -> Found {
-        Found { kind: FileType::from_raw_mode(stat.st_mode), owner: stat.st_uid, group: stat.st_gid, mode: stat.st_mode & 0o7777 }
+        Found {
+            kind: FileType::from_raw_mode(stat.st_mode),
+            owner: stat.st_uid,
+            group: stat.st_gid,
+            mode: stat.st_mode & 0o7777,
+        }
     }
 }
 
@@ -115,7 +120,8 @@ pub(crate) fn directory(path: &Path) -> Result<()> {
     }
     rustix::fs::fchmod(&directory, Mode::from_raw_mode(what.mode & !0o022))?;
     let mut entries = rustix::fs::Dir::read_from(&directory)?;
-    let other = entries.find_map(|entry| entry.ok().filter(|entry| !matches!(entry.file_name().to_bytes(), b"." | b"..")));
+    let other =
+        entries.find_map(|entry| entry.ok().filter(|entry| !matches!(entry.file_name().to_bytes(), b"." | b"..")));
     match other {
         None => Ok(()),
         Some(_) => {
@@ -139,7 +145,8 @@ pub(crate) fn temporary(places: &[PathBuf], prefix: &str) -> Result<PathBuf> {
 
 fn temporary_in(place: &Path, prefix: &str) -> Result<PathBuf> {
     // What the place really is, links and all: the new directory must be where it was checked.
-    let place = place.canonicalize().map_err(|error| Error::new(error.kind(), format!("{}: {error}", place.display())))?;
+    let place =
+        place.canonicalize().map_err(|error| Error::new(error.kind(), format!("{}: {error}", place.display())))?;
     if let Some(why) = found(&place)?.unsafe_parent(me()) {
         return Err(refused(why));
     }

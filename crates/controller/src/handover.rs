@@ -144,15 +144,19 @@ impl Handover {
         let context = KubeContext { cluster: name(), user: Some(name()), ..KubeContext::default() };
         let kubeconfig = Kubeconfig {
             clusters: vec![NamedCluster { name: name(), cluster: Some(cluster), ..NamedCluster::default() }],
-            auth_infos: vec![NamedAuthInfo { name: name(), auth_info: Some(AuthInfo::default()), ..NamedAuthInfo::default() }],
+            auth_infos: vec![NamedAuthInfo {
+                name: name(),
+                auth_info: Some(AuthInfo::default()),
+                ..NamedAuthInfo::default()
+            }],
             contexts: vec![NamedContext { name: name(), context: Some(context), ..NamedContext::default() }],
             current_context: Some(name()),
             ..Kubeconfig::default()
         };
         let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
-        let builder = config.map_err(|error| error.to_string()).and_then(|config| {
-            ClientBuilder::try_from(config).map_err(|error| error.to_string())
-        });
+        let builder = config
+            .map_err(|error| error.to_string())
+            .and_then(|config| ClientBuilder::try_from(config).map_err(|error| error.to_string()));
         Ok(builder?.with_layer(token).build())
     }
 }
@@ -229,10 +233,7 @@ pub fn supervised(
 }
 
 /// Reads lines until there are no more, and puts each token in place.
-fn follow(
-    input: impl Read,
-    tell: oneshot::Sender<Result<(Handover, Token), String>>,
-) -> Result<(), String> {
+fn follow(input: impl Read, tell: oneshot::Sender<Result<(Handover, Token), String>>) -> Result<(), String> {
     let mut input = BufReader::new(input);
     let mut next = move || {
         let mut line = String::new();
@@ -312,9 +313,27 @@ mod tests {
     #[test]
     fn no_line_names_a_program_or_a_file() {
         let fields = [
-            "exec", "auth-provider", "authProvider", "tokenFile", "token-file", "client-certificate", "client-key",
-            "client-certificate-data", "client-key-data", "certificate-authority", "certificateAuthorityFile", "as",
-            "impersonate", "username", "password", "clusters", "users", "contexts", "kind", "apiVersion", "extensions",
+            "exec",
+            "auth-provider",
+            "authProvider",
+            "tokenFile",
+            "token-file",
+            "client-certificate",
+            "client-key",
+            "client-certificate-data",
+            "client-key-data",
+            "certificate-authority",
+            "certificateAuthorityFile",
+            "as",
+            "impersonate",
+            "username",
+            "password",
+            "clusters",
+            "users",
+            "contexts",
+            "kind",
+            "apiVersion",
+            "extensions",
         ];
         for (index, mut choices) in variants() {
             let mut line = serde_json::to_value(endpoint().with("t").unwrap()).unwrap();

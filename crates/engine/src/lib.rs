@@ -8,6 +8,7 @@ pub mod budget;
 pub mod carry;
 mod compile;
 mod functions;
+mod hide;
 mod kept;
 pub mod manage;
 mod origin;
@@ -23,6 +24,7 @@ mod simulate;
 mod source;
 mod stack;
 pub mod start;
+mod structure;
 pub mod succession;
 mod surface;
 mod view;
@@ -32,7 +34,7 @@ pub use compile::{Child, Compiled, CompiledKind, Known, Shape, compile, compile_
 pub use kept::{Kept, Parent, stack_label};
 pub use plan::{
     Apply, Context, Delete, Event, Explanation, Hold, Maker, Observed, Plan, TemplateProblem, Unready, Wait, decide,
-    explain, kept_by, not_applied, plan, refusal, refused_at, tell,
+    explain, hidden, kept_by, not_applied, plan, refusal, refused_at, tell,
 };
 pub use play::{PLAYED, play};
 pub use problem::{Place, Problem, Severity};

@@ -32,6 +32,11 @@ impl Origins {
         Some(if as_written { Place { line, column: Some(column + 1), ..action } } else { action })
     }
 
+    /// The text of a file.
+    pub fn text(&self, file: &str) -> Option<&str> {
+        self.0.get(file).map(String::as_str)
+    }
+
     /// The source of a place, and where in it that is.
     fn offset(&self, place: &Place) -> Option<(&str, usize)> {
         let text = self.0.get(&place.file)?;

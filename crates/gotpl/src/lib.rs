@@ -20,6 +20,7 @@ mod limits;
 mod number;
 mod object;
 mod parse;
+mod provenance;
 mod set;
 mod trace;
 mod value;

@@ -177,6 +177,8 @@ pub struct Run<'a> {
     pub no_value: &'a str,
     /// Whether an action that fails over something missing prints nothing, and the run goes on. Watched runs only.
     pub forgiving: bool,
+    /// Which places in the data must not be told to anyone. What is generated never must. Watched runs only.
+    pub secret: Option<&'a dyn Fn(&Path) -> bool>,
 }
 
 /// What a run made.
@@ -188,6 +190,8 @@ pub struct Output {
     pub missing: bool,
     /// Whether a function printed Go's word for nothing, `<nil>`, be it into the text or not.
     pub nil_text: bool,
+    /// In an unwatched run: whether a text from data was printed that could be more than one scalar of YAML.
+    pub risky: bool,
     /// What was seen, if the run was watched closely.
     pub trace: Option<Trace>,
 }
@@ -203,6 +207,7 @@ impl<'a> Run<'a> {
             watch: Watch::Lightly,
             no_value: "<no value>",
             forgiving: false,
+            secret: None,
         }
     }
 

@@ -61,6 +61,8 @@ pub enum Presence {
     Missing,
     /// This run is not told.
     Unknown,
+    /// It was not looked for in the data but generated.
+    Drawn,
 }
 
 /// How much a watched run is told of a place in the data.
@@ -104,6 +106,8 @@ pub struct Read {
     pub presence: Presence,
     /// The expression that looked.
     pub site: Site,
+    /// Whether it must not be told to anyone: see [`crate::Run::secret`].
+    pub secret: bool,
 }
 
 /// Where a value ended.
@@ -158,6 +162,8 @@ pub struct Span {
     pub under: Vec<usize>,
     /// Indexes into [`Trace::nils`]: what the text, or what it was computed from, says in place of a value.
     pub nils: Vec<usize>,
+    /// Whether it is a whole value that a function wrote as YAML or JSON, and nothing has changed but its indentation.
+    pub written: bool,
 }
 
 /// What a watched run saw.
@@ -173,6 +179,8 @@ pub struct Trace {
     pub nils: Vec<NilText>,
     /// In a guessing run, which goes on after a failure: what failed.
     pub failures: Vec<Failure>,
+    /// Every text that is secret or was made of something secret, as far as that part of it goes.
+    pub secrets: Vec<Vec<u8>>,
 }
 
 /// Something that went wrong in a guessing run.
@@ -211,6 +219,8 @@ pub(crate) struct Piece<'a> {
     pub mark: u32,
     pub under: u32,
     pub spot: Spot<'a>,
+    /// Whether it is a whole value that a function wrote.
+    pub written: bool,
 }
 
 enum Mark<'a> {
@@ -239,6 +249,12 @@ pub(crate) struct Tracer<'a> {
     /// Paths of unknown data that the template itself has written to: what is there now is not what the data has.
     written: HashSet<u32>,
     reads: Vec<(u32, Presence, Spot<'a>)>,
+    /// Which paths are secret, and which reads are.
+    secret: Option<&'a dyn Fn(&Path) -> bool>,
+    secret_reads: HashSet<u32>,
+    secrets: HashSet<Vec<u8>>,
+    /// By the address of a dict: what its keys depend on, beside the dict itself.
+    keys: HashMap<usize, u32>,
     nils: Vec<(u32, Spot<'a>, Option<&'static str>)>,
     nil_ids: HashMap<(u32, usize, usize), u32>,
     read_ids: HashMap<ReadKey, u32>,
@@ -258,7 +274,11 @@ const NOTE: usize = 16;
 pub(crate) const ROOT: u32 = 0;
 
 impl<'a> Tracer<'a> {
-    pub fn new(known: Option<&'a dyn Fn(&Path) -> Known>, meter: &'a Meter<'a>) -> Self {
+    pub fn new(
+        known: Option<&'a dyn Fn(&Path) -> Known>,
+        secret: Option<&'a dyn Fn(&Path) -> bool>,
+        meter: &'a Meter<'a>,
+    ) -> Self {
         let empty: Rc<[u32]> = Rc::new([]);
         Tracer {
             meter,
@@ -268,6 +288,10 @@ impl<'a> Tracer<'a> {
             containers: HashMap::new(),
             written: HashSet::new(),
             reads: Vec::new(),
+            secret,
+            secret_reads: HashSet::new(),
+            secrets: HashSet::new(),
+            keys: HashMap::new(),
             nils: Vec::new(),
             nil_ids: HashMap::new(),
             read_ids: HashMap::new(),
@@ -367,11 +391,20 @@ impl<'a> Tracer<'a> {
     /// Notes a read and answers its mark.
     pub fn read(&mut self, path: u32, presence: Presence, spot: Spot<'a>) -> u32 {
         let key = (path, presence, std::ptr::from_ref(spot.tree).addr(), spot.offset);
-        let reads = &mut self.reads;
-        let id = *self.read_ids.entry(key).or_insert_with(|| {
-            reads.push((path, presence, spot));
-            u32::try_from(reads.len() - 1).unwrap_or(u32::MAX)
-        });
+        let id = match self.read_ids.get(&key) {
+            Some(id) => *id,
+            None => {
+                let id = u32::try_from(self.reads.len()).unwrap_or(u32::MAX);
+                self.reads.push((path, presence, spot));
+                self.read_ids.insert(key, id);
+                let is_secret = presence == Presence::Drawn
+                    || presence == Presence::Present && self.secret.is_some_and(|secret| secret(&self.path(path)));
+                if is_secret {
+                    self.secret_reads.insert(id);
+                }
+                id
+            }
+        };
         self.intern(Rc::new([id]))
     }
 
@@ -502,7 +535,7 @@ impl<'a> Tracer<'a> {
                 self.meter.add(10 * pieces.len() as u64);
                 pieces.to_vec()
             }
-            _ => vec![Piece { len, mark: self.flat(mark), under: 0, spot }],
+            _ => vec![Piece { len, mark: self.flat(mark), under: 0, spot, written: false }],
         }
     }
 
@@ -514,6 +547,54 @@ impl<'a> Tracer<'a> {
     pub fn holds(&self, mark: u32, presence: Presence) -> bool {
         self.meter.add(self.reads_of(mark).len() as u64);
         self.reads_of(mark).iter().any(|read| self.reads.get(*read as usize).is_some_and(|read| read.1 == presence))
+    }
+
+    // Secrets.
+
+    fn is_secret(&self, mark: u32) -> bool {
+        !self.secret_reads.is_empty() && self.reads_of(mark).iter().any(|read| self.secret_reads.contains(read))
+    }
+
+    /// Remembers the parts of a text that are secret.
+    pub fn keep_secret(&mut self, text: &[u8], mark: u32, spot: Spot<'a>) {
+        if !self.is_secret(mark) {
+            return;
+        }
+        let mut start = 0;
+        for piece in self.pieces(mark, text.len(), spot) {
+            let end = start + piece.len;
+            if self.is_secret(piece.mark) && !self.secrets.contains(&text[start..end]) {
+                self.secrets.insert(text[start..end].to_vec());
+            }
+            start = end;
+        }
+    }
+
+    /// A text with a word in place of what is secret of it; none if nothing is.
+    pub fn veiled(&self, text: &[u8], mark: u32, spot: Spot<'a>) -> Option<String> {
+        if !self.is_secret(mark) {
+            return None;
+        }
+        let (mut shown, mut start) = (Vec::new(), 0);
+        for piece in self.pieces(mark, text.len(), spot) {
+            let end = start + piece.len;
+            shown.extend_from_slice(if self.is_secret(piece.mark) { b"(hidden)" } else { &text[start..end] });
+            start = end;
+        }
+        Some(String::from_utf8_lossy(&shown).into_owned())
+    }
+
+    /// What the keys of the dict at an address depend on, beside the dict itself.
+    pub fn keys_of(&self, address: usize) -> u32 {
+        self.keys.get(&address).copied().unwrap_or(0)
+    }
+
+    /// Notes what keys of the dict at an address depend on.
+    pub fn key_depends(&mut self, address: usize, mark: u32) {
+        if mark != 0 && !self.guesses() {
+            let mark = self.join(self.keys_of(address), mark);
+            self.keys.insert(address, mark);
+        }
     }
 
     // Ends.
@@ -562,7 +643,11 @@ impl<'a> Tracer<'a> {
         let reads = self
             .reads
             .iter()
-            .map(|(path, presence, spot)| Read { path: self.path(*path), presence: *presence, site: sites.of(*spot) })
+            .zip(0..)
+            .map(|((path, presence, spot), id)| {
+                let secret = self.secret_reads.contains(&id);
+                Read { path: self.path(*path), presence: *presence, site: sites.of(*spot), secret }
+            })
             .collect();
         let uses = self
             .uses
@@ -585,10 +670,12 @@ impl<'a> Tracer<'a> {
         for piece in pieces {
             let end = start + piece.len;
             let (reads, under, nils) = (indexes(piece.mark), indexes(piece.under), nils_of(piece.mark));
-            spans.push(Span { start, end, site: sites.of(piece.spot), reads, under, nils });
+            spans.push(Span { start, end, site: sites.of(piece.spot), reads, under, nils, written: piece.written });
             start = end;
         }
-        Trace { reads, uses, spans, nils, failures: self.failures }
+        let mut secrets: Vec<Vec<u8>> = self.secrets.into_iter().collect();
+        secrets.sort_unstable();
+        Trace { reads, uses, spans, nils, failures: self.failures, secrets }
     }
 }
 

@@ -219,7 +219,7 @@ fn every_byte_of_the_output_knows_the_reads_it_came_from() {
 tier: front{{ end }}"#;
     for (template, expected) in [
         ("a{{ .spec.name }}b", "a[web|spec.name|]b"),
-        ("{{ printf \"%s:%s\" .spec.name .spec.tag }}", "[web:1.2|spec.name,spec.tag|]"),
+        ("{{ printf \"%s:%s\" .spec.name .spec.tag }}", "[web|spec.name|]:[1.2|spec.tag|]"),
         ("{{ if .spec.on }}x{{ .spec.tag }}{{ end }}", "[x||spec.on][1.2|spec.tag|spec.on]"),
         ("l:{{ include \"labels\" . | nindent 2 }}\n", "l:\n  app: [web|spec.name|]\n  tier: front\n"),
     ] {

@@ -100,9 +100,13 @@ mod tests {
             ["Error parameters[1].value: the parameter COUNT is of type int, and `x` is no whole number"]
         );
         assert_eq!(
-            told(&template(&json!({"parameters": [{"name": "NAME"}, {"name": "COUNT", "type": "int", "required": true}]}))),
-            ["Warning parameters[1].name: nothing refers to the parameter COUNT (write `$(COUNT)` where its value belongs, \
-              or remove it)"]
+            told(&template(
+                &json!({"parameters": [{"name": "NAME"}, {"name": "COUNT", "type": "int", "required": true}]})
+            )),
+            [
+                "Warning parameters[1].name: nothing refers to the parameter COUNT (write `$(COUNT)` where its value belongs, \
+              or remove it)"
+            ]
         );
     }
 

@@ -25,7 +25,9 @@ pub fn to_store(mut value: Value, name: &str) -> Result<Value, Vec<Problem>> {
     value["metadata"]["name"] = json!(name);
     if let Some(metadata) = value["metadata"].as_object_mut() {
         // What another cluster wrote, and where it was.
-        for field in ["creationTimestamp", "generation", "managedFields", "namespace", "resourceVersion", "selfLink", "uid"] {
+        for field in
+            ["creationTimestamp", "generation", "managedFields", "namespace", "resourceVersion", "selfLink", "uid"]
+        {
             metadata.remove(field);
         }
     }

@@ -203,7 +203,8 @@ impl Reader {
         }
         let names = [api::template::LABELS, api::template::OBJECT_LABELS];
         if names.iter().all(|name| fields.contains_key(*name)) {
-            let problem = Problem::at(Path::fields(&[names[1]]), "`objectLabels` and `labels` are the same field").key();
+            let problem =
+                Problem::at(Path::fields(&[names[1]]), "`objectLabels` and `labels` are the same field").key();
             self.problems.push(problem.hint("put all labels into `labels`"));
         }
         for name in names {

@@ -279,9 +279,7 @@ mod tests {
 
     #[test]
     fn a_package_without_a_version_is_no_change_of_it() {
-        let spec = |version: &str| -> StackSpec {
-            serde_json::from_value(json!({ "version": version })).unwrap()
-        };
+        let spec = |version: &str| -> StackSpec { serde_json::from_value(json!({ "version": version })).unwrap() };
         let web = crd(&json!({ "type": "object" }));
         for (old, new, expected) in [
             ("1.0.0", "", vec![]),

@@ -101,7 +101,8 @@ impl House {
     pub fn settle(&mut self, address: SocketAddr, kubeconfig: &str) -> Result<(), Failure> {
         let bad =
             |path: &Path, error: std::io::Error| Failure::new(format!("cannot write {}: {error}", path.display()));
-        crate::private::write(&self.own_kubeconfig, kubeconfig.as_bytes()).map_err(|error| bad(&self.own_kubeconfig, error))?;
+        crate::private::write(&self.own_kubeconfig, kubeconfig.as_bytes())
+            .map_err(|error| bad(&self.own_kubeconfig, error))?;
         if let Some(out) = &mut self.out {
             out.write(kubeconfig).map_err(|error| bad(out.path(), error))?;
         }

@@ -121,9 +121,8 @@ async fn story(cluster: &Cluster, home: &Path) -> Result<()> {
     let install = installs.create(&PostParams::default(), &serde_json::from_value(install)?).await?;
     let ran = || std::fs::read_to_string(mark.join("ran-as")).ok();
     // Either her program runs, or the stack does.
-    let ready = scene.wait(&installs, "notes", |object: Option<&DynamicObject>| {
-        ran().is_some() || has(object, "Ready", "True", "")
-    });
+    let ready = scene
+        .wait(&installs, "notes", |object: Option<&DynamicObject>| ran().is_some() || has(object, "Ready", "True", ""));
     ready.await?;
     ensure!(ran().is_none(), "her program ran as uid {}", ran().unwrap_or_default());
 

@@ -11,9 +11,11 @@ pub(super) fn cluster_scoped(stack: &Stack, policy: &Policy, kinds: &[(&str, &st
     let refusals: Vec<_> = kinds.iter().filter_map(|(group, plural)| policy.check(group, plural, true).err()).collect();
     match refusals.first() {
         Some(refusal) if refusals.len() == kinds.len() => refusal.why.to_owned(),
-        _ if is_hand_made(stack) => "this Stack, which no install made, may act only in its namespace: build a package of it \
+        _ if is_hand_made(stack) => {
+            "this Stack, which no install made, may act only in its namespace: build a package of it \
                                      and install that with a ClusterStackInstall"
-            .to_owned(),
+                .to_owned()
+        }
         _ => "may act only in its namespace: install it with a ClusterStackInstall".to_owned(),
     }
 }

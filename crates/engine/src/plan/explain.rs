@@ -114,7 +114,11 @@ fn told(text: &str, trace: &Trace, start: usize, end: usize) -> Explanation {
         paths.dedup();
         paths
     };
-    let paths = |reads: &[usize]| sorted(trace.reads_of(reads).map(|read| format!(".{}", read.path)).collect());
+    let path = |read: &gotpl::Read| match read.presence {
+        Presence::Drawn => "a generated value".to_string(),
+        _ => format!(".{}", read.path),
+    };
+    let paths = |reads: &[usize]| sorted(trace.reads_of(reads).map(path).collect());
     let value = text[start..end].trim().to_string();
     let mut explanation = Explanation { value, made_by: Vec::new(), because_of: Vec::new(), waits_for: Vec::new() };
     let touches = |from: usize, to: usize| from < end.max(start + 1) && start < to.max(from + 1);

@@ -25,7 +25,7 @@ use crate::seed::Seed;
 pub use explain::{Explanation, Maker, explain};
 pub use immutable::refusal;
 pub use prune::kept_by;
-pub use refusal::refused_at;
+pub use refusal::{hidden, refused_at};
 pub use refused::not_applied;
 pub(crate) use render::Verdict;
 

@@ -34,6 +34,29 @@ pub fn refused_at(
     kind.origins.line(&output.trace?, &text, spot)
 }
 
+/// A message about an object that a template makes, such as a refusal, without generated values, values of Secrets and
+/// anything that was made of them.
+pub fn hidden(
+    kind: &CompiledKind,
+    instance: &Value,
+    observed: &Observed,
+    context: &Context<'_>,
+    (template, object): (&str, &Value),
+    message: &str,
+) -> String {
+    let own = Meter::new(context.limits.clone());
+    let renderer = Renderer::new(kind, instance, observed, context, &own);
+    let Some(child) = kind.child(template) else {
+        return message.to_owned();
+    };
+    renderer.keep_object(child, object);
+    let run = renderer.run(&child.file, &renderer.siblings(), Watch::Closely, true);
+    if let Ok((Ok(text), Some(trace))) = run.map(|output| (String::from_utf8(output.text), output.trace)) {
+        renderer.keep_scalars(&text, &trace);
+    }
+    renderer.told(message)
+}
+
 /// The first field in the words of the API server: `Service "a" is invalid: spec.ports[0].port: Invalid value: ...`, or
 /// several such in brackets.
 fn field(message: &str) -> Option<Vec<yaml::Step>> {

@@ -2,16 +2,19 @@
 //!
 //! Pending is not absent: a live object goes only because its inputs say so, never because an input is not there yet.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use gotpl::{Error, Input, Output, Presence, Read, Run, Site, Step, Trace, UseKind, Watch};
+use gotpl::{Error, Input, Output, Path, Presence, Read, Run, Site, Span, Step, Trace, UseKind, Watch};
 use serde_json::Value;
 
 use crate::budget::{Meter, Purse};
 use crate::compile::{Child, CompiledKind, Shape};
-use crate::plan::{Context, Observed, Wait, object};
+use crate::hide::Secrets;
+use crate::plan::{Context, Observed, Wait, object, text as text_of};
 use crate::problem::{Place, Problem};
 use crate::seed::Fixed;
+use crate::structure;
 
 /// What becomes of a template.
 pub(crate) enum Verdict {
@@ -34,6 +37,8 @@ pub(crate) struct Renderer<'r> {
     pub host: Fixed<'r>,
     purse: Purse<'r>,
     none: Value,
+    /// What must not be told, as far as watched runs have seen it.
+    secrets: RefCell<Secrets>,
 }
 
 /// Who a missing value belongs to.
@@ -72,7 +77,16 @@ impl<'r> Renderer<'r> {
     ) -> Self {
         let host = Fixed::new(context.seed, instance);
         let purse = Purse::new(context.meter.unwrap_or(own));
-        Renderer { kind, instance, observed, context, host, purse, none: Value::Array(Vec::new()) }
+        Renderer {
+            kind,
+            instance,
+            observed,
+            context,
+            host,
+            purse,
+            none: Value::Array(Vec::new()),
+            secrets: RefCell::default(),
+        }
     }
 
     /// Whether the budget is spent.
@@ -103,29 +117,150 @@ impl<'r> Renderer<'r> {
         watch: Watch<'_>,
         forgiving: bool,
     ) -> Result<Output, (Box<Error>, Box<Trace>)> {
+        let secret = |path: &Path| self.is_secret(path);
         let run = Run {
             host: &self.host,
             meter: Some(self.purse.meter),
             watch,
             no_value: "",
             forgiving,
+            secret: Some(&secret),
             ..Run::new(&self.kind.set)
         };
         let result = self.purse.spending(source, || run.trace(source, &Input::with(self.instance, over)));
-        result.map_err(|(error, trace)| {
+        let result = result.map_err(|(error, trace)| {
             self.purse.is_over(&error);
             (error, Box::new(trace.unwrap_or_default()))
-        })
+        });
+        let trace = match &result {
+            Ok(output) => output.trace.as_ref(),
+            Err((_, trace)) => Some(&**trace),
+        };
+        if let Some(trace) = trace {
+            let mut secrets = self.secrets.borrow_mut();
+            trace.secrets.iter().for_each(|secret| secrets.add(secret));
+        }
+        result
+    }
+
+    /// Whether what stands at a path of the data is a value of a Secret, or has one in it.
+    fn is_secret(&self, path: &Path) -> bool {
+        let mut steps = path.0.iter();
+        let Some(Step::Key(root)) = steps.next() else {
+            return false;
+        };
+        if !self.kind.child(root).is_some_and(makes_secrets) {
+            return false;
+        }
+        match steps.find(|step| matches!(step, Step::Key(_))) {
+            Some(Step::Key(field)) => matches!(&**field, "data" | "stringData"),
+            _ => true,
+        }
+    }
+
+    /// Problems of a template without anything secret in them.
+    pub fn hidden(&self, source: &str, problems: Vec<Problem>) -> Vec<Problem> {
+        let child = self.kind.children.iter().find(|child| child.file == source);
+        if problems.is_empty() {
+            return problems;
+        }
+        // All that a template of a Secret prints is secret.
+        if child.is_some_and(makes_secrets) {
+            self.keep_printed(source);
+        }
+        let hide = |problem: Problem| Problem {
+            what: self.told(&problem.what),
+            hint: problem.hint.as_deref().map(|hint| self.told(hint)),
+            ..problem
+        };
+        problems.into_iter().map(hide).collect()
+    }
+
+    /// Takes for secret whatever a template prints from data.
+    fn keep_printed(&self, source: &str) {
+        let Ok(Output { text, trace: Some(trace), .. }) = self.run(source, &self.siblings(), Watch::Closely, true)
+        else {
+            return;
+        };
+        let mut secrets = self.secrets.borrow_mut();
+        for span in trace.spans.iter().filter(|span| !span.reads.is_empty()) {
+            secrets.add(text.get(span.start..span.end).unwrap_or_default());
+        }
+    }
+
+    /// Takes for secret the keys and scalars of a text that something secret was printed into, as they are read.
+    pub fn keep_scalars(&self, text: &str, trace: &Trace) {
+        let is_secret = |span: &&Span| trace.reads_of(&span.reads).any(|read| read.secret);
+        let spans: Vec<&Span> = trace.spans.iter().filter(is_secret).collect();
+        let mut secrets = self.secrets.borrow_mut();
+        for document in yaml::documents(text).unwrap_or_default() {
+            let Ok(parsed) = yaml::parse_spanned(&document.text) else {
+                continue;
+            };
+            for scalar in parsed.spans.scalars() {
+                let (start, end) = (document.start + scalar.span.start, document.start + scalar.span.end);
+                if spans.iter().any(|span| span.start < end && span.end > start) {
+                    let found = scalar.path.iter().try_fold(&parsed.value, |value, step| match step {
+                        yaml::Step::Key(key) => value.get(&**key),
+                        yaml::Step::Index(index) => value.get(*index),
+                    });
+                    found.into_iter().for_each(|value| secrets.add_all(value));
+                }
+            }
+        }
+    }
+
+    /// Takes what an object has for secret, if it is a Secret.
+    pub fn keep_object(&self, child: &Child, object: &Value) {
+        let mut secrets = self.secrets.borrow_mut();
+        if makes_secrets(child) {
+            ["data", "stringData"]
+                .iter()
+                .filter_map(|field| object.get(field))
+                .for_each(|field| secrets.add_all(field));
+        }
+    }
+
+    /// A message without anything secret, as far as watched runs have seen it.
+    pub fn told(&self, message: &str) -> String {
+        let mut secrets = self.secrets.borrow_mut();
+        if secrets.is_empty() {
+            return message.to_owned();
+        }
+        for path in ["/kind", "/metadata/name", "/metadata/namespace"] {
+            secrets.publish(&text_of(self.instance, path));
+        }
+        WORDS.iter().for_each(|words| secrets.publish(words));
+        for child in &self.kind.children {
+            secrets.publish(&format!("{:?} {}", child.gvk.kind, child.name));
+        }
+        for child in self.kind.children.iter().filter(|child| !makes_secrets(child)) {
+            secrets.publish(self.kind.origins.text(&child.file).unwrap_or_default());
+        }
+        secrets.hide(message)
     }
 
     /// What becomes of a child, given what became of those before it.
     pub fn verdict(&self, child: &Child, before: &BTreeMap<String, Verdict>) -> Verdict {
+        match self.judged(child, before) {
+            Verdict::Fail(problems) => Verdict::Fail(self.hidden(&child.file, problems)),
+            Verdict::Wait(waits) => {
+                let hide = |wait: Wait| Wait { path: self.told(&wait.path), ..wait };
+                Verdict::Wait(waits.into_iter().map(hide).collect())
+            }
+            verdict => verdict,
+        }
+    }
+
+    fn judged(&self, child: &Child, before: &BTreeMap<String, Verdict>) -> Verdict {
         let over = self.siblings();
         // Most runs miss nothing, and are done after one plain pass. One that prints all its data at once does not even
         // notice that a sibling is not in it.
         if !child.prints_all {
             match self.run(&child.file, &over, Watch::Lightly, false) {
-                Ok(output) if !output.missing && !output.nil_text => return self.made(child, &output.text),
+                Ok(output) if !output.missing && !output.nil_text && !output.risky => {
+                    return self.made(child, &output.text);
+                }
                 Err((error, _)) if error.over().is_some() => return Verdict::Fail(vec![self.problem(&error)]),
                 _ => {}
             }
@@ -168,6 +303,11 @@ impl<'r> Renderer<'r> {
         if !findings.deciding.is_empty() && object::is_nothing(&text) {
             return Verdict::Wait(sorted(findings.deciding));
         }
+        // Text that is not UTF-8 is told as such.
+        let breaches = std::str::from_utf8(&text).map(|text| structure::breaches(text, &trace)).unwrap_or_default();
+        if !breaches.is_empty() {
+            return Verdict::Fail(breaches);
+        }
         self.made(child, &text)
     }
 
@@ -186,7 +326,7 @@ impl<'r> Renderer<'r> {
                 trace.uses.iter().any(|end| kinds.contains(&end.kind) && end.reads.contains(&index))
             };
             let reaches_text = ends(&[UseKind::Text, UseKind::Failure]);
-            if read.path.0.is_empty() {
+            if read.path.0.is_empty() && read.presence != Presence::Drawn {
                 for end in trace
                     .uses
                     .iter()
@@ -262,6 +402,19 @@ impl<'r> Renderer<'r> {
             _ => Owner::Own,
         }
     }
+}
+
+/// What the API server says of anything: a secret that happens to have such words in it does not make them secret.
+const WORDS: [&str; 4] = [
+    " is invalid: Invalid value: Required value: Unsupported value: Duplicate value: Forbidden: Not found: Too long: ",
+    " field is immutable must be a valid must be no more than characters in body should match should be at least ",
+    "metadata.name metadata.labels metadata.annotations spec.template.spec.containers[0].env[0].value ",
+    " would change the structure of the YAML: its text does not stay in one scalar is not YAML: , in the line ",
+];
+
+/// Whether a template makes Secrets.
+fn makes_secrets(child: &Child) -> bool {
+    child.gvk.group.is_empty() && child.gvk.kind == "Secret"
 }
 
 fn nil_problem(read: &Read, function: Option<&str>) -> Problem {

@@ -13,6 +13,7 @@ use crate::plan::render::Renderer;
 use crate::plan::{Plan, TemplateProblem, Unready, text};
 use crate::problem::{Place, Problem};
 use crate::readiness::{Readiness, readiness, readiness_of_told};
+use crate::structure;
 
 /// The API server stores no object that is much larger, and says so in words that nobody understands.
 const LARGEST: usize = 1 << 20;
@@ -22,6 +23,8 @@ pub(super) fn add(renderer: &Renderer<'_>, plan: &mut Plan, failures: &[Failure]
     let mut status = match rendered(renderer, plan, failures) {
         Ok(fields) => fields,
         Err(problems) => {
+            let source = renderer.kind.status.as_deref().unwrap_or_default();
+            let problems = renderer.hidden(source, problems);
             let named = |problem| TemplateProblem { template: "status".to_string(), problem };
             plan.problems.extend(problems.into_iter().map(named));
             // As with children, what cannot be made leaves everything as it is.
@@ -87,6 +90,10 @@ fn rendered(renderer: &Renderer<'_>, plan: &Plan, failures: &[Failure]) -> Resul
         let what = blame::told("the rendered status is not YAML", &text, &error);
         vec![fail(what, at(blame::offset(&text, &error))).hint(blame::hint(&text, &error))]
     })?;
+    let breaches = structure::breaches(&text, &trace);
+    if !breaches.is_empty() {
+        return Err(breaches);
+    }
     let mut value = spanned.value;
     for span in trace.spans.iter().filter(|span| is_missing(&trace, span)) {
         if let Some(path) = leaf(&spanned.spans, &text, span) {
@@ -119,7 +126,7 @@ fn rendered(renderer: &Renderer<'_>, plan: &Plan, failures: &[Failure]) -> Resul
 /// The fields, if there is nothing to tell of them.
 fn plainly(renderer: &Renderer<'_>, source: &str, over: &[(&str, &Value)]) -> Option<Map<String, Value>> {
     let output = renderer.run(source, over, Watch::Lightly, false).ok()?;
-    if output.missing || output.nil_text || output.text.len() > LARGEST {
+    if output.missing || output.nil_text || output.risky || output.text.len() > LARGEST {
         return None;
     }
     let mut value = yaml::parse(std::str::from_utf8(&output.text).ok()?).ok()?;

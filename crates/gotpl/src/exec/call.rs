@@ -5,7 +5,8 @@ use smallvec::SmallVec;
 use crate::ast::Expr;
 use crate::exec::frame::{At, Done, Frame};
 use crate::func::{Call, Fault, Flow, Func, Param};
-use crate::trace::UseKind;
+use crate::provenance;
+use crate::trace::{Piece, UseKind};
 use crate::value::{Kind, Value};
 
 /// The units of work of one argument.
@@ -75,8 +76,23 @@ impl<'a> Frame<'_, 'a> {
         if self.cx.watched() {
             return self.watched_invoke(dot, func, node, arguments);
         }
+        self.cx.swap_drawn(0);
         let result = (func.body)(&mut Call { frame: self, dot, args: arguments, func });
+        let drawn = self.cx.swap_drawn(0);
+        let result = result.map(|value| self.lightly_marked(func, arguments, value, drawn));
         result.and_then(|value| self.paid(value)).map_err(|fault| self.call_error(func, node, fault))
+    }
+
+    /// In an unwatched run: what a function answers, marked if it is made of data.
+    fn lightly_marked(&self, func: &Func, arguments: &[Value<'a>], value: Value<'a>, drawn: u32) -> Value<'a> {
+        let passed = matches!(func.flow, Flow::Carry | Flow::Guard | Flow::Decide) && value.mark != 0;
+        if passed || (drawn == 0 && !arguments.iter().any(|argument| self.cx.is_data(argument))) {
+            return value;
+        }
+        // What `tpl` runs is a text of the author only if it was given one.
+        let tpl = func.name == "tpl" && arguments.first().is_some_and(|source| source.mark == provenance::AUTHOR);
+        let name = if tpl { "include" } else { func.name };
+        value.marked(provenance::made_by(name, arguments.last().map_or(0, |last| last.mark)))
     }
 
     /// Charges for the text a function made.
@@ -157,8 +173,10 @@ impl<'a> Frame<'_, 'a> {
             }
         }
         let outer = self.cx.swap_nils(0);
+        let drawn_before = self.cx.swap_drawn(0);
         self.cx.take_blamed();
         let result = (func.body)(&mut Call { frame: self, dot, args: arguments, func });
+        let drawn = self.cx.swap_drawn(drawn_before);
         self.cx.set_spot(spot);
         let printed = self.cx.swap_nils(outer);
         if printed != 0
@@ -167,8 +185,14 @@ impl<'a> Frame<'_, 'a> {
             let nil = tracer.nil(printed, spot, Some(func.name));
             mark = tracer.join(mark, nil);
         }
+        if drawn != 0
+            && let Some(mut tracer) = self.cx.tracer()
+        {
+            mark = tracer.join(mark, drawn);
+        }
         match result.and_then(|value| self.paid(value)) {
             Ok(value) => {
+                let value = self.closely_marked(func, arguments, value, mark);
                 let Some(mut tracer) = self.cx.tracer() else {
                     return Ok(value);
                 };
@@ -194,13 +218,63 @@ impl<'a> Frame<'_, 'a> {
             }
             Err(fault) => {
                 let blamed = self.cx.take_blamed();
+                let mut fault = fault;
                 if let Some(mut tracer) = self.cx.tracer() {
                     let mark = tracer.join(mark, blamed);
                     tracer.note(UseKind::Failure, spot, Some(func.name), mark);
+                    // What the author says is the author's, but for what must not be said.
+                    if let ("fail" | "required", Some(said)) = (func.name, arguments.first())
+                        && let Kind::Text(text) = &said.kind
+                        && let Some(veiled) = tracer.veiled(text, said.mark, spot)
+                    {
+                        fault.text = veiled;
+                    }
                 }
                 Err(self.call_error(func, node, fault))
             }
         }
+    }
+
+    /// In a watched run that guesses nothing: marks what only shows from outside of a function that made something of
+    /// arguments with this mark. What it wrote as YAML or JSON is a whole, what it chose by them is not made of them,
+    /// and all in a list or dict that it made is.
+    fn closely_marked(&self, func: &Func, arguments: &[Value<'a>], value: Value<'a>, mark: u32) -> Value<'a> {
+        let spot = self.spot();
+        if mark == 0 || self.cx.tracer().is_none_or(|tracer| tracer.guesses()) {
+            return value;
+        }
+        let piece = |len, mark, under, written| vec![Piece { len, mark, under, spot, written }];
+        let value = match (&value.kind, func.flow) {
+            (Kind::Text(text), Flow::Compute | Flow::Shape) if value.mark == 0 => {
+                let len = text.len();
+                let woven = provenance::writes_value(func.name).then(|| piece(len, mark, 0, true));
+                let mark = self.cx.tracer().map_or(0, |mut tracer| woven.map_or(mark, |woven| tracer.weave(woven)));
+                value.marked(mark)
+            }
+            (Kind::Text(text), Flow::Decide) if value.mark == 0 => {
+                let woven = piece(text.len(), 0, mark, false);
+                let mark = self.cx.tracer().map_or(0, |mut tracer| tracer.weave(woven));
+                value.marked(mark)
+            }
+            (_, Flow::Compute) => self.cx.steeped(value, mark, self.cx.run.limits.nesting),
+            (Kind::Map(map), Flow::Carry) => {
+                let keys = |argument: &Value<'a>| match &argument.kind {
+                    Kind::Map(map) => self.cx.key_mark(map, argument.mark),
+                    _ => argument.mark,
+                };
+                for mark in arguments.iter().map(keys) {
+                    if let Some(mut tracer) = self.cx.tracer() {
+                        tracer.key_depends(self.cx.current(map).address(), mark);
+                    }
+                }
+                value
+            }
+            _ => value,
+        };
+        if let (Kind::Text(text), Some(mut tracer)) = (&value.kind, self.cx.tracer()) {
+            tracer.keep_secret(text, value.mark, spot);
+        }
+        value
     }
 
     /// `and` and `or`: later arguments are not even evaluated once one decides.
@@ -289,7 +363,13 @@ impl<'a> Frame<'_, 'a> {
             arguments.push(last);
         }
         match (method.body)(object, &arguments) {
-            Ok(value) => Ok(value.marked(receiver.mark)),
+            Ok(value) => {
+                let (value, spot) = (value.marked(receiver.mark), self.spot());
+                if let (Kind::Text(text), Some(mut tracer)) = (&value.kind, self.cx.tracer()) {
+                    tracer.keep_secret(text, value.mark, spot);
+                }
+                Ok(value)
+            }
             Err(text) => {
                 self.set_at(At::Expr(expr));
                 self.fail(format!("error calling {name}: {text}"))

@@ -11,9 +11,10 @@ use crate::ast::Tree;
 use crate::func::Fault;
 use crate::host::Draw;
 use crate::limits::{Limits, Meter};
+use crate::provenance;
 use crate::set::{Input, MissingKey, Run, Set, parse_source};
 use crate::trace::{Known, Piece, Presence, ROOT, Spot, Step, Trace, Tracer};
-use crate::value::{Dict, Element, Kind, List, Map, Text, Value};
+use crate::value::{Dict, Element, Items, Kind, List, Map, Text, Value};
 
 /// The templates visible from a frame: those of the set, and inside `tpl` those its text defines.
 pub(crate) struct Scope<'a> {
@@ -62,6 +63,9 @@ pub(crate) struct Cx<'a> {
     arena: &'a Arena<Scope<'a>>,
     missing: Cell<bool>,
     nil_text: Cell<bool>,
+    risky: Cell<bool>,
+    /// What was generated since someone asked: in a watched run its mark, in another whether there was any.
+    drawn: Cell<u32>,
     /// In a watched run: what was printed as `<nil>` since someone asked.
     nil_mark: Cell<u32>,
     /// In a watched run: what the function that is about to fail found missing by itself.
@@ -96,6 +100,8 @@ impl<'a> Cx<'a> {
             arena,
             missing: Cell::new(false),
             nil_text: Cell::new(false),
+            risky: Cell::new(false),
+            drawn: Cell::new(0),
             nil_mark: Cell::new(0),
             blamed: Cell::new(0),
             changed: RefCell::default(),
@@ -118,6 +124,23 @@ impl<'a> Cx<'a> {
     /// Whether `<nil>` was printed anywhere.
     pub fn nil_text(&self) -> bool {
         self.nil_text.get()
+    }
+
+    /// Whether a text from data was printed that could be more than one scalar.
+    pub fn risky(&self) -> bool {
+        self.risky.get()
+    }
+
+    /// In an unwatched run: looks at a text from data that is printed after `before`.
+    pub fn check(&self, mark: u32, printed: &[u8], before: &[u8], nested: bool) {
+        if !self.risky.get() && provenance::is_risky(mark, printed, before, nested) {
+            self.risky.set(true);
+        }
+    }
+
+    /// Notes that something of data is printed that is no scalar.
+    pub fn prints_structure(&self) {
+        self.risky.set(true);
     }
 
     pub fn finish(mut self, pieces: &[Piece<'a>]) -> Option<Trace> {
@@ -200,6 +223,16 @@ impl<'a> Cx<'a> {
         self.nil_mark.replace(mark)
     }
 
+    /// Whether `<nil>` was printed since the last swap.
+    pub fn has_nils(&self) -> bool {
+        self.nil_mark.get() != 0
+    }
+
+    /// What was generated since the last call; from now on, what is given counts as such.
+    pub fn swap_drawn(&self, mark: u32) -> u32 {
+        self.drawn.replace(mark)
+    }
+
     /// For a function that fails over what it has looked up itself.
     pub fn blame(&self, value: &Value<'a>) {
         self.blamed.set(value.mark);
@@ -215,16 +248,25 @@ impl<'a> Cx<'a> {
     /// The root of the data as a value.
     pub fn root(&self, input: &Input<'a>) -> Value<'a> {
         if input.over.is_empty() {
-            let root = Value::json(input.data).unboxed();
+            let root = self.data(input.data).unboxed();
             return self.placed(root, ROOT);
         }
         let mut entries: BTreeMap<Text<'a>, Value<'a>> = BTreeMap::new();
         if let Json::Object(fields) = input.data {
-            entries.extend(fields.iter().map(|(key, value)| (Text::Borrowed(key.as_bytes()), Value::json(value))));
+            entries.extend(fields.iter().map(|(key, value)| (Text::Borrowed(key.as_bytes()), self.data(value))));
         }
-        entries.extend(input.over.iter().map(|(key, value)| (Text::Borrowed(key.as_bytes()), Value::json(value))));
-        let root = self.dict(Element::Any, entries);
+        entries.extend(input.over.iter().map(|(key, value)| (Text::Borrowed(key.as_bytes()), self.data(value))));
+        let mut root = self.dict(Element::Any, entries);
+        if self.tracer.is_none() {
+            root.mark = provenance::DATA;
+        }
         self.placed(root, ROOT)
+    }
+
+    /// A view of JSON data, which an unwatched run marks as such.
+    fn data(&self, json: &'a Json) -> Value<'a> {
+        let mark = if self.tracer.is_none() { provenance::DATA } else { 0 };
+        Value::json(json).marked(mark)
     }
 
     /// In a watched run: notes that `value` was read at `path`, and gives it the mark.
@@ -248,6 +290,9 @@ impl<'a> Cx<'a> {
         match self.spot() {
             Some(spot) => {
                 let mark = tracer.read(path, presence, spot);
+                if let Kind::Text(text) = &value.kind {
+                    tracer.keep_secret(text, mark, spot);
+                }
                 value.marked(mark)
             }
             None => value,
@@ -279,7 +324,7 @@ impl<'a> Cx<'a> {
             Map::Json(fields) => {
                 self.add_work(ELEMENT.saturating_mul(fields.len() as u64));
                 let entries =
-                    fields.iter().map(|(key, value)| (Text::Borrowed(key.as_bytes()), Value::json(value))).collect();
+                    fields.iter().map(|(key, value)| (Text::Borrowed(key.as_bytes()), self.data(value))).collect();
                 let dict = Rc::new(Dict { element: Element::Any, nil: false, entries: RefCell::new(entries) });
                 self.dicts.borrow_mut().push(dict.clone());
                 self.changed.borrow_mut().insert(map.address(), dict.clone());
@@ -305,7 +350,7 @@ impl<'a> Cx<'a> {
 
     /// As [`Cx::get`], for a key that is known to be text.
     pub fn field(&self, map: &Map<'a>, key: &str) -> Value<'a> {
-        self.look_up(map, key.as_bytes(), |fields| fields.get(key).map(Value::json))
+        self.look_up(map, key.as_bytes(), |fields| fields.get(key).map(|value| self.data(value)))
     }
 
     #[inline]
@@ -401,7 +446,7 @@ impl<'a> Cx<'a> {
         let current = self.current(map);
         let entries: Vec<_> = match &current {
             Map::Json(fields) => {
-                fields.iter().map(|(key, value)| (Text::Borrowed(key.as_bytes()), Value::json(value))).collect()
+                fields.iter().map(|(key, value)| (Text::Borrowed(key.as_bytes()), self.data(value))).collect()
             }
             Map::Own(dict) => {
                 let boxed = dict.element == Element::Any;
@@ -426,7 +471,7 @@ impl<'a> Cx<'a> {
                 items.values.get(index).map(|value| Value { boxed: items.element == Element::Any, ..value.clone() })
             }
             List::Json(values) => {
-                let value = Value::json(values.get(index)?);
+                let value = self.data(values.get(index)?);
                 let path = self.tracer().and_then(|mut tracer| {
                     let parent = tracer.path_at(std::ptr::from_ref(*values).addr())?;
                     Some(tracer.child(parent, Step::Index(index)))
@@ -454,11 +499,11 @@ impl<'a> Cx<'a> {
         let mut waiting: Vec<Value<'a>> = Vec::new();
         let mut next = Some(value.clone());
         while let Some(container) = next {
-            let mut add = |inner: &Value<'a>| {
+            let add = |mark: &mut u32, waiting: &mut Vec<Value<'a>>, inner: &Value<'a>| {
                 if inner.mark != 0
                     && let Some(mut tracer) = self.tracer()
                 {
-                    mark = tracer.join(mark, inner.mark);
+                    *mark = tracer.join(*mark, inner.mark);
                 }
                 if is_packed(inner) {
                     waiting.push(inner.clone());
@@ -467,14 +512,18 @@ impl<'a> Cx<'a> {
             match &container.kind {
                 Kind::List(List::Own(items)) if looked.insert(Rc::as_ptr(items).addr()) => {
                     self.add_work(ELEMENT.saturating_mul(items.values.len() as u64));
-                    items.values.iter().for_each(&mut add);
+                    items.values.iter().for_each(|inner| add(&mut mark, &mut waiting, inner));
                 }
                 Kind::Map(map) => {
                     if let Map::Own(dict) = self.current(map)
                         && looked.insert(Rc::as_ptr(&dict).addr())
                     {
                         self.add_work(ELEMENT.saturating_mul(dict.entries.borrow().len() as u64));
-                        dict.entries.borrow().values().for_each(&mut add);
+                        if let Some(mut tracer) = self.tracer() {
+                            let keys = tracer.keys_of(Rc::as_ptr(&dict).addr());
+                            mark = tracer.join(mark, keys);
+                        }
+                        dict.entries.borrow().values().for_each(|inner| add(&mut mark, &mut waiting, inner));
                     }
                 }
                 _ => {}
@@ -482,6 +531,59 @@ impl<'a> Cx<'a> {
             next = waiting.pop();
         }
         mark
+    }
+
+    /// In a watched run that guesses nothing: the lists and dicts that a function has made of something, with a mark on
+    /// all in them that has none yet.
+    pub fn steeped(&self, value: Value<'a>, mark: u32, depth: usize) -> Value<'a> {
+        if mark == 0 || depth == 0 || !is_packed(&value) {
+            return value;
+        }
+        let inner = |value: &Value<'a>| {
+            let value = self.steeped(value.clone(), mark, depth - 1);
+            if value.mark == 0 { value.marked(mark) } else { value }
+        };
+        let kind = match &value.kind {
+            Kind::List(List::Own(items)) => {
+                let values = items.values.iter().map(inner).collect();
+                let items = Items { element: items.element, nil: items.nil, values, depth: items.depth };
+                Kind::List(List::Own(Rc::new(items)))
+            }
+            Kind::Map(Map::Own(dict)) => {
+                let entries: Vec<_> =
+                    dict.entries.borrow().iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+                let entries: BTreeMap<_, _> = entries.iter().map(|(key, value)| (key.clone(), inner(value))).collect();
+                *dict.entries.borrow_mut() = entries;
+                return value;
+            }
+            _ => return value,
+        };
+        Value { kind, ..value }
+    }
+
+    /// In an unwatched run: whether a value may be of data, or have any in it.
+    pub fn is_data(&self, value: &Value<'a>) -> bool {
+        let packed = |inner: &Value<'a>| inner.mark != 0 || is_packed(inner);
+        value.mark != 0
+            || match &value.kind {
+                Kind::List(List::Own(items)) => items.values.iter().any(packed),
+                // Its keys may be of data, whatever its values are.
+                Kind::Map(map) => self.size(map) > 0,
+                _ => false,
+            }
+    }
+
+    /// What the keys of a dict depend on, given the mark of the dict.
+    pub fn key_mark(&self, map: &Map<'a>, mark: u32) -> u32 {
+        match self.tracer() {
+            // Who put them there is not known: they may be of data.
+            None => provenance::DATA,
+            Some(tracer) if tracer.guesses() => 0,
+            Some(mut tracer) => {
+                let keys = tracer.keys_of(self.current(map).address());
+                tracer.join(mark, keys)
+            }
+        }
     }
 
     /// Whether a value, or anything in it, is unknown.
@@ -515,6 +617,12 @@ impl<'a> Cx<'a> {
             *count += 1;
             *count - 1
         };
+        let mark = match (self.tracer(), self.spot()) {
+            (None, _) => provenance::DATA,
+            (Some(mut tracer), Some(spot)) if !tracer.guesses() => tracer.read(ROOT, Presence::Drawn, spot),
+            _ => 0,
+        };
+        self.drawn.set(mark);
         let draw = Draw { name: name.as_deref(), template, function, arguments: &key.2, occurrence };
         self.run.host.random(&draw, bytes).map_err(Fault::new)
     }

@@ -178,7 +178,7 @@ impl<'a> Frame<'_, 'a> {
                     return self.fail(format!("{name} is not a method but has arguments"));
                 }
                 let mut value = self.cx.field(map, name);
-                if value.mark == 0 && matches!(value.kind, Kind::Missing) {
+                if value.mark == 0 && (matches!(value.kind, Kind::Missing) || !self.cx.watched()) {
                     // Not in a dict that templates made: perhaps because something it was made of is missing.
                     value.mark = receiver.mark;
                 }

@@ -13,6 +13,8 @@ pub(crate) struct Sink<'a> {
     pub bytes: Vec<u8>,
     /// In a watched run, what made each stretch of it.
     pub pieces: Vec<Piece<'a>>,
+    /// Whether it is the text of a template that is run for it.
+    pub nested: bool,
 }
 
 /// The node an error is blamed on. Go keeps the one it looked at last, and so do we.

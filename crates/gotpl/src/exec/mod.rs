@@ -34,8 +34,8 @@ pub(crate) fn execute(run: &Run<'_>, name: &str, input: &Input<'_>) -> Result<Ou
     let arena = Arena::new();
     let tracer = match run.watch {
         Watch::Lightly => None,
-        Watch::Closely => Some(Tracer::new(None, meter)),
-        Watch::Guessing(known) | Watch::Assuming(known, _) => Some(Tracer::new(Some(known), meter)),
+        Watch::Closely => Some(Tracer::new(None, run.secret, meter)),
+        Watch::Guessing(known) | Watch::Assuming(known, _) => Some(Tracer::new(Some(known), None, meter)),
     };
     let cx = Cx::new(run, meter, &arena, tracer);
     let scope = arena.alloc(Scope::of(run.set));
@@ -48,11 +48,11 @@ pub(crate) fn execute(run: &Run<'_>, name: &str, input: &Input<'_>) -> Result<Ou
     let root = cx.root(input);
     let mut sink = Sink::default();
     let result = Frame::new(&cx, scope, tree, root.clone(), 0).run(&root, &mut sink);
-    let (missing, nil_text) = (cx.missing(), cx.nil_text());
+    let (missing, nil_text, risky) = (cx.missing(), cx.nil_text(), cx.risky());
     drop(root);
     let trace = cx.finish(&sink.pieces);
     match result {
-        Ok(()) => Ok(Output { text: sink.bytes, missing, nil_text, trace }),
+        Ok(()) => Ok(Output { text: sink.bytes, missing, nil_text, risky, trace }),
         Err(error) => Err((error, Box::new(trace))),
     }
 }

@@ -93,6 +93,9 @@ impl<'a> Frame<'_, 'a> {
         }
         let len = sink.bytes.len() - before;
         self.cx.charge(len).map_err(|fault| self.error(fault))?;
+        if value.mark != 0 && !self.cx.watched() {
+            self.look_closer(value, sink, before);
+        }
         if self.cx.watched() {
             let mut mark = if matches!(value.kind, Kind::Text(_)) { value.mark } else { self.cx.deep_mark(value) };
             let printed = self.cx.swap_nils(0);
@@ -104,10 +107,23 @@ impl<'a> Frame<'_, 'a> {
             }
             self.piece(sink, len, mark);
             if let Some(mut tracer) = self.cx.tracer() {
+                tracer.keep_secret(&sink.bytes[before..], mark, self.spot());
                 tracer.note(UseKind::Text, self.spot(), None, mark);
             }
         }
         Ok(())
+    }
+
+    /// In an unwatched run: whether what was printed from data could be more than one scalar.
+    fn look_closer(&self, value: &Value<'a>, sink: &Sink<'a>, from: usize) {
+        match &value.kind {
+            Kind::Text(_) => {
+                let (before, printed) = sink.bytes.split_at(from);
+                self.cx.check(value.mark, printed, before, sink.nested);
+            }
+            Kind::List(_) | Kind::Map(_) | Kind::Object(_) => self.cx.prints_structure(),
+            _ => {}
+        }
     }
 
     fn branch(&mut self, dot: &Value<'a>, branch: &'a Branch, sink: &mut Sink<'a>) -> Done<Way> {
@@ -264,9 +280,10 @@ impl<'a> Frame<'_, 'a> {
                     if frame.cx.watched() {
                         frame.cx.set_spot(spot);
                     }
-                    let Some(element) = frame.cx.item(list, index) else {
+                    let Some(mut element) = frame.cx.item(list, index) else {
                         break;
                     };
+                    element.mark = frame.inherited(element.mark, value.mark);
                     if frame.turn(branch, &Value::int(index as i64), &element, sink)? == Way::Break {
                         break;
                     }
@@ -277,8 +294,10 @@ impl<'a> Frame<'_, 'a> {
                 frame.work(20 * frame.cx.size(map) as u64)?;
                 let entries = frame.cx.entries(map);
                 let ran = !entries.is_empty();
-                for (key, element) in entries {
-                    let mut name = Value::of(Kind::Text(key));
+                let mark = frame.cx.key_mark(map, value.mark);
+                for (key, mut element) in entries {
+                    element.mark = frame.inherited(element.mark, value.mark);
+                    let mut name = Value::of(Kind::Text(key)).marked(mark);
                     if frame.cx.is_placeholder(&name, &element) {
                         name = frame.cx.derived(&[&element]);
                     }
@@ -301,6 +320,11 @@ impl<'a> Frame<'_, 'a> {
         }
         self.variables.truncate(mark);
         Ok(way)
+    }
+
+    /// In an unwatched run: the mark of what is in a list or dict, which is at least that of the whole.
+    fn inherited(&self, mark: u32, whole: u32) -> u32 {
+        if mark == 0 && !self.cx.watched() { whole } else { mark }
     }
 
     fn count(&mut self, branch: &'a Branch, count: i64, width: Width, sink: &mut Sink<'a>) -> Done<bool> {
@@ -392,7 +416,7 @@ impl<'a> Frame<'_, 'a> {
         if self.depth >= limit {
             return Err(Fault::limit(format!("exceeded maximum template depth ({limit})")));
         }
-        let mut sink = Sink::default();
+        let mut sink = Sink { nested: true, ..Sink::default() };
         self.enter(scope, tree, dot, &mut sink).map_err(Fault::nested)?;
         let mark = match self.cx.tracer() {
             Some(mut tracer) => tracer.weave(sink.pieces),

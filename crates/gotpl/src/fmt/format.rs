@@ -1,5 +1,7 @@
 //! Reading a `printf` format: flags, widths, precisions and argument indexes.
 
+use std::ops::Range;
+
 use crate::exec::Cx;
 use crate::fmt::printer::Printer;
 use crate::func::Fault;
@@ -9,8 +11,14 @@ use crate::value::{Kind, Value};
 /// Beyond this a width or precision is a mistake.
 const TOO_LARGE: i64 = 1_000_000;
 
-/// `fmt.Sprintf`.
-pub(crate) fn sprintf<'a>(cx: &Cx<'a>, format: &[u8], values: &[Value<'a>], out: &mut Vec<u8>) -> Result<(), Fault> {
+/// `fmt.Sprintf`. The bytes that each verb printed, and the index of its value, go to `verbs`.
+pub(crate) fn sprintf<'a>(
+    cx: &Cx<'a>,
+    format: &[u8],
+    values: &[Value<'a>],
+    out: &mut Vec<u8>,
+    verbs: &mut Vec<(Range<usize>, usize)>,
+) -> Result<(), Fault> {
     let mut state = State { format, values, at: 0, argument: 0, reordered: false, good_index: true };
     let mut printer = Printer::new(cx, out);
     while state.at < format.len() {
@@ -23,7 +31,10 @@ pub(crate) fn sprintf<'a>(cx: &Cx<'a>, format: &[u8], values: &[Value<'a>], out:
         }
         state.at += 1;
         printer.clear();
-        state.verb(&mut printer)?;
+        let start = printer.out.len();
+        if let Some(index) = state.verb(&mut printer)? {
+            verbs.push((start..printer.out.len(), index));
+        }
     }
     if !state.reordered && state.argument < values.len() {
         printer.clear();
@@ -60,8 +71,8 @@ impl<'a> State<'_, 'a> {
         self.format.get(self.at).copied()
     }
 
-    /// One verb with all that precedes it; the percent sign is past.
-    fn verb(&mut self, printer: &mut Printer<'_, '_, 'a>) -> Result<(), Fault> {
+    /// One verb with all that precedes it; the percent sign is past. Answers which value it printed.
+    fn verb(&mut self, printer: &mut Printer<'_, '_, 'a>) -> Result<Option<usize>, Fault> {
         self.good_index = true;
         self.flags(printer);
         let mut after_index = self.index();
@@ -106,27 +117,28 @@ impl<'a> State<'_, 'a> {
         }
         if self.at >= self.format.len() {
             printer.out.extend_from_slice(b"%!(NOVERB)");
-            return Ok(());
+            return Ok(None);
         }
         let (verb, size) = decode_rune(&self.format[self.at..]);
         self.at += size;
         if verb == '%' {
             printer.out.push(b'%');
-            return Ok(());
+            return Ok(None);
         }
         if !self.good_index || self.argument >= self.values.len() {
             printer.out.extend_from_slice(b"%!");
             push_rune(printer.out, verb);
             printer.out.extend_from_slice(if self.good_index { b"(MISSING)" } else { b"(BADINDEX)" });
-            return Ok(());
+            return Ok(None);
         }
         if verb == 'v' || verb == 'w' {
             printer.go_syntax = std::mem::take(&mut printer.sharp);
             printer.field_names = std::mem::take(&mut printer.plus);
         }
-        let value = &self.values[self.argument];
+        let index = self.argument;
         self.argument += 1;
-        printer.argument(value, verb)
+        printer.argument(&self.values[index], verb)?;
+        Ok(Some(index))
     }
 
     fn flags(&mut self, printer: &mut Printer<'_, '_, 'a>) {

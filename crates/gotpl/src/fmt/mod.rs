@@ -3,6 +3,8 @@
 mod format;
 mod printer;
 
+use std::ops::Range;
+
 use crate::exec::Cx;
 use crate::func::Fault;
 use crate::value::{Kind, Value};
@@ -33,15 +35,23 @@ pub(crate) fn display<'a>(cx: &Cx<'a>, value: &Value<'a>) -> Result<String, Faul
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
-/// `fmt.Sprint`: a space between two operands if neither is a string.
-pub(crate) fn sprint<'a>(cx: &Cx<'a>, values: &[Value<'a>], out: &mut Vec<u8>) -> Result<(), Fault> {
+/// `fmt.Sprint`: a space between two operands if neither is a string. The bytes of each value, and its index, go to
+/// `spots`.
+pub(crate) fn sprint<'a>(
+    cx: &Cx<'a>,
+    values: &[Value<'a>],
+    out: &mut Vec<u8>,
+    spots: &mut Vec<(Range<usize>, usize)>,
+) -> Result<(), Fault> {
     let mut after_text = true;
     for (index, value) in values.iter().enumerate() {
         let is_text = matches!(value.kind, Kind::Text(_));
         if index > 0 && !is_text && !after_text {
             out.push(b' ');
         }
+        let start = out.len();
         print(cx, value, out)?;
+        spots.push((start..out.len(), index));
         after_text = is_text;
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! Go's own functions for looking into values and printing them.
 
+use super::pieces;
 use crate::cost::Cost;
 use crate::fmt;
 use crate::func::{Call, Fault, Flow, Func, Param};
@@ -194,24 +195,34 @@ fn slice<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
 
 fn print<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let mut out = Vec::new();
-    fmt::sprint(call.cx(), call.args, &mut out)?;
-    Ok(Value::text(out))
+    let mut spots = Vec::new();
+    fmt::sprint(call.cx(), call.args, &mut out, &mut spots)?;
+    Ok(pieces::put_together(call, out, spots, call.args))
 }
 
 fn println<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let mut out = Vec::new();
+    let mut spots = Vec::new();
     for (index, value) in call.args.iter().enumerate() {
         if index > 0 {
             out.push(b' ');
         }
+        let start = out.len();
         fmt::print(call.cx(), value, &mut out)?;
+        spots.push((start..out.len(), index));
     }
     out.push(b'\n');
-    Ok(Value::text(out))
+    Ok(pieces::put_together(call, out, spots, call.args))
 }
 
 fn printf<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let mut out = Vec::new();
-    fmt::sprintf(call.cx(), call.text(0), &call.args[1..], &mut out)?;
-    Ok(Value::text(out))
+    let format = call.shared_text(0);
+    let mut verbs = Vec::new();
+    fmt::sprintf(call.cx(), &format, &call.args[1..], &mut out, &mut verbs)?;
+    // A format that is data itself, or takes widths or more arguments than it says, belongs to all of them.
+    if call.args[0].mark != 0 || format.contains(&b'*') || out.ends_with(b")") && verbs.len() + 1 < call.len() {
+        return Ok(Value::text(out));
+    }
+    Ok(pieces::put_together(call, out, verbs, &call.args[1..]))
 }

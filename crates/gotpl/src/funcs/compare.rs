@@ -138,7 +138,7 @@ fn incomparable<'a>(call: &Call<'_, '_, 'a>, one: &Value<'a>, other: &Value<'a>)
 /// A value under `%s`, which Go's messages happen to use here.
 fn as_text<'a>(call: &Call<'_, '_, 'a>, value: &Value<'a>) -> Result<String, Fault> {
     let mut out = Vec::new();
-    fmt::sprintf(call.cx(), b"%s", std::slice::from_ref(value), &mut out)?;
+    fmt::sprintf(call.cx(), b"%s", std::slice::from_ref(value), &mut out, &mut Vec::new())?;
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 

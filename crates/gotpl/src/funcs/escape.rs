@@ -29,7 +29,7 @@ fn escaped<'a>(call: &mut Call<'_, '_, 'a>, escape: fn(&[u8]) -> Vec<u8>) -> Ans
         .map(|value| if value.is_nil() { Value::borrowed(b"<no value>") } else { value.clone() })
         .collect();
     call.args.iter().filter(|value| value.is_nil()).for_each(|value| call.cx().prints_nil(value));
-    fmt::sprint(call.cx(), &shown, &mut text)?;
+    fmt::sprint(call.cx(), &shown, &mut text, &mut Vec::new())?;
     Ok(Value::text(escape(&text)))
 }
 

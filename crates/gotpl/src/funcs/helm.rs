@@ -75,6 +75,7 @@ fn dependent<'a>(call: &Call<'_, '_, 'a>, value: Value<'a>, index: usize) -> Val
     let mut pieces = tracer.pieces(value.mark, text.len(), call.frame.spot());
     for piece in &mut pieces {
         piece.mark = tracer.join(piece.mark, on);
+        piece.written = false;
     }
     let mark = tracer.weave(pieces);
     drop(tracer);
@@ -104,6 +105,7 @@ fn without_no_value<'a>(call: &Call<'_, '_, 'a>, value: Value<'a>) -> Value<'a> 
         for piece in &mut pieces {
             let end = start + piece.len;
             while let Some(at) = cuts.peek().copied() {
+                piece.written = false;
                 piece.len -= end.min(at + NOTHING.len()).saturating_sub(start.max(*at));
                 if at + NOTHING.len() > end {
                     break;

@@ -6,6 +6,7 @@ use Flow::{Compute, Shape};
 use Param::{Any, Int};
 
 use super::entry::{Answer, fixed, mark_of};
+use super::pieces::Weaver;
 use crate::exec::Cx;
 use crate::fmt;
 use crate::func::{Call, Fault, Flow, Func, Param};
@@ -81,13 +82,22 @@ fn join<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let gaps = separator.len().saturating_mul(texts.len().saturating_sub(1));
     call.cx().charge(texts.iter().map(|text| text.len()).fold(gaps, usize::saturating_add))?;
     let mut out = Vec::new();
+    let mut weaver = Weaver::new(call);
+    let list = call.value(1);
+    let items = match &list.kind {
+        Kind::List(items) if call.cx().watched() => call.cx().items(items),
+        _ => Vec::new(),
+    };
+    let mut items = items.into_iter().filter(|item| !item.is_nil());
     for (index, text) in texts.iter().enumerate() {
         if index > 0 {
             out.extend_from_slice(separator);
+            weaver.push(call, separator.len(), call.args.first());
         }
         out.extend_from_slice(text);
+        weaver.push(call, text.len(), items.next().as_ref().or(Some(&list)));
     }
-    Ok(Value::text(out))
+    Ok(weaver.weave(call, out))
 }
 
 fn sort_alpha<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {

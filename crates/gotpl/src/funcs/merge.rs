@@ -40,7 +40,8 @@ fn merged<'a>(call: &mut Call<'_, '_, 'a>, overwrite: bool) -> Answer<'a> {
             holder = cx.dict(Element::Any, Default::default());
         }
         if let Kind::Map(target) = &holder.kind {
-            merge_into(cx, target, &source, overwrite, cx.limits().nesting)?;
+            let mark = call.value(index).mark;
+            merge_into(cx, target, (&source, mark), overwrite, cx.limits().nesting)?;
         }
     }
     Ok(holder)
@@ -50,9 +51,20 @@ fn merged<'a>(call: &mut Call<'_, '_, 'a>, overwrite: bool) -> Answer<'a> {
 const MERGED: u64 = 200;
 
 /// Merges `source` into `target`, in place.
-fn merge_into<'a>(cx: &Cx<'a>, target: &Map<'a>, source: &Map<'a>, overwrite: bool, depth: usize) -> Result<(), Fault> {
+fn merge_into<'a>(
+    cx: &Cx<'a>,
+    target: &Map<'a>,
+    (source, mark): (&Map<'a>, u32),
+    overwrite: bool,
+    depth: usize,
+) -> Result<(), Fault> {
     let depth = deeper(cx, depth)?;
     cx.work(MERGED * cx.size(source) as u64)?;
+    if cx.watched() && cx.size(source) > 0 {
+        let keys = cx.key_mark(source, mark);
+        let address = Map::Own(cx.changeable(target)).address();
+        cx.tracer().into_iter().for_each(|mut tracer| tracer.key_depends(address, keys));
+    }
     for (key, value) in cx.entries(source) {
         if value.is_nil() {
             if overwrite {
@@ -64,7 +76,7 @@ fn merge_into<'a>(cx: &Cx<'a>, target: &Map<'a>, source: &Map<'a>, overwrite: bo
         if let (Kind::Map(from), Some(Kind::Map(into))) = (&value.kind, present.as_ref().map(|value| &value.kind))
             && !into.is_nil()
         {
-            stacker::maybe_grow(RED_ZONE, MORE_STACK, || merge_into(cx, into, from, overwrite, depth))?;
+            stacker::maybe_grow(RED_ZONE, MORE_STACK, || merge_into(cx, into, (from, value.mark), overwrite, depth))?;
         }
         // Asked only now: merging may just have filled an empty dict, which then stays where it is.
         let unset = present.as_ref().is_none_or(|value| is_unset(cx, value));

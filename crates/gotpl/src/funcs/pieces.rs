@@ -47,7 +47,7 @@ pub(super) fn indent<'a>(call: &Call<'_, '_, 'a>, index: usize, width: i64, lead
             piece.len += width * memchr::memchr_iter(b'\n', text.get(start..end).unwrap_or_default()).count();
             start = end;
         }
-        let head = Piece { len: lead.len() + width, mark: 0, under: 0, spot: call.frame.spot() };
+        let head = Piece { len: lead.len() + width, mark: 0, under: 0, spot: call.frame.spot(), written: false };
         pieces.insert(0, head);
         pieces
     });
@@ -56,14 +56,16 @@ pub(super) fn indent<'a>(call: &Call<'_, '_, 'a>, index: usize, width: i64, lead
 
 /// A text of as many bytes as the one at `index`, each in the place of the old one.
 pub(super) fn rewritten<'a>(call: &Call<'_, '_, 'a>, index: usize, out: Vec<u8>) -> Value<'a> {
-    let woven = pieces(call, index).filter(|_| out.len() == call.text(index).len());
+    let mut woven = pieces(call, index).filter(|_| out.len() == call.text(index).len());
+    woven.iter_mut().flatten().for_each(|piece| piece.written = false);
     weave(call, Value::text(out), index, woven)
 }
 
 /// The text at `index` between two others.
 pub(super) fn wrapped<'a>(call: &Call<'_, '_, 'a>, index: usize, out: Vec<u8>, side: usize) -> Value<'a> {
     let woven = pieces(call, index).filter(|_| out.len() == call.text(index).len() + 2 * side).map(|mut pieces| {
-        let edge = Piece { len: side, mark: 0, under: 0, spot: call.frame.spot() };
+        let edge = Piece { len: side, mark: 0, under: 0, spot: call.frame.spot(), written: false };
+        pieces.iter_mut().for_each(|piece| piece.written = false);
         pieces.insert(0, edge);
         pieces.push(edge);
         pieces
@@ -83,7 +85,9 @@ fn clip<'a>(mut pieces: Vec<Piece<'a>>, range: &Range<usize>) -> Vec<Piece<'a>> 
     for piece in &mut pieces {
         let end = start + piece.len;
         // Pieces that are cut away stay with no length: what they read still had a say in the text.
-        piece.len = end.min(range.end).saturating_sub(start.max(range.start));
+        let len = end.min(range.end).saturating_sub(start.max(range.start));
+        piece.written &= len == piece.len;
+        piece.len = len;
         start = end;
     }
     pieces
@@ -100,9 +104,84 @@ fn weave<'a>(call: &Call<'_, '_, 'a>, value: Value<'a>, index: usize, pieces: Op
         {
             for piece in &mut pieces {
                 piece.mark = tracer.join(piece.mark, argument.mark);
+                piece.written = false;
             }
         }
     }
     let mark = call.cx().tracer().map_or(0, |mut tracer| tracer.weave(pieces));
     value.marked(mark)
+}
+
+/// A text of values, each where it says with its index, and of text of the author between them.
+pub(super) fn put_together<'a>(
+    call: &Call<'_, '_, 'a>,
+    out: Vec<u8>,
+    spots: Vec<(Range<usize>, usize)>,
+    values: &[Value<'a>],
+) -> Value<'a> {
+    let mut weaver = Weaver::new(call);
+    let mut start = 0;
+    for (range, index) in spots {
+        weaver.push(call, range.start - start, None);
+        weaver.push(call, range.len(), values.get(index));
+        start = range.end;
+    }
+    weaver.push(call, out.len() - start, None);
+    weaver.weave(call, out)
+}
+
+/// The pieces of a text that is put together of arguments and of text between them, in a watched run that guesses
+/// nothing.
+pub(super) struct Weaver<'a>(Option<Vec<Piece<'a>>>);
+
+impl<'a> Weaver<'a> {
+    pub fn new(call: &Call<'_, '_, 'a>) -> Self {
+        let weaves = call.cx().tracer().is_some_and(|tracer| !tracer.guesses());
+        Weaver(weaves.then(Vec::new))
+    }
+
+    /// The next `len` bytes depend on a value; if they are its text, as its pieces do.
+    pub fn push(&mut self, call: &Call<'_, '_, 'a>, len: usize, value: Option<&Value<'a>>) {
+        let Some(pieces) = &mut self.0 else {
+            return;
+        };
+        let spot = call.frame.spot();
+        let mark = match value {
+            Some(value) if matches!(value.kind, Kind::Text(_)) => value.mark,
+            Some(value) => call.cx().deep_mark(value),
+            None => 0,
+        };
+        if let Some(tracer) = call.cx().tracer() {
+            let found = tracer.pieces(mark, len, spot);
+            pieces.extend(found.into_iter().map(|piece| Piece { written: false, ..piece }));
+        }
+    }
+
+    /// The next bytes are those of a part of an argument.
+    pub fn push_part(&mut self, call: &Call<'_, '_, 'a>, value: &Value<'a>, range: Range<usize>) {
+        let (Some(pieces), Kind::Text(text)) = (&mut self.0, &value.kind) else {
+            return;
+        };
+        if let Some(tracer) = call.cx().tracer() {
+            let found = clip(tracer.pieces(value.mark, text.len(), call.frame.spot()), &range);
+            pieces.extend(found.into_iter().map(|piece| Piece { written: false, ..piece }));
+        }
+    }
+
+    /// The whole text; not woven if it says of too few or too many bytes what they depend on, or if Go's word for
+    /// nothing was printed, which belongs to the whole.
+    pub fn weave(self, call: &Call<'_, '_, 'a>, out: Vec<u8>) -> Value<'a> {
+        let len = out.len();
+        let value = Value::text(out);
+        match (self.0, call.cx().tracer()) {
+            (Some(pieces), Some(mut tracer))
+                if pieces.iter().map(|piece| piece.len).sum::<usize>() == len
+                    && pieces.iter().any(|piece| piece.mark != 0)
+                    && !call.cx().has_nils() =>
+            {
+                value.marked(tracer.weave(pieces))
+            }
+            _ => value,
+        }
+    }
 }

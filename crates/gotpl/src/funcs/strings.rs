@@ -5,7 +5,7 @@ use Param::{Any, Int, Text};
 
 use super::entry::{Answer, fixed, variadic};
 use super::join::strval;
-use super::pieces;
+use super::pieces::{self, Weaver};
 use crate::fmt;
 use crate::func::{Call, Fault, Flow, Func, Param};
 use crate::go::{strconv, strings, unicode};
@@ -125,13 +125,17 @@ fn squote<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
 
 fn cat<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let mut out = Vec::new();
+    let mut weaver = Weaver::new(call);
     for (index, value) in call.args.iter().filter(|value| !value.is_nil()).enumerate() {
         if index > 0 {
             out.push(b' ');
+            weaver.push(call, 1, None);
         }
+        let start = out.len();
         fmt::print(call.cx(), value, &mut out)?;
+        weaver.push(call, out.len() - start, Some(value));
     }
-    Ok(Value::text(out))
+    Ok(weaver.weave(call, out))
 }
 
 fn replace<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
@@ -141,5 +145,19 @@ fn replace<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
             if old.is_empty() { unicode::rune_count(text) + 1 } else { memchr::memmem::find_iter(text, old).count() };
         call.cx().charge(matches.saturating_mul(new.len() - old.len()))?;
     }
-    Ok(pieces::rewritten(call, 2, strings::replace_all(text, old, new)))
+    let out = strings::replace_all(text, old, new);
+    if old.is_empty() || call.args[0].mark != 0 {
+        return Ok(pieces::rewritten(call, 2, out));
+    }
+    // What takes the place of something is the author's, or whose it is; the rest stays what it was.
+    let mut weaver = Weaver::new(call);
+    let whole = pieces::cut(call, 2, 0..text.len());
+    let mut start = 0;
+    for at in memchr::memmem::find_iter(text, old) {
+        weaver.push_part(call, &whole, start..at);
+        weaver.push(call, new.len(), call.args.get(1));
+        start = at + old.len();
+    }
+    weaver.push_part(call, &whole, start..text.len());
+    Ok(weaver.weave(call, out))
 }

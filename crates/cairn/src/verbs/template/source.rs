@@ -14,9 +14,9 @@ use super::told;
 use crate::args::Connection;
 use crate::failure::Failure;
 use crate::finding::Finding;
+use crate::input;
 use crate::printer::Printer;
 use crate::registries::block_on;
-use crate::input;
 
 /// A template and how to tell where its parts were written.
 pub(crate) struct Loaded {
@@ -225,7 +225,8 @@ pub(crate) fn no_templates(error: &kube::Error, namespace: &str) -> Failure {
         return Failure::new("the cluster stores no templates")
             .hint("the stack manager adds the kind Template: `cairn stack-manager --help`");
     }
-    Failure::new(status.message.clone()).hint(format!("`cairn template list -n {namespace}` shows those of {namespace}"))
+    Failure::new(status.message.clone())
+        .hint(format!("`cairn template list -n {namespace}` shows those of {namespace}"))
 }
 
 /// A stored template as its author wrote it.
