@@ -47,12 +47,18 @@ pub const KEEP_CRDS: &str = "stacks.crossplane.io/keep-crds";
 pub const KEPT_KINDS: &str = "stacks.crossplane.io/kept-kinds";
 /// On the seed of a Stack that went and left its instances: since when.
 pub const KEPT_SINCE: &str = "stacks.crossplane.io/kept-since";
-/// On an install: `"true"` lets a new package change its CRDs incompatibly.
+/// On an install: `"true"` lets a new package change the CRDs that the install owns incompatibly, unless other installs have
+/// instances. On a CRD, where only an administrator can write it: `"true"` lets its owner change it in any case.
 pub const ALLOW_BREAKING_CHANGES: &str = "stacks.crossplane.io/allow-breaking-changes";
 /// On a CRD: the version of the package whose definition of it is in place.
 pub const SPEC_VERSION: &str = "stacks.crossplane.io/spec-version";
-/// On a CRD: which install's definition of it is in place, as its label key says it.
+/// On a CRD: the install that alone may change its spec, as `StackInstall/<namespace>/<name>` or
+/// `ClusterStackInstall/<name>`.
 pub const SPEC_OWNER: &str = "stacks.crossplane.io/spec-owner";
+/// On a CRD: the installs that use it, oldest first, as a JSON list with kind, namespace, name, uid and publisher.
+pub const PARENTS: &str = "stacks.crossplane.io/parents";
+/// On a CRD: the publisher of the package that defined it, to whom its API group belongs among namespaced installs.
+pub const PUBLISHER: &str = "stacks.crossplane.io/publisher";
 /// On a CRD: a hash of the definition that is in place, to see when the package says less than before.
 pub const SPEC_HASH: &str = "stacks.crossplane.io/spec-hash";
 /// On a Stack: the image that it was unpacked from, by digest.

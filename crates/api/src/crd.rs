@@ -128,7 +128,12 @@ impl Crd {
     /// Reads a CRD of `apiextensions.k8s.io/v1`, or of v1beta1 which it converts, with everything that is wrong with
     /// it. None when not even its kind can be told.
     pub fn read(document: &Value) -> (Option<Self>, Vec<CrdProblem>) {
-        read::read(document)
+        read::read(document, false)
+    }
+
+    /// Reads some of the versions of a CRD, which others are to be put beside: which of them is stored is not checked.
+    pub fn read_part(document: &Value) -> (Option<Self>, Vec<CrdProblem>) {
+        read::read(document, true)
     }
 
     /// The version with this name.

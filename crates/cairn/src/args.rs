@@ -20,7 +20,7 @@ pub(crate) use self::diff::Diff;
 pub(crate) use self::eval::{Eval, Funcs, MissingKey};
 pub(crate) use self::init::Init;
 pub(crate) use self::install::{Install, List, Trace, Uninstall};
-pub(crate) use self::manager::{RunnerKind, StackManager, TemplateStackManager};
+pub(crate) use self::manager::{NamespacedCrds, RunnerKind, StackManager, TemplateStackManager};
 pub(crate) use self::output::{Format, Objects, Outcome, Target};
 pub(crate) use self::package::{Build, Index, Pull, Push, Registries, Unpack};
 pub(crate) use self::serving::{Log, Serving};

@@ -1,7 +1,7 @@
 //! An install from wish to Ready, upgrades good and bad, and its end, on a world that is a map of objects.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use api::{Stack, StackInstall, Status};
 use engine::manage::install::{Facts, Install, InstallPlan, Refused, Settings, plan};
@@ -17,6 +17,8 @@ struct World {
     package: Step<Package>,
     kinds: Kinds,
     in_use: Vec<String>,
+    gone: BTreeSet<String>,
+    instances: BTreeMap<String, Vec<String>>,
     tagged: Option<String>,
     index: Index,
     settings: Settings,
@@ -66,6 +68,8 @@ impl World {
             package: Step::Pending("pulling".into()),
             kinds: Kinds::of_every_cluster(),
             in_use: Vec::new(),
+            gone: BTreeSet::new(),
+            instances: BTreeMap::new(),
             tagged: None,
             index: Index::default(),
             claims: Vec::new(),
@@ -76,6 +80,7 @@ impl World {
                 source: String::new(),
                 policy: engine::manage::Policy::default(),
                 own_image: "example.org/cairn:1".into(),
+                namespaced_crds: engine::manage::NamespacedCrds::Allow,
             },
         }
     }
@@ -101,6 +106,9 @@ impl World {
             package,
             crds: &crds,
             in_use: &self.in_use,
+            gone: &self.gone,
+            instances: &self.instances,
+            reserved: &BTreeMap::new(),
             kinds: &self.kinds,
             index: &self.index,
             stack: stack.as_ref(),

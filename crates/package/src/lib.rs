@@ -71,6 +71,8 @@ pub struct CrdFile {
     pub file: String,
     /// The line on which its document begins, counted from one.
     pub line: usize,
+    /// The other files that versions of it were written in.
+    pub more: Vec<String>,
 }
 
 /// A text and where it was written.
@@ -102,7 +104,7 @@ pub fn read(files: &Files) -> (Package, Vec<Problem>) {
     let mut has_app = false;
     let mut app_sound = false;
     let mut install = None;
-    let mut crds = Vec::new();
+    let mut parts = Vec::new();
     let mut all_crds = true;
     let mut notes = Notes::default();
     let mut tree = templates::Tree::default();
@@ -124,7 +126,7 @@ pub fn read(files: &Files) -> (Package, Vec<Problem>) {
                 app_sound = problems.errors() == before;
             }
             Place::Install => install = install::read(path, bytes, &mut problems),
-            Place::Crd => all_crds &= crds::read(path, bytes, &mut crds, &mut problems),
+            Place::Crd => all_crds &= crds::read(path, bytes, &mut parts, &mut problems),
             Place::Template { key, name } => tree.template(key, name, path, bytes, &mut problems),
             Place::Status { key } => tree.status(key, path, bytes, &mut problems),
             Place::Partial { key, name } => tree.partial(key, name, path, bytes, &mut problems),
@@ -145,6 +147,7 @@ pub fn read(files: &Files) -> (Package, Vec<Problem>) {
         );
     }
     let app = app.or_else(|| app_sound.then(App::default));
+    let mut crds = crds::unite(parts, &mut problems);
     crds::check(&crds, app.as_ref().map(|app| app.permission_scope), &mut problems);
     let mut app = app.unwrap_or_default();
     annotate::icons(&mut app, &notes);

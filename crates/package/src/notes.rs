@@ -114,7 +114,12 @@ impl Notes {
 
     /// Says which notes are about no CRD of the package.
     pub(crate) fn check(&self, crds: &[CrdFile], root: &str, problems: &mut Problems) {
-        let crds: Vec<(&Crd, &str)> = crds.iter().map(|file| (&file.crd, directory(&file.file, root))).collect();
+        let files = |file: &'_ CrdFile| std::iter::once(file.file.clone()).chain(file.more.clone()).collect::<Vec<_>>();
+        let crds: Vec<(&Crd, String)> = crds
+            .iter()
+            .flat_map(|file| files(file).into_iter().map(|path| (&file.crd, directory(&path, root).to_owned())))
+            .collect();
+        let crds: Vec<(&Crd, &str)> = crds.iter().map(|(crd, directory)| (*crd, directory.as_str())).collect();
         for note in self.groups.iter().chain(&self.resources) {
             note.check(&crds, problems);
         }

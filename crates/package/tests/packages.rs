@@ -307,6 +307,125 @@ fn what_no_install_would_take_is_told_by_the_package_already() {
     }
 }
 
+/// A CRD of `Mysql` with one version, as a file for each version has it.
+fn mysql(version: &str, storage: bool, more: &str) -> String {
+    format!(
+        "apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: mysqls.example.org
+  labels: {{from: {version}, {version}: 'yes'}}
+spec:
+  group: example.org
+  names: {{kind: Mysql, plural: mysqls, singular: mysql}}
+  scope: Namespaced
+{more}  versions:
+  - name: {version}
+    served: true
+    storage: {storage}
+    schema: {{openAPIV3Schema: {{type: object, description: {version}}}}}
+"
+    )
+}
+
+#[test]
+fn a_crd_may_have_a_file_for_each_of_its_versions() {
+    for (storage, expected) in [
+        ([true, true, true], Some("v1")),
+        ([true, false, false], Some("v1alpha1")),
+        ([false, true, false], Some("v1beta1")),
+        ([true, true, false], Some("v1beta1")),
+        ([false, false, false], None),
+    ] {
+        let mut text = String::from("== .registry/app.yaml\ntitle: Mysql\n");
+        for (version, storage) in ["v1alpha1", "v1beta1", "v1"].into_iter().zip(storage) {
+            let dir = format!(".registry/resources/example.org/mysql/{version}");
+            text.push_str(&format!("== {dir}/mysql.{version}.crd.yaml\n{}", mysql(version, storage, "")));
+            text.push_str(&format!("== {dir}/resource.yaml\nid: Mysql\ntitle: Mysql {version}\n"));
+        }
+        let (package, problems) = package::read(&files(&text));
+        let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        let Some(stored) = expected else {
+            assert!(told.iter().any(|line| line.contains("no version is stored")), "{told:#?}");
+            continue;
+        };
+        assert!(told.is_empty(), "{storage:?}: {told:#?}");
+        let [file] = package.crds.as_slice() else { panic!("{} CRDs", package.crds.len()) };
+        let names: Vec<_> = file.crd.versions.iter().map(|version| version.name.as_str()).collect();
+        assert_eq!(names, ["v1", "v1alpha1", "v1beta1"]);
+        assert_eq!(file.crd.storage().unwrap().name, stored, "{storage:?}");
+        let versions = file.crd.object["spec"]["versions"].as_array().unwrap();
+        assert_eq!(versions.iter().filter(|version| version["storage"] == true).count(), 1);
+        assert!(versions.iter().all(|version| version["schema"]["openAPIV3Schema"]["description"] == version["name"]));
+        let metadata = &file.crd.object["metadata"];
+        assert_eq!(metadata["annotations"]["stacks.crossplane.io/resource-title"], format!("Mysql {stored}"));
+        assert_eq!((&metadata["labels"]["v1"], &metadata["labels"]["v1beta1"]), (&json!("yes"), &json!("yes")));
+        assert_eq!(package.stack.spec.customresourcedefinitions.len(), 1);
+    }
+}
+
+#[test]
+fn files_of_one_crd_that_contradict_each_other_are_told() {
+    let text = |second: &str| {
+        let first = mysql("v1alpha1", false, "");
+        format!(
+            "== .registry/app.yaml\ntitle: Mysql\n== .registry/resources/a.crd.yaml\n{first}== .registry/resources/b.crd.yaml\n{second}"
+        )
+    };
+    let good = mysql("v1", true, "");
+    for (change, expected) in [
+        (("kind: Mysql,", "kind: MySQL,"), "b.crd.yaml:8:3: error: the CRD `mysqls.example.org` has other names in"),
+        (
+            ("Namespaced", "Cluster"),
+            "b.crd.yaml:9:3: error: the CRD `mysqls.example.org` is Cluster here and Namespaced",
+        ),
+        (("name: v1\n", "name: v1alpha1\n"), "b.crd.yaml:11:5: error: the version `v1alpha1` of the CRD"),
+        (("storage: true", "storage: false"), "b.crd.yaml:10:3: error: no version is stored"),
+    ] {
+        let (_, problems) = package::read(&files(&text(&good.replace(change.0, change.1))));
+        let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        assert!(told.iter().any(|line| line.contains(expected)), "{expected}: {told:#?}");
+    }
+    assert_eq!(said(&files(&text(&good))), "");
+}
+
+#[test]
+fn no_package_brings_a_conversion() {
+    for (conversion, expected) in [
+        ("{strategy: None}", ""),
+        ("null", ""),
+        ("{}", ""),
+        (
+            "{strategy: Webhook}",
+            ":10:16: error: a CRD of a package has no conversion, but this one has the strategy `Webhook`",
+        ),
+        ("{strategy: webhook}", ":10:16: error: a CRD of a package has no conversion"),
+        (
+            "{\"strategy\": \"\\x57ebhook\"}",
+            ":10:16: error: a CRD of a package has no conversion, but this one has the strategy `Webhook`",
+        ),
+        ("{strategy: ~}", ":10:16: error: a CRD of a package has no conversion"),
+        (
+            "{strategy: None, webhook: {clientConfig: {url: 'https://a.b'}}}",
+            ":10:3: error: a CRD of a package has no conversion",
+        ),
+        ("{webhookClientConfig: {url: 'https://a.b'}}", ":10:3: error: a CRD of a package has no conversion"),
+        ("[Webhook]", ":10:3: error: a CRD of a package has no conversion"),
+        ("Webhook", ":10:3: error: a CRD of a package has no conversion"),
+    ] {
+        for api in ["v1", "v1beta1"] {
+            let crd = mysql("v1", true, &format!("  conversion: {conversion}\n"));
+            let crd = crd.replace("apiextensions.k8s.io/v1", &format!("apiextensions.k8s.io/{api}"));
+            let text = format!("== .registry/app.yaml\ntitle: Mysql\n== .registry/resources/a.crd.yaml\n{crd}");
+            let (_, problems) = package::read(&files(&text));
+            let errors = problems.iter().filter(|problem| problem.severity == package::Severity::Error);
+            let told: Vec<String> = errors.map(ToString::to_string).collect();
+            assert_eq!(told.is_empty(), expected.is_empty(), "{conversion}: {told:#?}");
+            assert!(expected.is_empty() || told.iter().any(|line| line.contains(expected)), "{conversion}: {told:#?}");
+        }
+    }
+}
+
 #[test]
 fn everything_wrong_with_crds_has_its_line() {
     let text = format!(
@@ -348,8 +467,10 @@ spec:
 "
     );
     assert_snapshot!(said(&files(&text)), @r#"
-    .registry/resources/a.crd.yaml:19:1: error: the CRD `redises.example.org` is there twice, first at .registry/resources/a.crd.yaml:1
-      hint: put all versions of a kind into one CRD
+    .registry/resources/a.crd.yaml:27:5: error: the version `v1` of the CRD `redises.example.org` is defined twice, first in .registry/resources/a.crd.yaml:1
+      hint: define each version in one place
+    .registry/resources/a.crd.yaml:31:5: error: the version `v1beta1` of the CRD `redises.example.org` is defined twice, first in .registry/resources/a.crd.yaml:1
+      hint: define each version in one place
     .registry/resources/a.crd.yaml:37:1: error: this is a ConfigMap
       hint: only CustomResourceDefinitions belong here
     .registry/resources/b.crd.yaml:1:1: error: `Cache` is cluster-scoped, but the package is only for a namespace

@@ -12,14 +12,16 @@ use super::{Column, Crd, CrdProblem, CrdVersion, Names, Scale, Scope, Severity};
 const V1: &str = "apiextensions.k8s.io/v1";
 const V1BETA1: &str = "apiextensions.k8s.io/v1beta1";
 
-pub(super) fn read(document: &Value) -> (Option<Crd>, Vec<CrdProblem>) {
-    let mut reader = Reader { problems: Vec::new() };
+/// Reads a CRD; a part of one may say nothing of the version that is stored, or say it of several.
+pub(super) fn read(document: &Value, is_part: bool) -> (Option<Crd>, Vec<CrdProblem>) {
+    let mut reader = Reader { problems: Vec::new(), is_part };
     let crd = reader.crd(document);
     (crd, reader.problems)
 }
 
 struct Reader {
     problems: Vec<CrdProblem>,
+    is_part: bool,
 }
 
 impl Reader {
@@ -176,7 +178,7 @@ impl Reader {
             versions.push(view(version, name, schema));
         }
         let stored: Vec<&str> = versions.iter().filter(|own| own.storage).map(|own| own.name.as_str()).collect();
-        if stored.len() != 1 && !versions.is_empty() {
+        if stored.len() != 1 && !versions.is_empty() && !self.is_part {
             let what = match stored.as_slice() {
                 [] => "no version is stored".to_owned(),
                 several => format!("more than one version is stored: {}", several.join(", ")),

@@ -31,6 +31,10 @@ pub(crate) struct StackManager {
     #[arg(long, value_name = "KINDS")]
     pub allow_types: Vec<String>,
 
+    /// CRDs that namespaced installs may bring with their packages
+    #[arg(long, value_name = "WHICH", default_value = "Allow", ignore_case = true)]
+    pub namespaced_crds: NamespacedCrds,
+
     /// The image that this program runs from, for the controllers of stacks with templates
     #[arg(long, value_name = "IMAGE", default_value = "cairn:latest")]
     pub image: String,
@@ -47,6 +51,30 @@ pub(crate) struct StackManager {
 
     #[command(flatten)]
     pub connection: Connection,
+}
+
+/// Which CRDs namespaced installs may bring. Cluster installs may bring any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NamespacedCrds {
+    /// New CRDs, in API groups that no other publisher uses
+    #[value(name = "Allow")]
+    Allow,
+    /// Only CRDs that exist already, brought by a ClusterStackInstall or by an administrator
+    #[value(name = "Use")]
+    Use,
+    /// None: packages with CRDs are installed by ClusterStackInstalls alone
+    #[value(name = "Deny")]
+    Deny,
+}
+
+impl From<NamespacedCrds> for engine::manage::NamespacedCrds {
+    fn from(which: NamespacedCrds) -> Self {
+        match which {
+            NamespacedCrds::Allow => Self::Allow,
+            NamespacedCrds::Use => Self::Use,
+            NamespacedCrds::Deny => Self::Deny,
+        }
+    }
 }
 
 /// What runs the controllers of stacks.

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
+use super::NamespacedCrds;
+
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -42,6 +44,10 @@ pub(crate) struct Up {
     /// Do not report Deployments and the like as running
     #[arg(long)]
     pub no_play: bool,
+
+    /// CRDs that namespaced installs may bring with their packages
+    #[arg(long, value_name = "WHICH", default_value = "Allow", ignore_case = true)]
+    pub namespaced_crds: NamespacedCrds,
 
     /// The namespace for the stacks of namespaces
     #[arg(short, long, value_name = "NAME", default_value = "default")]

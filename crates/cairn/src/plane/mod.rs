@@ -12,6 +12,7 @@ use std::time::Duration;
 use apiserver::{Server, User};
 use controller::stack_manager::{Packages, Parts, Runner, StackManager, TAGS};
 use controller::{Cluster, Metrics};
+use engine::manage::NamespacedCrds;
 use engine::manage::install::Settings;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::PostParams;
@@ -47,6 +48,7 @@ impl Plane {
     pub async fn start(
         server: Server,
         packages: Arc<dyn Packages>,
+        namespaced_crds: NamespacedCrds,
         runner: impl FnOnce(Cluster) -> Result<Arc<dyn Runner>, Failure>,
     ) -> Result<Plane, Failure> {
         let admin = Client::new(server.door(Some(User::admin())), "default");
@@ -61,6 +63,7 @@ impl Plane {
             own_namespace: OWN.to_owned(),
             cluster_namespace: CLUSTER_STACKS.to_owned(),
             own_image: "cairn:latest".to_owned(),
+            namespaced_crds,
             ..Settings::default()
         };
         let runner = runner(tenant.clone())?;

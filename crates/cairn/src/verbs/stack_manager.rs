@@ -53,6 +53,7 @@ async fn manage(args: &Args, policy: Policy) -> Result<Code, Failure> {
         source: args.source.clone().unwrap_or_default(),
         policy,
         own_image: args.image.clone(),
+        namespaced_crds: args.namespaced_crds.into(),
     };
     let processes = match args.runner {
         RunnerKind::Process => Some(Arc::new(processes(&tenant, connected.endpoint, passed_on())?)),

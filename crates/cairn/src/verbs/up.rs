@@ -62,7 +62,7 @@ async fn up(args: &Up, printer: &Printer) -> Result<Code, Failure> {
         runner = Ok(processes.clone());
         Ok(processes)
     };
-    let mut plane = Plane::start(server, shelf.clone(), start).await?;
+    let mut plane = Plane::start(server, shelf.clone(), args.namespaced_crds.into(), start).await?;
     let runner = runner?;
     let client = plane.admin();
     welcome(args, &house, &listener, resumed, printer)?;

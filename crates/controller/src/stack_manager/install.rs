@@ -1,22 +1,25 @@
 //! Looking at an install: everything it depends on is gathered, `engine` plans, and the plan is carried out.
 
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use api::names::INSTALL_FINALIZER;
 use api::{ClusterStackInstall, Stack, StackInstall};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use engine::manage::install::{Facts, Install, InstallPlan, Refused, plan};
-use engine::manage::{Index, LiveCrd, Reference, Step, Trouble, covers};
+use engine::manage::{Index, LiveCrd, Reference, Step, Trouble, User, covers};
 use package::Package;
 use serde_json::{Value, json};
 
 use super::world::{crd_resource, install_resource, stack_resource};
-use super::{RESYNC, StackManager};
+use super::{RESYNC, StackManager, Work};
 use crate::Error;
 use crate::queue::Again;
 use crate::resource::{Key, Resource};
 
+/// How many namespaces with instances are looked for.
+const NAMED: usize = 5;
 /// How soon to look again whether the objects of a CRD are gone.
 const SOON: Duration = Duration::from_secs(5);
 
@@ -27,6 +30,8 @@ impl StackManager {
         let cache = if cluster { &self.world.cluster_installs } else { &self.world.installs };
         let Some(object) = cache.get(key) else {
             self.forget_tag(key);
+            self.reservations.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+            self.wake_heirs(key);
             return Ok(Again::OnChange);
         };
         let Some(install) = read(&object, cluster) else { return Ok(Again::OnChange) };
@@ -39,13 +44,22 @@ impl StackManager {
             .filter(|live| concerns(live, &install, package.as_ref().ok()))
             .map(|live| LiveCrd::clone(live))
             .collect();
-        let in_use = self.in_use(&install.endangers(package.as_deref().ok(), &crds)).await?;
+        let gone = self.gone(&crds).await?;
+        let breaks = match (&package, &resolved) {
+            (Ok(package), Ok(reference)) if is_asked_for(&install) => install.breaks(package, reference, &crds, &gone),
+            _ => Vec::new(),
+        };
+        let mut endangered = install.endangers(package.as_deref().ok(), &crds);
+        endangered.extend(breaks.iter().map(|(live, _)| *live));
+        let in_use = self.in_use(&endangered).await?;
+        let instances = self.instances_of_others(&breaks).await?;
         let tagged = self.tagged(key, &install, resolved.as_ref().ok()).await;
         let settings = &self.parts.settings;
         let stack = self.world.stacks.get(&Key::new(settings.namespace(&install), &key.name));
         let stack: Option<Stack> = stack.and_then(|stack| serde_json::from_value(Value::clone(&stack)).ok());
         let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let claims = self.claims(&definitions);
+        let reserved = self.reserved();
         let mut facts = Facts {
             install: &install,
             settings,
@@ -57,6 +71,9 @@ impl StackManager {
             },
             crds: &crds,
             in_use: &in_use,
+            gone: &gone,
+            instances: &instances,
+            reserved: &reserved,
             kinds: &kinds,
             index: &index.unwrap_or_default(),
             stack: stack.as_ref(),
@@ -65,6 +82,9 @@ impl StackManager {
             now: &now,
         };
         let mut made = plan(&facts);
+        if cluster {
+            self.reserve(key, &install, &made);
+        }
         let refused = self.carry_out(&resource, key, &object, &crds, &made).await?;
         if refused.is_some() {
             facts.refused = refused.as_ref();
@@ -142,6 +162,84 @@ impl StackManager {
                 Err(Error::NotFound(_)) => {}
                 Err(error) => return Err(error),
             }
+        }
+        Ok(found)
+    }
+
+    /// The uids of recorded installs that no longer exist. What the watch does not show is asked for: it may be late.
+    async fn gone(&self, crds: &[LiveCrd]) -> Result<BTreeSet<String>, Error> {
+        let mut found = BTreeSet::new();
+        for live in crds.iter().filter(|live| live.is_ours()) {
+            for user in live.record().users().iter().filter(|user| !user.uid().is_empty()) {
+                let cache = if user.is_cluster() { &self.world.cluster_installs } else { &self.world.installs };
+                let key = Key::new(user.namespace(), user.name());
+                let is_it = |object: &Value| object["metadata"]["uid"] == user.uid();
+                if found.contains(user.uid()) || cache.get(&key).is_some_and(|object| is_it(&object)) {
+                    continue;
+                }
+                let object = self.parts.tenant.get(&install_resource(user.is_cluster()), &key).await?;
+                if !object.is_some_and(|object| is_it(&object)) {
+                    found.insert(user.uid().to_owned());
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Notes which CRDs a cluster install defines: while one of them is made anew, no other install may make it.
+    fn reserve(&self, key: &Key, install: &Install, made: &InstallPlan) {
+        let crds =
+            made.applies.iter().filter(|object| object["kind"] != Stack::KIND).map(|object| Key::of(object).name);
+        let anew = made.deletes.iter().filter(|target| target.kind != Stack::KIND).map(|target| target.name.clone());
+        let mut reservations = self.reservations.lock().unwrap_or_else(PoisonError::into_inner);
+        if install.is_deleting() {
+            reservations.remove(key);
+        } else if !made.applies.is_empty() || !made.deletes.is_empty() {
+            reservations.insert(key.clone(), crds.chain(anew).collect());
+        }
+    }
+
+    /// The CRDs that cluster installs define, with their names.
+    fn reserved(&self) -> BTreeMap<String, String> {
+        let reservations = self.reservations.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = reservations.iter().flat_map(|(key, crds)| crds.iter().map(|crd| (crd.clone(), key.name.clone())));
+        all.collect()
+    }
+
+    /// Reconciles the installs that share a CRD with one that is gone: one of them owns it now.
+    fn wake_heirs(&self, key: &Key) {
+        for live in self.world.definitions().iter().filter(|live| live.is_ours()) {
+            let record = live.record();
+            let is_it = |user: &&User| user.namespace() == key.namespace && user.name() == key.name;
+            if record.users().iter().any(|user| is_it(&user)) {
+                let heirs = record.users().iter().filter(|user| !is_it(user));
+                heirs.for_each(|user| self.queue.add(Work::Install(Key::new(user.namespace(), user.name()))));
+            }
+        }
+    }
+
+    /// The namespaces in which other installs have instances of CRDs that would break them, by name of the CRD.
+    async fn instances_of_others(
+        &self,
+        breaks: &[(&LiveCrd, BTreeSet<String>)],
+    ) -> Result<BTreeMap<String, Vec<String>>, Error> {
+        let mut found = BTreeMap::new();
+        for (live, namespaces) in breaks.iter().filter(|(live, _)| live.established) {
+            let Some(resource) = resource_of(live) else { continue };
+            let mut used = Vec::new();
+            // A few are enough to say no and to name them.
+            for namespace in namespaces {
+                if used.len() == NAMED {
+                    break;
+                }
+                match self.parts.tenant.list(&resource, namespace, Some(1)).await {
+                    Ok(objects) if objects.is_empty() => {}
+                    Ok(_) => used.push(namespace.clone()),
+                    Err(Error::NotFound(_)) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            found.insert(live.crd.name.clone(), used);
         }
         Ok(found)
     }
@@ -259,9 +357,9 @@ fn refused(kind: &Resource, key: &Key, error: Error) -> Result<Refused, Error> {
     }
 }
 
-/// Whether an install has to do with a CRD.
+/// Whether an install has to do with a CRD: it needs it, or its package has one of the same group.
 fn concerns(live: &LiveCrd, install: &Install, package: Option<&Arc<Package>>) -> bool {
-    let brought = package.is_some_and(|package| package.crds.iter().any(|file| file.crd.name == live.crd.name));
+    let brought = package.is_some_and(|package| package.crds.iter().any(|file| file.crd.group == live.crd.group));
     brought || live.is_needed_by(&install.parent())
 }
 

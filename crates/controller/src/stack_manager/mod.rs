@@ -2,6 +2,7 @@
 //! goes in order. What is decided is `engine::manage`'s; here it is carried out.
 
 mod finalizers;
+mod handover;
 mod install;
 mod news;
 mod personas;
@@ -13,7 +14,7 @@ mod stack;
 mod tags;
 mod world;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -29,6 +30,7 @@ pub use runner::{Availability, KubernetesRunner, Live, Runner, Tell};
 use crate::queue::{Again, Queue, guarded};
 use crate::resource::Key;
 use crate::{Cluster, Error, Metrics};
+use handover::Handover;
 use tags::Tag;
 use world::World;
 
@@ -87,6 +89,10 @@ pub struct StackManager {
     /// What tags meant when they were last looked up, by install.
     tags: Mutex<BTreeMap<Key, Tag>>,
     seeds: Mutex<BTreeMap<String, String>>,
+    /// The CRDs that cluster installs define.
+    reservations: Mutex<BTreeMap<Key, BTreeSet<String>>>,
+    /// Which Stacks were started and stopped.
+    handover: Mutex<Handover>,
 }
 
 /// How many things are looked at side by side.
@@ -111,6 +117,8 @@ impl StackManager {
             packages: Mutex::default(),
             tags: Mutex::default(),
             seeds: Mutex::default(),
+            reservations: Mutex::default(),
+            handover: Mutex::default(),
         })
     }
 

@@ -95,7 +95,7 @@ impl StackManager {
     }
 
     /// Takes the Stack off the owners of objects that stay: the garbage collector would delete them with it.
-    async fn let_go(&self, key: &Key, live: &Value, stack: &Stack, kept: &[Resource]) -> Result<(), Error> {
+    pub(super) async fn let_go(&self, key: &Key, live: &Value, stack: &Stack, kept: &[Resource]) -> Result<(), Error> {
         for kind in kept {
             for instance in self.instances(key, live, kind).await? {
                 if let Some(patch) = let_go(&instance, &stack.metadata.uid) {

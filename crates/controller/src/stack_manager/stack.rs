@@ -1,6 +1,7 @@
 //! Looking at a Stack: its account, its roles, its seed and its controllers are put in place and kept there.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use api::names::STACK_FINALIZER;
 use api::{ClusterStackInstall, Crd, ObjectRef, Stack, StackStatus, annotations};
@@ -8,6 +9,8 @@ use engine::manage::stack::{Decision, Facts, Run, decide};
 use engine::manage::{Claim, LiveCrd, Reference, covers, report, waits_for_kind};
 use serde_json::{Value, json};
 
+use super::handover::Handover;
+use super::install::resource_of;
 use super::runner::Availability;
 use super::seed::is_seed;
 use super::world::{Objects, stack_resource};
@@ -16,10 +19,16 @@ use crate::Error;
 use crate::queue::Again;
 use crate::resource::{Key, Resource};
 
+/// How long a Stack of a namespace may take to stop before that of a cluster install begins all the same.
+const STOPPING: Duration = Duration::from_secs(60);
+/// How soon to look again whether it has.
+const SOON: Duration = Duration::from_millis(300);
+
 impl StackManager {
     pub(super) async fn stack(&self, key: &Key) -> Result<Again, Error> {
         let Some(object) = self.world.stacks.get(key) else {
             // It went without us, which only leaves what no garbage collector sees.
+            self.handover.lock().unwrap_or_else(PoisonError::into_inner).forget(key);
             self.wake_waiting();
             return self.sweep(key).await;
         };
@@ -40,8 +49,17 @@ impl StackManager {
             own_image: &self.parts.settings.own_image,
             claims: &claims,
         });
-        let mut refused = false;
+        let (mut refused, mut displacing) = (false, false);
         let availability = match &decision {
+            Decision::Run(_) if !self.displace(key, &claims).is_empty() => {
+                let waiting = self.displace(key, &claims);
+                waiting.iter().for_each(|other| self.queue.add(Work::Stack(other.clone())));
+                let names: Vec<String> = waiting.iter().map(ToString::to_string).collect();
+                let message =
+                    format!("waiting until the Stacks of namespaces stop that serve its kinds: {}", names.join(", "));
+                displacing = true;
+                Some(Availability { available: false, reason: "Waiting", message })
+            }
             Decision::Run(run) => {
                 self.hold(&stack_resource(), key, &object, STACK_FINALIZER).await?;
                 match self.run_stack(key, &object, run, &claims).await {
@@ -56,6 +74,7 @@ impl StackManager {
             }
             Decision::Taken(_) => {
                 self.stop_controllers(key).await?;
+                self.yield_instances(key, &object, &stack, &claims).await?;
                 None
             }
             // What runs goes on running with what it had.
@@ -66,7 +85,57 @@ impl StackManager {
             // It may have given up a kind, or turned out not to serve it.
             self.wake_waiting();
         }
-        Ok(if refused { Again::Slowly } else { Again::After(RESYNC) })
+        Ok(match (refused, displacing) {
+            (true, _) => Again::Slowly,
+            (_, true) => Again::After(SOON),
+            _ => Again::After(RESYNC),
+        })
+    }
+
+    /// The Stacks of namespaces that still act on what a Stack of a cluster install is about to. Whatever a namespace's user
+    /// does, none of them holds it up for longer than [`STOPPING`], nor once it runs.
+    fn displace(&self, key: &Key, claims: &[Claim]) -> Vec<Key> {
+        let handover = self.handover.lock().unwrap_or_else(PoisonError::into_inner);
+        if handover.running.contains(key) {
+            return Vec::new();
+        }
+        let Some(own) = claims.iter().find(|claim| claim.is_of(&key.namespace, &key.name)) else { return Vec::new() };
+        let displaced = own.displaces(claims).into_iter().map(|(namespace, name)| Key::new(namespace, name));
+        let acts = |other: &Key| {
+            let there = || self.controllers(other).next().is_some();
+            match handover.stopped.get(other) {
+                Some(stopped) => stopped.since.elapsed() < STOPPING && there(),
+                None => handover.running.contains(other) || there(),
+            }
+        };
+        displaced.filter(acts).collect()
+    }
+
+    /// Leaves the instances of a Stack to the cluster install that serves their kinds: with their owner they would go, too.
+    async fn yield_instances(&self, key: &Key, live: &Value, stack: &Stack, claims: &[Claim]) -> Result<(), Error> {
+        let own = claims.iter().find(|claim| claim.is_of(&key.namespace, &key.name));
+        let kinds = own.map(|own| own.yields(claims)).unwrap_or_default();
+        let is_done = |handover: &Handover| handover.stopped.get(key).is_some_and(|stopped| stopped.released == kinds);
+        if kinds.is_empty() || is_done(&self.handover.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return Ok(());
+        }
+        let definitions = self.world.definitions();
+        let served = definitions
+            .iter()
+            .filter(|live| kinds.iter().any(|(group, kind)| *group == live.crd.group && *kind == live.crd.names.kind));
+        let resources: Vec<Resource> = served.filter_map(|live| resource_of(live)).collect();
+        self.let_go(key, live, stack, &resources).await?;
+        let mut handover = self.handover.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(stopped) = handover.stopped.get_mut(key) {
+            stopped.released = kinds;
+        }
+        Ok(())
+    }
+
+    /// The Deployments that run a Stack.
+    fn controllers(&self, key: &Key) -> impl Iterator<Item = (Resource, Key, Arc<Value>)> {
+        let made = self.world.made_for(&Work::Stack(key.clone())).into_iter();
+        made.filter(|(resource, ..)| resource.plural == "deployments")
     }
 
     /// Has everything looked at that waits until another no longer serves its kind.
@@ -89,12 +158,12 @@ impl StackManager {
     /// Ends the controllers of a Stack that another took the place of; its rights stay until it goes.
     async fn stop_controllers(&self, key: &Key) -> Result<(), Error> {
         self.parts.runner.stop(key).await?;
-        for (resource, made, object) in self.world.made_for(&Work::Stack(key.clone())) {
-            if resource.plural == "deployments" {
-                let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
-                self.cluster_of(&resource).delete(&resource, &made, uid, "Background").await?;
-            }
+        for (resource, made, object) in self.controllers(key) {
+            let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
+            // Its pods go before it does.
+            self.cluster_of(&resource).delete(&resource, &made, uid, "Foreground").await?;
         }
+        self.handover.lock().unwrap_or_else(PoisonError::into_inner).stop(key);
         Ok(())
     }
 
@@ -116,6 +185,7 @@ impl StackManager {
         }
         self.seed(key, stack, run, claims).await?;
         let live = |resource: &Resource, key: &Key| self.world.made(resource, key);
+        self.handover.lock().unwrap_or_else(PoisonError::into_inner).start(key);
         let availability = self.parts.runner.ensure(run, &live).await?;
         self.prune(key, run).await?;
         Ok(availability)

@@ -195,10 +195,10 @@ pub async fn two_namespaces_share_a_type(cluster: Arc<Cluster>) -> Result<()> {
     let one = cluster.scene("share-one").await?;
     let two = cluster.scene("share-two").await?;
     let first = installed(&one, &manager, &["a"], "").await?;
-    let repository = format!("{}/redis", two.namespace());
-    manager.shelf.put(&repository, "1.1.0", package(one.group(), "1.1.0", &["a", "b"], ""));
     let second = installs(&two);
-    second.create(&PostParams::default(), &serde_json::from_value(install(&two, "1.1.0"))?).await?;
+    let mut wish = install(&one, "1.0.0");
+    wish["metadata"]["namespace"] = json!(two.namespace());
+    second.create(&PostParams::default(), &serde_json::from_value(wish)?).await?;
     two.wait(&second, "redis", has("Ready", "True", "")).await?;
     let crds = definitions(one.client());
     let name = format!("redises.{}", one.group());
@@ -206,12 +206,24 @@ pub async fn two_namespaces_share_a_type(cluster: Arc<Cluster>) -> Result<()> {
     for scene in [&one, &two] {
         ensure!(labels.contains_key(&format!("namespace.crossplane.io/{}", scene.namespace())), "{labels:?}");
     }
+    // Only the first may change it, whatever the version of the second; then both have it.
+    let repository = format!("{}/redis", one.namespace());
+    manager.shelf.put(&repository, "1.1.0", package(one.group(), "1.1.0", &["a", "b"], ""));
+    let upgrade = Patch::Merge(json!({ "spec": { "package": format!("{repository}:1.1.0") } }));
+    second.patch("redis", &PatchParams::default(), &upgrade).await?;
+    let told = two.wait(&second, "redis", has("CRDsEstablished", "False", "CRDOwnedBy")).await?;
+    let told = told.map(|told| told.data["status"].to_string()).unwrap_or_default();
+    ensure!(told.contains(&format!("owned by StackInstall {}/redis", one.namespace())), "{told}");
+    first.patch("redis", &PatchParams::default(), &upgrade).await?;
+    two.wait(&second, "redis", has("UpToDate", "True", "")).await?;
     let uid = first.get("redis").await?.metadata.uid.unwrap_or_default();
     first.delete("redis", &DeleteParams::default()).await?;
     one.wait(&first, "redis", is_deleted(&uid)).await?;
     let left = crds.get(&name).await?;
     let labels = left.metadata.labels.unwrap_or_default();
     ensure!(!labels.contains_key(&format!("namespace.crossplane.io/{}", one.namespace())), "{labels:?}");
+    let annotations = left.metadata.annotations.unwrap_or_default();
+    ensure!(annotations["stacks.crossplane.io/spec-owner"] == format!("StackInstall/{}/redis", two.namespace()));
     ensure!(
         left.data["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["b"]
             .is_object()

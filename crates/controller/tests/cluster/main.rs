@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a scenario may panic")]
 
 mod actor;
+mod attacks_crds;
 mod cluster_wide;
 mod drift;
 mod hand_made;
@@ -50,8 +51,11 @@ fn main() -> ExitCode {
         rivals::a_second_install_of_a_kind_waits_and_takes_over_what_the_first_leaves,
         rivals::what_another_stack_serves_is_not_deleted_with_a_stack,
         rivals::a_stack_that_may_not_run_is_in_nobodys_way,
-        rivals::an_install_of_the_whole_cluster_waits_for_those_of_namespaces,
+        rivals::a_cluster_install_takes_the_place_of_those_of_namespaces_which_resume_after_it,
         rivals::a_takeover_keeps_drawn_values_and_takes_away_what_templates_no_longer_say,
+        attacks_crds::no_user_of_a_namespace_changes_the_crd_of_another_install,
+        attacks_crds::a_group_that_was_taken_first_is_given_back_by_a_cluster_install,
+        attacks_crds::no_stack_of_a_namespace_holds_up_a_cluster_install,
         instances::an_instance_becomes_ready_with_six_calls_and_stays_so_with_none,
         instances::a_child_that_drifts_is_put_back_and_what_others_added_stays,
         instances::an_object_of_somebody_else_is_never_seized,

@@ -142,6 +142,7 @@ pub async fn start(cluster: &Cluster, shelf: Arc<Shelf>) -> Result<tokio::task::
             source: "registry.example.org".into(),
             policy: engine::manage::Policy::default(),
             own_image: "example.org/cairn:1".into(),
+            namespaced_crds: engine::manage::NamespacedCrds::Allow,
         },
         metrics: controller::Metrics::default(),
         tags: std::time::Duration::from_millis(300),

@@ -1,5 +1,6 @@
 //! Who serves which kinds, and where: two stacks that act on the same objects would undo each other's work for ever, so
-//! that whoever came first goes on, and the other waits until that is gone.
+//! that only one of them acts, and the other waits until that is gone. Stacks of cluster installs come before all others,
+//! which anybody in a namespace can make; among equals, whoever came first goes on.
 
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
@@ -107,7 +108,9 @@ impl Claim {
     /// this one's included, if it has one.
     pub fn taken(&self, all: &[Claim]) -> Option<String> {
         let before = all.iter().find(|own| self.is_same(own));
-        let in_the_way = |other: &&Claim| other.standing != Standing::Blocked && self.meets(other);
+        let in_the_way = |other: &&Claim| {
+            other.standing != Standing::Blocked && self.meets(other) && !(self.everywhere && !other.everywhere)
+        };
         let others = all.iter().filter(|other| !self.is_same(other)).filter(in_the_way);
         let rival = others.filter_map(|other| {
             // A kind that it did not serve until now is whoever's that does.
@@ -132,6 +135,24 @@ impl Claim {
             "the kind {kind} ({group}) is served {place} by {whose}, and two stacks would undo each other's work: nothing \
              of this one is put in place until that one is gone; {way}{drawn}"
         ))
+    }
+
+    /// The Stacks of namespaces that have to stop acting before this one, which a cluster install made, may begin: by
+    /// namespace and name.
+    pub fn displaces<'c>(&self, all: &'c [Claim]) -> Vec<(&'c str, &'c str)> {
+        let loses = |other: &&Claim| self.beats(other);
+        all.iter().filter(loses).map(|other| (other.namespace.as_str(), other.name.as_str())).collect()
+    }
+
+    /// The kinds that the Stack of a cluster install serves in place of this one, by group and name.
+    pub fn yields(&self, all: &[Claim]) -> BTreeSet<(String, String)> {
+        let winners = all.iter().filter(|other| other.beats(self));
+        winners.flat_map(|other| self.kinds.intersection(&other.kinds)).cloned().collect()
+    }
+
+    fn beats(&self, other: &Claim) -> bool {
+        let wins = self.everywhere && !other.everywhere && self.standing != Standing::Blocked;
+        wins && !self.kinds.is_disjoint(&other.kinds)
     }
 
     /// A kind that another would serve in the same place, and only one of the two can.
@@ -175,9 +196,10 @@ impl Claim {
         self.order() < other.order()
     }
 
-    /// First come, first served; what came in the same second, by name. Whoever waits comes after all that do not.
-    fn order(&self) -> (Standing, &str, &str, &str) {
-        (self.standing, &self.since, &self.namespace, &self.name)
+    /// Those of cluster installs first; then first come, first served; what came in the same second, by name. Whoever waits
+    /// comes after all that do not.
+    fn order(&self) -> (bool, Standing, &str, &str, &str) {
+        (!self.everywhere, self.standing, &self.since, &self.namespace, &self.name)
     }
 
     /// How it is called, and how another can take its place without losing anything.
@@ -278,7 +300,7 @@ pub(super) mod tests {
             ("in the same second, by name", "team", "a", "2026-01-01T00:00:01Z", shops(), false, true, false),
             ("an earlier one", "team", "two", "2026-01-01T00:00:00Z", shops(), false, true, false),
             ("in another namespace", "other", "one", later, shops(), false, false, false),
-            ("of the whole cluster", "cairn-stacks", "one", later, shops(), true, false, true),
+            ("of the whole cluster", "cairn-stacks", "one", later, shops(), true, true, false),
             ("that only owns it", "team", "two", later, json!({}), false, false, false),
             (
                 "with another kind",
@@ -297,6 +319,40 @@ pub(super) mod tests {
             // Whoever came first, both would serve it.
             assert_eq!(two.shared_with(&one), (first || second).then_some("Shop"), "{what}");
         }
+    }
+
+    #[test]
+    fn the_stack_of_a_cluster_install_comes_before_all_of_namespaces() {
+        let serving = json!([{ "type": "DependenciesSatisfied", "status": "True", "reason": "Satisfied" },
+            { "type": "ControllerAvailable", "status": "True", "reason": "Available" }]);
+        let kept_out = json!([{ "type": "DependenciesSatisfied", "status": "False", "reason": "KindTaken" }]);
+        let blocked = json!([{ "type": "DependenciesSatisfied", "status": "False", "reason": "NotAllowed" }]);
+        let claimed = |namespace: &str, name: &str, since: &str, conditions: &Value, everywhere: bool| {
+            let mut stack = stack(namespace, name, since, &shops());
+            stack["status"] = json!({ "conditions": conditions });
+            claim(&stack, everywhere)
+        };
+        for (what, conditions, wins) in
+            [("new", json!([]), true), ("at work", serving.clone(), true), ("blocked", blocked, false)]
+        {
+            let wide = claimed("cairn-stacks", "wide", "9", &conditions, true);
+            for (theirs, others) in [("at work", &serving), ("kept out", &kept_out), ("new", &json!([]))] {
+                let own = claimed("team", "own", "1", others, false);
+                let all = [own.clone(), wide.clone()];
+                assert_eq!(wide.taken(&all), None, "{what}, {theirs}");
+                assert_eq!(own.taken(&all).is_some(), wins, "{what}, {theirs}");
+                assert_eq!(wide.displaces(&all), if wins { vec![("team", "own")] } else { vec![] }, "{what}, {theirs}");
+                assert_eq!(own.yields(&all).len(), usize::from(wins), "{what}, {theirs}");
+                assert!(own.displaces(&all).is_empty() && wide.yields(&all).is_empty());
+                // Nor does one wait that is only wished for.
+                let wished = claimed("cairn-stacks", "wished", "", &json!([]), true);
+                assert_eq!(wished.taken(std::slice::from_ref(&own)), None);
+            }
+        }
+        // Among themselves, the first stays.
+        let (one, two) = (claimed("c", "one", "1", &serving, true), claimed("c", "two", "2", &json!([]), true));
+        let all = [one.clone(), two.clone()];
+        assert!(one.taken(&all).is_none() && two.taken(&all).is_some() && one.displaces(&all).is_empty());
     }
 
     #[test]
@@ -350,9 +406,9 @@ pub(super) mod tests {
 
     #[test]
     fn that_drawn_values_change_is_said_where_the_seed_cannot_follow() {
-        let old = claim(&stack("team", "old", "1", &shops()), false);
         for (namespace, everywhere, expected) in [("team", false, false), ("cairn-stacks", true, true)] {
-            let new = claim(&stack(namespace, "new", "2", &shops()), everywhere);
+            let old = claim(&stack(namespace, "old", "1", &shops()), everywhere);
+            let new = claim(&stack("team", "new", "2", &shops()), false);
             let why = new.taken(&[old.clone(), new.clone()]).unwrap();
             assert_eq!(why.contains("is drawn anew"), expected, "{why}");
         }

@@ -36,9 +36,21 @@ const MOST: usize = 50;
 
 /// Everything that works with `old` and would not with `new`. `stored` are the versions that objects are stored in.
 pub fn breakages(old: &Crd, new: &Crd, stored: &[String]) -> Vec<Breakage> {
-    let mut found = Found(Vec::new());
+    compare(old, new, stored, View::Change)
+}
+
+/// Everything that a package which brings `need` relies on and the live CRD does not have, in words about the live CRD.
+pub fn missing(need: &Crd, live: &Crd) -> Vec<Breakage> {
+    compare(need, live, &[], View::Lack)
+}
+
+fn compare(old: &Crd, new: &Crd, stored: &[String], view: View) -> Vec<Breakage> {
+    let mut found = Found { all: Vec::new(), view };
     if old.scope != new.scope {
-        found.kind(format!("is {:?}, and would become {:?}", old.scope, new.scope));
+        found.kind(
+            format!("is {:?}, and would become {:?}", old.scope, new.scope),
+            format!("is {:?}, not {:?}", new.scope, old.scope),
+        );
     }
     for (what, was, is) in [
         ("kind", &old.names.kind, &new.names.kind),
@@ -46,12 +58,15 @@ pub fn breakages(old: &Crd, new: &Crd, stored: &[String]) -> Vec<Breakage> {
         ("group", &old.group, &new.group),
     ] {
         if was != is {
-            found.kind(format!("the {what} `{was}` would become `{is}`"));
+            found.kind(format!("the {what} `{was}` would become `{is}`"), format!("the {what} is `{is}`, not `{was}`"));
         }
     }
     for name in stored.iter().collect::<BTreeSet<_>>() {
         if new.version(name).is_none() {
-            found.kind(format!("objects are stored in the version `{name}`, which would be gone"));
+            found.kind(
+                format!("objects are stored in the version `{name}`, which would be gone"),
+                format!("the version `{name}` does not exist"),
+            );
         }
     }
     for was in old.versions.iter().filter(|version| version.served) {
@@ -59,32 +74,67 @@ pub fn breakages(old: &Crd, new: &Crd, stored: &[String]) -> Vec<Breakage> {
             Some(is) if is.served => {
                 found.schema(&was.name, &Path::root(), &was.schema, &is.schema);
                 if was.status && !is.status {
-                    found.add(&was.name, &Path::root(), "its status would no longer be written on its own");
+                    found.say(
+                        &was.name,
+                        &Path::root(),
+                        "its status would no longer be written on its own",
+                        "has no status subresource",
+                    );
                 }
                 if was.scale.is_some() && is.scale.is_none() {
-                    found.add(&was.name, &Path::root(), "its objects could no longer be scaled");
+                    found.say(
+                        &was.name,
+                        &Path::root(),
+                        "its objects could no longer be scaled",
+                        "has no scale subresource",
+                    );
                 }
             }
             _ if !stored.contains(&was.name) || new.version(&was.name).is_some() => {
-                found.kind(format!("the version `{}` would no longer be served", was.name));
+                found.kind(
+                    format!("the version `{}` would no longer be served", was.name),
+                    format!("the version `{}` is not served", was.name),
+                );
             }
             _ => {}
         }
     }
-    found.0
+    found.all
 }
 
-struct Found(Vec<Breakage>);
+/// Who reads what was found.
+#[derive(Clone, Copy)]
+enum View {
+    /// The author of the new CRD: what would change.
+    Change,
+    /// The author of the old CRD: what the new one, which is live, lacks.
+    Lack,
+}
+
+struct Found {
+    all: Vec<Breakage>,
+    view: View,
+}
 
 impl Found {
-    fn kind(&mut self, what: String) {
-        self.add("", &Path::root(), what);
+    fn kind(&mut self, change: String, lack: String) {
+        self.say("", &Path::root(), change, lack);
     }
 
-    fn add(&mut self, version: &str, path: &Path, what: impl Into<String>) {
-        if self.0.len() < MOST {
-            self.0.push(Breakage { version: version.to_owned(), path: path.clone(), what: what.into() });
+    /// Adds what would change, or what is lacking.
+    fn say(&mut self, version: &str, path: &Path, change: impl Into<String>, lack: impl Into<String>) {
+        let what = match self.view {
+            View::Change => change.into(),
+            View::Lack => lack.into(),
+        };
+        if self.all.len() < MOST {
+            self.all.push(Breakage { version: version.to_owned(), path: path.clone(), what });
         }
+    }
+
+    /// Adds a demand on values: `match ...`, `be at most ...`.
+    fn must(&mut self, version: &str, path: &Path, what: impl fmt::Display) {
+        self.say(version, path, format!("would have to {what}"), format!("has to {what}"));
     }
 
     /// What the old schema takes and the new one does not.
@@ -102,23 +152,29 @@ impl Found {
             let wider = new.int_or_string && matches!(old.kind, Some(Type::Integer | Type::String));
             let number = (old.kind, new.kind) == (Some(Type::Integer), Some(Type::Number));
             if !wider && !number {
-                self.add(version, path, format!("would change from {} to {}", word(old), word(new)));
+                self.say(
+                    version,
+                    path,
+                    format!("would change from {} to {}", word(old), word(new)),
+                    format!("is {}, not {}", word(new), word(old)),
+                );
                 return;
             }
         }
         if old.nullable && !new.nullable {
-            self.add(version, path, "could no longer be null");
+            self.say(version, path, "could no longer be null", "cannot be null");
         }
         for name in new.required.iter().filter(|name| !old.required.contains(name)) {
             let given = new.properties.get(name).is_some_and(|schema| schema.default.is_some());
             if !given {
-                self.add(version, &path.child(name.as_str()), "would be required");
+                self.say(version, &path.child(name.as_str()), "would be required", "is required");
             }
         }
         self.values(version, path, old, new);
         self.bounds(version, path, old, new);
         if old.preserve_unknown && !new.preserve_unknown {
-            self.add(version, path, "would lose the fields that its schema does not name");
+            let lack = "drops the fields that its schema does not name";
+            self.say(version, path, "would lose the fields that its schema does not name", lack);
         }
         for (name, was) in &old.properties {
             let here = path.child(name.as_str());
@@ -127,7 +183,7 @@ impl Found {
                 (None, Additional::Values(is)) => self.schema(version, &here, was, is),
                 (None, Additional::Anything) => {}
                 (None, _) if new.preserve_unknown => {}
-                (None, _) => self.add(version, &here, "would be gone"),
+                (None, _) => self.say(version, &here, "would be gone", "does not exist"),
             }
         }
         match (&old.additional, &new.additional) {
@@ -137,7 +193,7 @@ impl Found {
             (Additional::Values(_) | Additional::Anything, Additional::Unsaid | Additional::Nothing)
                 if !new.preserve_unknown =>
             {
-                self.add(version, path, "could no longer have any key");
+                self.say(version, path, "could no longer have any key", "cannot have any key");
             }
             _ => {}
         }
@@ -149,11 +205,14 @@ impl Found {
     fn values(&mut self, version: &str, path: &Path, old: &Schema, new: &Schema) {
         let Some(is) = &new.one_of_values else { return };
         match &old.one_of_values {
-            None => self.add(version, path, format!("would take only {}", list(is))),
+            None => {
+                self.say(version, path, format!("would take only {}", list(is)), format!("takes only {}", list(is)));
+            }
             Some(was) => {
                 let gone: Vec<Value> = was.iter().filter(|value| !is.contains(value)).cloned().collect();
                 if !gone.is_empty() {
-                    self.add(version, path, format!("would no longer take {}", list(&gone)));
+                    let gone = list(&gone);
+                    self.say(version, path, format!("would no longer take {gone}"), format!("does not take {gone}"));
                 }
             }
         }
@@ -162,20 +221,20 @@ impl Found {
     fn bounds(&mut self, version: &str, path: &Path, old: &Schema, new: &Schema) {
         let pattern = |schema: &Schema| schema.pattern.as_ref().map(|pattern| pattern.text.clone());
         if let Some(is) = pattern(new).filter(|is| pattern(old).as_ref() != Some(is)) {
-            self.add(version, path, format!("would have to match `{is}`"));
+            self.must(version, path, format!("match `{is}`"));
         }
         if let Some(is) = new.format.as_ref().filter(|is| old.format.as_ref() != Some(is)) {
-            self.add(version, path, format!("would have to have the format `{is}`"));
+            self.must(version, path, format!("have the format `{is}`"));
         }
         for ((what, was), (_, is)) in uppers(&old.bounds).into_iter().zip(uppers(&new.bounds)) {
             if let Some(is) = is.filter(|is| was.is_none_or(|was| *is < was)) {
-                self.add(version, path, format!("would have to {what} at most {is}"));
+                self.must(version, path, format!("{what} at most {is}"));
             }
         }
         for ((what, was), (_, is)) in lowers(&old.bounds).into_iter().zip(lowers(&new.bounds)) {
             // Nothing is shorter than nothing: a length of zero takes all.
             if let Some(is) = is.filter(|is| was.is_none_or(|was| *is > was) && (what == "be" || *is > 0.0)) {
-                self.add(version, path, format!("would have to {what} at least {is}"));
+                self.must(version, path, format!("{what} at least {is}"));
             }
         }
         let (was, is) = (&old.bounds, &new.bounds);
@@ -185,14 +244,14 @@ impl Found {
         ];
         for (was, is, same, bound, word) in exclusive {
             if let Some(bound) = bound.filter(|_| is && !was && same) {
-                self.add(version, path, format!("would have to be {word} than {bound}"));
+                self.must(version, path, format!("be {word} than {bound}"));
             }
         }
         if let Some(multiple) = is.multiple_of.filter(|_| is.multiple_of != was.multiple_of) {
-            self.add(version, path, format!("would have to be a multiple of {multiple}"));
+            self.must(version, path, format!("be a multiple of {multiple}"));
         }
         for rule in new.rules.iter().filter(|rule| !old.rules.iter().any(|was| was["rule"] == rule["rule"])) {
-            self.add(version, path, format!("would have to satisfy the rule {}", rule["rule"]));
+            self.must(version, path, format!("satisfy the rule {}", rule["rule"]));
         }
         let shape = |schema: &Schema| {
             let text = |schemas: &[Schema]| format!("{schemas:?}");
@@ -200,7 +259,8 @@ impl Found {
         };
         // Whether one set of alternatives allows all that another does cannot be told in general.
         if shape(new) != shape(&Schema::default()) && shape(old) != shape(new) {
-            self.add(version, path, "would have other `allOf`, `anyOf`, `oneOf` or `not`");
+            let what = "other `allOf`, `anyOf`, `oneOf` or `not`";
+            self.say(version, path, format!("would have {what}"), format!("has {what}"));
         }
     }
 }
@@ -237,7 +297,7 @@ mod tests {
     use api::Crd;
     use serde_json::{Value, json};
 
-    use super::breakages;
+    use super::{breakages, missing};
 
     fn crd(schema: &Value) -> Crd {
         with(&json!([{
@@ -346,6 +406,33 @@ mod tests {
         for (old, new, expected) in table {
             assert_eq!(said(&crd(&old), &crd(&new), &["v1"]), expected, "{old} to {new}");
             assert_eq!(said(&crd(&old), &crd(&old), &["v1"]), "", "{old} to itself");
+        }
+    }
+
+    #[test]
+    fn what_a_package_needs_and_the_live_crd_lacks_is_told_of_the_live_one() {
+        let fields = |fields: Value| crd(&json!({ "type": "object", "properties": fields }));
+        let need = fields(json!({ "a": { "type": "string" }, "b": { "type": "string" } }));
+        let mut strict =
+            json!({ "type": "object", "properties": { "a": { "type": "string", "maxLength": 3, "enum": ["x"] } } });
+        for (live, expected) in [
+            (fields(json!({ "a": { "type": "string" } })), "v1: `spec.b` does not exist"),
+            (
+                fields(json!({ "a": { "type": "integer" }, "b": { "type": "string", "pattern": "^b" } })),
+                "v1: `spec.a` is integer, not string; v1: `spec.b` has to match `^b`",
+            ),
+            (
+                crd(&{
+                    strict["required"] = json!(["c"]);
+                    strict
+                }),
+                "v1: `spec.c` is required; v1: `spec.a` takes only \"x\"; v1: `spec.a` has to have a length of at most \
+                 3; v1: `spec.b` does not exist",
+            ),
+            (fields(json!({ "a": { "type": "string" }, "b": { "type": "string" }, "c": { "type": "string" } })), ""),
+        ] {
+            let all: Vec<String> = missing(&need, &live).iter().map(ToString::to_string).collect();
+            assert_eq!(all.join("; "), expected);
         }
     }
 

@@ -1,16 +1,25 @@
-//! Whose CRD it is: several installs may need one, the highest version of them says what it looks like, and it goes with
-//! the last of them. A CRD that the stack manager did not make is never touched.
+//! Whose CRD it is: only its owner writes its spec, every other install that uses it checks that it serves what its package
+//! needs, and it goes with the last of them. A CRD that the stack manager did not make is never touched.
 
-use std::cmp::Ordering;
-use std::collections::BTreeMap;
+mod affected;
+mod forbidden;
 
-use api::annotations::{SPEC_HASH, SPEC_OWNER, SPEC_VERSION};
-use api::{Crd, labels, names};
+use std::collections::{BTreeMap, BTreeSet};
+
+use api::annotations::{ALLOW_BREAKING_CHANGES, PARENTS, PUBLISHER, SPEC_HASH, SPEC_OWNER, SPEC_VERSION};
+use api::{Crd, labels};
 use package::image::Digest;
 use serde_json::{Map, Value, json};
 
+use affected::Affected;
+use forbidden::forbidden;
+
+pub use forbidden::NamespacedCrds;
+
+use super::compatible::missing;
 use super::drift::same_versions;
-use super::{breakages, can_become};
+use super::ownership::{Parent, Record};
+use super::{Breakage, Trouble, breakages, can_become};
 
 /// A CRD of the cluster.
 #[derive(Debug, Clone)]
@@ -88,49 +97,30 @@ impl LiveCrd {
 
     /// Whether an install needs it.
     pub fn is_needed_by(&self, parent: &Parent) -> bool {
-        self.labels.contains_key(&parent.label())
+        self.record().names(parent)
     }
 
-    /// The installs that need it, by label, with their namespaces.
-    fn parents(&self) -> BTreeMap<String, String> {
-        let parents = self.labels.iter().filter(|(key, _)| key.starts_with(labels::PARENT_PREFIX));
-        parents.map(|(key, namespace)| (key.clone(), namespace.clone())).collect()
+    /// What the stack manager has recorded on it.
+    pub fn record(&self) -> Record {
+        Record::read(&self.labels, &self.annotations)
     }
 
-    /// The same without what an install needs it for, or nothing if that was the last and it has no objects.
-    pub fn without(&self, parent: &Parent, has_objects: bool) -> Leaving {
-        let mut parents = self.parents();
-        parents.remove(&parent.label());
+    /// Whether an administrator lets its owner change it incompatibly: nobody else can write to a CRD.
+    fn may_break(&self) -> bool {
+        self.annotations.get(ALLOW_BREAKING_CHANGES).is_some_and(|value| value == labels::TRUE)
+    }
+
+    /// The same without what an install needs it for, or nothing if that was the last and it has no objects. `gone` are the
+    /// uids of installs that no longer exist.
+    pub fn without(&self, parent: &Parent, gone: &BTreeSet<String>, has_objects: bool) -> Leaving {
         if !self.is_ours() {
             return Leaving::Alone;
         }
-        if parents.is_empty() && !has_objects {
+        let left = self.record().present(gone).without(parent).settle();
+        if left.users().is_empty() && !has_objects {
             return Leaving::Delete;
         }
-        Leaving::Apply(desired(&self.crd, &parents, &self.origin()))
-    }
-
-    fn origin(&self) -> Origin {
-        let noted = |key: &str| self.annotations.get(key).cloned().unwrap_or_default();
-        Origin { owner: noted(SPEC_OWNER), version: noted(SPEC_VERSION), hash: noted(SPEC_HASH) }
-    }
-}
-
-/// Where the definition of a CRD comes from.
-struct Origin {
-    /// The install, by its label.
-    owner: String,
-    /// Of the package.
-    version: String,
-    /// Of what the package says.
-    hash: String,
-}
-
-impl Origin {
-    fn of(new: &Crd, owner: &str, version: &str) -> Self {
-        let said = json!([new.object["metadata"]["labels"], new.object["metadata"]["annotations"], new.object["spec"]]);
-        let hash = Digest::of(said.to_string().as_bytes()).to_string();
-        Self { owner: owner.to_owned(), version: version.to_owned(), hash }
+        Leaving::Apply(desired(&self.crd, &left))
     }
 }
 
@@ -145,27 +135,13 @@ pub enum Leaving {
     Apply(Value),
 }
 
-/// An install, as far as CRDs know it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parent {
-    /// Its namespace; empty for an install of the whole cluster.
-    pub namespace: String,
-    /// Its name.
-    pub name: String,
-}
-
-impl Parent {
-    /// The label key by which it marks what it needs.
-    pub fn label(&self) -> String {
-        names::parent_label(&self.namespace, &self.name)
-    }
-}
-
 /// What an install does about a CRD of its package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Placement {
     /// It is applied so.
     Apply(Value),
+    /// It is applied so, with the spec that a former owner gave it: that of the package would break what uses it.
+    Inherit(Value, String),
     /// It is there and stays as it is.
     Keep,
     /// The API server does not let it become what it should be: if it has no objects it goes, and is made anew.
@@ -173,92 +149,212 @@ pub enum Placement {
     /// Nothing yet.
     Wait(String),
     /// Nothing at all.
-    Refuse(String),
+    Refuse(Trouble),
 }
 
-/// Decides about a CRD of a package in a version. `allow_breaking` lets it change in ways that old objects trip over.
-pub fn place(new: &Crd, version: &str, live: Option<&LiveCrd>, parent: &Parent, allow_breaking: bool) -> Placement {
+/// A CRD of a package, and what is around it.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'w> {
+    /// The CRD as the package has it.
+    pub new: &'w Crd,
+    /// The version of the package.
+    pub version: &'w str,
+    /// The CRD of that name in the cluster.
+    pub live: Option<&'w LiveCrd>,
+    /// The install.
+    pub parent: &'w Parent,
+    /// Who publishes the package.
+    pub publisher: &'w str,
+    /// Whether the install lets its CRDs change in ways that old objects trip over.
+    pub allow_breaking: bool,
+    /// All CRDs of its group.
+    pub group: &'w [LiveCrd],
+    /// The uids of recorded installs that no longer exist.
+    pub gone: &'w BTreeSet<String>,
+    /// The namespaces of other installs that have instances of it; an empty one stands for all namespaces.
+    pub instances: &'w [String],
+    /// Whether it has any objects.
+    pub in_use: bool,
+    /// The cluster install that is about to define it.
+    pub reserved: Option<&'w str>,
+    /// What namespaced installs may bring.
+    pub namespaced: NamespacedCrds,
+}
+
+/// What would come of a change of a CRD.
+struct Claimed {
+    /// The record with the install in it.
+    record: Record,
+    /// Whether the install owns the CRD.
+    owns: bool,
+    /// Whether it takes the CRD from an install that is there.
+    takes: bool,
+    /// Whether the spec in place is what its package said before.
+    same: bool,
+    /// Whether the spec in place is a former owner's.
+    inherits: bool,
+    /// A hash of what the package says.
+    hash: String,
+}
+
+impl Wanted<'_> {
+    fn claimed(&self, live: &LiveCrd) -> Claimed {
+        let Self { parent, publisher, .. } = self;
+        let before = live.record().present(self.gone);
+        let had = before.is_owned_by(parent);
+        // One of the same name that came before this one is gone.
+        let owner_is_there = before.owner().is_some_and(|owner| before.others(parent).any(|user| user == owner));
+        let record = before.with(parent, publisher).settle();
+        let owns = record.is_owned_by(parent);
+        let hash = hash(self.new, parent);
+        Claimed {
+            owns,
+            takes: owns && !had && owner_is_there,
+            same: owns && had && record.hash == hash,
+            inherits: owns && record.hash.is_empty(),
+            hash,
+            record,
+        }
+    }
+
+    /// What the install would break as the owner of the CRD; nothing if it does not own it.
+    fn broken(&self, live: &LiveCrd) -> Vec<Breakage> {
+        let claimed = self.claimed(live);
+        if !live.is_ours() || live.deleting || !claimed.owns || claimed.same {
+            return Vec::new();
+        }
+        breakages(&live.crd, self.new, &live.stored)
+    }
+
+    /// The namespaces of other installs in which instances would be broken; an empty one stands for all namespaces. Nothing
+    /// if the install changes nothing that others could trip over.
+    pub fn endangered(&self) -> Option<BTreeSet<String>> {
+        let live = self.live?;
+        if self.broken(live).is_empty() {
+            return None;
+        }
+        let record = live.record().present(self.gone);
+        Some(record.others(self.parent).map(|user| user.namespace().to_owned()).collect())
+    }
+}
+
+/// Decides about a CRD of a package.
+pub fn place(wanted: &Wanted<'_>) -> Placement {
+    let Wanted { new, parent, publisher, .. } = wanted;
     let name = &new.name;
-    let label = parent.label();
-    let Some(live) = live else {
-        let parents = BTreeMap::from([(label.clone(), parent.namespace.clone())]);
-        return Placement::Apply(desired(new, &parents, &Origin::of(new, &label, version)));
+    if let Some(refusal) = forbidden(wanted) {
+        return Placement::Refuse(refusal);
+    }
+    let Some(live) = wanted.live else {
+        if let Some(by) = wanted.reserved.filter(|_| !parent.is_cluster()) {
+            return Placement::Wait(format!("waiting until ClusterStackInstall {by} has defined the CRD {name}"));
+        }
+        let mut record = Record { publisher: (*publisher).to_owned(), ..Record::default() };
+        record = record.with(parent, publisher).settle();
+        return Placement::Apply(defined(wanted, record, hash(new, parent)));
     };
     if live.deleting {
         return Placement::Wait(format!("the CRD {name} that was there before is still being deleted"));
     }
     if let Some(why) = &live.rejected {
-        return Placement::Refuse(format!("the names of the CRD {name} were not accepted: {why}"));
+        let why = format!("the names of the CRD {name} were not accepted: {why}");
+        return Placement::Refuse(Trouble::new("CRDConflict", why));
     }
-    let misfits = |from: &Crd, to: &Crd| {
-        let all: Vec<String> = breakages(from, to, &[]).iter().map(ToString::to_string).collect();
-        all.join("; ")
-    };
     if !live.is_ours() {
-        let misfits = misfits(new, &live.crd);
-        if misfits.is_empty() {
+        let lacks = list(&missing(new, &live.crd));
+        if lacks.is_empty() {
             return Placement::Keep;
         }
-        return Placement::Refuse(format!(
-            "the CRD {name} is there and was not made by the stack manager, which leaves it alone; it is not what the \
-             package needs: {misfits}"
+        let why = format!(
+            "the CRD {name} exists and is not managed by the stack manager, which leaves it alone; it lacks what the \
+             package needs: {lacks}"
+        );
+        return Placement::Refuse(Trouble::new("CRDConflict", why));
+    }
+    let claimed = wanted.claimed(live);
+    if let Some(why) = claimed.record.is_full(parent) {
+        return Placement::Refuse(Trouble::new(
+            "CRDOwnedBy",
+            format!("the CRD {name} takes no further install: {why}"),
         ));
     }
-    let mut parents = live.parents();
-    let origin = live.origin();
-    let (owner, theirs) = (&origin.owner, &origin.version);
-    let owned_by_other = *owner != label && parents.contains_key(owner);
-    parents.insert(label.clone(), parent.namespace.clone());
-    if owned_by_other && compare(theirs, version) != Ordering::Less {
-        let misfits = misfits(new, &live.crd);
-        if !misfits.is_empty() {
-            return Placement::Refuse(format!(
-                "the CRD {name} is there as version {theirs} of {} has it, which is not what version {version} needs: \
-                 {misfits}",
-                owner.strip_prefix(labels::PARENT_PREFIX).unwrap_or(owner)
-            ));
+    if !claimed.owns {
+        let lacks = list(&missing(new, &live.crd));
+        if lacks.is_empty() {
+            return Placement::Apply(desired(&live.crd, &claimed.record));
         }
-        return Placement::Apply(desired(&live.crd, &parents, &origin));
+        let owner = claimed.record.owner().map(ToString::to_string).unwrap_or_default();
+        let why = format!(
+            "the CRD {name} is owned by {owner}, as version {} of its package has it, and lacks what version {} needs: \
+             {lacks}; only its owner can change it, or a ClusterStackInstall of this package",
+            claimed.record.version, wanted.version
+        );
+        return Placement::Refuse(Trouble::new(OWNED, why));
     }
-    let wanted = Origin::of(new, &label, version);
-    // What this very package said before is put back, whatever somebody made of it since.
-    let drifted = (&origin.owner, &origin.hash) == (&wanted.owner, &wanted.hash);
-    let broken = if drifted || allow_breaking { Vec::new() } else { breakages(&live.crd, new, &live.stored) };
-    if !broken.is_empty() {
-        let all: Vec<String> = broken.iter().map(ToString::to_string).collect();
-        return Placement::Refuse(format!(
-            "the CRD {name} would change so that objects or their users break: {}; annotate the install with `{}: \
-             \"true\"` if that is meant, and take that off again afterwards",
-            all.join("; "),
-            api::annotations::ALLOW_BREAKING_CHANGES
-        ));
+    if claimed.same {
+        // What this very package said before is put back, whatever somebody made of it since.
+        return Placement::Apply(defined(wanted, claimed.record, claimed.hash));
     }
-    if parents.len() == 1 && !drifted && !can_become(&live.crd, new, &live.stored) {
+    let broken = breakages(&live.crd, new, &live.stored);
+    let affected = Affected::of(wanted, &claimed.record);
+    let harmless = claimed.takes && !wanted.in_use;
+    let allowed = live.may_break() || harmless || (wanted.allow_breaking && !affected.has_instances());
+    if !broken.is_empty() && !allowed {
+        if claimed.inherits && !claimed.takes && missing(new, &live.crd).is_empty() {
+            let note = format!(
+                "the CRD {name} keeps the spec of its former owner, since that of this package would break what uses it: {}",
+                list(&broken)
+            );
+            return Placement::Inherit(desired(&live.crd, &claimed.record), note);
+        }
+        let why = format!(
+            "the CRD {name} would change so that objects or their users break: {}{affected}; {}",
+            list(&broken),
+            affected.way(name, claimed.takes)
+        );
+        return Placement::Refuse(Trouble::new("CRDConflict", why));
+    }
+    if !can_become(&live.crd, new, &live.stored) {
         return Placement::Anew;
     }
-    Placement::Apply(desired(new, &parents, &wanted))
+    Placement::Apply(defined(wanted, claimed.record, claimed.hash))
 }
 
-/// The CRD as it is applied: its definition with what the package says of it, and who needs it.
-fn desired(crd: &Crd, parents: &BTreeMap<String, String>, origin: &Origin) -> Value {
+/// The reason for which an install waits for the owner of a CRD.
+pub const OWNED: &str = "CRDOwnedBy";
+
+fn list(breakages: &[Breakage]) -> String {
+    breakages.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// A hash of what an install's package says of a CRD.
+fn hash(new: &Crd, parent: &Parent) -> String {
+    let metadata = &new.object["metadata"];
+    let said = json!([parent.uid, metadata["labels"], metadata["annotations"], new.object["spec"]]);
+    Digest::of(said.to_string().as_bytes()).to_string()
+}
+
+/// The CRD as its owner's package has it.
+fn defined(wanted: &Wanted<'_>, record: Record, hash: String) -> Value {
+    let record = Record { publisher: wanted.publisher.to_owned(), version: wanted.version.to_owned(), hash, ..record };
+    desired(wanted.new, &record)
+}
+
+/// The CRD as it is applied: its definition with what the package says of it, and who uses it.
+fn desired(crd: &Crd, record: &Record) -> Value {
     let text = |part: &str| -> Map<String, Value> {
         let all = crd.object["metadata"][part].as_object().cloned().unwrap_or_default();
-        // What marks it is said anew, so that marks of installs that are gone do not stay.
-        let marks = [labels::PARENT_PREFIX, labels::NAMESPACE_PREFIX, SPEC_OWNER, SPEC_VERSION, SPEC_HASH];
-        all.into_iter().filter(|(key, _)| !marks.iter().any(|mark| key.starts_with(mark))).collect()
+        // What marks it is said anew, so that no package says it and marks of installs that are gone do not stay.
+        let marks = [labels::PARENT_PREFIX, labels::NAMESPACE_PREFIX];
+        let own = [PARENTS, PUBLISHER, SPEC_OWNER, SPEC_VERSION, SPEC_HASH, ALLOW_BREAKING_CHANGES];
+        let is_mark = |key: &str| own.contains(&key) || marks.iter().any(|mark| key.starts_with(mark));
+        all.into_iter().filter(|(key, _)| !is_mark(key)).collect()
     };
     let mut own = text("labels");
     own.insert(labels::MANAGED_BY.to_owned(), json!(labels::MANAGED_BY_STACK_MANAGER));
-    for (key, namespace) in parents {
-        own.insert(key.clone(), json!(namespace));
-        if !namespace.is_empty() {
-            own.insert(names::namespace_label(namespace), json!(labels::TRUE));
-        }
-    }
+    own.extend(record.labels().into_iter().map(|(key, value)| (key, json!(value))));
     let mut annotations = text("annotations");
-    annotations.insert(SPEC_OWNER.to_owned(), json!(origin.owner));
-    annotations.insert(SPEC_VERSION.to_owned(), json!(origin.version));
-    annotations.insert(SPEC_HASH.to_owned(), json!(origin.hash));
+    annotations.extend(record.annotations().map(|(key, value)| (key.to_owned(), json!(value))));
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -267,201 +363,5 @@ fn desired(crd: &Crd, parents: &BTreeMap<String, String>, origin: &Origin) -> Va
     })
 }
 
-/// Which of two versions of packages is the later. What is no semantic version comes before all that are.
-fn compare(one: &str, other: &str) -> Ordering {
-    let read = |text: &str| semver::Version::parse(text.strip_prefix('v').unwrap_or(text)).ok();
-    match (read(one), read(other)) {
-        (Some(one), Some(other)) => one.cmp_precedence(&other),
-        (Some(_), None) => Ordering::Greater,
-        (None, Some(_)) => Ordering::Less,
-        (None, None) => one.cmp(other),
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use std::cmp::Ordering;
-
-    use api::Crd;
-    use serde_json::{Value, json};
-
-    use super::{Leaving, LiveCrd, Parent, Placement, compare, place};
-
-    fn parent(namespace: &str, name: &str) -> Parent {
-        Parent { namespace: namespace.into(), name: name.into() }
-    }
-
-    fn crd(fields: &[&str]) -> Crd {
-        let fields: Value = fields.iter().map(|name| ((*name).to_owned(), json!({ "type": "string" }))).collect();
-        let object = json!({
-            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-            "metadata": { "name": "as.b.c", "labels": { "team": "x" } },
-            "spec": {
-                "group": "b.c", "scope": "Namespaced", "names": { "kind": "A", "plural": "as" },
-                "versions": [{ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": {
-                    "type": "object", "properties": { "spec": { "type": "object", "properties": fields } },
-                } } }],
-            },
-        });
-        Crd::read(&object).0.unwrap()
-    }
-
-    /// A CRD as the cluster has it after it was applied so.
-    fn live(placement: &Placement) -> LiveCrd {
-        let Placement::Apply(object) = placement else { panic!("{placement:?}") };
-        let mut object = object.clone();
-        object["status"] = json!({ "storedVersions": ["v1"] });
-        LiveCrd::read(&object).unwrap()
-    }
-
-    fn field_names(live: &LiveCrd) -> Vec<&String> {
-        let schema = &live.crd.object["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
-        schema["properties"]["spec"]["properties"].as_object().unwrap().keys().collect()
-    }
-
-    #[test]
-    fn a_new_crd_is_marked_with_who_needs_it() {
-        let Placement::Apply(object) = place(&crd(&["a"]), "1.0.0", None, &parent("team", "redis"), false) else {
-            panic!("not applied")
-        };
-        let hash = &object["metadata"]["annotations"]["stacks.crossplane.io/spec-hash"];
-        assert!(hash.as_str().is_some_and(|hash| hash.starts_with("sha256:")), "{hash}");
-        assert_eq!(
-            object["metadata"],
-            json!({
-                "name": "as.b.c",
-                "labels": {
-                    "team": "x",
-                    "app.kubernetes.io/managed-by": "stack-manager",
-                    "parent.stacks.crossplane.io/team.redis": "team",
-                    "namespace.crossplane.io/team": "true",
-                },
-                "annotations": {
-                    "stacks.crossplane.io/spec-owner": "parent.stacks.crossplane.io/team.redis",
-                    "stacks.crossplane.io/spec-version": "1.0.0",
-                    "stacks.crossplane.io/spec-hash": hash,
-                },
-            })
-        );
-    }
-
-    #[test]
-    fn what_a_package_no_longer_says_is_a_difference_and_what_the_server_added_is_none() {
-        let (me, other) = (parent("one", "redis"), parent("two", "redis"));
-        let wanted = |placement: &Placement| match placement {
-            Placement::Apply(object) => object.clone(),
-            _ => panic!("{placement:?}"),
-        };
-        let before = place(&crd(&["a", "b"]), "1.0.0", None, &me, true);
-        let mut served = wanted(&before);
-        served["spec"]["conversion"] = json!({ "strategy": "None" });
-        let served = LiveCrd::read(&served).unwrap();
-        let again = place(&crd(&["a", "b"]), "1.0.0", Some(&served), &me, true);
-        assert!(served.is_like(&wanted(&again)));
-        let less = place(&crd(&["a"]), "1.0.0", Some(&served), &me, true);
-        assert!(!served.is_like(&wanted(&less)));
-        // Who only uses it leaves that to whoever says what it looks like.
-        let shared = live(&place(&crd(&["a"]), "1.0.0", Some(&served), &other, true));
-        assert!(shared.is_like(&wanted(&place(&crd(&["a", "b"]), "1.0.0", Some(&shared), &me, true))));
-        assert!(shared.is_like(&wanted(&place(&crd(&["a"]), "1.0.0", Some(&shared), &other, true))));
-    }
-
-    #[test]
-    fn what_somebody_changed_by_hand_is_put_back() {
-        let me = parent("one", "redis");
-        let served = live(&place(&crd(&["a"]), "1.0.0", None, &me, false)).crd.object;
-        let field = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties";
-        type Change = fn(&mut Value);
-        let changes: [(&str, Change); 3] = [
-            ("a limit", |fields| fields["a"]["maxLength"] = json!(3)),
-            ("a field", |fields| fields["b"] = json!({ "type": "string" })),
-            ("a field gone", |fields| *fields = json!({})),
-        ];
-        for (what, change) in changes {
-            let mut drifted = served.clone();
-            change(drifted.pointer_mut(field).unwrap());
-            let drifted = LiveCrd::read(&drifted).unwrap();
-            let Placement::Apply(wanted) = place(&crd(&["a"]), "1.0.0", Some(&drifted), &me, false) else {
-                panic!("{what} is not put back")
-            };
-            assert!(!drifted.is_like(&wanted), "{what}");
-            assert!(live(&Placement::Apply(wanted.clone())).is_like(&wanted), "{what} is put back once");
-        }
-    }
-
-    #[test]
-    fn the_highest_version_says_what_a_shared_crd_looks_like_and_it_goes_with_the_last() {
-        let (one, two, all) = (parent("one", "redis"), parent("two", "redis"), parent("", "redis"));
-        let first = live(&place(&crd(&["a"]), "1.0.0", None, &one, false));
-        let second = live(&place(&crd(&["a", "b"]), "1.1.0", Some(&first), &two, false));
-        assert_eq!(field_names(&second), ["a", "b"]);
-        // The lower version is content with it, and does not take it back.
-        let again = live(&place(&crd(&["a"]), "1.0.0", Some(&second), &one, false));
-        assert_eq!(field_names(&again), ["a", "b"]);
-        let third = live(&place(&crd(&["a"]), "v1.0.1", Some(&again), &all, false));
-        assert!([&one, &two, &all].iter().all(|parent| third.is_needed_by(parent)));
-        // Once the highest is gone, the next takes over, as far as nothing breaks.
-        let Leaving::Apply(object) = third.without(&two, true) else { panic!("it is needed") };
-        assert_eq!(object["metadata"]["labels"]["namespace.crossplane.io/two"], Value::Null);
-        assert_eq!(object["metadata"]["labels"]["namespace.crossplane.io/one"], "true");
-        let fourth = live(&Placement::Apply(object));
-        let Placement::Refuse(why) = place(&crd(&["a"]), "1.0.0", Some(&fourth), &one, false) else { panic!("broken") };
-        assert!(why.contains("v1: `spec.b` would be gone"), "{why}");
-        assert!(matches!(place(&crd(&["a"]), "1.0.0", Some(&fourth), &one, true), Placement::Apply(_)));
-        let Leaving::Apply(object) = fourth.without(&all, false) else { panic!("it is needed") };
-        let fifth = live(&Placement::Apply(object));
-        assert_eq!(fifth.without(&one, false), Leaving::Delete);
-        assert!(matches!(fifth.without(&one, true), Leaving::Apply(_)), "objects keep it");
-    }
-
-    #[test]
-    fn conflicting_packages_are_told_from_each_other() {
-        let first = live(&place(&crd(&["a"]), "2.0.0", None, &parent("one", "redis"), false));
-        let Placement::Refuse(why) = place(&crd(&["b"]), "1.0.0", Some(&first), &parent("two", "redis"), true) else {
-            panic!("not refused")
-        };
-        assert_eq!(
-            why,
-            "the CRD as.b.c is there as version 2.0.0 of one.redis has it, which is not what version 1.0.0 needs: \
-             v1: `spec.b` would be gone"
-        );
-    }
-
-    #[test]
-    fn a_foreign_crd_is_left_alone() {
-        let foreign = LiveCrd::read(&crd(&["a", "b"]).object).unwrap();
-        let me = parent("team", "redis");
-        assert_eq!(place(&crd(&["a"]), "1.0.0", Some(&foreign), &me, true), Placement::Keep);
-        assert!(matches!(place(&crd(&["c"]), "1.0.0", Some(&foreign), &me, true), Placement::Refuse(_)));
-        assert_eq!(foreign.without(&me, false), Leaving::Alone);
-    }
-
-    #[test]
-    fn a_crd_that_goes_or_has_no_good_name_is_not_written() {
-        let me = parent("team", "redis");
-        let mut going = crd(&["a"]).object;
-        going["metadata"]["deletionTimestamp"] = json!("2020-01-01T00:00:00Z");
-        let going = LiveCrd::read(&going).unwrap();
-        assert!(matches!(place(&crd(&["a"]), "1", Some(&going), &me, true), Placement::Wait(_)));
-        let mut clash = crd(&["a"]).object;
-        clash["status"] = json!({ "conditions": [
-            { "type": "NamesAccepted", "status": "False", "message": "\"A\" is already in use" },
-        ] });
-        let clash = LiveCrd::read(&clash).unwrap();
-        let why = "the names of the CRD as.b.c were not accepted: \"A\" is already in use".to_owned();
-        assert_eq!(place(&crd(&["a"]), "1", Some(&clash), &me, true), Placement::Refuse(why));
-    }
-
-    #[test]
-    fn versions_are_compared_as_versions() {
-        for (one, other, expected) in [
-            ("1.10.0", "1.9.0", Ordering::Greater),
-            ("v1.0.0", "1.0.0", Ordering::Equal),
-            ("1.0.0-rc.1", "1.0.0", Ordering::Less),
-            ("latest", "0.0.1", Ordering::Less),
-            ("", "", Ordering::Equal),
-        ] {
-            assert_eq!(compare(one, other), expected, "{one} {other}");
-        }
-    }
-}
+mod tests;

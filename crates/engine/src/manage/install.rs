@@ -6,6 +6,8 @@ mod record;
 mod removal;
 mod uninstall;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use api::conditions::{
     CONTROLLER_AVAILABLE, CRDS_ESTABLISHED, DEPENDENCIES_SATISFIED, PACKAGE_CURRENT, PACKAGE_RESOLVED, READY, UNPACKED,
     UP_TO_DATE,
@@ -17,7 +19,8 @@ use api::{
 use package::Package;
 use serde_json::Value;
 
-use super::definition::{LiveCrd, Parent, Placement, place};
+use super::definition::{LiveCrd, NamespacedCrds, Placement, Wanted, place};
+use super::ownership::{Parent, publisher};
 use super::progress::{Conditions, Notice, Step, Trouble};
 use super::{Claim, Index, Kinds, Policy, Reference};
 use check::{accept, depend};
@@ -63,7 +66,8 @@ impl Install {
 
     /// As CRDs know it.
     pub fn parent(&self) -> Parent {
-        Parent { namespace: self.metadata.namespace.clone(), name: self.metadata.name.clone() }
+        let Metadata { namespace, name, uid, .. } = &self.metadata;
+        Parent { scope: self.scope, namespace: namespace.clone(), name: name.clone(), uid: uid.clone() }
     }
 
     /// Whether it is going.
@@ -105,6 +109,8 @@ pub struct Settings {
     pub policy: Policy,
     /// The image that it runs from.
     pub own_image: String,
+    /// Which CRDs namespaced installs may bring.
+    pub namespaced_crds: NamespacedCrds,
 }
 
 impl Settings {
@@ -143,10 +149,17 @@ pub struct Facts<'f> {
     pub tagged: Option<&'f str>,
     /// What is in it; errors that it has make this step fail.
     pub package: Step<&'f Package>,
-    /// The CRDs that the package brings or the install is a parent of, as far as they are there.
+    /// The CRDs that the package brings or the install is a parent of, as far as they are there, and those of the same
+    /// groups.
     pub crds: &'f [LiveCrd],
     /// The names of those CRDs that have objects.
     pub in_use: &'f [String],
+    /// The uids of installs that these CRDs are recorded for and that no longer exist.
+    pub gone: &'f BTreeSet<String>,
+    /// By name of a CRD that would change incompatibly: the namespaces of other installs that have instances of it.
+    pub instances: &'f BTreeMap<String, Vec<String>>,
+    /// By name of a CRD: the cluster install that defines it, whether it is there or not.
+    pub reserved: &'f BTreeMap<String, String>,
     /// The kinds that the cluster serves.
     pub kinds: &'f Kinds,
     /// The packages that could be had.
@@ -296,15 +309,13 @@ impl Work<'_> {
         self.conditions.done(UNPACKED, "Unpacked", unpacked);
         depend(facts, package)?;
         self.conditions.done(DEPENDENCIES_SATISFIED, "Satisfied", "all that it depends on is there");
-        self.define(facts, package)?;
-        self.conditions.done(
-            CRDS_ESTABLISHED,
-            "Established",
-            match package.crds.len() {
-                1 => "its CRD is served".to_owned(),
-                count => format!("its {count} CRDs are served"),
-            },
-        );
+        let notes = self.define(facts, package, reference)?;
+        let served = match package.crds.len() {
+            1 => "its CRD is served".to_owned(),
+            count => format!("its {count} CRDs are served"),
+        };
+        let said: Vec<String> = std::iter::once(served).chain(notes).collect();
+        self.conditions.done(CRDS_ESTABLISHED, "Established", said.join("; "));
         self.record(facts, package, reference)
     }
 
@@ -329,35 +340,54 @@ impl Work<'_> {
     }
 
     /// The CRDs of the package, and those that it no longer brings.
-    fn define(&mut self, facts: &Facts<'_>, package: &Package) -> Result<(), Stop> {
+    fn define(&mut self, facts: &Facts<'_>, package: &Package, reference: &Reference) -> Result<Vec<String>, Stop> {
         self.strand_nothing(facts, package)?;
         let parent = facts.install.parent();
-        let breaking = facts.install.annotated(annotations::ALLOW_BREAKING_CHANGES);
-        let version = &package.app.version;
         let live = |name: &str| facts.crds.iter().find(|live| live.crd.name == name);
         let (mut applies, mut anew) = (Vec::new(), Vec::new());
-        let (mut waits, mut refusals) = (Vec::new(), Vec::new());
+        let (mut waits, mut refusals, mut notes) = (Vec::new(), Vec::new(), Vec::new());
+        let publisher = publisher(reference);
         for file in &package.crds {
             let live = live(&file.crd.name);
-            match place(&file.crd, version, live, &parent, breaking) {
+            let wanted = Wanted {
+                new: &file.crd,
+                version: &package.app.version,
+                live,
+                parent: &parent,
+                publisher: &publisher,
+                allow_breaking: facts.install.annotated(annotations::ALLOW_BREAKING_CHANGES),
+                group: facts.crds,
+                gone: facts.gone,
+                instances: facts.instances.get(&file.crd.name).map(Vec::as_slice).unwrap_or_default(),
+                in_use: facts.in_use.contains(&file.crd.name),
+                reserved: facts.reserved.get(&file.crd.name).map(String::as_str),
+                namespaced: facts.settings.namespaced_crds,
+            };
+            match place(&wanted) {
                 Placement::Apply(object) => applies.push(object),
+                Placement::Inherit(object, note) => {
+                    applies.push(object);
+                    notes.push(note);
+                }
                 Placement::Keep => {}
                 Placement::Anew if facts.in_use.contains(&file.crd.name) => {
                     self.soon = true;
-                    refusals.push(format!(
+                    let what = format!(
                         "the CRD {} has to be made anew, since the API server lets nobody change its names, its scope or \
                          versions that objects are stored in; it still has objects: delete them first",
                         file.crd.name
-                    ));
+                    );
+                    refusals.push(Trouble::new("CRDConflict", what));
                 }
                 Placement::Anew => anew.extend(live.map(reference_to)),
                 Placement::Wait(why) => waits.push(why),
-                Placement::Refuse(why) => refusals.push(why),
+                Placement::Refuse(trouble) => refusals.push(trouble),
             }
         }
         // Nothing is written unless all of it can be.
-        if !refusals.is_empty() {
-            return Err(Stop::at(CRDS_ESTABLISHED, "CRDConflict", refusals.join("; ")));
+        if let Some(first) = refusals.first() {
+            let all: Vec<&str> = refusals.iter().map(|trouble| trouble.message.as_str()).collect();
+            return Err(Stop::at(CRDS_ESTABLISHED, first.reason, all.join("; ")));
         }
         if !waits.is_empty() {
             return Err(Stop::at(CRDS_ESTABLISHED, "Waiting", waits.join("; ")));
@@ -383,7 +413,7 @@ impl Work<'_> {
             return Err(Stop::at(CRDS_ESTABLISHED, "Waiting", what));
         }
         self.drop_others(facts, package);
-        Ok(())
+        Ok(notes)
     }
 
     /// The Stack, and whether it runs.

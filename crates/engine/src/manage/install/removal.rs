@@ -1,13 +1,15 @@
 //! What goes: everything of an install that is deleted, and the CRDs that an upgrade no longer brings. A CRD goes only
 //! when nobody needs it and it has no objects.
 
+use std::collections::BTreeSet;
+
 use api::conditions::{CRDS_ESTABLISHED, DROPPED_CRDS_GONE};
 use api::{Crd, ObjectRef, Stack, annotations};
 use package::Package;
 
 use super::record::is_ours;
 use super::{Facts, Install, Refused, Stop, Work, stack_ready};
-use crate::manage::{Leaving, LiveCrd, Trouble, can_become};
+use crate::manage::{Leaving, LiveCrd, NamespacedCrds, Reference, Trouble, Wanted, can_become, publisher};
 
 impl Install {
     /// Those CRDs that it would give up now: all that it needed if it is going, otherwise those that its package does not
@@ -31,6 +33,36 @@ impl Install {
         let mut found = self.gives_up(package, crds);
         found.extend(crds.iter().filter(anew));
         found
+    }
+
+    /// Those CRDs that the package would change so that other installs could break, with the namespaces of these; an empty
+    /// one stands for all. Only where there are instances does it matter.
+    pub fn breaks<'c>(
+        &self,
+        package: &Package,
+        reference: &Reference,
+        crds: &'c [LiveCrd],
+        gone: &BTreeSet<String>,
+    ) -> Vec<(&'c LiveCrd, BTreeSet<String>)> {
+        let (parent, publisher) = (self.parent(), publisher(reference));
+        let endangered = |live: &'c LiveCrd| {
+            let wanted = Wanted {
+                new: brought(package, live)?,
+                version: &package.app.version,
+                live: Some(live),
+                parent: &parent,
+                publisher: &publisher,
+                allow_breaking: false,
+                group: &[],
+                gone,
+                instances: &[],
+                in_use: false,
+                reserved: None,
+                namespaced: NamespacedCrds::Allow,
+            };
+            Some((live, wanted.endangered()?))
+        };
+        crds.iter().filter_map(endangered).collect()
     }
 }
 
@@ -63,7 +95,7 @@ impl Work<'_> {
         let mine: Vec<&LiveCrd> =
             facts.crds.iter().filter(|live| live.is_needed_by(&parent) && live.is_ours()).collect();
         if !mine.is_empty() {
-            let last = |live: &&LiveCrd| live.without(&parent, false) == Leaving::Delete;
+            let last = |live: &&LiveCrd| live.without(&parent, facts.gone, false) == Leaving::Delete;
             self.unserved.extend(mine.iter().copied().filter(last).map(|live| live.crd.name.clone()));
             self.leave(facts, mine.into_iter());
             let what = "waiting until its CRDs are gone or left to others";
@@ -119,7 +151,7 @@ impl Work<'_> {
         let keep = facts.install.annotated(annotations::KEEP_CRDS);
         for live in crds.filter(|live| !live.deleting) {
             let has_objects = keep || facts.in_use.contains(&live.crd.name);
-            match live.without(&parent, has_objects) {
+            match live.without(&parent, facts.gone, has_objects) {
                 Leaving::Alone => {}
                 Leaving::Apply(object) => self.applies.push(object),
                 Leaving::Delete => self.deletes.push(reference_to(live)),
@@ -134,7 +166,7 @@ fn dropped<'c>(facts: &Facts<'c>, package: &Package) -> (Vec<&'c LiveCrd>, Vec<&
     let keep = facts.install.annotated(annotations::KEEP_CRDS);
     let goes_with_objects = |live: &&LiveCrd| {
         let in_use = facts.in_use.contains(&live.crd.name);
-        !keep && in_use && live.without(&parent, false) == Leaving::Delete
+        !keep && in_use && live.without(&parent, facts.gone, false) == Leaving::Delete
     };
     facts.install.gives_up(Some(package), facts.crds).into_iter().partition(goes_with_objects)
 }

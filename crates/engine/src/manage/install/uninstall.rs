@@ -1,6 +1,6 @@
 //! What an uninstall will take along, told before it is asked for: by the rules that the stack manager goes by.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use api::{PermissionScope, Stack, annotations, key};
 use serde_json::json;
@@ -68,7 +68,7 @@ impl<'u> Uninstall<'u> {
             taken.instances += going;
             let is_given_up = live.is_needed_by(&parent) && !live.deleting;
             let has_objects = self.install.annotated(annotations::KEEP_CRDS) || going < all.len();
-            if is_given_up && live.without(&parent, has_objects) == Leaving::Delete {
+            if is_given_up && live.without(&parent, &BTreeSet::new(), has_objects) == Leaving::Delete {
                 taken.kinds.push(live.crd.names.kind.clone());
             }
         }

@@ -1,0 +1,59 @@
+//! Whom a change of a CRD would affect.
+
+use std::fmt;
+
+use api::annotations::ALLOW_BREAKING_CHANGES;
+
+use super::Wanted;
+use crate::manage::ownership::{Record, User};
+
+/// The other installs that use a CRD, and those of them that have instances.
+pub(super) struct Affected<'a>(Vec<(&'a User, bool)>);
+
+impl<'a> Affected<'a> {
+    pub(super) fn of(wanted: &Wanted<'_>, record: &'a Record) -> Self {
+        let has = |user: &User| wanted.instances.iter().any(|namespace| namespace == user.namespace());
+        Self(record.others(wanted.parent).map(|user| (user, has(user))).collect())
+    }
+
+    pub(super) fn has_instances(&self) -> bool {
+        self.0.iter().any(|(_, has)| *has)
+    }
+
+    /// What to do about a change that breaks something.
+    pub(super) fn way(&self, crd: &str, takes: bool) -> String {
+        if self.has_instances() || takes {
+            return format!(
+                "an administrator can allow it with `kubectl annotate crd {crd} {ALLOW_BREAKING_CHANGES}=true`, and should \
+                 take that off again afterwards"
+            );
+        }
+        format!(
+            "annotate the install with `{ALLOW_BREAKING_CHANGES}: \"true\"` if that is meant, and take that off again \
+             afterwards"
+        )
+    }
+}
+
+/// The most installs that are named.
+const MOST: usize = 5;
+
+impl fmt::Display for Affected<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Those with instances first.
+        let (with, without): (Vec<_>, Vec<_>) = self.0.iter().partition(|(_, has)| *has);
+        let all: Vec<String> = with
+            .iter()
+            .map(|(user, _)| format!("{user} (with instances)"))
+            .chain(without.iter().map(|(user, _)| user.to_string()))
+            .collect();
+        if all.is_empty() {
+            return Ok(());
+        }
+        write!(formatter, "; it is also used by {}", all.iter().take(MOST).cloned().collect::<Vec<_>>().join(", "))?;
+        match all.len().saturating_sub(MOST) {
+            0 => Ok(()),
+            more => write!(formatter, " and {more} more"),
+        }
+    }
+}
