@@ -47,6 +47,21 @@ pub const KEEP_CRDS: &str = "stacks.crossplane.io/keep-crds";
 pub const KEPT_KINDS: &str = "stacks.crossplane.io/kept-kinds";
 /// On the seed of a Stack that went and left its instances: since when.
 pub const KEPT_SINCE: &str = "stacks.crossplane.io/kept-since";
+/// On what the stack manager created: what for, as `Stack/<namespace>/<name>` and the like.
+pub const CREATED_FOR: &str = "stacks.crossplane.io/created-for";
+/// On what the stack manager created, and on the Stack of an install: the proof, which only the stack manager can make.
+pub const SIGNATURE: &str = "stacks.crossplane.io/signature";
+/// On what the stack manager created: the annotations that it put there for others, with commas.
+pub const APPLIED_ANNOTATIONS: &str = "stacks.crossplane.io/applied-annotations";
+/// On a Stack: where its seed is and what is in it, as `<namespace>/<name>#sha256:<hash>`. Only the stack manager writes
+/// it.
+pub const SEED: &str = "stacks.crossplane.io/seed";
+/// On a seed: the uid of the Stack that it belongs to.
+pub const SEED_OWNER: &str = "stacks.crossplane.io/seed-owner";
+/// On a Stack whose seed was lost: the hash of the lost one accepts a new one, which changes all generated values.
+pub const ACCEPT_NEW_SEED: &str = "stacks.crossplane.io/accept-new-seed";
+/// On the seed of a Stack that went and left its instances: the namespace that the Stack acted in; empty for all.
+pub const KEPT_IN: &str = "stacks.crossplane.io/kept-in";
 /// On an install: `"true"` lets a new package change the CRDs that the install owns incompatibly, unless other installs have
 /// instances. On a CRD, where only an administrator can write it: `"true"` lets its owner change it in any case.
 pub const ALLOW_BREAKING_CHANGES: &str = "stacks.crossplane.io/allow-breaking-changes";

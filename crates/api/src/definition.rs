@@ -26,7 +26,7 @@ pub fn definitions() -> Vec<Value> {
         ]);
         (schema::<InstallSpec>(), schema::<InstallStatus>(), columns)
     };
-    let (mut spec, status, columns) = install();
+    let (mut spec, mut status, columns) = install();
     one_of_package_and_crd(&mut spec);
     let wish = "The wish to have a package installed";
     let in_cluster = definition(
@@ -36,6 +36,10 @@ pub fn definitions() -> Vec<Value> {
         &format!("{wish} for the whole cluster."),
         (spec.clone(), status.clone(), columns.clone()),
     );
+    // A StackInstall acts in its own namespace.
+    for (part, field) in [(&mut spec, "namespaces"), (&mut status, "namespace")] {
+        part["properties"].as_object_mut().map(|fields| fields.remove(field));
+    }
     let in_namespace = definition(
         StackInstall::KIND,
         StackInstall::PLURAL,

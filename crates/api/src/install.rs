@@ -40,6 +40,9 @@ pub struct InstallSpec {
     /// What the ServiceAccount of the stack carries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_account: Option<ServiceAccountSpec>,
+    /// Of a ClusterStackInstall: the namespaces that the stack may act in. None given means all of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub namespaces: Vec<String>,
     /// Leaves everything as it is until it is false again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub paused: bool,
@@ -69,6 +72,9 @@ pub struct InstallStatus {
     /// `ControllerAvailable` and `Ready`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
+    /// The namespace that was created for the Stack of a ClusterStackInstall.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub namespace: String,
     /// The Stack that this install made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stack_record: Option<ObjectRef>,

@@ -29,6 +29,8 @@ pub enum Role {
     Types,
     /// What the stack's own controller needs in the stack's own namespace; a Role.
     Own,
+    /// The stack's own seed, in the namespace of the stack manager; a Role.
+    Seed,
 }
 
 impl Role {
@@ -41,6 +43,7 @@ impl Role {
             Self::View => "view",
             Self::Types => "types",
             Self::Own => "own",
+            Self::Seed => "seed",
         }
     }
 }
@@ -70,9 +73,36 @@ pub fn templates(stack: &str) -> String {
     workload(stack, "-templates")
 }
 
-/// The Secret that a stack's drawn values begin with.
-pub fn seed(stack: &str) -> String {
-    format!("{}-seed", cut(stack, 240))
+/// The Secret in the stack manager's namespace that the generated values of a stack begin with. A namespace has no dot in
+/// its name, so that no two stacks share it.
+pub fn seed(namespace: &str, stack: &str) -> String {
+    cut(&format!("seed.{namespace}.{stack}"), NAME)
+}
+
+/// The Secret in the stack manager's namespace with the key that it signs what it creates with.
+pub const SIGNING_KEY: &str = "stack-manager-key";
+
+/// The ServiceAccount of a stack.
+pub fn account(stack: &str) -> String {
+    cut(&format!("stack-{stack}"), NAME)
+}
+
+/// The ServiceAccount of a stack where [`account`] is the name of an account that the stack manager did not create.
+pub fn other_account(namespace: &str, stack: &str) -> String {
+    let name = cut(&format!("stack-{stack}"), NAME - HASH);
+    format!("{name}-{}", hash(&format!("account {namespace}/{stack}")))
+}
+
+/// The namespace of a ClusterStackInstall's Stack, below the one that the stack manager was given.
+pub fn cluster_stack(base: &str, install: &str) -> String {
+    cut(&format!("{base}-{install}").replace('.', "-"), LABEL_VALUE)
+}
+
+/// The namespace of a ClusterStackInstall's Stack where [`cluster_stack`] is a namespace that the stack manager did not
+/// create. It depends on the install's uid, so that nobody knows it beforehand.
+pub fn other_cluster_stack(base: &str, install: &str, uid: &str) -> String {
+    let name = cut(&cluster_stack(base, install), LABEL_VALUE - HASH);
+    format!("{}-{}", name.trim_end_matches('-'), hash(&format!("namespace {install} {uid}")))
 }
 
 fn workload(stack: &str, suffix: &str) -> String {
@@ -111,6 +141,8 @@ pub fn label_value(text: &str) -> String {
     if short.is_empty() { hash } else { format!("{short}-{hash}") }
 }
 
+/// The most characters of most names.
+const NAME: usize = 253;
 /// A dash and eight digits.
 const HASH: usize = 9;
 
@@ -137,7 +169,10 @@ fn hash(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{LABEL_VALUE, Role, controller, field_manager, label_value, parent_label, persona, role};
+    use super::{
+        LABEL_VALUE, Role, account, cluster_stack, controller, field_manager, label_value, other_account,
+        other_cluster_stack, parent_label, persona, role, seed,
+    };
 
     #[test]
     fn a_label_value_is_kept_if_it_can_be() {
@@ -188,5 +223,14 @@ mod tests {
         assert_eq!(controller(&long).len(), LABEL_VALUE);
         assert_eq!(field_manager("n", &long).len(), 128);
         assert_ne!(controller(&long), controller(&"s".repeat(252)));
+        assert_eq!(seed("team-a", "redis"), "seed.team-a.redis");
+        assert_eq!(account("redis"), "stack-redis");
+        assert_eq!((account(&long).len(), other_account("n", &long).len(), seed("n", &long).len()), (253, 253, 253));
+        assert_ne!(other_account("n", "redis"), other_account("m", "redis"));
+        assert_eq!(cluster_stack("cairn-stacks", "redis.v1"), "cairn-stacks-redis-v1");
+        for name in [cluster_stack("base", &long), other_cluster_stack("base", &long, "u")] {
+            assert!(name.len() <= LABEL_VALUE && !name.ends_with('-'), "{name}");
+        }
+        assert_ne!(other_cluster_stack("b", "a", "u"), other_cluster_stack("b", "a", "v"));
     }
 }

@@ -91,6 +91,9 @@ pub struct StackStatus {
     /// The ServiceAccount that the controller acts as.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub service_account: String,
+    /// The namespaces that it may act in, if a ClusterStackInstall limits them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub namespaces: Vec<String>,
     /// The rules that it was granted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<Value>,

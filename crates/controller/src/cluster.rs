@@ -111,6 +111,12 @@ impl Cluster {
         self.send(("create", resource), Method::POST, &path, "application/json", object).await
     }
 
+    /// Replaces an object as it was at its resource version. One that has changed since is a conflict.
+    pub async fn replace(&self, resource: &Resource, object: &Value) -> Result<Value, Error> {
+        let path = format!("{}?fieldManager={}", resource.path(&Key::of(object)), self.manager);
+        self.send(("update", resource), Method::PUT, &path, "application/json", object).await
+    }
+
     /// A JSON merge patch of an object, or of a part of it such as `status`.
     pub async fn merge(&self, resource: &Resource, key: &Key, part: &str, patch: &Value) -> Result<Value, Error> {
         let mut path = resource.path(key);

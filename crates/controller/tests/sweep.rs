@@ -68,13 +68,20 @@ async fn story(scene: &Scene<'_>, manager: &Manager) -> Result<()> {
     none_is_left(scene, &Api::<ClusterRole>::all(scene.client())).await.context("its roles")?;
     none_is_left(scene, &scene.api::<RoleBinding>()).await.context("its bindings")?;
     none_is_left(scene, &scene.api::<ServiceAccount>()).await.context("its account")?;
-    none_is_left(scene, &scene.api::<Secret>()).await.context("its seed")?;
+    none_is_left(scene, &seeds(scene)).await.context("its seed")?;
+    none_is_left(scene, &Api::<RoleBinding>::namespaced(scene.client(), "cairn"))
+        .await
+        .context("its seed's binding")?;
     none_is_left(scene, &scene.api::<Deployment>()).await.context("its controller")?;
     ensure!(stacks(scene).list(&ListParams::default()).await?.items.is_empty());
     let crds = definitions(scene.client());
     let name = format!("redises.{}", scene.group());
     scene.wait(&crds, &name, |object: Option<&DynamicObject>| object.is_none()).await.context("its CRD")?;
     Ok(())
+}
+
+fn seeds(scene: &Scene<'_>) -> Api<Secret> {
+    Api::namespaced(scene.client(), "cairn")
 }
 
 /// Waits until nothing of a kind is left that was made. Who saw it late takes it away late.
@@ -105,7 +112,7 @@ async fn is_in_place(scene: &Scene<'_>, version: &str) -> Result<()> {
     ensure!(scene.api::<RoleBinding>().list(&ours).await?.items.len() == 2);
     ensure!(scene.api::<Deployment>().list(&ours).await?.items.len() == 1);
     scene.api::<ServiceAccount>().get("stack-redis").await?;
-    scene.api::<Secret>().get("redis-seed").await?;
+    seeds(scene).get(&api::names::seed(scene.namespace(), "redis")).await?;
     let stack = stacks(scene).get("redis").await?;
     ensure!(stack.data["spec"]["version"] == version, "{}", stack.data["spec"]["version"]);
     let crd = definitions(scene.client()).get(&format!("redises.{}", scene.group())).await?;
@@ -116,21 +123,21 @@ async fn is_in_place(scene: &Scene<'_>, version: &str) -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn whatever_request_fails_the_end_is_the_same() {
-    for verb in ["patch", "delete", "get", "create secrets"] {
+    for verb in ["patch", "update", "delete", "get", "create"] {
         sweep(USER, verb, Mishap::Fail, life).await.unwrap();
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn whatever_answer_is_lost_the_end_is_the_same() {
-    for verb in ["patch", "delete", "create secrets"] {
+    for verb in ["patch", "update", "delete", "create"] {
         sweep(USER, verb, Mishap::LoseAnswer, life).await.unwrap();
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn whenever_the_manager_dies_another_goes_on() {
-    for verb in ["patch", "delete", "create secrets"] {
+    for verb in ["patch", "update", "delete", "create"] {
         sweep(USER, verb, Mishap::Die, life).await.unwrap();
     }
 }

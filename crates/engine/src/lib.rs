@@ -7,6 +7,7 @@ mod blame;
 pub mod budget;
 pub mod carry;
 mod compile;
+mod forbidden;
 mod functions;
 mod hide;
 mod kept;
@@ -31,6 +32,7 @@ mod view;
 
 pub use compile::fields::Quotes;
 pub use compile::{Child, Compiled, CompiledKind, Known, Shape, compile, compile_knowing, compile_within};
+pub use forbidden::{Forbidden, forbidden};
 pub use kept::{Kept, Parent, stack_label};
 pub use plan::{
     Apply, Context, Delete, Event, Explanation, Hold, Maker, Observed, Plan, TemplateProblem, Unready, Wait, decide,

@@ -419,6 +419,8 @@ fn what_an_install_says_of_its_account_is_on_the_account_and_nowhere_else() {
         policy: &world.settings.policy,
         own_image: &world.settings.own_image,
         claims: &[],
+        manager: "cairn",
+        namespaces: &[],
     };
     let engine::manage::stack::Decision::Run(run) = engine::manage::stack::decide(&facts) else {
         panic!("it does not run")

@@ -41,7 +41,7 @@ fn said(plan: &Plan) -> String {
 
 fn planned(web: &str, secret: &str, spec: &Value) -> Plan {
     let seed = Seed::new(*b"a seed for tests");
-    let context = Context { stack: "demo", seed: &seed, limits: gotpl::Limits::default() };
+    let context = Context::new("demo", &seed);
     plan(&stack(web).kinds[0], &instance(spec), &observed(secret), &context)
 }
 
@@ -163,7 +163,7 @@ fn clean(turn: &str, end: &str, secret: &str) -> Result<(), String> {
     stack.depends_on.push(api::key::Reference::parse("secret/v1").unwrap());
     let (Some(compiled), _) = engine::compile(&stack) else { return Ok(()) };
     let (kind, seed) = (&compiled.kinds[0], Seed::new(*b"a seed for tests"));
-    let context = Context { stack: "demo", seed: &seed, limits: gotpl::Limits::default() };
+    let context = Context::new("demo", &seed);
     let (instance, observed) = (instance(&json!({})), observed(secret));
     let plan = plan(kind, &instance, &observed, &context);
     // Of a plan that has no problem, the API server may still say what it likes of an object.
@@ -209,7 +209,7 @@ fn refusals_are_told_without_the_secrets_of_the_object() {
     let (compiled, problems) = engine::compile(&stack);
     let compiled = compiled.unwrap_or_else(|| panic!("{}", support::lines(&problems)));
     let (kind, seed) = (&compiled.kinds[0], Seed::new(*b"a seed for tests"));
-    let context = Context { stack: "demo", seed: &seed, limits: gotpl::Limits::default() };
+    let context = Context::new("demo", &seed);
     let instance = instance(&json!({ "image": "a \"private\" thing" }));
     let observed = observed("hunter2-hunter2");
     let plan = decide(kind, &instance, &observed, &context, None);
@@ -246,7 +246,7 @@ fn a_secret_that_is_not_yaml_is_told_without_its_values() {
     let (compiled, problems) = engine::compile(&stack);
     let compiled = compiled.unwrap_or_else(|| panic!("{}", support::lines(&problems)));
     let seed = Seed::new(*b"a seed for tests");
-    let context = Context { stack: "demo", seed: &seed, limits: gotpl::Limits::default() };
+    let context = Context::new("demo", &seed);
     for image in
         ["12345678", "{private-value", "private: thing", "\"private-value", "private\n---\nthing", "private\nthing: x"]
     {

@@ -15,7 +15,7 @@ Examples:
 It puts its own CRDs in place, so that it needs nothing but rights: it grants stacks what they need, and nobody can \
 grant what they do not have.")]
 pub(crate) struct StackManager {
-    /// The namespace for the stacks of the whole cluster
+    /// What the namespaces of cluster stacks begin with; each has one of its own, PREFIX-NAME
     #[arg(long, value_name = "NAME", default_value = "cairn-stacks")]
     pub cluster_stack_namespace: String,
 

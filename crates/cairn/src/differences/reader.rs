@@ -1,8 +1,8 @@
 //! Reading a cluster, and trying changes without keeping them: all that a comparison asks of it.
 
-use api::{ClusterStackInstall, Crd, Stack, StackInstall, annotations, names};
-use base64::{Engine, engine::general_purpose::STANDARD};
+use api::{ClusterStackInstall, Crd, Stack, StackInstall, annotations};
 use controller::{Key, Resource};
+use engine::manage::{Commitment, seed_bytes};
 use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};
@@ -62,9 +62,10 @@ impl Reader {
     /// What drawn values of a stack begin with, if it may be read.
     pub(super) async fn seed(&self, stack: &Key) -> Option<Vec<u8>> {
         let secrets = Resource::namespaced("", "v1", "Secret", "secrets");
-        let key = Key::new(&stack.namespace, &names::seed(&stack.name));
-        let secret = self.get(&secrets, &key).await.ok().flatten()?;
-        STANDARD.decode(secret["data"]["seed"].as_str()?).ok()
+        let stacks = Resource::namespaced(api::GROUP, api::VERSION, Stack::KIND, Stack::PLURAL);
+        let said = Commitment::of(&self.get(&stacks, stack).await.ok().flatten()?)?;
+        let key = Key::new(&said.namespace, &said.name);
+        seed_bytes(&self.get(&secrets, &key).await.ok().flatten()?).filter(|bytes| said.fits(bytes))
     }
 
     /// The objects of a kind in a namespace, or in all; none if the kind is not served.

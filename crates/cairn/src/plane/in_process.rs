@@ -27,7 +27,7 @@ impl InProcess {
 
     async fn start(&self, run: &Run, stack: &Key) -> Result<(), Error> {
         let accounts = Resource::namespaced("", "v1", "ServiceAccount", "serviceaccounts");
-        let account = Key::new(&stack.namespace, &run.identity.account());
+        let account = Key::new(&stack.namespace, &run.identity.account);
         let request = json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {} });
         let answer = self.tenant.create_part(&accounts, &account, "token", &request).await?;
         let token = answer["status"]["token"].as_str().unwrap_or_default();

@@ -29,8 +29,8 @@ use crate::verbs::stack_manager::{MANAGER, define};
 
 /// The namespace that the stack manager counts as its own.
 const OWN: &str = "cairn-system";
-/// The namespace of the stacks of the whole cluster.
-pub(crate) const CLUSTER_STACKS: &str = "cairn-stacks";
+/// What the namespaces of the stacks of the whole cluster begin with.
+const CLUSTER_STACKS: &str = "cairn-stacks";
 /// How long a server that cannot keep anything any more still says so to whoever writes.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How long what is being done may take when everything ends.
@@ -53,9 +53,7 @@ impl Plane {
     ) -> Result<Plane, Failure> {
         let admin = Client::new(server.door(Some(User::admin())), "default");
         define(&admin).await?;
-        for name in [OWN, CLUSTER_STACKS] {
-            namespace(&admin, name).await?;
-        }
+        namespace(&admin, OWN).await?;
         let user = User::new(MANAGER, &["system:masters"]);
         let metrics = Metrics::default();
         let tenant = Cluster::new(Client::new(server.door(Some(user)), "default"), MANAGER).counted(metrics.clone());

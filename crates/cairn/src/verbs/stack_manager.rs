@@ -46,7 +46,7 @@ async fn manage(args: &Args, policy: Policy) -> Result<Code, Failure> {
     }
     // Only now: kinds of another version are not for one that waits.
     define(&connected.client).await?;
-    room(&connected.client, &args.cluster_stack_namespace).await?;
+    room(&connected.client, &connected.namespace).await?;
     let settings = Settings {
         own_namespace: connected.namespace.clone(),
         cluster_namespace: args.cluster_stack_namespace.clone(),
@@ -103,7 +103,7 @@ pub(crate) fn processes(
     Ok(ProcessRunner::new(options))
 }
 
-/// Makes the namespace of the stacks of the whole cluster, unless it is there.
+/// Creates the stack manager's own namespace, where seeds and its key are, unless it exists.
 async fn room(client: &kube::Client, name: &str) -> Result<(), Failure> {
     let namespaces: Api<Namespace> = Api::all(client.clone());
     let metadata = kube::api::ObjectMeta { name: Some(name.to_owned()), ..Default::default() };
@@ -111,7 +111,9 @@ async fn room(client: &kube::Client, name: &str) -> Result<(), Failure> {
     match namespaces.create(&PostParams::default(), &namespace).await {
         Ok(_) => Ok(()),
         Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
-        Err(error) => Err(Failure::new(format!("the namespace {name} for stacks of the whole cluster: {error}"))),
+        Err(error) => {
+            Err(Failure::new(format!("cannot create namespace {name}, where the stack manager keeps seeds: {error}")))
+        }
     }
 }
 

@@ -79,10 +79,15 @@ async fn install(scene: &Scene<'_>, dir: &Path) -> Result<Arc<TemplateStackManag
     for crd in &package.crds {
         scene.install_crd(&crd.crd.object).await?;
     }
-    let seed = json!({ "metadata": { "name": "pages-seed" }, "stringData": { "seed": "a seed of this test" } });
-    scene.api::<Secret>().create(&PostParams::default(), &serde_json::from_value(seed)?).await?;
+    let (name, text) = (api::names::seed(scene.namespace(), "pages"), "a seed of exactly 32 characters!");
+    let seed = json!({ "metadata": { "name": name }, "stringData": { "seed": text } });
+    let secrets: Api<Secret> = Api::namespaced(scene.client(), "default");
+    secrets.create(&PostParams::default(), &serde_json::from_value(seed)?).await?;
+    let said = engine::manage::Commitment::to("default", &name, text.as_bytes()).to_string();
     let mut stack = serde_json::to_value(&package.stack)?;
-    stack["metadata"] = json!({ "name": "pages", "namespace": scene.namespace() });
+    stack["metadata"] = json!({
+        "name": "pages", "namespace": scene.namespace(), "annotations": { "stacks.crossplane.io/seed": said },
+    });
     ours(scene, "Stack", "stacks").create(&PostParams::default(), &serde_json::from_value(stack)?).await?;
     let manager = TemplateStackManager::start(Parts::new(scene.client(), scene.namespace(), "pages")).await;
     let worker = manager.clone();

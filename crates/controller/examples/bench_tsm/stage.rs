@@ -113,15 +113,18 @@ impl Stage {
 
     /// The Stack and its seed, as the stack manager leaves them.
     pub async fn stack(&self) {
+        let (name, text) = (api::names::seed(&self.namespace, STACK), "a seed of exactly 32 characters!");
         let seed = json!({
-            "apiVersion": "v1", "kind": "Secret", "metadata": { "name": api::names::seed(STACK) },
-            "stringData": { "seed": "a seed of some length" },
+            "apiVersion": "v1", "kind": "Secret", "metadata": { "name": name }, "stringData": { "seed": text },
         });
         let seed = serde_json::from_value(seed).unwrap();
-        self.api("", "v1", "Secret", "secrets").create(&PostParams::default(), &seed).await.unwrap();
+        let elsewhere = Self { client: self.client.clone(), namespace: "default".to_owned() };
+        elsewhere.api("", "v1", "Secret", "secrets").create(&PostParams::default(), &seed).await.unwrap();
+        let said = engine::manage::Commitment::to("default", &name, text.as_bytes()).to_string();
         let key = format!("app.{GROUP}/v1");
         let stack = json!({
-            "apiVersion": api::API_VERSION, "kind": "Stack", "metadata": { "name": STACK },
+            "apiVersion": api::API_VERSION, "kind": "Stack",
+            "metadata": { "name": STACK, "annotations": { api::annotations::SEED: said } },
             "spec": {
                 "title": "Bench", "version": "1.0.0",
                 "customresourcedefinitions": [{ "kind": "App", "apiVersion": format!("{GROUP}/v1") }],

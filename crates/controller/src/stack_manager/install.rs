@@ -34,7 +34,8 @@ impl StackManager {
             self.wake_heirs(key);
             return Ok(Again::OnChange);
         };
-        let Some(install) = read(&object, cluster) else { return Ok(Again::OnChange) };
+        let Some(mut install) = read(&object, cluster) else { return Ok(Again::OnChange) };
+        self.ensure_home(key, &object, &mut install).await?;
         let index = self.parts.packages.index().await;
         let (resolved, package) = self.bring(&install, index.as_ref()).await;
         let definitions = self.world.definitions();
@@ -55,7 +56,7 @@ impl StackManager {
         let instances = self.instances_of_others(&breaks).await?;
         let tagged = self.tagged(key, &install, resolved.as_ref().ok()).await;
         let settings = &self.parts.settings;
-        let stack = self.world.stacks.get(&Key::new(settings.namespace(&install), &key.name));
+        let stack = self.world.stacks.get(&Key::new(&settings.namespace(&install), &key.name));
         let stack: Option<Stack> = stack.and_then(|stack| serde_json::from_value(Value::clone(&stack)).ok());
         let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let claims = self.claims(&definitions);
@@ -92,6 +93,9 @@ impl StackManager {
         }
         let unserved = crds.iter().filter(|live| made.unserved.contains(&live.crd.name));
         self.see_off(&key.namespace, unserved, stack.as_ref()).await?;
+        if !made.finalizer && !self.leave_home(key, &install).await? {
+            return Ok(Again::After(Duration::from_millis(300)));
+        }
         self.conclude(&resource, key, &object, &made).await?;
         if refused.is_some() {
             return Ok(Again::Slowly);
@@ -139,7 +143,7 @@ impl StackManager {
         let mut found = Vec::new();
         let secrets = Resource::namespaced("", "v1", "Secret", "secrets");
         for secret in &install.spec.image_pull_secrets {
-            let key = Key::new(self.parts.settings.namespace(install), &secret.name);
+            let key = Key::new(&self.parts.settings.namespace(install), &secret.name);
             let trouble = |what: String| Trouble::new("PullSecretInvalid", what);
             let object = self.parts.tenant.get(&secrets, &key).await.map_err(|error| trouble(error.to_string()))?;
             let object = object.ok_or_else(|| trouble(format!("there is no Secret {key}")))?;
@@ -266,15 +270,20 @@ impl StackManager {
         for object in &made.applies {
             let (kind, name) = (object["kind"].as_str().unwrap_or_default(), Key::of(object));
             let definition = definition(kind, &name.name);
-            if self.is_in_place(definition, object) {
+            if definition.is_some_and(|definition| definition.is_like(object)) {
                 continue;
             }
             let mut object = object.clone();
             if let Some(definition) = definition {
                 object["metadata"]["resourceVersion"] = json!(definition.revision);
             }
+            let is_record = kind == Stack::KIND;
             let kind = kind_of(kind);
-            if let Err(error) = tenant.apply(&kind, &object, true).await {
+            let outcome = match is_record {
+                true => self.put_record(&object).await,
+                false => tenant.apply(&kind, &object, true).await.map(|_| ()),
+            };
+            if let Err(error) = outcome {
                 return refused(&kind, &name, error).map(Some);
             }
         }
@@ -304,14 +313,6 @@ impl StackManager {
             self.release(resource, key, live, INSTALL_FINALIZER).await?;
         }
         Ok(())
-    }
-
-    /// Whether a CRD, or the Stack if it is none, is as it should be.
-    fn is_in_place(&self, definition: Option<&LiveCrd>, wanted: &Value) -> bool {
-        match definition {
-            Some(definition) => definition.is_like(wanted),
-            None => self.world.stacks.get(&Key::of(wanted)).is_some_and(|live| covers(&live, wanted)),
-        }
     }
 }
 

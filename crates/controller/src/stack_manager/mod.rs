@@ -3,8 +3,10 @@
 
 mod finalizers;
 mod handover;
+mod home;
 mod install;
 mod news;
+mod ownership;
 mod personas;
 mod process;
 mod removal;
@@ -20,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use engine::manage::install::Settings;
-use engine::manage::{Index, Reference, Trouble};
+use engine::manage::{Index, Purpose, Reference, SigningKey, Trouble};
 use package::{Files, Package};
 
 pub use crate::handover::Endpoint;
@@ -32,7 +34,7 @@ use crate::resource::Key;
 use crate::{Cluster, Error, Metrics};
 use handover::Handover;
 use tags::Tag;
-use world::World;
+use world::{Work, World};
 
 /// A future of a trait's function.
 pub type Future<'f, T> = Pin<Box<dyn std::future::Future<Output = T> + Send + 'f>>;
@@ -71,14 +73,6 @@ pub struct Parts {
     pub tags: Duration,
 }
 
-/// What to look at.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Work {
-    Install(Key),
-    Stack(Key),
-    Namespace(String),
-}
-
 /// The stack manager.
 pub struct StackManager {
     parts: Parts,
@@ -93,6 +87,9 @@ pub struct StackManager {
     reservations: Mutex<BTreeMap<Key, BTreeSet<String>>>,
     /// Which Stacks were started and stopped.
     handover: Mutex<Handover>,
+    key: tokio::sync::OnceCell<SigningKey>,
+    /// What was created for what, by uid, as far as it was seen.
+    created: Mutex<BTreeMap<String, Purpose>>,
 }
 
 /// How many things are looked at side by side.
@@ -119,6 +116,8 @@ impl StackManager {
             seeds: Mutex::default(),
             reservations: Mutex::default(),
             handover: Mutex::default(),
+            key: tokio::sync::OnceCell::new(),
+            created: Mutex::default(),
         })
     }
 

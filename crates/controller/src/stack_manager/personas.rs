@@ -1,21 +1,22 @@
 //! The roles by which people use what is installed in a namespace, for namespaces that want them.
 
-use engine::manage::personas;
+use engine::manage::{Purpose, personas};
 use serde_json::Value;
 
-use super::{StackManager, Work};
+use super::StackManager;
+use super::ownership::in_the_way;
 use crate::Error;
 use crate::queue::Again;
 use crate::resource::Key;
 
 impl StackManager {
     pub(super) async fn namespace(&self, name: &str) -> Result<Again, Error> {
+        let purpose = Purpose::Namespace(name.to_owned());
         let namespace = self.world.namespaces.get(&Key::new("", name));
         let wanted = namespace.filter(|namespace| namespace["metadata"]["deletionTimestamp"].is_null());
         let Some(namespace) = wanted else {
-            for (resource, key, object) in self.world.made_for(&Work::Namespace(name.to_owned())) {
-                let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
-                self.parts.tenant.delete(&resource, &key, uid, "Background").await?;
+            for owned in self.owned(&purpose).await? {
+                self.delete_owned(&owned, "Background").await?;
             }
             return Ok(Again::OnChange);
         };
@@ -25,7 +26,12 @@ impl StackManager {
             if let Value::Object(role) = &mut role {
                 role.remove("rules");
             }
-            self.put(&role).await?;
+            self.signing_key().await?.sign(&mut role, &purpose);
+            if !self.put(&role, &purpose).await? {
+                let error = in_the_way(&role);
+                tracing::warn!(namespace = name, %error, "a persona of the namespace cannot be created");
+                return Ok(Again::Slowly);
+            }
         }
         Ok(Again::OnChange)
     }

@@ -118,7 +118,7 @@ impl Runner for ProcessRunner {
             let stack = Key::new(&run.identity.namespace, &run.identity.name);
             let has = |role| run.controllers.iter().any(|controller| controller.role == role);
             let templates = if has(Role::Templates) {
-                Some(self.templates(&stack, &run.identity.account(), live).await)
+                Some(self.templates(&stack, &run.identity.account, live).await)
             } else {
                 self.end(&stack).await;
                 None

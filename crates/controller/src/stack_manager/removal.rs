@@ -3,16 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use api::names::{CHILDREN_FINALIZER, STACK_FINALIZER};
+use api::names::{self, CHILDREN_FINALIZER, Role, STACK_FINALIZER};
 use api::{Crd, Stack, key};
-use engine::manage::{Claim, Farewell, LiveCrd, farewell, goes_next, is_child, is_kept, is_run, keeps_data, waiting};
+use engine::manage::{Claim, Farewell, LiveCrd, farewell, goes_next, is_child, is_run, keeps_data, waiting};
+use engine::manage::{is_instance, owned_kinds};
 use engine::release::let_go;
 use serde_json::{Value, json};
 
+use super::StackManager;
 use super::install::resource_of;
+use super::ownership::Owned;
 use super::seed::is_seed;
+use super::stack::{limits, purpose};
 use super::world::stack_resource;
-use super::{StackManager, Work};
 use crate::Error;
 use crate::queue::Again;
 use crate::resource::{Key, Resource};
@@ -32,7 +35,7 @@ impl StackManager {
     }
 
     async fn take_away(&self, key: &Key, live: &Arc<Value>, stack: &Stack) -> Result<Again, Error> {
-        let (own, kept, going) = self.kinds(key, live, stack);
+        let (own, kept, going) = self.kinds(key, live, stack).await?;
         let left = self.remove_instances(key, live, stack, &going).await?;
         if left > 0 {
             self.say_deleting(key, live, &format!("waiting until {left} of its instances are gone")).await?;
@@ -40,15 +43,15 @@ impl StackManager {
         }
         self.parts.runner.stop(key).await?;
         let keeps_seed = !kept.is_empty() || self.keeps_data(key, live);
-        let made = self.made_for(key);
+        let made = self.made_for(key).await?;
         let left = !made.is_empty();
-        for (resource, made, object) in goes_next(made, |(resource, ..)| resource.plural == "deployments") {
-            if keeps_seed && is_seed(key, &resource, &made) {
-                self.leave_seed(&own, &made, &kept).await?;
+        let place = if self.is_cluster_wide(live) { "" } else { key.namespace.as_str() };
+        for owned in goes_next(made, |(resource, ..)| resource.plural == "deployments") {
+            if keeps_seed && is_seed(&owned.0) {
+                self.leave_seed(&own, place, &owned.1, &kept).await?;
                 continue;
             }
-            let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
-            self.cluster_of(&resource).delete(&resource, &made, uid, "Foreground").await?;
+            self.delete_owned(&owned, "Foreground").await?;
         }
         if left {
             self.say_deleting(key, live, "waiting until its controller and its rights are gone").await?;
@@ -61,15 +64,30 @@ impl StackManager {
     }
 
     /// What was made for a Stack and goes with it: all but a seed that the watch shows to be left to others.
-    fn made_for(&self, key: &Key) -> Vec<(Resource, Key, Arc<Value>)> {
-        let mut made = self.world.made_for(&Work::Stack(key.clone()));
-        made.retain(|(resource, made, object)| !(is_seed(key, resource, made) && is_kept(object)));
-        made
+    async fn made_for(&self, key: &Key) -> Result<Vec<Owned>, Error> {
+        let mut made = self.owned(&purpose(key)).await?;
+        made.retain(|(resource, _, object)| !Self::is_left(resource, object));
+        Ok(made)
+    }
+
+    /// The kinds that a Stack was granted as its own, by group and plural. The role that says so was created by the stack
+    /// manager; what a Stack says of itself is no reason to delete anything.
+    async fn granted(&self, key: &Key) -> Result<Vec<(String, String)>, Error> {
+        let name = names::role(&key.namespace, &key.name, Role::Types);
+        let owned = self.owned(&purpose(key)).await?;
+        let role = owned.iter().find(|(resource, at, _)| resource.plural == "clusterroles" && at.name == name);
+        Ok(role.map(|(_, _, role)| owned_kinds(role)).unwrap_or_default())
     }
 
     /// What the Stack serves, and the kinds that it owns: those whose objects stay, since somebody says so or another
-    /// Stack serves them, and those whose objects go with it.
-    fn kinds(&self, key: &Key, live: &Arc<Value>, stack: &Stack) -> (Claim, Vec<Resource>, Vec<Resource>) {
+    /// Stack serves them, and those whose objects go with it, if it really was granted them.
+    async fn kinds(
+        &self,
+        key: &Key,
+        live: &Arc<Value>,
+        stack: &Stack,
+    ) -> Result<(Claim, Vec<Resource>, Vec<Resource>), Error> {
+        let granted = self.granted(key).await?;
         let definitions = self.world.definitions();
         let crds: Vec<&Crd> = definitions.iter().map(|live| &live.crd).collect();
         let claims = self.claims(&definitions);
@@ -79,19 +97,29 @@ impl StackManager {
         let found = owned.iter().filter_map(|own| {
             definitions.iter().find(|live| live.crd.group == own.group && live.crd.names.kind == own.kind)
         });
-        let (kept, going) = found
+        let (kept, mut going): (Vec<Resource>, Vec<Resource>) = found
             .filter_map(|live| resource_of(live))
             .partition(|kind| all || own.shares(&kind.gvk.group, &kind.gvk.kind, &claims));
-        (own, kept, going)
+        going.retain(|kind| is_instance(&kind.gvk.group, &kind.plural, &granted));
+        Ok((own, kept, going))
     }
 
     /// The objects of these kinds that the Stack acts on.
     async fn instances(&self, key: &Key, live: &Value, kind: &Resource) -> Result<Vec<Value>, Error> {
-        let namespace = if self.is_cluster_wide(live) { "" } else { key.namespace.as_str() };
-        match self.parts.tenant.list(kind, namespace, None).await {
-            Err(Error::NotFound(_)) => Ok(Vec::new()),
-            outcome => outcome,
+        let install = self.cluster_install(live);
+        let places = match limits(install.as_deref()) {
+            limits if !limits.is_empty() => limits,
+            _ if install.is_some() => vec![String::new()],
+            _ => vec![key.namespace.clone()],
+        };
+        let mut found = Vec::new();
+        for place in &places {
+            match self.parts.tenant.list(kind, place, None).await {
+                Err(Error::NotFound(_)) => {}
+                outcome => found.extend(outcome?),
+            }
         }
+        Ok(found)
     }
 
     /// Takes the Stack off the owners of objects that stay: the garbage collector would delete them with it.
@@ -112,9 +140,8 @@ impl StackManager {
     /// Deletes what a Stack that is gone has left behind.
     pub(super) async fn sweep(&self, key: &Key) -> Result<Again, Error> {
         self.parts.runner.stop(key).await?;
-        for (resource, made, object) in self.made_for(key) {
-            let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
-            self.cluster_of(&resource).delete(&resource, &made, uid, "Background").await?;
+        for owned in self.made_for(key).await? {
+            self.delete_owned(&owned, "Background").await?;
         }
         Ok(Again::OnChange)
     }

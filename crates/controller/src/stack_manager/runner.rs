@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use engine::manage::covers;
 use engine::manage::stack::Run;
 use engine::{Readiness, readiness};
 use serde_json::Value;
 
 use super::Future;
+use super::ownership::{in_the_way, settle};
 use crate::resource::{Key, Resource};
 use crate::{Cluster, Error};
 
@@ -50,7 +50,7 @@ pub trait Runner: Send + Sync {
     /// Told once how to say that something changed. What a watch shows need not be said.
     fn begin(&self, _tell: Tell) {}
 
-    /// Makes the controllers of a stack run as they should, and says whether they do.
+    /// Makes the controllers of a stack run as they should, and says whether they do. What it creates is signed already.
     fn ensure<'f>(&'f self, run: &'f Run, live: Live<'f>) -> Future<'f, Result<Availability, Error>>;
 
     /// The objects by which it runs a stack; others of their kinds that were made for the stack go.
@@ -80,8 +80,8 @@ impl Runner for KubernetesRunner {
             for wanted in self.objects(run) {
                 let key = Key::of(wanted);
                 let there = live(&resource, &key);
-                if !there.as_ref().is_some_and(|there| covers(there, wanted)) {
-                    self.host.apply(&resource, wanted, true).await?;
+                if !settle(&self.host, &resource, wanted, there.clone(), &|_| false).await? {
+                    return Err(in_the_way(wanted));
                 }
                 if let Some(why) = unavailable(there.as_deref()) {
                     waiting.push(format!("the Deployment {key} {why}"));

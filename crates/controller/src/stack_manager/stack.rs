@@ -3,14 +3,15 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use api::names::STACK_FINALIZER;
+use api::names::{self, STACK_FINALIZER};
 use api::{ClusterStackInstall, Crd, ObjectRef, Stack, StackStatus, annotations};
 use engine::manage::stack::{Decision, Facts, Run, decide};
-use engine::manage::{Claim, LiveCrd, Reference, covers, report, waits_for_kind};
-use serde_json::{Value, json};
+use engine::manage::{Claim, LiveCrd, Purpose, Reference, covers, report, waits_for_kind};
+use serde_json::{Map, Value, json};
 
 use super::handover::Handover;
 use super::install::resource_of;
+use super::ownership::{Owned, in_the_way};
 use super::runner::Availability;
 use super::seed::is_seed;
 use super::world::{Objects, stack_resource};
@@ -32,29 +33,29 @@ impl StackManager {
             self.wake_waiting();
             return self.sweep(key).await;
         };
-        let Ok(stack) = serde_json::from_value::<Stack>(Value::clone(&object)) else { return Ok(Again::OnChange) };
+        let Ok(mut stack) = serde_json::from_value::<Stack>(Value::clone(&object)) else { return Ok(Again::OnChange) };
         if !object["metadata"]["deletionTimestamp"].is_null() {
             return self.remove_stack(key, &object, &stack).await;
         }
+        if let Some((install, uid)) = self.install_of(key, &object)
+            && !self.signing_key().await?.is_recorded(&stack, &uid)
+        {
+            // Somebody edited it: what it says now counts for nothing, and its install puts it back.
+            self.queue.add(install);
+            return Ok(Again::After(RESYNC));
+        }
         let definitions = self.world.definitions();
-        let kinds = self.world.kinds(&definitions);
-        let crds: Vec<Crd> = definitions.iter().filter(|live| live.established).map(|live| live.crd.clone()).collect();
         let claims = self.claims(&definitions);
-        let decision = decide(&Facts {
-            stack: &stack,
-            cluster_wide: self.is_cluster_wide(&object),
-            crds: &crds,
-            kinds: &kinds,
-            policy: &self.parts.settings.policy,
-            own_image: &self.parts.settings.own_image,
-            claims: &claims,
-        });
+        let mut decision = self.decide(&object, &stack, &definitions, &claims);
         let (mut refused, mut displacing) = (false, false);
-        let availability = match &decision {
-            Decision::Run(_) if !self.displace(key, &claims).is_empty() => {
-                let waiting = self.displace(key, &claims);
-                waiting.iter().for_each(|other| self.queue.add(Work::Stack(other.clone())));
-                let names: Vec<String> = waiting.iter().map(ToString::to_string).collect();
+        let displaced = match &decision {
+            Decision::Run(_) => self.displace(key, &claims).await?,
+            _ => Vec::new(),
+        };
+        let availability = match &mut decision {
+            Decision::Run(_) if !displaced.is_empty() => {
+                displaced.iter().for_each(|other| self.queue.add(Work::Stack(other.clone())));
+                let names: Vec<String> = displaced.iter().map(ToString::to_string).collect();
                 let message =
                     format!("waiting until the Stacks of namespaces stop that serve its kinds: {}", names.join(", "));
                 displacing = true;
@@ -62,11 +63,26 @@ impl StackManager {
             }
             Decision::Run(run) => {
                 self.hold(&stack_resource(), key, &object, STACK_FINALIZER).await?;
-                match self.run_stack(key, &object, run, &claims).await {
+                let mut outcome = self.run_stack(key, &object, run, &claims).await;
+                if let Ok(None) = outcome {
+                    // The account of this name is somebody else's.
+                    let other = names::other_account(&key.namespace, &key.name);
+                    stack.status.get_or_insert_default().service_account = other;
+                    if let Decision::Run(again) = self.decide(&object, &stack, &definitions, &claims) {
+                        *run = again;
+                        outcome = self.run_stack(key, &object, run, &claims).await;
+                    }
+                }
+                let outcome = outcome.and_then(|outcome| {
+                    let account = || in_the_way(run.access.first().unwrap_or(&Value::Null));
+                    outcome.ok_or_else(account)
+                });
+                match outcome {
                     Ok(availability) => Some(availability),
                     Err(Error::Refused(why) | Error::Forbidden(why)) => {
                         refused = true;
-                        let message = format!("what it runs by is refused: {why}");
+                        let message =
+                            format!("cannot create the stack's service account, roles, seed or Deployment: {why}");
                         Some(Availability { available: false, reason: "Refused", message })
                     }
                     Err(error) => return Err(error),
@@ -94,21 +110,27 @@ impl StackManager {
 
     /// The Stacks of namespaces that still act on what a Stack of a cluster install is about to. Whatever a namespace's user
     /// does, none of them holds it up for longer than [`STOPPING`], nor once it runs.
-    fn displace(&self, key: &Key, claims: &[Claim]) -> Vec<Key> {
-        let handover = self.handover.lock().unwrap_or_else(PoisonError::into_inner);
-        if handover.running.contains(key) {
-            return Vec::new();
+    async fn displace(&self, key: &Key, claims: &[Claim]) -> Result<Vec<Key>, Error> {
+        let handover = || self.handover.lock().unwrap_or_else(PoisonError::into_inner);
+        if handover().running.contains(key) {
+            return Ok(Vec::new());
         }
-        let Some(own) = claims.iter().find(|claim| claim.is_of(&key.namespace, &key.name)) else { return Vec::new() };
-        let displaced = own.displaces(claims).into_iter().map(|(namespace, name)| Key::new(namespace, name));
-        let acts = |other: &Key| {
-            let there = || self.controllers(other).next().is_some();
-            match handover.stopped.get(other) {
-                Some(stopped) => stopped.since.elapsed() < STOPPING && there(),
-                None => handover.running.contains(other) || there(),
-            }
+        let Some(own) = claims.iter().find(|claim| claim.is_of(&key.namespace, &key.name)) else {
+            return Ok(Vec::new());
         };
-        displaced.filter(acts).collect()
+        let mut acting = Vec::new();
+        for other in own.displaces(claims).into_iter().map(|(namespace, name)| Key::new(namespace, name)) {
+            let there = !self.controllers(&other).await?.is_empty();
+            let handover = handover();
+            let acts = match handover.stopped.get(&other) {
+                Some(stopped) => stopped.since.elapsed() < STOPPING && there,
+                None => handover.running.contains(&other) || there,
+            };
+            if acts {
+                acting.push(other);
+            }
+        }
+        Ok(acting)
     }
 
     /// Leaves the instances of a Stack to the cluster install that serves their kinds: with their owner they would go, too.
@@ -133,9 +155,33 @@ impl StackManager {
     }
 
     /// The Deployments that run a Stack.
-    fn controllers(&self, key: &Key) -> impl Iterator<Item = (Resource, Key, Arc<Value>)> {
-        let made = self.world.made_for(&Work::Stack(key.clone())).into_iter();
-        made.filter(|(resource, ..)| resource.plural == "deployments")
+    async fn controllers(&self, key: &Key) -> Result<Vec<Owned>, Error> {
+        let mut owned = self.owned(&purpose(key)).await?;
+        owned.retain(|(resource, ..)| resource.plural == "deployments");
+        Ok(owned)
+    }
+
+    fn decide(&self, object: &Value, stack: &Stack, definitions: &[Arc<LiveCrd>], claims: &[Claim]) -> Decision {
+        let kinds = self.world.kinds(definitions);
+        let crds: Vec<Crd> = definitions.iter().filter(|live| live.established).map(|live| live.crd.clone()).collect();
+        let settings = &self.parts.settings;
+        let install = self.cluster_install(object);
+        if install.is_none() && settings.is_reserved(&stack.metadata.namespace) {
+            let place = &stack.metadata.namespace;
+            let what = format!("namespace {place} is reserved for the stack manager: create the Stack in another one");
+            return Decision::Refused(vec![what]);
+        }
+        decide(&Facts {
+            stack,
+            cluster_wide: install.is_some(),
+            crds: &crds,
+            kinds: &kinds,
+            policy: &settings.policy,
+            own_image: &settings.own_image,
+            claims,
+            manager: &settings.own_namespace,
+            namespaces: &limits(install.as_deref()),
+        })
     }
 
     /// Has everything looked at that waits until another no longer serves its kind.
@@ -158,58 +204,69 @@ impl StackManager {
     /// Ends the controllers of a Stack that another took the place of; its rights stay until it goes.
     async fn stop_controllers(&self, key: &Key) -> Result<(), Error> {
         self.parts.runner.stop(key).await?;
-        for (resource, made, object) in self.controllers(key) {
-            let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
+        for owned in self.controllers(key).await? {
             // Its pods go before it does.
-            self.cluster_of(&resource).delete(&resource, &made, uid, "Foreground").await?;
+            self.delete_owned(&owned, "Foreground").await?;
         }
         self.handover.lock().unwrap_or_else(PoisonError::into_inner).stop(key);
         Ok(())
     }
 
-    /// Whether a Stack was made for a ClusterStackInstall: it is where only such Stacks are, and one owns it.
-    pub(super) fn is_cluster_wide(&self, stack: &Value) -> bool {
-        let there = stack["metadata"]["namespace"] == self.parts.settings.cluster_namespace.as_str();
-        let owners = stack["metadata"]["ownerReferences"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let installs = self.world.cluster_installs.all();
+    /// The ClusterStackInstall that a Stack was made for: the Stack has its name, is in the namespace that was created
+    /// for that install, and is owned by it.
+    pub(super) fn cluster_install(&self, stack: &Value) -> Option<Arc<Value>> {
+        let metadata = &stack["metadata"];
+        let install = self.world.cluster_installs.get(&Key::new("", metadata["name"].as_str()?))?;
+        let owners = metadata["ownerReferences"].as_array().map(Vec::as_slice).unwrap_or_default();
         let owned = owners
             .iter()
-            .filter(|owner| owner["kind"] == ClusterStackInstall::KIND)
-            .any(|owner| installs.iter().any(|(_, install)| install["metadata"]["uid"] == owner["uid"]));
-        there && owned
+            .any(|owner| owner["kind"] == ClusterStackInstall::KIND && owner["uid"] == install["metadata"]["uid"]);
+        let place = &install["status"]["namespace"];
+        (owned && place.is_string() && *place == metadata["namespace"]).then_some(install)
     }
 
-    async fn run_stack(&self, key: &Key, stack: &Value, run: &Run, claims: &[Claim]) -> Result<Availability, Error> {
+    /// Whether a Stack was made for a ClusterStackInstall.
+    pub(super) fn is_cluster_wide(&self, stack: &Value) -> bool {
+        self.cluster_install(stack).is_some()
+    }
+
+    /// Makes a Stack run. Answers nothing if the account of that name is somebody else's.
+    async fn run_stack(
+        &self,
+        key: &Key,
+        stack: &Value,
+        run: &mut Run,
+        claims: &[Claim],
+    ) -> Result<Option<Availability>, Error> {
+        let (signing, purpose) = (self.signing_key().await?, run.identity.purpose());
+        let controllers = run.controllers.iter_mut().map(|controller| &mut controller.deployment);
+        run.access.iter_mut().chain(controllers).for_each(|object| signing.sign(object, &purpose));
         for wanted in &run.access {
-            self.put(wanted).await?;
+            match self.put(wanted, &purpose).await? {
+                true => {}
+                false if wanted["kind"] == "ServiceAccount" => return Ok(None),
+                false => return Err(in_the_way(wanted)),
+            }
         }
-        self.seed(key, stack, run, claims).await?;
+        if let Some(lost) = self.seed(key, stack, run, claims).await? {
+            return Ok(Some(Availability { available: false, reason: "SeedLost", message: lost }));
+        }
         let live = |resource: &Resource, key: &Key| self.world.made(resource, key);
         self.handover.lock().unwrap_or_else(PoisonError::into_inner).start(key);
         let availability = self.parts.runner.ensure(run, &live).await?;
         self.prune(key, run).await?;
-        Ok(availability)
+        Ok(Some(availability))
     }
 
-    /// Applies an object unless it is as it should be.
-    pub(super) async fn put(&self, wanted: &Value) -> Result<(), Error> {
-        let Some(resource) = Resource::builtin(wanted) else { return Ok(()) };
-        let live = self.world.made(&resource, &Key::of(wanted));
-        if live.is_some_and(|live| covers(&live, wanted)) {
-            return Ok(());
-        }
-        self.parts.tenant.apply(&resource, wanted, true).await.map(|_| ())
-    }
-
-    /// Deletes what was made for the Stack and is no longer wanted.
+    /// Deletes what was created for the Stack and is no longer wanted.
     async fn prune(&self, key: &Key, run: &Run) -> Result<(), Error> {
         let controllers = self.parts.runner.objects(run);
-        for (resource, made, object) in self.world.made_for(&Work::Stack(key.clone())) {
-            let same = |wanted: &&Value| wanted["kind"] == object["kind"] && Key::of(wanted) == made;
+        for owned in self.owned(&purpose(key)).await? {
+            let (resource, made, object) = &owned;
+            let same = |wanted: &&Value| wanted["kind"] == object["kind"] && Key::of(wanted) == *made;
             let wanted = run.access.iter().chain(controllers.iter().copied()).any(|wanted| same(&wanted));
-            if !wanted && !is_seed(key, &resource, &made) {
-                let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
-                self.cluster_of(&resource).delete(&resource, &made, uid, "Background").await?;
+            if !wanted && !is_seed(resource) {
+                self.delete_owned(&owned, "Background").await?;
             }
         }
         Ok(())
@@ -234,7 +291,8 @@ impl StackManager {
         let mut status = StackStatus { conditions, version: stack.spec.app.version.clone(), ..before };
         if let Decision::Run(run) = decision {
             status.rules.clone_from(&run.rules);
-            status.service_account = run.identity.account();
+            status.namespaces.clone_from(&run.identity.namespaces);
+            status.service_account.clone_from(&run.identity.account);
             status.controller_ref = self.parts.runner.objects(run).first().map(|controller| ObjectRef {
                 api_version: "apps/v1".to_owned(),
                 kind: "Deployment".to_owned(),
@@ -247,11 +305,71 @@ impl StackManager {
         let digest = image.and_then(|image| Reference::parse(image).ok()?.digest);
         status.digest = digest.unwrap_or_default();
         let status = serde_json::to_value(&status).unwrap_or_default();
-        if !covers(&live["status"], &status) {
-            let patch = json!({ "status": status });
-            self.parts.tenant.merge(&stack_resource(), key, "status", &patch).await?;
+        if let Some(patch) = changed(&live["status"], &status) {
+            self.parts.tenant.merge(&stack_resource(), key, "status", &json!({ "status": patch })).await?;
         }
         self.tell(live, &notices).await;
         Ok(())
+    }
+}
+
+/// What the objects of a Stack are created for.
+pub(super) fn purpose(stack: &Key) -> Purpose {
+    Purpose::Stack { namespace: stack.namespace.clone(), name: stack.name.clone() }
+}
+
+/// The namespaces that a ClusterStackInstall limits its Stack to.
+pub(super) fn limits(install: Option<&Value>) -> Vec<String> {
+    let listed = install.and_then(|install| install["spec"]["namespaces"].as_array()).map(Vec::as_slice);
+    let mut names: Vec<String> =
+        listed.unwrap_or_default().iter().filter_map(Value::as_str).map(str::to_owned).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// The parts of a Stack's status that the stack manager writes. The others are the template stack manager's, and may be
+/// newer than what the watch has shown.
+const OWN: [&str; 7] = ["conditions", "controllerRef", "digest", "namespaces", "rules", "serviceAccount", "version"];
+
+/// The merge patch of what is to be written into a status; none if nothing is.
+fn changed(live: &Value, status: &Value) -> Option<Value> {
+    let mut patch = Map::new();
+    for part in OWN {
+        match (live.get(part), status.get(part)) {
+            (None, None) => {}
+            (Some(_), None) => drop(patch.insert(part.to_owned(), Value::Null)),
+            (Some(live), Some(wanted)) if covers(live, wanted) && covers(wanted, live) => {}
+            (_, Some(wanted)) => drop(patch.insert(part.to_owned(), wanted.clone())),
+        }
+    }
+    (!patch.is_empty()).then_some(Value::Object(patch))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{changed, limits};
+
+    #[test]
+    fn only_the_managers_own_parts_of_a_status_are_written_and_what_is_empty_is_cleared() {
+        for (live, status, expected) in [
+            (json!({}), json!({}), None),
+            (json!({ "version": "1" }), json!({ "version": "1" }), None),
+            (json!({ "version": "1" }), json!({}), Some(json!({ "version": null }))),
+            (json!({ "renderedKinds": [1] }), json!({ "renderedKinds": [] }), None),
+            (json!({ "rules": [{ "verbs": ["get"] }] }), json!({ "rules": [] }), Some(json!({ "rules": [] }))),
+            (json!({ "instances": {} }), json!({ "digest": "d" }), Some(json!({ "digest": "d" }))),
+            (Value::Null, json!({ "version": "1", "diagnostics": [] }), Some(json!({ "version": "1" }))),
+        ] {
+            assert_eq!(changed(&live, &status), expected, "{live} {status}");
+        }
+    }
+
+    #[test]
+    fn the_namespaces_of_an_install_are_listed_once_each() {
+        assert_eq!(limits(Some(&json!({ "spec": { "namespaces": ["b", "a", "b"] } }))), ["a", "b"]);
+        assert!(limits(Some(&json!({}))).is_empty() && limits(None).is_empty());
     }
 }

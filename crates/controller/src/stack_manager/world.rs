@@ -4,13 +4,31 @@
 use std::sync::Arc;
 
 use api::{ClusterStackInstall, GROUP, Stack, StackInstall, VERSION, labels};
-use engine::manage::{Kinds, LiveCrd};
+use engine::manage::{Kinds, LiveCrd, Purpose};
 use serde_json::Value;
 
-use super::{Parts, Work};
+use super::Parts;
 use crate::cache::{Cache, Change, Scope};
 use crate::queue::Queue;
 use crate::resource::{Key, Resource};
+
+/// What to look at.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Work {
+    Install(Key),
+    Stack(Key),
+    Namespace(String),
+}
+
+impl From<Purpose> for Work {
+    fn from(purpose: Purpose) -> Self {
+        match purpose {
+            Purpose::Stack { namespace, name } => Self::Stack(Key { namespace, name }),
+            Purpose::Namespace(name) => Self::Namespace(name),
+            Purpose::ClusterInstall(name) => Self::Install(Key::new("", &name)),
+        }
+    }
+}
 
 /// Objects as the watch shows them.
 pub(super) type Objects = Arc<Cache<Arc<Value>>>;
@@ -52,6 +70,7 @@ fn made_kinds() -> Vec<Resource> {
         Resource::cluster(RBAC, "v1", "ClusterRole", "clusterroles"),
         Resource::namespaced("", "v1", "ServiceAccount", "serviceaccounts"),
         Resource::namespaced("", "v1", "Secret", "secrets"),
+        Resource::cluster("", "v1", "Namespace", "namespaces"),
     ]
 }
 
@@ -106,12 +125,17 @@ impl World {
             let queue = queue.clone();
             let scope = Scope {
                 labels: format!("{}={}", labels::MANAGED_BY, labels::MANAGED_BY_STACK_MANAGER),
+                // Secrets of others are not looked at at all.
+                namespace: match resource.plural.as_str() {
+                    "secrets" => parts.settings.own_namespace.clone(),
+                    _ => String::new(),
+                },
                 ..Scope::all(resource.clone())
             };
             let tell = move |change: Change<'_, Arc<Value>>| {
                 for object in [change.old, change.new].into_iter().flatten() {
-                    if let Some(work) = parent(object) {
-                        queue.add(work);
+                    if let Some(purpose) = Purpose::claimed(object) {
+                        queue.add(purpose.into());
                     }
                 }
             };
@@ -142,15 +166,12 @@ impl World {
         self.made.iter().find(|(kind, _)| kind == resource).map(|(_, cache)| cache)
     }
 
-    /// What was made for a parent, in the order in which it goes.
-    pub(super) fn made_for(&self, work: &Work) -> Vec<(Resource, Key, Arc<Value>)> {
+    /// What may have been created by the stack manager, in the order in which it goes.
+    pub(super) fn made_where(&self, wanted: impl Fn(&Value) -> bool) -> Vec<(Resource, Key, Arc<Value>)> {
         let mut found = Vec::new();
         for (resource, cache) in &self.made {
-            for (key, object) in cache.all() {
-                if parent(&object).as_ref() == Some(work) {
-                    found.push((resource.clone(), key, object));
-                }
-            }
+            let all = cache.all().into_iter().filter(|(_, object)| wanted(object));
+            found.extend(all.map(|(key, object)| (resource.clone(), key, object)));
         }
         found
     }
@@ -168,20 +189,8 @@ impl World {
     }
 }
 
-/// Whose object it is, by its labels.
-fn parent(object: &Value) -> Option<Work> {
-    let labels_of = &object["metadata"]["labels"];
-    let text = |key: &str| labels_of[key].as_str().unwrap_or_default();
-    let name = text(labels::PARENT_NAME);
-    match text(labels::PARENT_KIND) {
-        Stack::KIND => Some(Work::Stack(Key::new(text(labels::PARENT_NAMESPACE), name))),
-        "Namespace" => Some(Work::Namespace(name.to_owned())),
-        _ => None,
-    }
-}
-
 /// Leaves out what nobody reads and is large.
-fn strip(mut object: Value) -> Value {
+pub(super) fn strip(mut object: Value) -> Value {
     if let Some(metadata) = object["metadata"].as_object_mut() {
         metadata.remove("managedFields");
     }

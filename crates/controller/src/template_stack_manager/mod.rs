@@ -133,7 +133,8 @@ pub struct TemplateStackManager {
     parts: Parts,
     shared: Arc<Shared>,
     stack: Arc<Cache<Arc<Value>>>,
-    seed: Arc<Cache<Arc<Value>>>,
+    /// The seed, with what the Stack said of it when it was read.
+    seed: Mutex<Option<(String, Vec<u8>)>>,
     watches: Watches,
     revision: Mutex<Option<Arc<Revision>>>,
     memory: Mutex<BTreeMap<Id, Memory>>,
@@ -151,7 +152,7 @@ const RESYNC: Duration = Duration::from_secs(600);
 const DEBOUNCE: Duration = Duration::from_secs(1);
 
 impl TemplateStackManager {
-    /// Watches the Stack and its seed, and returns when both have been looked for once.
+    /// Watches the Stack, and returns when it has been looked for once.
     pub async fn start(parts: Parts) -> Arc<Self> {
         let shared = Arc::new(Shared::default());
         let one = |resource: Resource, name: &str| {
@@ -161,15 +162,13 @@ impl TemplateStackManager {
         };
         let stacks = Resource::namespaced(api::GROUP, api::VERSION, api::Stack::KIND, api::Stack::PLURAL);
         let stack = one(stacks, &parts.stack);
-        let seed = one(Resource::namespaced("", "v1", "Secret", "secrets"), &api::names::seed(&parts.stack));
         stack.synced().await;
-        seed.synced().await;
         shared.queue.add(Work::Stack);
         Arc::new(Self {
             parts,
             shared,
             stack,
-            seed,
+            seed: Mutex::default(),
             watches: Watches::default(),
             revision: Mutex::default(),
             memory: Mutex::default(),

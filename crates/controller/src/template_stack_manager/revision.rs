@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use api::{Diagnostic, KindRef, PermissionScope, Stack, annotations};
-use base64::{Engine, engine::general_purpose::STANDARD};
 use engine::budget::Meter;
+use engine::manage::{Commitment, seed_bytes};
 use engine::{Compiled, Problem, Seed, Severity, compile_within};
 use objects::Gvk;
 use serde_json::{Map, Value, json};
@@ -53,9 +53,9 @@ pub(super) struct Revision {
 impl TemplateStackManager {
     pub(super) async fn stack(self: &Arc<Self>) -> Result<Again, Error> {
         let Some(object) = self.stack.get(&self.stack_key()) else { return Ok(Again::OnChange) };
-        let Some(seed) = self.seed_bytes() else {
-            tracing::info!(stack = self.parts.stack, "waiting for the seed, which the stack manager makes");
-            return Ok(Again::OnChange);
+        let Some(seed) = self.seed_bytes(&object).await? else {
+            tracing::info!(stack = self.parts.stack, "waiting for the seed, which the stack manager creates");
+            return Ok(Again::After(SOON));
         };
         let record: Stack = match serde_json::from_value(Value::clone(&object)) {
             Ok(record) => record,
@@ -66,7 +66,8 @@ impl TemplateStackManager {
         };
         // Another image may have other CRDs with the same templates; they are there before the Stack names it.
         let image = record.metadata.annotations.get(annotations::PACKAGE_IMAGE);
-        let spec = hash_of(&(object["spec"].to_string(), image, &seed));
+        let limits = record.status.as_ref().map(|status| status.namespaces.clone()).unwrap_or_default();
+        let spec = hash_of(&(object["spec"].to_string(), image, &seed, &limits));
         let before = self.current();
         if let Some(now) = before.as_ref().filter(|now| now.spec == spec && Instant::now() < now.check) {
             // The counts in its status may have been compared with an older one, which the watch was late to show.
@@ -164,9 +165,15 @@ impl TemplateStackManager {
         let owned: Vec<Resource> = stack.kinds.iter().filter_map(|kind| of(&kind.gvk)).collect();
         let rendered: Vec<Resource> = ever.iter().filter_map(of).collect();
         let everywhere = record.spec.app.permission_scope == PermissionScope::Cluster;
-        let namespace = if everywhere { "" } else { self.parts.namespace.as_str() };
+        // An administrator may have limited it to namespaces; its permissions are in these alone.
+        let limits = record.status.as_ref().map(|status| status.namespaces.clone()).unwrap_or_default();
+        let namespaces = match everywhere {
+            true if limits.is_empty() => vec![String::new()],
+            true => limits,
+            false => vec![self.parts.namespace.clone()],
+        };
         let compiled = revision.compiled.as_deref();
-        self.watches.follow(&self.parts, &self.shared, (&owned, &rendered), compiled, namespace);
+        self.watches.follow(&self.parts, &self.shared, (&owned, &rendered), compiled, &namespaces);
     }
 
     /// Looks at every instance once the watches have shown all there is. If one is refused, the Stack says so, and
@@ -201,9 +208,26 @@ impl TemplateStackManager {
         look();
     }
 
-    fn seed_bytes(&self) -> Option<Vec<u8>> {
-        let key = crate::Key::new(&self.parts.namespace, &api::names::seed(&self.parts.stack));
-        STANDARD.decode(self.seed.get(&key)?["data"]["seed"].as_str()?).ok()
+    /// The seed that the Stack commits to, if it can be read. It is where only the stack manager writes, which is never
+    /// the Stack's own namespace: the account of a stack can read that one Secret elsewhere, and no other.
+    async fn seed_bytes(&self, stack: &Value) -> Result<Option<Vec<u8>>, Error> {
+        let Some(said) = Commitment::of(stack) else { return Ok(None) };
+        if let Some((_, known)) = lock(&self.seed).clone().filter(|(before, _)| *before == said.to_string()) {
+            return Ok(Some(known));
+        }
+        let name = api::names::seed(&self.parts.namespace, &self.parts.stack);
+        if said.namespace == self.parts.namespace || said.name != name {
+            return Ok(None);
+        }
+        let secrets = Resource::namespaced("", "v1", "Secret", "secrets");
+        let secret = match self.parts.cluster.get(&secrets, &crate::Key::new(&said.namespace, &name)).await {
+            // The permission comes a moment later than the seed.
+            Err(Error::Forbidden(_)) => None,
+            outcome => outcome?,
+        };
+        let bytes = secret.as_ref().and_then(seed_bytes).filter(|bytes| said.fits(bytes));
+        *lock(&self.seed) = bytes.clone().map(|bytes| (said.to_string(), bytes));
+        Ok(bytes)
     }
 
     /// Says in the Stack's status which kinds it renders and what is wrong with it.

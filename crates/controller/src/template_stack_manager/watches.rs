@@ -87,28 +87,33 @@ impl Watches {
         shared: &Arc<Shared>,
         (owned, rendered): (&[Resource], &[Resource]),
         compiled: Option<&Compiled>,
-        namespace: &str,
+        namespaces: &[String],
     ) {
         lock(&shared.owned).clone_from(&owned.iter().map(|own| (own.clone(), Arc::new(own.gvk.clone()))).collect());
-        let place = |resource: &Resource| {
-            let namespace = if resource.namespaced { namespace } else { "" };
-            (resource.clone(), namespace.to_owned())
+        let everywhere = [String::new()];
+        let places = |resource: &Resource| -> Vec<Where> {
+            let namespaces = if resource.namespaced { namespaces } else { &everywhere };
+            namespaces.iter().map(|namespace| (resource.clone(), namespace.clone())).collect()
         };
         let mut instances = lock(&self.instances);
-        instances.retain(|(resource, _), _| owned.contains(resource));
-        for resource in owned {
-            instances.entry(place(resource)).or_insert_with(|| watch_instances(parts, shared, resource, namespace));
+        let wanted: BTreeSet<Where> = owned.iter().flat_map(places).collect();
+        instances.retain(|place, _| wanted.contains(place));
+        for place in wanted {
+            let (resource, namespace) = place.clone();
+            instances.entry(place).or_insert_with(|| watch_instances(parts, shared, &resource, &namespace));
         }
         let mut children = lock(&self.children);
-        children.retain(|(resource, _), _| rendered.contains(resource));
-        for resource in rendered {
+        let wanted: BTreeSet<Where> = rendered.iter().flat_map(places).collect();
+        children.retain(|place, _| wanted.contains(place));
+        for place in wanted {
+            let (resource, namespace) = &place;
             let views = Arc::new(Views::of(compiled, &resource.gvk));
-            let before = children.remove(&place(resource));
+            let before = children.remove(&place);
             let kept = match before {
                 Some(same) if same.views == views => same,
                 before => watch_children(parts, shared, resource, namespace, views, before.as_ref()),
             };
-            children.insert(place(resource), kept);
+            children.insert(place, kept);
         }
     }
 

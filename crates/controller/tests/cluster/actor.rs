@@ -70,7 +70,8 @@ pub async fn start(scene: &Scene<'_>, resync: Duration) -> Result<Arc<TemplateSt
 
 /// A template stack manager with the account of a stack of this name.
 pub async fn start_as(scene: &Scene<'_>, stack: &str, resync: Duration) -> Result<Arc<TemplateStackManager>> {
-    let account = format!("stack-{stack}");
+    let found = stacks(scene).get(stack).await?;
+    let account = found.data["status"]["serviceAccount"].as_str().context("the Stack names its account")?.to_owned();
     let client = scene.cluster().client_for_service_account(scene.namespace(), &account).await?;
     let parts = Parts { resync, ..Parts::new(client, scene.namespace(), stack) };
     let manager = TemplateStackManager::start(parts).await;
@@ -79,13 +80,25 @@ pub async fn start_as(scene: &Scene<'_>, stack: &str, resync: Duration) -> Resul
     Ok(manager)
 }
 
+/// A seed as the stack manager leaves it; answers what the Stack says of it.
+pub async fn seeded(scene: &Scene<'_>, stack: &str) -> Result<Value> {
+    let name = api::names::seed(scene.namespace(), stack);
+    let seed = json!({ "metadata": { "name": name }, "stringData": { "seed": "a seed of exactly 32 characters!" } });
+    let secrets: Api<k8s_openapi::api::core::v1::Secret> = Api::namespaced(scene.client(), "default");
+    let made = secrets.create(&PostParams::default(), &serde_json::from_value(seed)?).await?;
+    let bytes = made.data.unwrap_or_default().remove("seed").context("it has a seed")?.0;
+    let said = engine::manage::Commitment::to("default", &name, &bytes).to_string();
+    Ok(json!({ "stacks.crossplane.io/seed": said }))
+}
+
 /// Whether a request is one of the stack's account about objects, and neither a list nor a watch. What is said in the
 /// Stack's own status is said once for all instances.
 pub fn is_call(scene: &Scene<'_>) -> impl Fn(&Request) -> bool + use<> {
     let user = scene.service_account_user(&format!("stack-{STACK}"));
     move |request| {
         let reads = ["list", "watch"].contains(&request.verb.as_str());
-        request.user == user && !request.resource.is_empty() && !reads && request.resource != "stacks"
+        let seed = request.resource == "secrets" && request.verb == "get";
+        request.user == user && !request.resource.is_empty() && !reads && !seed && request.resource != "stacks"
     }
 }
 

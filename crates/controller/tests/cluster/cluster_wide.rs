@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
-use k8s_openapi::api::core::v1::{ConfigMap, Secret, ServiceAccount};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
 use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, ListParams, PostParams};
@@ -37,9 +37,9 @@ fn cluster_installs(scene: &Scene<'_>) -> Api<DynamicObject> {
     Api::all_with(scene.client(), &kind)
 }
 
-fn stacks_of_the_cluster(scene: &Scene<'_>) -> Api<DynamicObject> {
+fn stacks_of_the_cluster(scene: &Scene<'_>, place: &str) -> Api<DynamicObject> {
     let kind = resource("stacks.crossplane.io", "v1alpha1", "Stack", "stacks");
-    Api::namespaced_with(scene.client(), "cairn-stacks", &kind)
+    Api::namespaced_with(scene.client(), place, &kind)
 }
 
 pub async fn a_stack_of_the_whole_cluster_lives_and_goes(cluster: Arc<Cluster>) -> Result<()> {
@@ -58,8 +58,10 @@ pub async fn a_stack_of_the_whole_cluster_lives_and_goes(cluster: Arc<Cluster>) 
     let state = all.get(&name).await?;
     ready.map_err(|error| error.context(state.data["status"].to_string()))?;
     let record = state.data["status"]["stackRecord"].clone();
-    ensure!(record["namespace"] == "cairn-stacks" && record["name"] == name.as_str(), "{record}");
-    let stack = stacks_of_the_cluster(&scene).get(&name).await?;
+    let place = format!("cairn-stacks-{name}");
+    ensure!(record["namespace"] == place.as_str() && record["name"] == name.as_str(), "{record}");
+    ensure!(state.data["status"]["namespace"] == place.as_str(), "{}", state.data["status"]);
+    let stack = stacks_of_the_cluster(&scene, &place).get(&name).await?;
     let owner = stack.metadata.owner_references.clone().unwrap_or_default();
     ensure!(
         owner.len() == 1 && owner[0].kind == "ClusterStackInstall" && Some(&owner[0].uid) == made.metadata.uid.as_ref()
@@ -70,23 +72,29 @@ pub async fn a_stack_of_the_whole_cluster_lives_and_goes(cluster: Arc<Cluster>) 
         ensure!(labels.get("crossplane.io/scope").is_none_or(|scope| scope == "environment"), "{labels:?}");
         ensure!(!labels.keys().any(|key| key.starts_with("namespace.crossplane.io/")), "{labels:?}");
     }
-    its_account_reaches_everywhere_and_no_further(&cluster, &scene, &name).await?;
+    its_account_reaches_everywhere_and_no_further(&cluster, &scene, &name, &place).await?;
 
     let account = format!("stack-{name}");
     all.delete(&name, &DeleteParams::default()).await?;
     scene.wait(&all, &name, is_deleted(&made.metadata.uid.unwrap_or_default())).await?;
     let instances = redises(&scene, scene.client());
     ensure!(code(&instances.list(&ListParams::default()).await) == 404, "its instances and its type are gone");
-    let accounts: Api<ServiceAccount> = Api::namespaced(scene.client(), "cairn-stacks");
+    let accounts: Api<ServiceAccount> = Api::namespaced(scene.client(), &place);
     ensure!(accounts.get_opt(&account).await?.is_none());
-    let system = format!("stack:cairn-stacks:{name}:system");
+    ensure!(Api::<Namespace>::all(scene.client()).get_opt(&place).await?.is_none(), "its namespace is gone");
+    let system = format!("stack:{place}:{name}:system");
     ensure!(Api::<ClusterRole>::all(scene.client()).get_opt(&system).await?.is_none());
     ensure!(Api::<ClusterRoleBinding>::all(scene.client()).get_opt(&system).await?.is_none());
     Ok(())
 }
 
-async fn its_account_reaches_everywhere_and_no_further(cluster: &Cluster, scene: &Scene<'_>, name: &str) -> Result<()> {
-    let client = cluster.client_for_service_account("cairn-stacks", &format!("stack-{name}")).await?;
+async fn its_account_reaches_everywhere_and_no_further(
+    cluster: &Cluster,
+    scene: &Scene<'_>,
+    name: &str,
+    place: &str,
+) -> Result<()> {
+    let client = cluster.client_for_service_account(place, &format!("stack-{name}")).await?;
     redises(scene, client.clone()).create(&PostParams::default(), &redis(scene, "far")).await?;
     let fleets: Api<DynamicObject> = Api::all_with(client.clone(), &resource(scene.group(), "v1", "Fleet", "fleets"));
     let fleet = json!({
@@ -95,7 +103,7 @@ async fn its_account_reaches_everywhere_and_no_further(cluster: &Cluster, scene:
     fleets.create(&PostParams::default(), &serde_json::from_value(fleet)?).await?;
     let services: Api<k8s_openapi::api::core::v1::Service> = Api::namespaced(client.clone(), scene.namespace());
     services.list(&ListParams::default()).await?;
-    let own: Api<ConfigMap> = Api::namespaced(client.clone(), "cairn-stacks");
+    let own: Api<ConfigMap> = Api::namespaced(client.clone(), place);
     own.list(&ListParams::default()).await?;
     let refused = [
         (

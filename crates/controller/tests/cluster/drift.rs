@@ -27,7 +27,12 @@ fn made() -> Vec<(ApiResource, bool, usize)> {
 }
 
 fn api(scene: &Scene<'_>, kind: &ApiResource, namespaced: bool) -> Api<DynamicObject> {
-    if namespaced { scene.dynamic(scene.client(), kind) } else { Api::all_with(scene.client(), kind) }
+    match kind.kind.as_str() {
+        // Seeds are where only the stack manager can list them.
+        "Secret" => Api::namespaced_with(scene.client(), "cairn", kind),
+        _ if namespaced => scene.dynamic(scene.client(), kind),
+        _ => Api::all_with(scene.client(), kind),
+    }
 }
 
 /// What was made for the scene's stack and namespace.

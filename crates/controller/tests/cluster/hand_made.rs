@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
-use k8s_openapi::api::core::v1::{ConfigMap, Secret, ServiceAccount};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{ConfigMap, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
 use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
@@ -72,15 +73,19 @@ pub async fn a_stack_that_is_refused_what_it_runs_by_says_so_and_heals(cluster: 
     manager(&cluster).await?;
     let scene = cluster.scene("hand-refused").await?;
     defined(&scene).await?;
-    let secrets: Api<Secret> = scene.api();
-    let theirs = serde_json::from_value(json!({ "metadata": { "name": "hand-seed" }, "stringData": { "a": "b" } }))?;
-    secrets.create(&PostParams::default(), &theirs).await?;
+    let deployments: Api<Deployment> = scene.api();
+    let pod =
+        json!({ "metadata": { "labels": { "a": "b" } }, "spec": { "containers": [{ "name": "c", "image": "i" }] } });
+    let theirs = serde_json::from_value(json!({
+        "metadata": { "name": "hand-templates" }, "spec": { "selector": { "matchLabels": { "a": "b" } }, "template": pod },
+    }))?;
+    deployments.create(&PostParams::default(), &theirs).await?;
     let stacks = stacks(&scene);
     stacks.create(&PostParams::default(), &stack(&scene, &json!({}))).await?;
     let told = scene.wait(&stacks, "hand", has("ControllerAvailable", "False", "Refused")).await?;
     let said = told.map(|stack| stack.data["status"]["conditions"].to_string()).unwrap_or_default();
-    ensure!(said.contains("what it runs by is refused: the Secret"), "{said}");
-    secrets.delete("hand-seed", &DeleteParams::default()).await?;
+    ensure!(said.contains("/hand-templates already exists and the stack manager did not create it"), "{said}");
+    deployments.delete("hand-templates", &DeleteParams::default()).await?;
     scene.wait(&stacks, "hand", has("Ready", "True", "")).await?;
     Ok(())
 }

@@ -50,7 +50,8 @@ pub async fn an_install_becomes_ready_with_everything_in_place(cluster: Arc<Clus
     ensure!(object.data["status"]["stackRecord"]["uid"] == json!(stack.metadata.uid));
     ensure!(stack.data["status"]["serviceAccount"] == "stack-redis");
     scene.api::<ServiceAccount>().get("stack-redis").await?;
-    let seed = scene.api::<Secret>().get("redis-seed").await?;
+    let seeds: Api<Secret> = Api::namespaced(scene.client(), "cairn");
+    let seed = seeds.get(&api::names::seed(scene.namespace(), "redis")).await?;
     ensure!(seed.data.is_some_and(|data| data["seed"].0.len() == 32));
     let roles: Api<ClusterRole> = Api::all(scene.client());
     for role in ["system", "types", "admin", "edit", "view"] {
@@ -65,7 +66,7 @@ pub async fn an_install_becomes_ready_with_everything_in_place(cluster: Arc<Clus
 pub async fn a_stack_may_do_what_its_kinds_need_and_no_more(cluster: Arc<Cluster>) -> Result<()> {
     let manager = manager(&cluster).await?;
     let scene = cluster.scene("least").await?;
-    installed(&scene, &manager, &["a"], "dependsOn: [{crd: deployment.apps/v1}]\n").await?;
+    installed(&scene, &manager, &["a"], "dependsOn: [{crd: deployment.apps/v1}, {crd: configmap/v1}]\n").await?;
     let client = cluster.client_for_service_account(scene.namespace(), "stack-redis").await?;
     let own = redises(&scene, client.clone());
     own.create(&PostParams::default(), &redis(&scene, "mine")).await?;

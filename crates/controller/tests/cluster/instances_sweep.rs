@@ -14,7 +14,7 @@ use testkit::faults::{Fault, Filter, Trouble};
 use testkit::{Cluster, Scene};
 use tokio::task::JoinHandle;
 
-use crate::actor::{CONFIG, NEVER, STACK, open_kind, own, package_of, says, web};
+use crate::actor::{CONFIG, NEVER, STACK, open_kind, own, package_of, says, seeded, web};
 use crate::manager::{furnish, has, stacks};
 use crate::mishap::{Mishap, Place, fresh, sweep};
 
@@ -35,11 +35,9 @@ pub async fn furnished(scene: &Scene<'_>) -> Result<()> {
     for crd in &package.crds {
         scene.install_crd(&crd.crd.object).await?;
     }
-    let seed = json!({ "metadata": { "name": "app-seed" }, "stringData": { "seed": "a seed" } });
-    let secrets: Api<k8s_openapi::api::core::v1::Secret> = scene.api();
-    secrets.create(&PostParams::default(), &serde_json::from_value(seed)?).await?;
+    let annotations = seeded(scene, STACK).await?;
     let mut stack = serde_json::to_value(&package.stack)?;
-    stack["metadata"] = json!({ "name": STACK, "namespace": scene.namespace() });
+    stack["metadata"] = json!({ "name": STACK, "namespace": scene.namespace(), "annotations": annotations });
     stacks(scene).create(&PostParams::default(), &serde_json::from_value(stack)?).await?;
     Ok(())
 }

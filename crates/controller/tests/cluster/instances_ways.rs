@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use controller::template_stack_manager::{Parts, TemplateStackManager};
 use futures::{StreamExt, TryStreamExt};
-use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::runtime::{WatchStreamExt, watcher, watcher::Config};
@@ -160,10 +160,10 @@ pub async fn a_child_with_the_policy_orphan_stays(cluster: Arc<Cluster>) -> Resu
 /// A Stack and its seed as the stack manager leaves them, run by somebody who may do everything.
 pub async fn by_hand(scene: &Scene<'_>, name: &str, spec: &Value) -> Result<Arc<TemplateStackManager>> {
     crate::manager::manager(scene.cluster()).await?;
-    let seed = json!({ "metadata": { "name": format!("{name}-seed") }, "stringData": { "seed": "a seed" } });
-    scene.api::<Secret>().create(&PostParams::default(), &serde_json::from_value(seed)?).await?;
+    let annotations = crate::actor::seeded(scene, name).await?;
     let stack = json!({
-        "apiVersion": "stacks.crossplane.io/v1alpha1", "kind": "Stack", "metadata": { "name": name }, "spec": spec,
+        "apiVersion": "stacks.crossplane.io/v1alpha1", "kind": "Stack",
+        "metadata": { "name": name, "annotations": annotations }, "spec": spec,
     });
     stacks(scene).create(&PostParams::default(), &serde_json::from_value(stack)?).await?;
     manage(scene, name).await

@@ -3,6 +3,7 @@
 
 mod actor;
 mod attacks_crds;
+mod attacks_identity;
 mod cluster_wide;
 mod drift;
 mod hand_made;
@@ -56,6 +57,15 @@ fn main() -> ExitCode {
         attacks_crds::no_user_of_a_namespace_changes_the_crd_of_another_install,
         attacks_crds::a_group_that_was_taken_first_is_given_back_by_a_cluster_install,
         attacks_crds::no_stack_of_a_namespace_holds_up_a_cluster_install,
+        attacks_identity::a_stacks_account_gets_no_secret_token_or_lease_that_it_did_not_ask_for,
+        attacks_identity::a_refused_stack_with_a_finalizer_of_its_users_deletes_nothing,
+        attacks_identity::an_object_that_its_user_labels_as_the_managers_is_left_alone,
+        attacks_identity::an_account_that_exists_already_is_neither_seized_nor_deleted,
+        attacks_identity::a_role_that_exists_already_is_named_in_a_condition_and_not_overwritten,
+        attacks_identity::a_planted_seed_is_never_used,
+        attacks_identity::a_stack_with_a_long_name_runs_and_goes,
+        attacks_identity::what_is_added_to_roles_and_bindings_is_removed,
+        attacks_identity::an_edited_stack_of_an_install_gets_no_permissions_by_it,
         instances::an_instance_becomes_ready_with_six_calls_and_stays_so_with_none,
         instances::a_child_that_drifts_is_put_back_and_what_others_added_stays,
         instances::an_object_of_somebody_else_is_never_seized,

@@ -112,7 +112,7 @@ pub async fn manager(cluster: &Cluster) -> Result<Arc<Manager>> {
     Ok(manager)
 }
 
-/// Puts our own kinds and the namespace of cluster-wide stacks into a cluster.
+/// Puts our own kinds and the namespace of the stack manager into a cluster.
 pub async fn furnish(cluster: &Cluster) -> Result<()> {
     let crds = definitions(cluster.admin()?);
     for definition in api::definitions() {
@@ -122,7 +122,7 @@ pub async fn furnish(cluster: &Cluster) -> Result<()> {
         served.await.context("our own CRDs are served")?;
     }
     let namespaces: Api<k8s_openapi::api::core::v1::Namespace> = Api::all(cluster.admin()?);
-    let namespace = serde_json::from_value(json!({ "metadata": { "name": "cairn-stacks" } }))?;
+    let namespace = serde_json::from_value(json!({ "metadata": { "name": "cairn" } }))?;
     namespaces.create(&PostParams::default(), &namespace).await?;
     Ok(())
 }
@@ -179,9 +179,10 @@ pub fn stacks(scene: &Scene<'_>) -> Api<DynamicObject> {
 
 /// A package with one kind, `Redis`, of a group, whose spec has these fields.
 pub fn package(group: &str, version: &str, fields: &[&str], more: &str) -> Files {
+    let depends = if more.contains("dependsOn") { "" } else { "dependsOn: [{crd: configmap/v1}]\n" };
     let fields: String = fields.iter().map(|name| format!("{name}: {{type: string}}, ")).collect();
     let files = [
-        ("app.yaml".to_owned(), format!("title: Redis\nversion: {version}\n{more}")),
+        ("app.yaml".to_owned(), format!("title: Redis\nversion: {version}\n{depends}{more}")),
         (
             "resources/crd.yaml".to_owned(),
             format!(

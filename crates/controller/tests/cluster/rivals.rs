@@ -267,20 +267,22 @@ pub async fn a_takeover_keeps_drawn_values_and_takes_away_what_templates_no_long
 
     // One of the same name has its own seed back, which goes with it once nothing is left that was drawn from it.
     second.stop();
-    let seed = secrets.get("second-seed").await?;
+    let seeds: Api<Secret> = Api::namespaced(scene.client(), "cairn");
+    let second_seed = api::names::seed(scene.namespace(), "second");
+    let seed = seeds.get(&second_seed).await?;
     leave(&scene, "second").await?;
-    let kept = secrets.get("second-seed").await?;
-    ensure!(kept.metadata.uid == seed.metadata.uid && kept.metadata.owner_references.is_none(), "{:?}", kept.metadata);
+    let kept = seeds.get(&second_seed).await?;
+    ensure!(kept.metadata.uid == seed.metadata.uid, "{:?}", kept.metadata);
     shops(&scene, "second", 82, "").await?;
     scene.wait(&stacks(&scene), "second", has("Ready", "True", "")).await?;
-    let again = secrets.get("second-seed").await?;
+    let again = seeds.get(&second_seed).await?;
     ensure!(again.metadata.uid == seed.metadata.uid && again.data == seed.data);
     let uid = stacks(&scene).get("second").await?.metadata.uid.unwrap_or_default();
-    let owners = again.metadata.owner_references.unwrap_or_default();
-    ensure!(owners.iter().map(|owner| &owner.uid).eq([&uid]), "{owners:?}");
+    let owner = again.metadata.annotations.unwrap_or_default().remove("stacks.crossplane.io/seed-owner");
+    ensure!(owner.as_ref() == Some(&uid), "{owner:?}");
     own(&scene, "Shop").delete("a", &DeleteParams::default()).await?;
     stacks(&scene).delete("second", &DeleteParams::default()).await?;
     scene.wait(&stacks(&scene), "second", is_deleted(&uid)).await?;
-    ensure!(secrets.get_opt("second-seed").await?.is_none(), "it goes with what was drawn from it");
+    ensure!(seeds.get_opt(&second_seed).await?.is_none(), "it goes with what was drawn from it");
     Ok(())
 }

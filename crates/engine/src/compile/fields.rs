@@ -38,6 +38,22 @@ fn keys(sketch: &Sketch<'_>, document: &Range<usize>, problems: &mut Vec<Problem
     }
 }
 
+/// What is certain to be an object that no stack may make.
+pub(super) fn forbidden(sketch: &Sketch<'_>, documents: &[Range<usize>], problems: &mut Vec<Problem>) {
+    for document in documents {
+        let Ok(spanned) = yaml::parse_spanned(&sketch.blanked(document)) else { continue };
+        let Some(found) = crate::forbidden(&spanned.value) else { continue };
+        let steps: Vec<yaml::Step> = found.field.iter().map(|step| yaml::Step::from(*step)).collect();
+        let Some(place) = spanned.spans.find(&steps) else { continue };
+        // An annotation is one whatever its value is.
+        let place = if found.field.len() == 1 { place.value } else { place.key.unwrap_or(place.value) };
+        let range = document.start + place.start..document.start + place.end;
+        if sketch.is_certain(&range, false) {
+            problems.push(Problem::at(sketch.place(range.start), found.what).hint(crate::forbidden::HINT));
+        }
+    }
+}
+
 /// What a template makes, and what is known of it.
 pub(super) struct Made<'m> {
     pub gvk: &'m Gvk,

@@ -256,6 +256,7 @@ impl Compiler<'_> {
                     fields::Made { gvk: &found.gvk, schema, owned, known: self.known, instance }
                 });
                 fields::child(&sketch, &sketch.documents(), made.as_ref(), problems);
+                fields::forbidden(&sketch, &sketch.documents(), problems);
                 for (sketch, documents) in &assumed {
                     fields::child(sketch, documents, made.as_ref(), &mut in_branches);
                 }

@@ -1,10 +1,9 @@
-//! Which kinds a stack may make: its own, those that it depends on, and the few that every stack may have.
+//! Which kinds a stack may make: its own and those that it depends on.
 
 use api::{PermissionScope, is_never_granted};
 use objects::{Builtin, nearest};
 
 use crate::compile::identity::Identity;
-use crate::manage::BASICS;
 use crate::problem::Problem;
 use crate::stack::Stack;
 
@@ -77,12 +76,8 @@ fn undepended(stack: &Stack, found: &Identity, builtin: Option<&Builtin>, proble
         }
         (None, None) => problem.hint(add),
     };
-    // Every stack has the rights to some kinds in its own namespace, which is where the instances of a stack for one
-    // namespace are; and where it runs already, somebody may have given it others.
-    let basic = |builtin: &Builtin| {
-        BASICS.iter().any(|(group, resources)| *group == builtin.group && resources.contains(&builtin.plural))
-    };
-    let may_go_well = builtin.is_some_and(|builtin| stack.recorded || (!everywhere && basic(builtin)));
+    // Where it runs already, an administrator may have granted others.
+    let may_go_well = builtin.is_some() && stack.recorded;
     problems.push(if may_go_well { problem.warning() } else { problem });
 }
 

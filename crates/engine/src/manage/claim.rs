@@ -126,7 +126,7 @@ impl Claim {
             format!("in the namespace {}", self.namespace)
         };
         let (whose, way) = other.named();
-        let drawn = if self.is_in(&other.namespace) {
+        let drawn = if self.is_in(&other.namespace) || (self.everywhere && other.everywhere) {
             ""
         } else {
             "; what its templates drew, such as passwords, is drawn anew then, since a seed stays in its namespace"
@@ -174,7 +174,7 @@ impl Claim {
     }
 
     /// Whether the Stack is in this namespace.
-    pub(super) fn is_in(&self, namespace: &str) -> bool {
+    fn is_in(&self, namespace: &str) -> bool {
         self.namespace == namespace
     }
 

@@ -17,8 +17,8 @@ use forbidden::forbidden;
 pub use forbidden::NamespacedCrds;
 
 use super::compatible::missing;
+use super::crd_owner::{Parent, Record};
 use super::drift::same_versions;
-use super::ownership::{Parent, Record};
 use super::{Breakage, Trouble, breakages, can_become};
 
 /// A CRD of the cluster.

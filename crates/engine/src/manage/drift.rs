@@ -1,7 +1,9 @@
-//! Whether an object already is as it should be: everything that is wanted is there. What others added does not count.
+//! Whether an object already is as it should be: everything that is wanted is there. What others added does not count,
+//! except to what grants permissions.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
+use api::annotations::APPLIED_ANNOTATIONS as APPLIED;
 use serde_json::Value;
 
 /// Whether all that is wanted is in `live`. Items of lists are matched by name where they have one, else by place.
@@ -94,11 +96,101 @@ fn named(items: &[Value]) -> Option<Vec<&str>> {
     (sorted.len() == names.len() && !names.is_empty()).then_some(names)
 }
 
+/// What to do about an object of the stack manager's.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Correction {
+    /// Nothing: it is as it should be.
+    None,
+    /// Replace it by this.
+    Replace(Value),
+    /// Delete it and create it again: what differs cannot be changed.
+    Recreate,
+}
+
+/// Compares an object that grants permissions with what it should be: exactly, so that additions count. Labels and
+/// annotations of others stay, except labels by which other roles take up its rules.
+pub fn corrected(live: &Value, wanted: &Value) -> Correction {
+    let mut object = with_metadata(live, wanted);
+    let fields = |value: &Value| value.as_object().cloned().unwrap_or_default();
+    // Other controllers write the Secrets of an account, and the rules of a role that gathers others.
+    let is_compared = |key: &str| match key {
+        "apiVersion" | "kind" | "metadata" | "status" => false,
+        "rules" => wanted["aggregationRule"].is_null(),
+        _ => wanted["kind"] != "ServiceAccount" && wanted["kind"] != "Namespace",
+    };
+    let keys: BTreeSet<String> = fields(live).into_iter().chain(fields(wanted)).map(|(key, _)| key).collect();
+    for key in keys.into_iter().filter(|key| is_compared(key)) {
+        let (is, should) = (&live[&key], &wanted[&key]);
+        if is_same(is, should) || (is_nothing(is) && is_nothing(should)) {
+            continue;
+        }
+        if key == "roleRef" {
+            return Correction::Recreate;
+        }
+        match should {
+            Value::Null => drop(object.as_object_mut().and_then(|object| object.remove(&key))),
+            should => object[&key] = should.clone(),
+        }
+    }
+    if object == *live { Correction::None } else { Correction::Replace(object) }
+}
+
+/// The same for a workload: what the cluster or others added to its spec is no difference, but goes with the next
+/// change.
+pub fn corrected_workload(live: &Value, wanted: &Value) -> Correction {
+    let mut object = with_metadata(live, wanted);
+    if !covers(&live["spec"], &wanted["spec"]) {
+        object["spec"] = wanted["spec"].clone();
+        // Whoever scales it owns the number, unless it is given.
+        if wanted["spec"]["replicas"].is_null() && !live["spec"]["replicas"].is_null() {
+            object["spec"]["replicas"] = live["spec"]["replicas"].clone();
+        }
+    }
+    if object == *live { Correction::None } else { Correction::Replace(object) }
+}
+
+/// An object with the labels, annotations and owners that it should have.
+pub fn with_metadata(live: &Value, wanted: &Value) -> Value {
+    let mut object = live.clone();
+    let of = |object: &Value, part: &str| object["metadata"][part].as_object().cloned().unwrap_or_default();
+    let wanted_labels = of(wanted, "labels");
+    let mut labels = of(live, "labels");
+    labels.retain(|key, _| !is_ours(key) || wanted_labels.contains_key(key));
+    labels.extend(wanted_labels);
+    let wanted_annotations = of(wanted, "annotations");
+    let mut annotations = of(live, "annotations");
+    let before = annotations.get(APPLIED).and_then(Value::as_str).unwrap_or_default().to_owned();
+    annotations.retain(|key, _| {
+        wanted_annotations.contains_key(key) || !(is_ours(key) || before.split(',').any(|before| before == key))
+    });
+    annotations.extend(wanted_annotations);
+    for (part, value) in [("labels", Value::Object(labels)), ("annotations", Value::Object(annotations))] {
+        if !is_nothing(&value) || !is_nothing(&live["metadata"][part]) {
+            object["metadata"][part] = value;
+        }
+    }
+    let owners = &wanted["metadata"]["ownerReferences"];
+    match owners {
+        Value::Null => drop(object["metadata"].as_object_mut().and_then(|metadata| metadata.remove("ownerReferences"))),
+        owners if is_same(&live["metadata"]["ownerReferences"], owners) => {}
+        owners => object["metadata"]["ownerReferences"] = owners.clone(),
+    }
+    object
+}
+
+/// Whether a label or annotation is one of ours, or one by which Kubernetes adds the rules of a role to others.
+fn is_ours(key: &str) -> bool {
+    let (prefix, name) = key.split_once('/').unwrap_or_default();
+    prefix == "crossplane.io"
+        || prefix.ends_with(".crossplane.io")
+        || (prefix == "rbac.authorization.k8s.io" && name.starts_with("aggregate-to-"))
+}
+
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
-    use super::{covers, same_versions};
+    use super::{Correction, corrected, corrected_workload, covers, same_versions};
 
     #[test]
     fn what_others_add_is_no_drift_and_what_they_change_is() {
@@ -124,7 +216,7 @@ mod tests {
     }
     #[test]
     fn versions_of_a_crd_are_the_same_but_for_what_the_server_leaves_out() {
-        let versions = |columns: serde_json::Value, schema: serde_json::Value| {
+        let versions = |columns: Value, schema: Value| {
             json!([{
                 "name": "v1", "served": true, "storage": true, "subresources": { "status": {} },
                 "additionalPrinterColumns": columns, "schema": { "openAPIV3Schema": schema },
@@ -135,7 +227,7 @@ mod tests {
         without_status[0]["subresources"] = json!({});
         let mut two = plain();
         two.as_array_mut().unwrap().push(json!({ "name": "v2" }));
-        let of = |schema: serde_json::Value| versions(json!([]), schema);
+        let of = |schema: Value| versions(json!([]), schema);
         for (what, live, wanted, expected) in [
             ("the same", plain(), plain(), true),
             ("a limit", of(json!({ "type": "integer", "maximum": 3 })), of(json!({ "type": "integer" })), false),
@@ -175,5 +267,87 @@ mod tests {
         ] {
             assert_eq!(same_versions(&live, &wanted), expected, "{what}");
         }
+    }
+
+    #[test]
+    fn what_is_added_to_what_grants_permissions_is_taken_off() {
+        let binding = json!({
+            "kind": "RoleBinding", "metadata": { "name": "a", "labels": { "app.kubernetes.io/managed-by": "stack-manager" } },
+            "roleRef": { "kind": "Role", "name": "r" }, "subjects": [{ "kind": "ServiceAccount", "name": "s" }],
+        });
+        let changed = |path: &str, value: Value| {
+            let mut object = binding.clone();
+            let (parent, key) = path.rsplit_once('/').unwrap();
+            object.pointer_mut(parent).unwrap()[key] = value;
+            object
+        };
+        assert_eq!(corrected(&binding, &binding), Correction::None);
+        for live in [
+            changed("/subjects", json!([{ "kind": "ServiceAccount", "name": "s" }, { "kind": "User", "name": "m" }])),
+            changed("/subjects", json!([{ "kind": "User", "name": "m" }, { "kind": "ServiceAccount", "name": "s" }])),
+            changed("/subjects", json!([])),
+            changed("/metadata/labels", json!({})),
+            changed(
+                "/metadata/labels",
+                json!({
+                    "app.kubernetes.io/managed-by": "stack-manager", "rbac.authorization.k8s.io/aggregate-to-admin": "true",
+                }),
+            ),
+            changed(
+                "/metadata/labels",
+                json!({
+                    "app.kubernetes.io/managed-by": "stack-manager", "rbac.crossplane.io/aggregate-to-environment-admin": "true",
+                }),
+            ),
+            changed("/metadata/ownerReferences", json!([{ "uid": "other" }])),
+        ] {
+            let Correction::Replace(object) = corrected(&live, &binding) else { panic!("{live} is left as it is") };
+            assert_eq!(object, binding, "{live}");
+        }
+        assert_eq!(
+            corrected(&changed("/roleRef", json!({ "kind": "Role", "name": "x" })), &binding),
+            Correction::Recreate
+        );
+        let labelled =
+            changed("/metadata/labels", json!({ "app.kubernetes.io/managed-by": "stack-manager", "a": "b" }));
+        assert_eq!(corrected(&labelled, &binding), Correction::None, "labels of others stay");
+    }
+
+    #[test]
+    fn an_account_loses_what_was_put_there_for_its_install_and_keeps_what_others_need() {
+        let account = |annotations: Value| json!({ "kind": "ServiceAccount", "metadata": { "name": "a", "annotations": annotations } });
+        let applied = "stacks.crossplane.io/applied-annotations";
+        let mut live = account(json!({ applied: "cloud/role", "cloud/role": "r", "theirs": "1" }));
+        live["imagePullSecrets"] = json!([{ "name": "theirs" }]);
+        let Correction::Replace(object) = corrected(&live, &account(json!({ applied: "" }))) else {
+            panic!("no change")
+        };
+        assert_eq!(object["metadata"]["annotations"], json!({ applied: "", "theirs": "1" }));
+        assert_eq!(object["imagePullSecrets"], live["imagePullSecrets"]);
+        assert_eq!(corrected(&object, &account(json!({ applied: "" }))), Correction::None);
+    }
+
+    #[test]
+    fn a_role_that_gathers_others_keeps_what_it_gathered() {
+        let wanted =
+            json!({ "kind": "ClusterRole", "metadata": {}, "aggregationRule": { "clusterRoleSelectors": [{}] } });
+        let mut live = wanted.clone();
+        live["rules"] = json!([{ "verbs": ["get"] }]);
+        assert_eq!(corrected(&live, &wanted), Correction::None);
+        let plain = json!({ "kind": "ClusterRole", "metadata": {}, "rules": [] });
+        let Correction::Replace(object) = corrected(&live, &plain) else { panic!("no change") };
+        assert_eq!(object, json!({ "kind": "ClusterRole", "metadata": {}, "rules": [] }));
+    }
+
+    #[test]
+    fn what_others_added_to_a_workload_goes_with_the_next_change_alone() {
+        let wanted =
+            |image: &str| json!({ "metadata": {}, "spec": { "containers": [{ "name": "a", "image": image }] } });
+        let mut live = wanted("1");
+        live["spec"]["replicas"] = json!(3);
+        live["spec"]["containers"] = json!([{ "name": "a", "image": "1" }, { "name": "sidecar" }]);
+        assert_eq!(corrected_workload(&live, &wanted("1")), Correction::None);
+        let Correction::Replace(object) = corrected_workload(&live, &wanted("2")) else { panic!("no change") };
+        assert_eq!(object["spec"], json!({ "replicas": 3, "containers": [{ "name": "a", "image": "2" }] }));
     }
 }

@@ -14,13 +14,13 @@ use api::conditions::{
 };
 use api::{
     ClusterStackInstall, Condition, InstallSpec, InstallStatus, Metadata, ObjectRef, PermissionScope, Stack,
-    StackInstall, Status, annotations, labels,
+    StackInstall, Status, annotations, labels, names,
 };
 use package::Package;
 use serde_json::Value;
 
+use super::crd_owner::{Parent, publisher};
 use super::definition::{LiveCrd, NamespacedCrds, Placement, Wanted, place};
-use super::ownership::{Parent, publisher};
 use super::progress::{Conditions, Notice, Step, Trouble};
 use super::{Claim, Index, Kinds, Policy, Reference};
 use check::{accept, depend};
@@ -101,7 +101,7 @@ impl Install {
 pub struct Settings {
     /// The namespace that it runs in.
     pub own_namespace: String,
-    /// The namespace of the stacks of the whole cluster.
+    /// What the namespaces of the stacks of the whole cluster begin with.
     pub cluster_namespace: String,
     /// The registry for packages and installs that name none.
     pub source: String,
@@ -115,11 +115,22 @@ pub struct Settings {
 
 impl Settings {
     /// Where the Stack of an install is, and the Secrets that the install names.
-    pub fn namespace<'s>(&'s self, install: &'s Install) -> &'s str {
-        match install.scope {
-            PermissionScope::Namespaced => &install.metadata.namespace,
-            PermissionScope::Cluster => &self.cluster_namespace,
+    pub fn namespace(&self, install: &Install) -> String {
+        let Install { scope, metadata, status, .. } = install;
+        match scope {
+            PermissionScope::Namespaced => metadata.namespace.clone(),
+            // Only administrators write the status of what is cluster-scoped.
+            PermissionScope::Cluster if status.namespace.is_empty() => {
+                names::cluster_stack(&self.cluster_namespace, &metadata.name)
+            }
+            PermissionScope::Cluster => status.namespace.clone(),
         }
+    }
+
+    /// Whether a namespace is for the stack manager and for stacks of the whole cluster alone.
+    pub fn is_reserved(&self, namespace: &str) -> bool {
+        let below = namespace.strip_prefix(&self.cluster_namespace).filter(|_| !self.cluster_namespace.is_empty());
+        namespace == self.own_namespace || below.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
     }
 
     /// The image that an install means: the one that it names, or the one that brings the kind that it names. A newer
@@ -289,8 +300,7 @@ struct Work<'c> {
 impl Work<'_> {
     fn install(&mut self, facts: &Facts<'_>) -> Result<(), Stop> {
         let install = facts.install;
-        let reserved = [&facts.settings.own_namespace, &facts.settings.cluster_namespace];
-        if install.scope == PermissionScope::Namespaced && reserved.contains(&&install.metadata.namespace) {
+        if install.scope == PermissionScope::Namespaced && facts.settings.is_reserved(&install.metadata.namespace) {
             let what = format!(
                 "nothing is installed into the namespace {}, which is the manager's",
                 install.metadata.namespace

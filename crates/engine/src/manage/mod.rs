@@ -4,6 +4,7 @@
 mod advice;
 mod claim;
 mod compatible;
+mod crd_owner;
 mod definition;
 mod drift;
 mod harmless;
@@ -23,17 +24,21 @@ mod workload;
 
 pub use claim::{Claim, KIND_TAKEN, waits_for_kind};
 pub use compatible::{Breakage, breakages, missing};
+pub use crd_owner::{Parent, Record, User, publisher};
 pub use definition::{Leaving, LiveCrd, NamespacedCrds, OWNED, Placement, Wanted, place};
-pub use drift::covers;
+pub use drift::{Correction, corrected, corrected_workload, covers, with_metadata};
 pub use harmless::{can_become, takes_unchanged};
 pub use index::{Entry, Index, Kind};
-pub use inheritance::{Seed, inherited, is_kept, keeping, whose_seed};
+pub use inheritance::{
+    Commitment, SEED_BYTES, Seed, accepts_new_seed, has_generated, inherited, is_kept, keeping, lost_seed, seed_bytes,
+    whose_seed,
+};
 pub use kinds::{Kinds, Served};
-pub use ownership::{Parent, Record, User, publisher};
+pub use ownership::{Purpose, SigningKey};
 pub use policy::{Pattern, Policy, Refusal};
 pub use progress::{Notice, Step, Trouble, needs_only_time};
 pub use reference::{BadReference, Reference};
-pub use removal::{Farewell, farewell, goes_next, is_child, is_run, keeps_data, waiting};
+pub use removal::{Farewell, farewell, goes_next, is_child, is_instance, is_run, keeps_data, owned_kinds, waiting};
 pub use report::report;
-pub use roles::{BASICS, Grant, Grants, Identity, bindings, personas, rules};
+pub use roles::{Grant, Grants, Identity, bindings, personas, rules};
 pub use workload::{Images, brought, fill_images, templates};

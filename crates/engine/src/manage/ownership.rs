@@ -1,432 +1,270 @@
-//! Who owns a CRD: the record of the installs that use it, which only the stack manager writes, and the publisher that it
-//! belongs to. Labels find a CRD's installs; only the record decides.
+//! Which objects the stack manager owns: those that it signed when it created them. Labels find candidates; they decide
+//! nothing, since whoever may write an object may label it.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use api::annotations::{PARENTS, PUBLISHER, SPEC_HASH, SPEC_OWNER, SPEC_VERSION};
-use api::{ClusterStackInstall, PermissionScope, StackInstall, labels, names};
-use serde::{Deserialize, Serialize};
+use api::{ClusterStackInstall, Stack, StackSpec, annotations, labels};
+use hmac::{Hmac, KeyInit, Mac};
+use serde_json::{Value, json};
+use sha2::Sha256;
 
-use super::Reference;
-
-/// The most installs of one namespace that may use the same CRD: the record of all of them has to fit into an annotation.
-pub(super) const MOST_OF_A_NAMESPACE: usize = 16;
-/// The most bytes that the record of a CRD's installs may have.
-pub(super) const MOST_BYTES: usize = 128 << 10;
-
-/// An install, as far as CRDs know it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parent {
-    /// Which kind of install it is.
-    pub scope: PermissionScope,
-    /// Its namespace; empty for a cluster install.
-    pub namespace: String,
-    /// Its name.
-    pub name: String,
-    /// Tells it from others of the same name, before and after it; empty if it is not known.
-    pub uid: String,
+/// What an object was created for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Purpose {
+    /// A Stack.
+    Stack {
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: String,
+    },
+    /// The personas of a namespace.
+    Namespace(String),
+    /// The namespace of a ClusterStackInstall's Stack.
+    ClusterInstall(String),
 }
 
-impl Parent {
-    /// The label key by which it marks what it needs. Long names are cut there.
-    pub fn label(&self) -> String {
-        names::parent_label(&self.namespace, &self.name)
-    }
-
-    /// Whether it is a cluster install.
-    pub fn is_cluster(&self) -> bool {
-        self.scope == PermissionScope::Cluster
-    }
-}
-
-/// The publisher of a package: the repository's parent path. A verified signer is to take its place once packages are
-/// verified.
-pub fn publisher(reference: &Reference) -> String {
-    match reference.repository.rsplit_once('/') {
-        Some((parent, _)) => format!("{}/{parent}", reference.registry),
-        None => reference.registry.clone(),
-    }
-}
-
-/// An install in the record of a CRD.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct User {
-    kind: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    namespace: String,
-    name: String,
-    /// Empty in what was recorded by labels alone.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    uid: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    publisher: String,
-}
-
-impl fmt::Display for User {
+impl fmt::Display for Purpose {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.namespace.as_str() {
-            "" => write!(formatter, "{} {}", self.kind, self.name),
-            namespace => write!(formatter, "{} {namespace}/{}", self.kind, self.name),
+        match self {
+            Self::Stack { namespace, name } => write!(formatter, "{}/{namespace}/{name}", Stack::KIND),
+            Self::Namespace(name) => write!(formatter, "Namespace/{name}"),
+            Self::ClusterInstall(name) => write!(formatter, "{}/{name}", ClusterStackInstall::KIND),
         }
     }
 }
 
-impl User {
-    fn of(parent: &Parent, publisher: &str) -> Self {
-        let kind = if parent.is_cluster() { ClusterStackInstall::KIND } else { StackInstall::KIND };
-        Self {
-            kind: kind.to_owned(),
-            namespace: parent.namespace.clone(),
-            name: parent.name.clone(),
-            uid: parent.uid.clone(),
-            publisher: publisher.to_owned(),
+impl Purpose {
+    fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split('/');
+        let (kind, first, second) = (parts.next()?, parts.next()?.to_owned(), parts.next());
+        match (kind, second, parts.next()) {
+            (Stack::KIND, Some(name), None) => Some(Self::Stack { namespace: first, name: name.to_owned() }),
+            ("Namespace", None, None) => Some(Self::Namespace(first)),
+            (ClusterStackInstall::KIND, None, None) => Some(Self::ClusterInstall(first)),
+            _ => None,
         }
     }
 
-    /// Its namespace; empty for a cluster install.
-    pub fn namespace(&self) -> &str {
-        &self.namespace
-    }
-
-    /// Its name.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Its uid; empty if it was recorded by a label alone.
-    pub fn uid(&self) -> &str {
-        &self.uid
-    }
-
-    /// Whether it is a cluster install.
-    pub fn is_cluster(&self) -> bool {
-        self.kind == ClusterStackInstall::KIND
-    }
-
-    fn key(&self) -> String {
-        match self.namespace.as_str() {
-            "" => format!("{}/{}", self.kind, self.name),
-            namespace => format!("{}/{namespace}/{}", self.kind, self.name),
+    /// What an object says that it was created for: enough to reconcile that, and no more. Whether it is true, only
+    /// [`SigningKey::owns`] knows.
+    pub fn claimed(object: &Value) -> Option<Self> {
+        let metadata = &object["metadata"];
+        if let Some(text) = metadata["annotations"][annotations::CREATED_FOR].as_str() {
+            return Self::parse(text);
         }
-    }
-
-    fn label(&self) -> String {
-        names::parent_label(&self.namespace, &self.name)
-    }
-
-    /// Whether it has the kind, the namespace and the name of an install, whichever of that name it was.
-    fn is_named_like(&self, parent: &Parent) -> bool {
-        if self.uid.is_empty() {
-            // A name that was cut in its label is known by the label alone.
-            return self.label() == parent.label() || self.name == parent.label();
-        }
-        (self.is_cluster(), &self.namespace, &self.name) == (parent.is_cluster(), &parent.namespace, &parent.name)
-    }
-
-    fn is(&self, parent: &Parent) -> bool {
-        let same = self.uid.is_empty() || parent.uid.is_empty() || self.uid == parent.uid;
-        same && self.is_named_like(parent)
-    }
-}
-
-/// What the stack manager has recorded on a CRD.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Record {
-    /// The installs that use it, oldest first.
-    pub(super) users: Vec<User>,
-    /// The key of the one that may change its spec.
-    pub(super) owner: String,
-    /// Whose API it is.
-    pub(super) publisher: String,
-    /// The version of the package whose spec is in place.
-    pub(super) version: String,
-    /// Of what the owner's package says; empty if the spec in place is not the owner's.
-    pub(super) hash: String,
-}
-
-impl Record {
-    /// Reads the record of a CRD. What was written before there were records is read from labels.
-    pub(super) fn read(labels: &BTreeMap<String, String>, annotations: &BTreeMap<String, String>) -> Self {
-        let noted = |key: &str| annotations.get(key).cloned().unwrap_or_default();
-        let users: Option<Vec<User>> = annotations.get(PARENTS).and_then(|text| serde_json::from_str(text).ok());
-        let by_label = users.is_none();
-        let users = users.unwrap_or_else(|| by_labels(labels));
-        let mut owner = noted(SPEC_OWNER);
-        if by_label {
-            let named = users.iter().find(|user| user.label() == owner || user.name == owner);
-            owner = named.map(User::key).unwrap_or_default();
-        }
-        Self { users, owner, publisher: noted(PUBLISHER), version: noted(SPEC_VERSION), hash: noted(SPEC_HASH) }
-    }
-
-    /// The installs that use the CRD, oldest first.
-    pub fn users(&self) -> &[User] {
-        &self.users
-    }
-
-    /// The annotations and labels that hold it.
-    pub(super) fn annotations(&self) -> [(&'static str, String); 5] {
-        [
-            (PARENTS, serde_json::to_string(&self.users).unwrap_or_default()),
-            (SPEC_OWNER, self.owner.clone()),
-            (PUBLISHER, self.publisher.clone()),
-            (SPEC_VERSION, self.version.clone()),
-            (SPEC_HASH, self.hash.clone()),
-        ]
-    }
-
-    /// The labels by which people and selectors find the installs.
-    pub(super) fn labels(&self) -> BTreeMap<String, String> {
-        let mut found = BTreeMap::new();
-        for user in &self.users {
-            let key = if user.name.starts_with(labels::PARENT_PREFIX) { user.name.clone() } else { user.label() };
-            found.insert(key, user.namespace.clone());
-            if !user.namespace.is_empty() {
-                found.insert(names::namespace_label(&user.namespace), labels::TRUE.to_owned());
+        let text = |key: &str| metadata["labels"][key].as_str().unwrap_or_default();
+        let name = text(labels::PARENT_NAME);
+        match text(labels::PARENT_KIND) {
+            Stack::KIND => {
+                Some(Self::Stack { namespace: text(labels::PARENT_NAMESPACE).to_owned(), name: name.to_owned() })
             }
+            "Namespace" => Some(Self::Namespace(name.to_owned())),
+            _ => None,
         }
-        found
+    }
+}
+
+/// The key that the stack manager signs with. Only it can read it.
+#[derive(Clone)]
+pub struct SigningKey([u8; Self::LENGTH]);
+
+impl fmt::Debug for SigningKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("SigningKey")
+    }
+}
+
+impl SigningKey {
+    /// How many bytes a key has.
+    pub const LENGTH: usize = 32;
+
+    /// A key of these bytes; none if they are too few or too many.
+    pub fn new(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self)
     }
 
-    /// Whether an install uses the CRD, or one of the same kind, namespace and name did.
-    pub(super) fn names(&self, parent: &Parent) -> bool {
-        self.users.iter().any(|user| user.is_named_like(parent))
+    /// Puts onto an object what it is created for, and the signature that proves it.
+    pub fn sign(&self, object: &mut Value, purpose: &Purpose) {
+        let signature = self.signature(&parts(object, purpose));
+        let marks = [(annotations::CREATED_FOR, purpose.to_string()), (annotations::SIGNATURE, signature)];
+        for (key, value) in marks {
+            object["metadata"]["annotations"][key] = json!(value);
+        }
     }
 
-    /// The recorded owner, if it is among the installs that use the CRD.
-    pub fn owner(&self) -> Option<&User> {
-        self.users.iter().find(|user| user.key() == self.owner)
+    /// What the stack manager created an object for; none if it did not create it. A signature is good for one kind,
+    /// namespace and name, so that one that was copied from another object proves nothing.
+    pub fn owns(&self, object: &Value) -> Option<Purpose> {
+        let marks = &object["metadata"]["annotations"];
+        let purpose = Purpose::parse(marks[annotations::CREATED_FOR].as_str()?)?;
+        let signature = marks[annotations::SIGNATURE].as_str()?;
+        self.is_signature(&parts(object, &purpose), signature).then_some(purpose)
     }
 
-    /// Whether an install is the recorded owner.
-    pub(super) fn is_owned_by(&self, parent: &Parent) -> bool {
-        self.owner().is_some_and(|owner| owner.is(parent))
+    /// The signature of a Stack that an install with this uid asked for.
+    pub fn sign_record(&self, stack: &Stack, install: &str) -> String {
+        self.signature(&record(stack, install))
     }
 
-    /// The installs beside one.
-    pub(super) fn others(&self, parent: &Parent) -> impl Iterator<Item = &User> {
-        self.users.iter().filter(|user| !user.is_named_like(parent))
+    /// Whether a Stack still says what the install with this uid asked for.
+    pub fn is_recorded(&self, stack: &Stack, install: &str) -> bool {
+        let signature = stack.metadata.annotations.get(annotations::SIGNATURE);
+        signature.is_some_and(|signature| self.is_signature(&record(stack, install), signature))
     }
 
-    /// The record without installs that no longer exist, by uid.
-    pub(super) fn present(mut self, gone: &BTreeSet<String>) -> Self {
-        self.users.retain(|user| user.uid.is_empty() || !gone.contains(&user.uid));
-        self
+    fn mac(&self, parts: &[String]) -> Option<Hmac<Sha256>> {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).ok()?;
+        for part in parts {
+            mac.update(&(part.len() as u64).to_be_bytes());
+            mac.update(part.as_bytes());
+        }
+        Some(mac)
     }
 
-    /// The record with an install, which comes last unless it is in it already. One of the same name that was there before
-    /// is not this one.
-    pub(super) fn with(mut self, parent: &Parent, publisher: &str) -> Self {
-        let own = User::of(parent, publisher);
-        match self.users.iter().position(|user| user.is(parent)) {
-            Some(place) => {
-                if self.owner == self.users[place].key() {
-                    self.owner = own.key();
+    fn signature(&self, parts: &[String]) -> String {
+        let bytes = self.mac(parts).map(|mac| mac.finalize().into_bytes().to_vec()).unwrap_or_default();
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    fn is_signature(&self, parts: &[String], text: &str) -> bool {
+        let byte = |at: usize| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
+        let bytes: Option<Vec<u8>> = (0..text.len()).step_by(2).map(byte).collect();
+        match (self.mac(parts), bytes) {
+            (Some(mac), Some(bytes)) => mac.verify_slice(&bytes).is_ok(),
+            _ => false,
+        }
+    }
+}
+
+fn parts(object: &Value, purpose: &Purpose) -> [String; 5] {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let metadata = &object["metadata"];
+    [
+        "object".to_owned(),
+        purpose.to_string(),
+        text(&object["kind"]),
+        text(&metadata["namespace"]),
+        text(&metadata["name"]),
+    ]
+}
+
+fn record(stack: &Stack, install: &str) -> [String; 5] {
+    let metadata = &stack.metadata;
+    ["record".to_owned(), install.to_owned(), metadata.namespace.clone(), metadata.name.clone(), canonical(&stack.spec)]
+}
+
+/// A spec as text that does not depend on the order of keys, which the API server may change.
+fn canonical(spec: &StackSpec) -> String {
+    fn write(value: &Value, text: &mut String) {
+        match value {
+            Value::Object(fields) => {
+                let mut keys: Vec<&String> = fields.keys().collect();
+                keys.sort_unstable();
+                text.push('{');
+                for key in keys {
+                    text.push_str(&json!(key).to_string());
+                    text.push(':');
+                    write(&fields[key], text);
+                    text.push(',');
                 }
-                self.users[place] = own;
+                text.push('}');
             }
-            None => {
-                if self.users.iter().any(|user| user.is_named_like(parent) && user.key() == self.owner) {
-                    self.owner.clear();
+            Value::Array(items) => {
+                text.push('[');
+                for item in items {
+                    write(item, text);
+                    text.push(',');
                 }
-                self.users.retain(|user| !user.is_named_like(parent));
-                self.users.push(own);
+                text.push(']');
             }
+            value => text.push_str(&value.to_string()),
         }
-        self
     }
-
-    /// The record without an install, and without any of the same name.
-    pub(super) fn without(mut self, parent: &Parent) -> Self {
-        self.users.retain(|user| !user.is_named_like(parent));
-        self
-    }
-
-    /// Gives the CRD to whom it belongs: a cluster install, else one of its publisher, else any; among these to the one
-    /// that has it, else to the oldest. The spec in place is then no longer the owner's.
-    pub(super) fn settle(mut self) -> Self {
-        let rank = |user: &User| match user {
-            user if user.is_cluster() => 2,
-            user if self.publisher.is_empty() || user.publisher.is_empty() || user.publisher == self.publisher => 1,
-            _ => 0,
-        };
-        let best = self.users.iter().map(rank).max();
-        let heir = match self.owner().filter(|owner| Some(rank(owner)) == best) {
-            Some(owner) => Some(owner.key()),
-            None => self.users.iter().find(|user| Some(rank(user)) == best).map(User::key),
-        };
-        let heir = heir.unwrap_or_default();
-        if heir != self.owner {
-            self.owner = heir;
-            self.hash.clear();
-        }
-        self
-    }
-
-    /// Why no other install of a namespace can be recorded, if none can.
-    pub(super) fn is_full(&self, parent: &Parent) -> Option<String> {
-        let neighbours = self.others(parent).filter(|user| user.namespace == parent.namespace).count();
-        if neighbours >= MOST_OF_A_NAMESPACE && !parent.is_cluster() {
-            return Some(format!("{neighbours} installs of the namespace {} use it already", parent.namespace));
-        }
-        let size = serde_json::to_string(&self.users).map_or(0, |text| text.len());
-        (size > MOST_BYTES).then(|| format!("{} installs use it, which is all that can be recorded", self.users.len()))
-    }
-}
-
-/// The installs of a CRD, by the labels that were all there was before there were records.
-fn by_labels(marks: &BTreeMap<String, String>) -> Vec<User> {
-    let marked =
-        marks.iter().filter_map(|(key, namespace)| Some((key, key.strip_prefix(labels::PARENT_PREFIX)?, namespace)));
-    let read = marked.map(|(key, text, namespace)| {
-        let cluster = namespace.is_empty();
-        let name = text.split_once('.').map(|(_, name)| name).unwrap_or(text);
-        // A label that had to be cut says only part of the name.
-        let name = if names::parent_label(namespace, name) == *key { name } else { key };
-        User {
-            kind: if cluster { ClusterStackInstall::KIND } else { StackInstall::KIND }.to_owned(),
-            namespace: namespace.clone(),
-            name: name.to_owned(),
-            uid: String::new(),
-            publisher: String::new(),
-        }
-    });
-    read.collect()
+    let mut text = String::new();
+    write(&serde_json::to_value(spec).unwrap_or_default(), &mut text);
+    text
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::{BTreeMap, BTreeSet};
+    use api::Stack;
+    use serde_json::{Value, json};
 
-    use api::PermissionScope;
+    use super::{Purpose, SigningKey};
 
-    use super::{MOST_OF_A_NAMESPACE, Parent, Record, publisher};
-    use crate::manage::Reference;
-
-    fn parent(namespace: &str, name: &str, uid: &str) -> Parent {
-        let scope = if namespace.is_empty() { PermissionScope::Cluster } else { PermissionScope::Namespaced };
-        Parent { scope, namespace: namespace.into(), name: name.into(), uid: uid.into() }
+    fn key(byte: u8) -> SigningKey {
+        SigningKey::new(&[byte; 32]).unwrap()
     }
 
-    /// A record that these installs joined one after the other, as it is read again.
-    fn record(of: &[(&Parent, &str)]) -> Record {
-        let mut record = Record::default();
-        for (parent, publisher) in of {
-            if record.users.is_empty() {
-                record.publisher = (*publisher).to_owned();
-            }
-            record = again(&record.with(parent, publisher).settle());
-        }
-        record
-    }
-
-    fn again(record: &Record) -> Record {
-        let annotations = record.annotations().into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-        let read = Record::read(&record.labels(), &annotations);
-        assert_eq!(&read, record);
-        read
-    }
-
-    fn owner(record: &Record) -> String {
-        record.owner().map(ToString::to_string).unwrap_or_default()
+    fn purpose() -> Purpose {
+        Purpose::Stack { namespace: "team".into(), name: "x".repeat(200) }
     }
 
     #[test]
-    fn the_first_owns_until_it_goes_and_a_cluster_install_takes_it_from_all() {
-        let (one, two, three) = (parent("a", "x", "1"), parent("b", "x", "2"), parent("", "x", "3"));
-        let shared = record(&[(&one, "p"), (&two, "p")]);
-        assert_eq!(owner(&shared), "StackInstall a/x");
-        assert_eq!(owner(&shared.clone().without(&one).settle()), "StackInstall b/x");
-        let taken = record(&[(&one, "p"), (&two, "p"), (&three, "other")]);
-        assert_eq!(owner(&taken), "ClusterStackInstall x");
-        assert_eq!(owner(&taken.without(&three).settle()), "StackInstall a/x");
-        // One whose finalizer was taken off is known to be gone by its uid.
-        let gone = BTreeSet::from(["1".to_owned()]);
-        assert_eq!(owner(&shared.present(&gone).settle()), "StackInstall b/x");
-    }
-
-    #[test]
-    fn another_publisher_comes_after_all_of_the_first() {
-        let (one, evil, late) = (parent("a", "x", "1"), parent("b", "x", "2"), parent("c", "x", "3"));
-        let shared = record(&[(&one, "p"), (&evil, "q"), (&late, "p")]);
-        let left = shared.without(&one).settle();
-        assert_eq!(owner(&left), "StackInstall c/x");
-        let alone = left.without(&late).settle();
-        assert_eq!(owner(&alone), "StackInstall b/x");
-        assert_eq!(owner(&alone.with(&late, "p").settle()), "StackInstall c/x", "and gives it back");
-    }
-
-    #[test]
-    fn nobody_becomes_the_owner_by_its_name() {
-        let victim = parent("team-a", "redis", "1");
-        let shared = record(&[(&victim, "p")]);
-        let long = "n".repeat(200);
-        for (what, other) in [
-            ("another namespace", parent("team-b", "redis", "2")),
-            ("the other kind in another namespace", parent("team-b", "cluster_.redis", "2")),
-            ("a name like a label", parent("team-a", "team-a.redis", "2")),
-            ("the same name, made again", parent("team-a", "redis", "2")),
-            ("a long name", parent("team-a", &long, "2")),
-        ] {
-            assert!(!shared.is_owned_by(&other), "{what}");
-            let joined = shared.clone().with(&other, "p");
-            if what == "the same name, made again" {
-                assert_eq!((joined.users().len(), owner(&joined)), (1, String::new()), "the first is gone");
-            } else {
-                assert_eq!(
-                    (joined.users().len(), owner(&joined.settle())),
-                    (2, "StackInstall team-a/redis".into()),
-                    "{what}"
-                );
-            }
-        }
-        // Names that are alike where labels cut them.
-        let (one, two) = (parent("team-a", &format!("{long}1"), "1"), parent("team-a", &format!("{long}2"), "2"));
-        let both = record(&[(&one, "p"), (&two, "p")]);
-        assert!(both.is_owned_by(&one) && !both.is_owned_by(&two) && both.names(&two));
-        assert_eq!(owner(&both.clone().without(&one).settle()), format!("StackInstall team-a/{long}2"));
-        assert_eq!(both.without(&two).users().len(), 1);
-    }
-
-    #[test]
-    fn what_was_written_before_there_were_records_is_read_from_labels() {
-        let long = "n".repeat(100);
-        for parent in [parent("team", "redis", "1"), parent("", "redis", "1"), parent("team", &long, "1")] {
-            let labels = BTreeMap::from([(parent.label(), parent.namespace.clone())]);
-            let annotations = BTreeMap::from([("stacks.crossplane.io/spec-owner".to_owned(), parent.label())]);
-            let old = Record::read(&labels, &annotations);
-            assert!(old.is_owned_by(&parent) && old.names(&parent), "{old:?}");
-            assert_eq!(old.labels().get(&parent.label()), Some(&parent.namespace));
-            let new = again(&old.clone().with(&parent, "p").settle());
-            assert!(new.is_owned_by(&parent), "{new:?}");
-            assert_eq!(new.users().len(), 1);
-            assert!(old.without(&parent).users().is_empty());
+    fn an_object_is_owned_by_its_signature_alone() {
+        let mut made = json!({ "kind": "ServiceAccount", "metadata": { "namespace": "team", "name": "stack-a" } });
+        assert_eq!(key(1).owns(&made), None);
+        key(1).sign(&mut made, &purpose());
+        assert_eq!(key(1).owns(&made), Some(purpose()));
+        assert_eq!(Purpose::claimed(&made), Some(purpose()));
+        assert_eq!(key(2).owns(&made), None, "another manager's");
+        let changes: [(&str, fn(&mut Value)); 7] = [
+            ("another name", |object| object["metadata"]["name"] = json!("stack-b")),
+            ("another namespace", |object| object["metadata"]["namespace"] = json!("other")),
+            ("another kind", |object| object["kind"] = json!("Secret")),
+            ("another Stack", |object| {
+                object["metadata"]["annotations"]["stacks.crossplane.io/created-for"] = json!("Stack/team/other");
+            }),
+            ("no signature", |object| {
+                object["metadata"]["annotations"]["stacks.crossplane.io/signature"] = Value::Null;
+            }),
+            ("half a signature", |object| {
+                object["metadata"]["annotations"]["stacks.crossplane.io/signature"] = json!("abc");
+            }),
+            ("nonsense", |object| object["metadata"]["annotations"]["stacks.crossplane.io/signature"] = json!("é€")),
+        ];
+        for (what, change) in changes {
+            let mut object = made.clone();
+            change(&mut object);
+            assert_eq!(key(1).owns(&object), None, "{what}");
         }
     }
 
     #[test]
-    fn one_namespace_cannot_fill_the_record() {
-        let mut full = Record::default();
-        for count in 0..MOST_OF_A_NAMESPACE {
-            let next = parent("b", &format!("x{count}"), &format!("{count}"));
-            assert_eq!(full.is_full(&next), None);
-            full = full.with(&next, "p");
+    fn labels_only_say_what_to_reconcile() {
+        let labelled = json!({ "metadata": { "labels": {
+            "core.crossplane.io/parent-kind": "Stack", "core.crossplane.io/parent-name": "a",
+            "core.crossplane.io/parent-namespace": "team",
+        } } });
+        let claimed = Purpose::Stack { namespace: "team".into(), name: "a".into() };
+        assert_eq!((Purpose::claimed(&labelled), key(1).owns(&labelled)), (Some(claimed), None));
+        for text in ["", "Stack", "Stack/a", "Stack/a/b/c", "Namespace/a/b", "Other/a/b"] {
+            let object = json!({ "metadata": { "annotations": { "stacks.crossplane.io/created-for": text } } });
+            assert_eq!(Purpose::claimed(&object), None, "{text}");
         }
-        assert!(full.is_full(&parent("b", "more", "m")).is_some());
-        assert_eq!(full.is_full(&parent("b", "x3", "3")), None, "who is in it stays");
-        assert_eq!(full.is_full(&parent("a", "x", "a")), None, "and others come");
-        assert_eq!(full.is_full(&parent("", "x", "a")), None);
     }
 
     #[test]
-    fn a_publisher_is_the_path_above_the_repository() {
-        for (image, expected) in [
-            ("registry.example.org/team-a/redis:1", "registry.example.org/team-a"),
-            ("registry.example.org:5000/a/b/redis", "registry.example.org:5000/a/b"),
-            ("registry.example.org/redis:1", "registry.example.org"),
-        ] {
-            assert_eq!(publisher(&Reference::parse(image).unwrap()), expected);
-        }
+    fn a_record_is_signed_for_its_install_and_its_spec_whatever_the_order_of_keys() {
+        let stack = |spec: &str| -> Stack {
+            let text = format!(
+                r#"{{"apiVersion":"stacks.crossplane.io/v1alpha1","kind":"Stack","metadata":{{"name":"a","namespace":"b"}},"spec":{spec}}}"#
+            );
+            serde_json::from_str(&text).unwrap()
+        };
+        let signed = |spec: &str| {
+            let mut stack = stack(spec);
+            let signature = key(1).sign_record(&stack, "u");
+            stack.metadata.annotations.insert("stacks.crossplane.io/signature".into(), signature);
+            stack
+        };
+        let one = signed(r#"{"title":"A","controller":{"deployment":{"spec":{"a":1,"b":[2]}}}}"#);
+        let two = signed(r#"{"controller":{"deployment":{"spec":{"b":[2],"a":1}}},"title":"A"}"#);
+        assert_eq!(one.metadata.annotations, two.metadata.annotations);
+        assert!(key(1).is_recorded(&one, "u") && !key(1).is_recorded(&one, "v") && !key(2).is_recorded(&one, "u"));
+        let mut edited = one;
+        edited.spec.app.title = "B".into();
+        assert!(!key(1).is_recorded(&edited, "u"));
     }
 }

@@ -47,6 +47,28 @@ pub fn is_child(object: &Value, uid: &str) -> bool {
     owners.iter().any(|owner| owner["uid"] == uid && owner["controller"] == true)
 }
 
+/// The kinds that a role grants, by group and plural: of the role that the stack manager created for the kinds of a
+/// Stack, those that the Stack was allowed to own.
+pub fn owned_kinds(role: &Value) -> Vec<(String, String)> {
+    let texts = |value: &Value| -> Vec<String> {
+        value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    let rules = role["rules"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let of = |rule: &Value| {
+        let resources = texts(&rule["resources"]);
+        texts(&rule["apiGroups"])
+            .into_iter()
+            .flat_map(move |group| resources.clone().into_iter().map(move |resource| (group.clone(), resource)))
+    };
+    rules.iter().flat_map(of).filter(|(_, resource)| !resource.contains('/') && resource != "*").collect()
+}
+
+/// Whether objects of a kind are instances of a Stack that was granted these kinds as its own, and so go with it. Installs
+/// and Stacks are never anybody's instances.
+pub fn is_instance(group: &str, plural: &str, granted: &[(String, String)]) -> bool {
+    group != api::GROUP && granted.iter().any(|(own, resource)| own == group && resource == plural)
+}
+
 /// What goes next of all that was made for a Stack: the rights go after the controllers that use them.
 pub fn goes_next<T>(made: Vec<T>, is_controller: impl Fn(&T) -> bool) -> Vec<T> {
     let (controllers, rest): (Vec<T>, Vec<T>) = made.into_iter().partition(is_controller);
@@ -71,7 +93,7 @@ mod tests {
     use api::{Stack, Status};
     use serde_json::{Value, json};
 
-    use super::{Farewell, farewell, goes_next, is_child, is_run, keeps_data, waiting};
+    use super::{Farewell, farewell, goes_next, is_child, is_instance, is_run, keeps_data, owned_kinds, waiting};
 
     #[test]
     fn an_instance_is_left_to_its_controller_while_that_runs() {
@@ -120,6 +142,26 @@ mod tests {
             |controller: bool| json!({ "metadata": { "ownerReferences": [{ "uid": "u", "controller": controller }] } });
         assert!(is_child(&owned(true), "u"));
         assert!(!is_child(&owned(false), "u") && !is_child(&owned(true), "v") && !is_child(&json!({}), "u"));
+    }
+
+    #[test]
+    fn only_what_a_stack_was_granted_goes_with_it_and_never_an_install() {
+        let role = json!({ "rules": [
+            { "apiGroups": ["example.org"], "resources": ["redises", "redises/status"], "verbs": ["*"] },
+            { "apiGroups": ["stacks.crossplane.io"], "resources": ["stackinstalls"], "verbs": ["*"] },
+            { "apiGroups": ["other.org"], "resources": ["*"], "verbs": ["*"] },
+        ] });
+        let granted = owned_kinds(&role);
+        for (group, plural, expected) in [
+            ("example.org", "redises", true),
+            ("example.org", "others", false),
+            ("example.com", "redises", false),
+            ("other.org", "anything", false),
+            ("stacks.crossplane.io", "stackinstalls", false),
+        ] {
+            assert_eq!(is_instance(group, plural, &granted), expected, "{plural}.{group}");
+        }
+        assert!(!is_instance("example.org", "redises", &owned_kinds(&json!({}))), "it never ran");
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! The identity of a stack and what it may do, and the roles by which people use its kinds.
 
+use api::annotations::APPLIED_ANNOTATIONS;
 use api::labels::{self, AGGREGATE_PREFIX};
 use api::names::{self, Role, label_value};
 use api::{PermissionScope, Stack};
 use serde_json::{Map, Value, json};
+
+use super::Purpose;
 
 /// Whose identity it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +19,12 @@ pub struct Identity {
     pub uid: String,
     /// How far its permissions reach.
     pub scope: PermissionScope,
+    /// The namespaces that a stack of the whole cluster is limited to; none means all.
+    pub namespaces: Vec<String>,
+    /// The ServiceAccount. No install chooses its name, or it could be that of an account that may do more.
+    pub account: String,
+    /// The namespace of the stack manager, where the seed is.
+    pub manager: String,
 }
 
 /// A kind that a stack may use.
@@ -40,10 +49,6 @@ pub struct Grants {
     pub depends_on: Vec<Grant>,
 }
 
-/// The resources, by group, that every stack may use in its own namespace.
-pub const BASICS: [(&str, &[&str]); 3] =
-    [("", &["configmaps", "events", "secrets"]), ("events.k8s.io", &["events"]), ("coordination.k8s.io", &["leases"])];
-
 const RBAC: &str = "rbac.authorization.k8s.io";
 const WRITE: [&str; 8] = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
 const READ: [&str; 3] = ["get", "list", "watch"];
@@ -51,9 +56,14 @@ const PERSONAS: [(&str, Role, &[&str]); 3] =
     [("admin", Role::Admin, &WRITE), ("edit", Role::Edit, &WRITE), ("view", Role::View, &READ)];
 
 impl Identity {
-    /// The ServiceAccount. Nobody chooses its name, or an install could be named like an account that may do more.
-    pub fn account(&self) -> String {
-        format!("stack-{}", self.name)
+    /// What its objects are created for.
+    pub fn purpose(&self) -> Purpose {
+        Purpose::Stack { namespace: self.namespace.clone(), name: self.name.clone() }
+    }
+
+    /// The Secret that its generated values begin with, in the namespace of the stack manager.
+    pub fn seed(&self) -> String {
+        names::seed(&self.namespace, &self.name)
     }
 
     /// The labels of everything that is made for a Stack.
@@ -89,6 +99,11 @@ impl Identity {
     fn outside(&self, name: &str) -> Value {
         json!({ "name": name, "labels": self.labels() })
     }
+
+    /// Metadata of something in another namespace, which a Stack cannot own either.
+    pub fn elsewhere(&self, namespace: &str, name: &str) -> Value {
+        json!({ "name": name, "namespace": namespace, "labels": self.labels() })
+    }
 }
 
 /// The rules of the stack's own controller, as its status shows them.
@@ -111,10 +126,11 @@ fn rule(grant: &Grant, finalizers: bool, verbs: &[&str]) -> Value {
 /// Account, roles and bindings of a stack, in the order in which they are made.
 pub fn bindings(identity: &Identity, grants: &Grants, annotations: &Map<String, Value>) -> Vec<Value> {
     let Identity { namespace, name, .. } = identity;
-    let mut account = identity.inside(&identity.account());
-    if !annotations.is_empty() {
-        account["annotations"] = Value::Object(annotations.clone());
-    }
+    let mut account = identity.inside(&identity.account);
+    // What is no longer wanted can be taken off only if it is known to have been put there.
+    let applied: Vec<&str> = annotations.keys().map(String::as_str).collect();
+    account["annotations"] = Value::Object(annotations.clone());
+    account["annotations"][APPLIED_ANNOTATIONS] = json!(applied.join(","));
     let mut made = vec![json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": account })];
 
     let cluster_role = |role: Role, more: &[(String, &str)], rules: Vec<Value>| {
@@ -141,9 +157,15 @@ pub fn bindings(identity: &Identity, grants: &Grants, annotations: &Map<String, 
     }
 
     let own = names::role(namespace, name, Role::Own);
-    let basics =
-        BASICS.iter().map(|(group, resources)| json!({ "apiGroups": [group], "resources": resources, "verbs": WRITE }));
-    let record = [
+    // Nothing that its package did not ask for but what its own controller needs: Events, its Lease and its Stack.
+    // RBAC cannot limit `create` to a name.
+    let rules = [
+        json!({ "apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"] }),
+        json!({ "apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create"] }),
+        json!({
+            "apiGroups": ["coordination.k8s.io"], "resources": ["leases"],
+            "resourceNames": [names::templates(name)], "verbs": ["get", "update", "patch"],
+        }),
         json!({
             "apiGroups": [api::GROUP], "resources": [Stack::PLURAL],
             "resourceNames": [name], "verbs": READ,
@@ -157,9 +179,18 @@ pub fn bindings(identity: &Identity, grants: &Grants, annotations: &Map<String, 
         "apiVersion": format!("{RBAC}/v1"),
         "kind": "Role",
         "metadata": identity.inside(&own),
-        "rules": basics.chain(record).collect::<Vec<_>>(),
+        "rules": rules,
     }));
-    let subject = json!([{ "kind": "ServiceAccount", "namespace": namespace, "name": identity.account() }]);
+    let seed = names::role(namespace, name, Role::Seed);
+    made.push(json!({
+        "apiVersion": format!("{RBAC}/v1"),
+        "kind": "Role",
+        "metadata": identity.elsewhere(&identity.manager, &seed),
+        "rules": [{
+            "apiGroups": [""], "resources": ["secrets"], "resourceNames": [identity.seed()], "verbs": ["get"],
+        }],
+    }));
+    let subject = json!([{ "kind": "ServiceAccount", "namespace": namespace, "name": identity.account }]);
     let binding = |kind: &str, metadata: Value, role_kind: &str, role: &str| {
         json!({
             "apiVersion": format!("{RBAC}/v1"),
@@ -171,10 +202,21 @@ pub fn bindings(identity: &Identity, grants: &Grants, annotations: &Map<String, 
     };
     made.push(binding("RoleBinding", identity.inside(&own), "Role", &own));
     let system = names::role(namespace, name, Role::System);
-    made.push(match identity.scope {
-        PermissionScope::Namespaced => binding("RoleBinding", identity.inside(&system), "ClusterRole", &system),
-        PermissionScope::Cluster => binding("ClusterRoleBinding", identity.outside(&system), "ClusterRole", &system),
-    });
+    made.push(binding("RoleBinding", identity.elsewhere(&identity.manager, &seed), "Role", &seed));
+    match identity.scope {
+        PermissionScope::Namespaced => {
+            made.push(binding("RoleBinding", identity.inside(&system), "ClusterRole", &system));
+        }
+        PermissionScope::Cluster if identity.namespaces.is_empty() => {
+            made.push(binding("ClusterRoleBinding", identity.outside(&system), "ClusterRole", &system));
+        }
+        PermissionScope::Cluster => made.extend(
+            identity
+                .namespaces
+                .iter()
+                .map(|place| binding("RoleBinding", identity.elsewhere(place, &system), "ClusterRole", &system)),
+        ),
+    }
     made
 }
 
@@ -222,7 +264,15 @@ mod tests {
     use super::{Grant, Grants, Identity, bindings, personas, rules};
 
     fn identity(scope: PermissionScope) -> Identity {
-        Identity { namespace: "team".into(), name: "redis".into(), uid: "u-1".into(), scope }
+        Identity {
+            namespace: "team".into(),
+            name: "redis".into(),
+            uid: "u-1".into(),
+            scope,
+            namespaces: Vec::new(),
+            account: "stack-redis".into(),
+            manager: "cairn".into(),
+        }
     }
 
     fn grants() -> Grants {
@@ -276,15 +326,38 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_granted_only_in_the_stacks_own_namespace() {
+    fn a_stack_gets_its_seed_its_lease_and_its_record_by_name_and_may_create_events() {
         let made = bindings(&identity(PermissionScope::Cluster), &grants(), &Map::new());
         for object in &made {
             let text = object["rules"].to_string();
-            assert_eq!(text.contains("secrets"), object["kind"] == "Role", "{object}");
+            let is_seed = object["metadata"]["name"] == "stack:team:redis:seed" && object["kind"] == "Role";
+            assert_eq!(text.contains("secrets"), is_seed, "{object}");
+            assert!(!text.contains("configmaps"), "{object}");
         }
+        let seed = find(&made, "Role", "stack:team:redis:seed");
+        assert_eq!(seed["metadata"]["namespace"], "cairn");
+        let rule = json!({
+            "apiGroups": [""], "resources": ["secrets"], "resourceNames": ["seed.team.redis"], "verbs": ["get"],
+        });
+        assert_eq!(seed["rules"], json!([rule]));
         let own = find(&made, "Role", "stack:team:redis:own");
         assert_eq!(own["metadata"]["namespace"], "team");
-        assert_eq!(own["rules"][3]["resourceNames"], json!(["redis"]));
+        for rule in own["rules"].as_array().unwrap() {
+            let creates = rule["verbs"].as_array().unwrap().iter().all(|verb| verb == "create" || verb == "patch");
+            assert!(creates || rule["resourceNames"].as_array().is_some_and(|names| names.len() == 1), "{rule}");
+        }
+    }
+
+    #[test]
+    fn a_cluster_stack_that_is_limited_to_namespaces_is_bound_in_those_alone() {
+        let mut identity = identity(PermissionScope::Cluster);
+        identity.namespaces = vec!["a".into(), "b".into()];
+        let made = bindings(&identity, &grants(), &Map::new());
+        assert!(made.iter().all(|object| object["kind"] != "ClusterRoleBinding"));
+        let bound =
+            made.iter().filter(|object| object["kind"] == "RoleBinding" && object["roleRef"]["kind"] == "ClusterRole");
+        let places: Vec<&str> = bound.map(|object| object["metadata"]["namespace"].as_str().unwrap()).collect();
+        assert_eq!(places, ["a", "b"]);
     }
 
     #[test]
@@ -292,7 +365,7 @@ mod tests {
         for scope in [PermissionScope::Namespaced, PermissionScope::Cluster] {
             for object in bindings(&identity(scope), &grants(), &Map::new()) {
                 let owners = &object["metadata"]["ownerReferences"];
-                assert_eq!(owners.is_null(), object["metadata"]["namespace"].is_null(), "{object}");
+                assert_eq!(owners.is_null(), object["metadata"]["namespace"] != "team", "{object}");
                 if !owners.is_null() {
                     assert_eq!(owners[0]["blockOwnerDeletion"], false);
                 }
@@ -322,6 +395,7 @@ mod tests {
     fn annotations_of_the_account_are_the_installs() {
         let annotations = Map::from_iter([("cloud/role".to_owned(), json!("r"))]);
         let made = bindings(&identity(PermissionScope::Namespaced), &grants(), &annotations);
-        assert_eq!(made[0]["metadata"]["annotations"], json!({ "cloud/role": "r" }));
+        let applied = "stacks.crossplane.io/applied-annotations";
+        assert_eq!(made[0]["metadata"]["annotations"], json!({ "cloud/role": "r", applied: "cloud/role" }));
     }
 }

@@ -1,7 +1,7 @@
 //! What makes a Stack run: its account, its roles and its controllers, or why it may not, or what it waits for.
 
 use api::key::{self, Reference};
-use api::{Crd, PermissionScope, Scope, Stack};
+use api::{Crd, Metadata, PermissionScope, Scope, Stack, names};
 use serde_json::{Map, Value, json};
 
 use super::roles::{Grant, Grants, Identity, bindings};
@@ -25,6 +25,10 @@ pub struct Facts<'f> {
     pub own_image: &'f str,
     /// What the Stacks of the cluster serve.
     pub claims: &'f [Claim],
+    /// The namespace of the stack manager.
+    pub manager: &'f str,
+    /// The namespaces that its ClusterStackInstall limits it to; none means all.
+    pub namespaces: &'f [String],
 }
 
 /// What is to be done about a Stack.
@@ -89,6 +93,15 @@ pub fn decide(facts: &Facts<'_>) -> Decision {
                 .to_owned(),
         );
     }
+    if spec.controller.service.is_some() {
+        refused.push("`controller.service` is not supported: let a template make the Service".to_owned());
+    }
+    if !spec.permissions.is_empty() {
+        refused.push(
+            "`permissions` is not supported: a stack gets what `customresourcedefinitions` and `dependsOn` name"
+                .to_owned(),
+        );
+    }
     let mut grants = Grants::default();
     let crds = owned(facts, scope, &mut grants, &mut refused, &mut waiting);
     depended(facts, scope, &mut grants, &mut refused, &mut waiting);
@@ -98,6 +111,9 @@ pub fn decide(facts: &Facts<'_>) -> Decision {
         name: metadata.name.clone(),
         uid: metadata.uid.clone(),
         scope,
+        namespaces: facts.namespaces.to_vec(),
+        account: account(facts.stack),
+        manager: facts.manager.to_owned(),
     };
     let own = facts.claims.iter().find(|claim| claim.is_of(&identity.namespace, &identity.name));
     if let Some(why) = own.and_then(|own| own.taken(facts.claims)) {
@@ -105,7 +121,7 @@ pub fn decide(facts: &Facts<'_>) -> Decision {
     }
     let mut controllers = Vec::new();
     if let Some(deployment) = &spec.controller.deployment {
-        match workload::brought(&identity, &deployment["spec"]) {
+        match workload::brought(&identity, &grants, &deployment["spec"]) {
             Ok(deployment) => controllers.push(Controller { role: Role::Brought, deployment }),
             Err(reasons) => refused.extend(reasons),
         }
@@ -136,6 +152,28 @@ pub fn decide(facts: &Facts<'_>) -> Decision {
     }))
 }
 
+/// The name of a Stack's account: the usual one, unless its status says that this belongs to somebody else.
+fn account(stack: &Stack) -> String {
+    let Metadata { namespace, name, .. } = &stack.metadata;
+    let recorded = stack.status.as_ref().map(|status| status.service_account.as_str()).unwrap_or_default();
+    // Whatever else a status says is nothing to go by: its users may write it.
+    let other = names::other_account(namespace, name);
+    if recorded == other { other } else { names::account(name) }
+}
+
+/// Whether a Stack can be granted cluster-scoped kinds.
+fn reaches_all(facts: &Facts<'_>, scope: PermissionScope) -> bool {
+    scope == PermissionScope::Cluster && facts.namespaces.is_empty()
+}
+
+/// Why a Stack cannot have a cluster-scoped kind.
+fn too_wide(facts: &Facts<'_>, kinds: &[(&str, &str)]) -> String {
+    match facts.cluster_wide {
+        true => "`spec.namespaces` of its ClusterStackInstall limits it to namespaces: leave that out".to_owned(),
+        false => advice::cluster_scoped(facts.stack, facts.policy, kinds),
+    }
+}
+
 /// The kinds that the Stack owns; answers the names of their CRDs.
 fn owned(
     facts: &Facts<'_>,
@@ -154,9 +192,12 @@ fn owned(
         let found = facts.crds.iter().find(|crd| crd.group == own.group && crd.names.kind == own.kind);
         let Some(crd) = found else { continue };
         names.push(crd.name.clone());
-        if crd.scope == Scope::Cluster && scope == PermissionScope::Namespaced {
-            let why = advice::cluster_scoped(facts.stack, facts.policy, &[(&crd.group, &crd.names.plural)]);
-            refused.push(format!("it owns {}, which is cluster-scoped, but {why}", crd.name));
+        if crd.scope == Scope::Cluster && !reaches_all(facts, scope) {
+            refused.push(format!(
+                "it owns {}, which is cluster-scoped, but {}",
+                crd.name,
+                too_wide(facts, &[(&crd.group, &crd.names.plural)])
+            ));
             continue;
         }
         if let Err(refusal) = facts.policy.check(&crd.group, &crd.names.plural, facts.cluster_wide) {
@@ -199,11 +240,10 @@ fn depended(
             waiting.push(text.clone());
             continue;
         }
-        let reachable = |namespaced: bool| namespaced || scope == PermissionScope::Cluster;
+        let reachable = |namespaced: bool| namespaced || reaches_all(facts, scope);
         if !kinds.iter().any(|kind| reachable(kind.namespaced)) {
             let wanted: Vec<_> = kinds.iter().map(|kind| (kind.gvk.group.as_str(), kind.plural.as_str())).collect();
-            let why = advice::cluster_scoped(facts.stack, facts.policy, &wanted);
-            refused.push(format!("it depends on {text}, which is cluster-scoped, but {why}"));
+            refused.push(format!("it depends on {text}, which is cluster-scoped, but {}", too_wide(facts, &wanted)));
             continue;
         }
         if reference.name.is_none() {
@@ -300,6 +340,8 @@ mod tests {
             policy: &policy,
             own_image,
             claims: &[],
+            manager: "cairn",
+            namespaces: &[],
         })
     }
 
@@ -321,7 +363,7 @@ mod tests {
         assert_eq!(run.controllers.len(), 1);
         assert_eq!(run.crds, ["rediss.example.org"]);
         let kinds: Vec<&str> = run.access.iter().map(|object| object["kind"].as_str().unwrap()).collect();
-        assert_eq!(kinds.iter().filter(|kind| **kind == "RoleBinding").count(), 2);
+        assert_eq!(kinds.iter().filter(|kind| **kind == "RoleBinding").count(), 3);
     }
 
     #[test]
@@ -347,6 +389,8 @@ mod tests {
                 policy: &policy,
                 own_image,
                 claims: &[],
+                manager: "cairn",
+                namespaces: &[],
             };
             let Decision::Run(run) = decide(&facts) else { panic!("not run") };
             assert_eq!(run.controllers.len(), expected, "{spec} {rendered}");
@@ -433,6 +477,37 @@ mod tests {
         let Decision::Run(run) = decided(&spec, true, &[]) else { panic!("not run") };
         assert!(run.access.iter().any(|object| object["kind"] == "ClusterRoleBinding"));
         assert_eq!(run.notes, [""; 0]);
+    }
+
+    #[test]
+    fn what_a_stack_asks_for_and_cannot_have_is_told_and_never_ignored() {
+        for (spec, expected) in [
+            (
+                json!({ "controller": { "service": { "ports": [] } } }),
+                "`controller.service` is not supported: let a template make the Service",
+            ),
+            (
+                json!({ "permissions": { "rules": [{ "apiGroups": ["*"] }] } }),
+                "`permissions` is not supported: a stack gets what `customresourcedefinitions` and `dependsOn` name",
+            ),
+        ] {
+            assert_eq!(decided(&spec, true, &[]), Decision::Refused(vec![expected.to_owned()]), "{spec}");
+        }
+    }
+
+    #[test]
+    fn a_status_chooses_between_the_two_names_of_the_account_alone() {
+        let mut stack = stack(&json!({}));
+        for (recorded, expected) in [
+            ("", "stack-redis"),
+            ("stack-redis", "stack-redis"),
+            ("cluster-admin", "stack-redis"),
+            (&*api::names::other_account("team", "redis"), &*api::names::other_account("team", "redis")),
+            (&*api::names::other_account("team", "other"), "stack-redis"),
+        ] {
+            stack.status = Some(serde_json::from_value(json!({ "serviceAccount": recorded })).unwrap());
+            assert_eq!(super::account(&stack), expected);
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use api::names;
 use serde_json::{Map, Value, json};
 
-use super::{Identity, Reference};
+use super::{Grants, Identity, Reference};
 
 /// Where the images of a package's controller come from.
 #[derive(Debug, Clone, Default)]
@@ -69,15 +69,15 @@ pub fn templates(identity: &Identity, own_image: &str) -> Value {
     });
     let spec = json!({ "replicas": 1, "template": { "spec": { "containers": [container] } } });
     // What we wrote ourselves asks for nothing that is not granted.
-    deployment(identity, &names::templates(&identity.name), &spec).unwrap_or_default()
+    deployment(identity, &Grants::default(), &names::templates(&identity.name), &spec).unwrap_or_default()
 }
 
 /// The Deployment that the package brings, or why it cannot run here.
-pub fn brought(identity: &Identity, spec: &Value) -> Result<Value, Vec<String>> {
-    deployment(identity, &names::controller(&identity.name), spec)
+pub fn brought(identity: &Identity, grants: &Grants, spec: &Value) -> Result<Value, Vec<String>> {
+    deployment(identity, grants, &names::controller(&identity.name), spec)
 }
 
-fn deployment(identity: &Identity, name: &str, spec: &Value) -> Result<Value, Vec<String>> {
+fn deployment(identity: &Identity, grants: &Grants, name: &str, spec: &Value) -> Result<Value, Vec<String>> {
     let mut spec = spec.as_object().cloned().unwrap_or_default();
     let mut template = take(&mut spec, "template");
     let mut metadata = take(&mut template, "metadata");
@@ -87,7 +87,7 @@ fn deployment(identity: &Identity, name: &str, spec: &Value) -> Result<Value, Ve
     metadata.insert("labels".to_owned(), Value::Object(labels));
     metadata.remove("name");
     let mut pod = take(&mut template, "spec");
-    let refused = confine(&mut pod, identity);
+    let refused = confine(&mut pod, identity, grants);
     if !refused.is_empty() {
         return Err(refused);
     }
@@ -100,21 +100,76 @@ fn deployment(identity: &Identity, name: &str, spec: &Value) -> Result<Value, Ve
     Ok(json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": identity.inside(name), "spec": spec }))
 }
 
+/// What the pod of a package may say. All else is refused: it reaches for the node, for other pods or for a place in the
+/// cluster that an administrator gives. The account and the security context are ours.
+const POD: [&str; 21] = [
+    "activeDeadlineSeconds",
+    "affinity",
+    "automountServiceAccountToken",
+    "containers",
+    "dnsConfig",
+    "dnsPolicy",
+    "enableServiceLinks",
+    "hostname",
+    "imagePullSecrets",
+    "initContainers",
+    "nodeSelector",
+    "readinessGates",
+    "restartPolicy",
+    "securityContext",
+    "serviceAccount",
+    "serviceAccountName",
+    "shareProcessNamespace",
+    "subdomain",
+    "terminationGracePeriodSeconds",
+    "topologySpreadConstraints",
+    "volumes",
+];
+/// What a container of a package may say.
+const CONTAINER: [&str; 21] = [
+    "args",
+    "command",
+    "env",
+    "envFrom",
+    "image",
+    "imagePullPolicy",
+    "lifecycle",
+    "livenessProbe",
+    "name",
+    "ports",
+    "readinessProbe",
+    "resources",
+    "restartPolicy",
+    "securityContext",
+    "startupProbe",
+    "stdin",
+    "stdinOnce",
+    "terminationMessagePath",
+    "terminationMessagePolicy",
+    "volumeMounts",
+    "workingDir",
+];
+/// What a port of a package's container may say.
+const PORT: [&str; 3] = ["containerPort", "name", "protocol"];
+/// Where the volumes of a package may come from, and the resource that the stack must depend on for it.
+const VOLUMES: [(&str, &str); 6] = [
+    ("configMap", "configmaps"),
+    ("downwardAPI", ""),
+    ("emptyDir", ""),
+    ("persistentVolumeClaim", "persistentvolumeclaims"),
+    ("projected", ""),
+    ("secret", "secrets"),
+];
+
 /// Binds a pod to the stack's account, without a way to more. Answers what it asks for and cannot have.
-fn confine(pod: &mut Map<String, Value>, identity: &Identity) -> Vec<String> {
+fn confine(pod: &mut Map<String, Value>, identity: &Identity, grants: &Grants) -> Vec<String> {
     let mut refused = Vec::new();
-    for flag in ["hostNetwork", "hostPID", "hostIPC"] {
-        if pod.remove(flag) == Some(Value::Bool(true)) {
-            refused.push(format!("the pod asks for `{flag}`"));
-        }
-    }
+    keep_only(pod, &POD, |field| refused.push(format!("the pod asks for `{field}`")));
     for volume in pod.get("volumes").and_then(Value::as_array).into_iter().flatten() {
-        if volume.get("hostPath").is_some() {
-            refused.push(format!("the volume {} is a directory of the node", volume["name"]));
-        }
+        refused.extend(outside(volume, grants).map(|why| format!("the volume {} {why}", volume["name"])));
     }
     pod.remove("serviceAccount");
-    pod.insert("serviceAccountName".to_owned(), json!(identity.account()));
+    pod.insert("serviceAccountName".to_owned(), json!(identity.account));
     let group = pod.get("securityContext").and_then(|context| context.get("fsGroup")).cloned();
     let mut context = json!({ "runAsNonRoot": true, "seccompProfile": { "type": "RuntimeDefault" } });
     if let Some(group) = group {
@@ -131,8 +186,9 @@ fn confine(pod: &mut Map<String, Value>, identity: &Identity) -> Vec<String> {
             "capabilities": { "drop": ["ALL"] },
         });
         container.insert("securityContext".to_owned(), context);
+        let name = container.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+        refused.extend(contain(container, grants).into_iter().map(|why| format!("the container `{name}` {why}")));
         if container.get("image").and_then(Value::as_str).unwrap_or_default().is_empty() {
-            let name = container.get("name").and_then(Value::as_str).unwrap_or_default();
             refused.push(format!("the container `{name}` has no image"));
         }
     }
@@ -140,6 +196,97 @@ fn confine(pod: &mut Map<String, Value>, identity: &Identity) -> Vec<String> {
         refused.push("its Deployment has no container".to_owned());
     }
     refused
+}
+
+/// Leaves only known fields. What says nothing goes without a word; all else is told.
+fn keep_only(map: &mut Map<String, Value>, known: &[&str], mut tell: impl FnMut(&str)) {
+    map.retain(|field, value| {
+        let is_known = known.contains(&field.as_str());
+        let says_nothing = match value {
+            Value::Null | Value::Bool(false) => true,
+            Value::Array(items) => items.is_empty(),
+            Value::Object(fields) => fields.is_empty(),
+            Value::String(text) => text.is_empty(),
+            Value::Number(number) => number.as_f64() == Some(0.0),
+            Value::Bool(true) => false,
+        };
+        if !is_known && !says_nothing {
+            tell(field);
+        }
+        is_known
+    });
+}
+
+/// Leaves of a container what it may say; answers what it asks for and cannot have.
+fn contain(container: &mut Map<String, Value>, grants: &Grants) -> Vec<String> {
+    let mut refused = Vec::new();
+    keep_only(container, &CONTAINER, |field| refused.push(format!("asks for `{field}`")));
+    for port in container.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Some(port) = port.as_object_mut() {
+            keep_only(port, &PORT, |field| refused.push(format!("asks for `{field}`")));
+        }
+    }
+    // A probe of another host is a request in the name of the node.
+    for probe in ["livenessProbe", "readinessProbe", "startupProbe", "lifecycle"] {
+        if container.get(probe).is_some_and(has_host) {
+            refused.push(format!("asks for another `host` in `{probe}`"));
+        }
+    }
+    let sources = container.get("env").into_iter().chain(container.get("envFrom"));
+    for source in sources.filter_map(Value::as_array).flatten() {
+        let from = source.get("valueFrom").unwrap_or(source);
+        for (field, resource) in [
+            ("secretKeyRef", "secrets"),
+            ("secretRef", "secrets"),
+            ("configMapKeyRef", "configmaps"),
+            ("configMapRef", "configmaps"),
+        ] {
+            if from.get(field).is_some() && !depends(grants, resource) {
+                refused.push(format!("asks for `{field}`, but the package does not depend on {resource}"));
+            }
+        }
+    }
+    refused
+}
+
+fn has_host(value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => fields.iter().any(|(key, value)| {
+            (key == "host" && value.as_str().is_some_and(|host| !host.is_empty())) || has_host(value)
+        }),
+        _ => false,
+    }
+}
+
+fn depends(grants: &Grants, resource: &str) -> bool {
+    grants.depends_on.iter().any(|grant| grant.group.is_empty() && grant.resource == resource)
+}
+
+/// Why a volume, or a source of a projected one, leads out of what the stack may have.
+fn outside(volume: &Value, grants: &Grants) -> Option<String> {
+    for (source, content) in volume.as_object()?.iter().filter(|(key, _)| *key != "name") {
+        let Some((_, resource)) = VOLUMES.iter().find(|(known, _)| known == source) else {
+            return Some(match source.as_str() {
+                "hostPath" => "is a directory of the node".to_owned(),
+                other => format!("is of the kind `{other}`, which a package may not use"),
+            });
+        };
+        if !resource.is_empty() && !depends(grants, resource) {
+            return Some(format!("is of the kind `{source}`, but the package does not depend on {resource}"));
+        }
+        let sources = content["sources"].as_array().into_iter().flatten();
+        for part in sources.filter_map(Value::as_object).flatten() {
+            let why = match part.0.as_str() {
+                "serviceAccountToken" | "downwardAPI" => None,
+                "configMap" | "secret" => outside(&json!({ part.0: {} }), grants),
+                other => Some(format!("is of the kind `{other}`, which a package may not use")),
+            };
+            if why.is_some() {
+                return why;
+            }
+        }
+    }
+    None
 }
 
 fn containers(pod: &mut Map<String, Value>) -> impl Iterator<Item = &mut Map<String, Value>> {
@@ -160,11 +307,28 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{Images, brought, fill_images, templates};
-    use crate::manage::Identity;
+    use crate::manage::{Grant, Grants, Identity};
 
     fn identity() -> Identity {
-        let scope = PermissionScope::Namespaced;
-        Identity { namespace: "team".into(), name: "redis".into(), uid: "u".into(), scope }
+        Identity {
+            namespace: "team".into(),
+            name: "redis".into(),
+            uid: "u".into(),
+            scope: PermissionScope::Namespaced,
+            namespaces: Vec::new(),
+            account: "stack-redis".into(),
+            manager: "cairn".into(),
+        }
+    }
+
+    fn depending(resources: &[&str]) -> Grants {
+        let grant = |resource: &&str| Grant {
+            group: String::new(),
+            resource: (*resource).to_owned(),
+            status: false,
+            scale: false,
+        };
+        Grants { owned: Vec::new(), depends_on: resources.iter().map(grant).collect() }
     }
 
     #[test]
@@ -195,7 +359,7 @@ mod tests {
         let once = spec.clone();
         fill_images(&mut spec, &images).unwrap();
         assert_eq!(spec, once);
-        let made = brought(&identity(), &spec).unwrap();
+        let made = brought(&identity(), &Grants::default(), &spec).unwrap();
         assert_eq!(made["metadata"]["name"], "redis-controller");
         assert_eq!(made["spec"]["strategy"], json!({ "type": "Recreate" }));
         let template = &made["spec"]["template"];
@@ -227,12 +391,86 @@ mod tests {
             (json!({ "containers": [{ "name": "c" }] }), "the container `c` has no image"),
             (json!({}), "its Deployment has no container"),
         ] {
-            let refused = brought(&identity(), &spec(pod)).unwrap_err();
+            let refused = brought(&identity(), &Grants::default(), &spec(pod)).unwrap_err();
             assert_eq!(refused, [expected]);
         }
         let mut bad = spec(json!({ "containers": [{ "name": "c", "image": "No Image" }] }));
         let wrong = fill_images(&mut bad, &Images::default()).unwrap_err();
         assert_eq!(wrong, ["the container `c` has no image: `No Image` is no name of an image"]);
+    }
+
+    #[test]
+    fn a_pod_says_only_what_is_known_to_be_harmless() {
+        let sound = json!([{ "name": "c", "image": "a" }]);
+        for (field, value) in [
+            ("nodeName", json!("master")),
+            ("tolerations", json!([{ "operator": "Exists" }])),
+            ("priorityClassName", json!("system-node-critical")),
+            ("priority", json!(2_000_000_000)),
+            ("runtimeClassName", json!("weak")),
+            ("schedulerName", json!("other")),
+            ("hostAliases", json!([{ "ip": "1.2.3.4", "hostnames": ["registry"] }])),
+            ("hostUsers", json!(true)),
+            ("ephemeralContainers", json!([{ "name": "e" }])),
+            ("whateverComesNext", json!({ "a": 1 })),
+        ] {
+            let spec = json!({ "template": { "spec": { "containers": sound, field: value } } });
+            let refused = brought(&identity(), &Grants::default(), &spec).unwrap_err();
+            assert_eq!(refused, [format!("the pod asks for `{field}`")]);
+        }
+        let spec = json!({ "template": { "spec": { "containers": sound, "tolerations": [], "hostPID": false } } });
+        let made = brought(&identity(), &Grants::default(), &spec).unwrap();
+        let pod = made["spec"]["template"]["spec"].as_object().unwrap();
+        assert!(!pod.contains_key("tolerations") && !pod.contains_key("hostPID"), "{pod:?}");
+    }
+
+    #[test]
+    fn a_container_and_its_volumes_reach_only_what_the_package_depends_on() {
+        let all = ["secrets", "configmaps", "persistentvolumeclaims"];
+        for (pod, needs) in [
+            (json!({ "volumes": [{ "name": "v", "csi": { "driver": "d" } }] }), None),
+            (json!({ "volumes": [{ "name": "v", "nfs": { "server": "s" } }] }), None),
+            (json!({ "volumes": [{ "name": "v", "iscsi": {} }] }), None),
+            (json!({ "volumes": [{ "name": "v", "flexVolume": {} }] }), None),
+            (json!({ "volumes": [{ "name": "v", "gitRepo": {} }] }), None),
+            (json!({ "volumes": [{ "name": "v", "ephemeral": {} }] }), None),
+            (json!({ "volumes": [{ "name": "v", "emptyDir": {}, "hostPath": {} }] }), None),
+            (json!({ "volumes": [{ "name": "v", "projected": { "sources": [{ "clusterTrustBundle": {} }] } }] }), None),
+            (json!({ "volumes": [{ "name": "v", "secret": { "secretName": "s" } }] }), Some("secrets")),
+            (json!({ "volumes": [{ "name": "v", "projected": { "sources": [{ "secret": {} }] } }] }), Some("secrets")),
+            (json!({ "volumes": [{ "name": "v", "configMap": {} }] }), Some("configmaps")),
+            (json!({ "volumes": [{ "name": "v", "persistentVolumeClaim": {} }] }), Some("persistentvolumeclaims")),
+            (json!({ "containers": [{ "ports": [{ "containerPort": 1, "hostPort": 80 }] }] }), None),
+            (json!({ "containers": [{ "ports": [{ "containerPort": 1, "hostIP": "0.0.0.0" }] }] }), None),
+            (json!({ "containers": [{ "volumeDevices": [{ "name": "d" }] }] }), None),
+            (json!({ "containers": [{ "livenessProbe": { "httpGet": { "host": "169.254.169.254" } } }] }), None),
+            (json!({ "initContainers": [{ "name": "i", "image": "a", "tty": true }] }), None),
+            (
+                json!({ "containers": [{ "env": [{ "name": "E", "valueFrom": { "secretKeyRef": {} } }] }] }),
+                Some("secrets"),
+            ),
+            (json!({ "containers": [{ "envFrom": [{ "secretRef": {} }] }] }), Some("secrets")),
+            (json!({ "containers": [{ "envFrom": [{ "configMapRef": {} }] }] }), Some("configmaps")),
+        ] {
+            let mut full = pod.clone();
+            let mut container = pod["containers"][0].clone();
+            container["name"] = json!("c");
+            container["image"] = json!("a");
+            full["containers"] = json!([container]);
+            let spec = json!({ "template": { "spec": full } });
+            assert_eq!(brought(&identity(), &Grants::default(), &spec).unwrap_err().len(), 1, "{pod}");
+            assert_eq!(brought(&identity(), &depending(&all), &spec).is_ok(), needs.is_some(), "{pod}");
+            let others: Vec<&str> = all.into_iter().filter(|other| Some(*other) != needs).collect();
+            assert!(brought(&identity(), &depending(&others), &spec).is_err(), "{pod}");
+        }
+        let spec = json!({ "template": { "spec": {
+            "volumes": [
+                { "name": "a", "emptyDir": {} }, { "name": "b", "downwardAPI": {} },
+                { "name": "c", "projected": { "sources": [{ "serviceAccountToken": { "path": "t" } }] } },
+            ],
+            "containers": [{ "name": "c", "image": "a", "livenessProbe": { "httpGet": { "path": "/", "port": 1 } } }],
+        } } });
+        assert!(brought(&identity(), &Grants::default(), &spec).is_ok());
     }
 
     #[test]

@@ -39,6 +39,7 @@ pub(super) fn read(renderer: &Renderer<'_>, child: &Child, text: &[u8]) -> Resul
             Ok(value) => {
                 let mut refused = reader.refused(&value, text, document);
                 refused.extend(reader.unquoted(&value, text, document));
+                refused.extend(reader.forbidden(&value, text, document));
                 match reader.owned(value) {
                     Ok(object) if refused.is_empty() => objects.push(object),
                     Ok(_) => problems.extend(refused),
@@ -174,6 +175,16 @@ impl Reader<'_> {
             }
         }
         problems
+    }
+
+    /// What no stack may make.
+    fn forbidden(&self, object: &Value, text: &str, document: &yaml::Document<'_>) -> Option<Problem> {
+        let found = crate::forbidden(object)?;
+        let spans = yaml::parse_spanned(&document.text).ok().map(|spanned| spanned.spans);
+        let steps: Vec<yaml::Step> = found.field.iter().map(|step| yaml::Step::from(*step)).collect();
+        let offset = spans.as_ref().and_then(|spans| spans.find(&steps)).map_or(0, |found| found.value.start);
+        let problem = Problem::at(self.start(), found.what).hint(crate::forbidden::HINT);
+        Some(self.located(problem, text, document.start + offset))
     }
 
     /// A key that an action printed and YAML takes for something else: what was written as such is told before.

@@ -5,7 +5,7 @@ use std::fmt;
 use api::annotations::ALLOW_BREAKING_CHANGES;
 
 use super::Wanted;
-use crate::manage::ownership::{Record, User};
+use crate::manage::crd_owner::{Record, User};
 
 /// The other installs that use a CRD, and those of them that have instances.
 pub(super) struct Affected<'a>(Vec<(&'a User, bool)>);

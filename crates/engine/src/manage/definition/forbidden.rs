@@ -4,7 +4,7 @@ use api::GROUP;
 
 use super::{LiveCrd, OWNED, Wanted};
 use crate::manage::Trouble;
-use crate::manage::ownership::{Record, User};
+use crate::manage::crd_owner::{Record, User};
 
 /// Which CRDs namespaced installs may bring.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -44,13 +44,13 @@ pub(super) fn depend(facts: &Facts<'_>, package: &Package) -> Result<(), Stop> {
     crds.iter().for_each(|crd| kinds.add(crd));
     let namespace = facts.settings.namespace(facts.install);
     let everywhere = facts.install.scope == PermissionScope::Cluster;
-    let claim = Claim::wished(&package.stack, namespace, &facts.install.metadata.name, everywhere, &crds);
+    let claim = Claim::wished(&package.stack, &namespace, &facts.install.metadata.name, everywhere, &crds);
     if let Some(why) = claim.taken(facts.claims) {
         return Err(Stop::at(DEPENDENCIES_SATISFIED, KIND_TAKEN, why));
     }
     let mut stack = package.stack.clone();
     stack.metadata.name.clone_from(&facts.install.metadata.name);
-    stack.metadata.namespace = namespace.to_owned();
+    stack.metadata.namespace = namespace;
     // What its Deployment lacks is filled in later.
     stack.spec.controller.deployment = None;
     let decision = stack::decide(&stack::Facts {
@@ -61,6 +61,8 @@ pub(super) fn depend(facts: &Facts<'_>, package: &Package) -> Result<(), Stop> {
         policy: &facts.settings.policy,
         own_image: &facts.settings.own_image,
         claims: &[],
+        manager: &facts.settings.own_namespace,
+        namespaces: &facts.install.spec.namespaces,
     });
     match decision {
         Decision::Refused(reasons) => Err(Stop::at(DEPENDENCIES_SATISFIED, "NotAllowed", reasons.join("; "))),
