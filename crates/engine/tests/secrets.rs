@@ -189,7 +189,8 @@ fn no_part_of_a_secret_is_in_anything_that_a_plan_says() {
         }
     }
     let config = ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() };
-    let mut runner = proptest::test_runner::TestRunner::new(config);
+    let rng = proptest::test_runner::TestRng::deterministic_rng(config.rng_algorithm);
+    let mut runner = proptest::test_runner::TestRunner::new_with_rng(config, rng);
     let strategy = (0..TURNS.len(), 0..TURNS.len(), 0..ENDS.len(), "[!-~]{8,40}");
     runner
         .run(&strategy, |(turn, then, end, secret)| {

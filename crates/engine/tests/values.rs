@@ -382,7 +382,8 @@ fn holds(way: &str, place: &str, image: &str, exact: bool) -> bool {
 #[test]
 fn whatever_a_value_is_the_document_has_the_structure_of_its_template_or_there_is_an_error() {
     let config = ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() };
-    let mut runner = proptest::test_runner::TestRunner::new(config);
+    let rng = proptest::test_runner::TestRng::deterministic_rng(config.rng_algorithm);
+    let mut runner = proptest::test_runner::TestRunner::new_with_rng(config, rng);
     let kept = std::cell::Cell::new(0);
     let strategy = (0..WAYS.len(), 0..PLACES.len(), prop::collection::vec(0..PARTS.len(), 1..7));
     runner

@@ -43,10 +43,12 @@ pub(crate) fn made_by(function: &str, last: u32) -> u32 {
 pub(crate) fn is_risky(mark: u32, printed: &[u8], before: &[u8], nested: bool) -> bool {
     match mark {
         AUTHOR | CHECKED => false,
-        TOKEN => !begins_value(printed, before, nested),
+        TOKEN => !begins_value(printed, before, nested) || !is_indented(printed, before),
         YAML => {
             let is_empty = matches!(printed.trim_ascii(), b"{}" | b"[]");
-            (!is_empty && printed.iter().any(|byte| b",[]{}#".contains(byte))) || !begins_value(printed, before, nested)
+            (!is_empty && printed.iter().any(|byte| b",[]{}#".contains(byte)))
+                || !begins_value(printed, before, nested)
+                || !is_indented(printed, before)
         }
         _ => could_break(printed),
     }
@@ -79,6 +81,22 @@ fn could_break(text: &[u8]) -> bool {
         before = *byte;
         breaks
     })
+}
+
+/// Whether no line of a text begins further left than its first one.
+fn is_indented(printed: &[u8], before: &[u8]) -> bool {
+    let (column, mut rest) = match printed.strip_prefix(b"\n") {
+        Some(rest) => (rest.len() - rest.trim_ascii_start().len(), rest),
+        None => (before.len() - memchr::memrchr(b'\n', before).map_or(0, |at| at + 1), printed),
+    };
+    while let Some(at) = memchr::memchr(b'\n', rest) {
+        rest = &rest[at + 1..];
+        let indent = rest.iter().take_while(|byte| **byte == b' ').count();
+        if indent < column && rest.get(indent).is_some_and(|byte| *byte != b'\n') {
+            return false;
+        }
+    }
+    true
 }
 
 /// Whether a value begins here, as far as this line and the one before tell: a token is all of it then.
@@ -239,6 +257,8 @@ mod tests {
         assert!(!is_risky(YAML, b"\n  a: b\n  c: d", b"a:", false));
         assert!(!is_risky(YAML, b"a: b", b"a:\n  ", false));
         assert!(!is_risky(YAML, b"{}", b"a: ", false));
+        assert!(!is_risky(YAML, b"- a: b\n\n    c: d", b"a:\n  ", false));
+        assert!(is_risky(YAML, b"|-\n  a", b"a: |\n    ", false));
         assert!(is_risky(YAML, b"a, b", b"a: [", false));
         assert!(is_risky(YAML, b"\n  a: b", b"a: \"", false));
     }

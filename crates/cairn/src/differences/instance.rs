@@ -205,6 +205,10 @@ impl Comparison<'_> {
         Ok(found)
     }
 
+    fn context(&self) -> Context<'_> {
+        Context::new(&self.compiled.name, &self.seed)
+    }
+
     async fn instance(&self, kind: &CompiledKind, mut instance: Value) -> Result<(Instance, Vec<Value>), Failure> {
         let before = instance.clone();
         let invalid = kind.schema.as_ref().map(|schema| schema.admit(&mut instance)).unwrap_or_default();
@@ -215,7 +219,7 @@ impl Comparison<'_> {
             work.found.push(object(Action::Refuse, "", &instance, why));
         }
         let mut observed = children(kind, &instance, &self.live);
-        let context = Context::new(&self.compiled.name, &self.seed);
+        let context = self.context();
         let mut made = plan(kind, &instance, &observed, &context);
         for _ in 0..PASSES {
             let mut news = false;
@@ -272,6 +276,9 @@ impl Comparison<'_> {
                     Tried::Unknown => wanted,
                     // What others read of it stays what it was.
                     Tried::Refused(why) => {
+                        let context = self.context();
+                        let made = (template.as_str(), &apply.object);
+                        let why = engine::hidden(work.kind, work.instance, observed, &context, made, &why);
                         let why = engine::refusal(&why, &wanted);
                         work.found.push(object(Action::Refuse, template, &wanted, vec![why]));
                         return Ok(true);

@@ -124,6 +124,7 @@ fn reads(trace: &Trace) -> Vec<Vec<String>> {
             Presence::Present => "yes",
             Presence::Missing => "no",
             Presence::Unknown => "unknown",
+            Presence::Drawn => "generated",
         };
         let mut ends: Vec<String> = Vec::new();
         for end in trace.uses.iter().filter(|end| end.reads.contains(&index)) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use api::names::label_value;
 use engine::carry::{Failure, dressed, not_ours};
 use engine::succession::taken_over;
-use engine::{Apply, CompiledKind, Kept, Observed, Plan, Shape, View, kept_by, refusal, refused_at};
+use engine::{Apply, CompiledKind, Kept, Observed, Plan, Shape, View, hidden, kept_by, refusal, refused_at};
 use serde_json::{Value, json};
 
 use super::TemplateStackManager;
@@ -49,7 +49,9 @@ impl TemplateStackManager {
                         let context = self.context(look.revision);
                         for failure in look.failures.iter_mut().skip(before) {
                             let spot = refused_at(kind, object, &observed, &context, name, &failure.message);
-                            let why = refusal(&failure.message, &apply.object);
+                            let made = (apply.template.as_str(), &apply.object);
+                            let told = hidden(kind, object, &observed, &context, made, &failure.message);
+                            let why = refusal(&told, &apply.object);
                             failure.message = format!("{}: {why}", whereabouts(kind, spot, apply));
                         }
                     }

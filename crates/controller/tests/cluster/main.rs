@@ -4,6 +4,7 @@
 mod actor;
 mod attacks_crds;
 mod attacks_identity;
+mod attacks_values;
 mod cluster_wide;
 mod drift;
 mod hand_made;
@@ -95,6 +96,8 @@ fn main() -> ExitCode {
         instances_left::children_let_go_while_nobody_looked_stay,
         instances_ways::an_instance_of_the_whole_cluster_has_children_in_namespaces_and_outside,
         instances_ways::stacks_make_instances_of_other_stacks_and_all_of_it_goes,
+        attacks_values::a_value_of_an_instance_adds_nothing_to_the_objects_made_of_it,
+        attacks_values::generated_values_are_in_nothing_that_is_said,
     ])
     .also_on("embedded", embedded)
     .with_only("kubernetes", scenarios![instances_trouble::a_child_refused_by_a_policy_is_told_and_heals])

@@ -204,7 +204,8 @@ impl Check<'_> {
             && self.sketch.is_in_one_branch(range)
     }
 
-    /// Numbers and truths of the instance that are printed without quotes where a text is wanted.
+    /// Values of the instance that are printed without quotes where a text is wanted: numbers and truths are refused, and
+    /// texts may look like one.
     fn unquoted(&self, spanned: &Spanned, own: &Schema, problems: &mut Vec<Problem>) {
         for scalar in spanned.spans.scalars().into_iter().filter(|scalar| !scalar.is_key) {
             let range = self.document.start + scalar.span.start..self.document.start + scalar.span.end;
@@ -222,6 +223,14 @@ impl Check<'_> {
                     self.what
                 );
                 problems.push(Problem::at(self.sketch.place(range.start), what).hint(QUOTE));
+            }
+            if let (Some(Type::String), Some(Type::String)) = (type_of(from), type_of(to))
+                && is_any_text(from)
+            {
+                let what = format!(
+                    "`.{printed}` is any text, and printed without quotes: `null`, `1.10` and `a: b` would not arrive as they are"
+                );
+                problems.push(Problem::at(self.sketch.place(range.start), what).hint(QUOTE).warning());
             }
         }
     }
@@ -344,6 +353,11 @@ fn at<'v>(value: &'v Value, path: &Path) -> Option<&'v Value> {
         objects::Step::Index(index) => value.get(index),
         objects::Step::Each => None,
     })
+}
+
+/// Whether a schema of a text says nothing of what may be in it.
+fn is_any_text(schema: &Schema) -> bool {
+    schema.pattern.is_none() && schema.one_of_values.is_none() && schema.rules.is_empty()
 }
 
 fn is_scalar(value: &Value, path: &Path) -> bool {
