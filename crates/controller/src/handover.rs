@@ -337,13 +337,8 @@ mod tests {
         ];
         for (index, mut choices) in variants() {
             let mut line = serde_json::to_value(endpoint().with("t").unwrap()).unwrap();
-            let values = [
-                json!({ "command": "sh", "args": ["-c", "id"] }),
-                json!("/etc/shadow"),
-                json!(null),
-                json!([]),
-                json!(true),
-            ];
+            let program = json!({ "command": "sh", "args": ["-c", "id"] });
+            let values = [program, json!("/etc/shadow"), json!(null), json!([]), json!(true)];
             let value = choices.pick(&values);
             let field = choices.pick(&fields);
             if choices.toss() {

@@ -181,6 +181,11 @@ fn errors_know_the_line_an_editor_shows() {
         ("a: *b", 1, 4, "yaml: unknown anchor 'b' referenced"),
         ("a: 1\nb: !!int x", 2, 4, "yaml: cannot decode !!str `x` as a !!int"),
         ("a: 1\nb: 2\na:\n  3", 3, 1, "yaml: unmarshal errors:\n  line 4: key \"a\" already set in map"),
+        // Columns count bytes, as spans do, after letters of any length and in lines that end in any way.
+        ("ä: b: c", 1, 6, "yaml: mapping values are not allowed in this context"),
+        ("x: 名前\nä: 名前: c", 2, 11, "yaml: line 2: mapping values are not allowed in this context"),
+        ("x: 🚀\r\n🚀: *b", 2, 7, "yaml: unknown anchor 'b' referenced"),
+        ("\u{feff}ä: *b", 1, 8, "yaml: unknown anchor 'b' referenced"),
     ] {
         let error = parse_strict(text).unwrap_err();
         assert_eq!(error.to_string(), shown);

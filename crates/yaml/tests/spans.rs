@@ -44,11 +44,11 @@ on: yes
         ("b.2.k.1", None, "'two'", 5, 13),
         ("b.2.k", Some("k"), "[1, 'two']", 5, 9),
         ("c.d", Some("d"), "5", 7, 12),
-        ("c.é", Some("é"), "|\n    text\n    more", 8, 6),
+        ("c.é", Some("é"), "|\n    text\n    more", 8, 7),
         ("e", Some("e"), "*anchor", 11, 4),
         ("e.d", Some("d"), "5", 7, 12),
         ("f.d", Some("d"), "6", 14, 6),
-        ("f.é", Some("é"), "|\n    text\n    more", 8, 6),
+        ("f.é", Some("é"), "|\n    text\n    more", 8, 7),
         ("g", Some("g"), "{}", 15, 4),
         ("true", Some("on"), "yes", 16, 5),
     ] {
@@ -140,4 +140,18 @@ fn a_key_may_override_a_merge_but_not_stand_twice() {
 fn quotes_that_are_not_closed_are_told_where_they_open() {
     let error = yaml::parse("a: 1\nb: \"c\nd: e\n").unwrap_err();
     assert_eq!((error.line(), error.column()), (2, 4), "{error}");
+}
+
+#[test]
+fn a_column_is_the_bytes_of_the_line_before_whatever_they_are() {
+    let text = "a: {ä: 1, 名: [🚀, x], e\u{301}: '\t', z: 2}\r\nü: !!str 🇩🇪 x\r\nb: ö\n";
+    let spanned = parse_spanned(text).unwrap();
+    let scalars = spanned.spans.scalars();
+    assert!(scalars.len() > 8);
+    for scalar in scalars {
+        let start = text[..scalar.span.start].rfind('\n').map_or(0, |at| at + 1);
+        let line = text[..scalar.span.start].matches('\n').count() + 1;
+        let expected = (line, scalar.span.start - start + 1);
+        assert_eq!((scalar.span.line, scalar.span.column), expected, "{:?}", scalar.path);
+    }
 }

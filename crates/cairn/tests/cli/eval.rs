@@ -171,3 +171,31 @@ fn an_answer_comes_before_the_next_question() {
     drop(questions);
     assert!(child.wait().expect("cairn ends").success());
 }
+
+#[test]
+fn a_template_reads_nothing_of_the_machine() {
+    for template in [
+        "{{ env \"HOME\" }}",
+        "{{ expandenv \"$HOME\" }}",
+        "{{ getHostByName \"localhost\" }}",
+        "{{ .Files.Get \"/etc/passwd\" }}",
+        "{{ readFile \"/etc/passwd\" }}",
+        "{{ include \"/etc/passwd\" . }}",
+        "{{ template \"/etc/passwd\" }}",
+        "{{ lookup \"v1\" \"Secret\" \"kube-system\" \"\" }}",
+        "{{ osBase \"/etc/passwd\" | osDir | env }}",
+        "{{ tpl \"{{ env \\\"HOME\\\" }}\" . }}",
+    ] {
+        for funcs in ["builtin", "sprig", "helm"] {
+            let output = fed(&["eval", "-e", template, "--funcs", funcs], b"");
+            let told = String::from_utf8_lossy(&output.stdout).into_owned();
+            let read = told.contains("root:") || std::env::var("HOME").is_ok_and(|home| told.contains(&home));
+            assert!(!read, "{funcs}: {template}: {told}");
+            // What does not exist is an error, or nothing.
+            assert!(
+                !output.status.success() || ["", "map[]", "<no value>"].contains(&told.trim()),
+                "{template}: {told}"
+            );
+        }
+    }
+}

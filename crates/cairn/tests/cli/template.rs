@@ -206,7 +206,10 @@ fn what_is_wrong_is_told_at_once_with_its_line_and_nothing_is_printed() {
         ),
         (&["process", "nowhere.yaml"], 1, &["nowhere.yaml holds values, but does not name their template"]),
         (&["process", "absent.yaml"], 1, &["there is no file `absent.yaml`"]),
-        (&["process", "absent", "--local"], 1, &["there is no file `absent`", "`--local`"]),
+        (&["process", "absent", "--local"], 1, &["there is no file `absent`", "only a file is read here"]),
+        (&["process", "library/absent", "--local"], 1, &["there is no file `library/absent`", "only a file is read"]),
+        (&["store", "absent"], 1, &["there is no file `absent`", "only a file is read here"]),
+        (&["store", "pod.yaml"], 1, &["pod.yaml:2:7: kind: this is a Pod, not a Template"]),
         (&["process", "shop.yaml", "-p", "x"], 2, &["`x` is no value for a parameter"]),
         (&["process", "shop.yaml", "-p", "A=1", "-p", "A=2"], 2, &["the parameter A was given more than once"]),
         (&["process", "shop.yaml", "-i"], 2, &["there is no terminal to ask on"]),
@@ -223,6 +226,76 @@ fn what_is_wrong_is_told_at_once_with_its_line_and_nothing_is_printed() {
             assert!(stderr.contains(part), "{args:?} lacks {part:?}:\n{stderr}");
         }
     }
+}
+
+/// What is beyond ASCII: letters of two and three bytes, a flag of eight, and tabs.
+const FOREIGN: &str = "\
+apiVersion: v1
+kind: Template
+metadata: {name: größe, anotations: {}}
+objects:
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: '名前', lables: x}, data: {text: '$(NAME) $(MISSING)'}}
+parameters:
+- {description: '🇩🇪 für\t名', nmae: A, value: 1}
+- {name: NAME, descripton: 'straße'}
+- {name: 'UNUSED'}
+---
+";
+
+#[test]
+fn all_that_is_wrong_with_a_template_is_told_with_its_place_whatever_precedes_it() {
+    let place = place(&[("t.yaml", FOREIGN), ("ok.yaml", "kind: Template\napiVersion: v1\nobjects: []\n")]);
+    let (code, stdout, stderr) = output(place.path(), &["validate", "t.yaml", "--local"]);
+    assert_eq!((code, stdout.as_str()), (Some(1), ""), "{stderr}");
+    for part in [
+        "error: t.yaml:3:25: metadata.anotations: metadata has no field `anotations`\n  3 | metadata: {name: größe, \
+         anotations: {}}\n    |                         ^\nhint: did you mean `annotations`?\n",
+        // Columns are characters: a flag has two, a tab one.
+        "error: t.yaml:7:29: parameters[0].nmae: a parameter has no field `nmae`\n",
+        "t.yaml:8:16: parameters[1].descripton: a parameter has no field `descripton`",
+    ] {
+        assert!(stderr.contains(part), "lacks {part:?}:\n{stderr}");
+    }
+    let caret = |what: &str| {
+        let at = stderr.find(what).unwrap_or_else(|| panic!("{what}:\n{stderr}"));
+        let mut lines = stderr[at..].lines().skip(1);
+        let (line, pointer) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+        (line.to_owned(), pointer.chars().count() - 1)
+    };
+    // What stands before it: a flag and two letters of Chinese are wider than their characters, a tab is a space.
+    let (line, column) = caret("has no field `nmae`");
+    let before = line.split("nmae").next().unwrap_or_default();
+    let wide = unicode_width::UnicodeWidthStr::width(before);
+    assert!(!line.contains('\t'), "{line}");
+    assert_eq!(column, wide, "{line}");
+
+    let (code, stdout, _) = output(place.path(), &["validate", "t.yaml", "--local", "-o", "json"]);
+    let found: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
+    assert_eq!(code, Some(1));
+    assert_eq!((&found[0]["line"], &found[0]["column"]), (&3.into(), &25.into()), "{found}");
+
+    let (code, stdout, stderr) = output(place.path(), &["validate", "ok.yaml", "--local"]);
+    assert_eq!((code, stdout.as_str(), stderr.as_str()), (Some(0), "ok.yaml: ok\n", ""));
+    let broken = "a: ä\nb: 名前: x\n";
+    std::fs::write(place.path().join("broken.yaml"), broken).expect("a file");
+    let (_, _, stderr) = output(place.path(), &["validate", "broken.yaml", "--local"]);
+    let expected = "error: broken.yaml:2:6: this is not YAML: mapping values are not allowed in this context\n  \
+                    2 | b: 名前: x\n    |        ^\n";
+    assert!(stderr.starts_with(expected), "{stderr}");
+}
+
+#[test]
+fn the_proposals_name_for_labels_is_understood() {
+    let text = "kind: Template\napiVersion: v1\nobjectLabels: {shop: $(NAME)}\nobjects:\n\
+                - {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\nparameters: [{name: NAME, value: x}]\n";
+    let place = place(&[("t.yaml", text)]);
+    let (code, stdout, stderr) = output(place.path(), &["process", "t.yaml", "--local", "-o", "json"]);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    let list: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
+    assert_eq!(list["items"][0]["metadata"]["labels"], serde_json::json!({"shop": "x"}));
+    let (code, _, stderr) = output(place.path(), &["process", "t.yaml", "--local", "-p", "NAME=no label!"]);
+    assert_eq!(code, Some(1));
+    assert!(stderr.starts_with("error: t.yaml:3:22: objectLabels.shop: "), "{stderr}");
 }
 
 #[test]

@@ -17,6 +17,7 @@ fn main() -> ExitCode {
         attacks_local::what_a_local_user_plants_in_the_temporary_directory_never_runs_as_root,
         elections::of_several_managers_one_works_and_another_takes_over,
         processes::a_stack_runs_as_a_process_with_its_own_rights_and_ends_with_its_manager,
+        templates::a_library_is_stored_and_used_from_another_namespace,
         templates::a_stored_template_becomes_an_instance_and_goes,
         templates::what_cannot_be_applied_is_told_before_anything_is,
         templates::what_others_made_is_told_before_anything_is_written_and_stays_as_it_is,

@@ -208,6 +208,13 @@ async fn a_package_with_a_controller_of_its_own_waits_for_pods(scene: &Scene<'_>
     stacks.create(&PostParams::default(), &serde_json::from_value(stack)?).await?;
     let refused = |stack: Option<&DynamicObject>| has(stack, "ControllerAvailable", "False", "NotRunnable");
     scene.wait(&stacks, "brings", refused).await?;
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cairn"));
+    command.args(["list", "--namespace", scene.namespace(), "--kubeconfig"]).arg(scene.cluster().kubeconfig());
+    let listed = command.output().await?;
+    let listed = String::from_utf8(listed.stdout)?;
+    let row = listed.lines().find(|line| line.contains("brings")).context("a Stack that no install made is listed")?;
+    ensure!(row.contains("(Stack)") && row.contains("False"), "{listed}");
+    ensure!(listed.lines().filter(|line| line.contains("notes")).count() == 1, "an install is listed once: {listed}");
     stacks.delete("brings", &DeleteParams::default()).await?;
     scene.wait(&stacks, "brings", |stack: Option<&DynamicObject>| stack.is_none()).await?;
     Ok(())

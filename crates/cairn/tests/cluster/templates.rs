@@ -142,6 +142,70 @@ pub async fn a_stored_template_becomes_an_instance_and_goes(cluster: Arc<Cluster
     Ok(())
 }
 
+pub async fn a_library_is_stored_and_used_from_another_namespace(cluster: Arc<Cluster>) -> Result<()> {
+    let library = stores_templates(&cluster, "library").await?;
+    let team = cluster.scene("team").await?;
+    let directory = tempfile::tempdir()?;
+    let file = directory.path().join("shop.json");
+    // As OpenShift has it: only the version says how references are written.
+    let mut shop = yaml::parse(SHOP)?;
+    shop["apiVersion"] = json!("template.openshift.io/v1");
+    shop["objectLabels"] = json!({"from": "library"});
+    std::fs::write(&file, shop.to_string())?;
+    let path = file.display().to_string();
+
+    let dry = printed(&library, &["store", &path, "--dry-run"]).await?;
+    ensure!(dry.contains("template.templates.stacks.crossplane.io/shop stored (dry run)"), "{dry}");
+    let name = format!("{}/shop", library.namespace());
+    let absent = refused(&team, &["process", &name]).await?;
+    ensure!(absent.contains("not found") && absent.contains("cairn template list -n"), "{absent}");
+    let stored = printed(&library, &["store", &path]).await?;
+    ensure!(stored.contains(&format!("/shop stored in the namespace {}", library.namespace())), "{stored}");
+    // Again, which changes nothing, and under another name.
+    printed(&library, &["store", &path]).await?;
+    let named: Value =
+        serde_json::from_str(&printed(&library, &["store", &path, "--name", "other", "-o", "json"]).await?)?;
+    ensure!(named["metadata"]["name"] == "other" && named["labels"]["from"] == "library", "{named}");
+    let list = printed(&library, &["list"]).await?;
+    ensure!(list.contains("shop") && list.contains("other"), "{list}");
+
+    // Not by its name alone: it is of another namespace.
+    let absent = refused(&team, &["process", "shop"]).await?;
+    ensure!(absent.contains("NAMESPACE/shop"), "{absent}");
+    let checked = printed(&team, &["validate", &name]).await?;
+    ensure!(checked == format!("{name}: ok\n"), "{checked}");
+    let params = printed(&team, &["params", &name]).await?;
+    ensure!(params.contains("generated from [a-z]{12}"), "{params}");
+    let values = directory.path().join("values.yaml");
+    let text = format!("kind: TemplateParameters\nname: {name}\nparameters: {{NAME: mine}}\n");
+    std::fs::write(&values, text)?;
+    let applied = printed(&team, &["apply", &values.display().to_string(), "--instance", "mine"]).await?;
+    ensure!(applied.starts_with("secret/mine applied\ndeployment.apps/mine applied\n"), "{applied}");
+    let deployment = format!("/apis/apps/v1/namespaces/{}/deployments/mine", team.namespace());
+    let deployment = get(&team, &deployment).await?;
+    ensure!(deployment["metadata"]["labels"]["from"] == "library", "{deployment}");
+
+    // kubectl's short names.
+    let exported = printed(&team, &["export", "deploy/mine", "svc/mine"]).await?;
+    let kinds = yaml::parse(&exported)?["objects"].as_array().map_or(0, Vec::len);
+    ensure!(kinds == 2, "{exported}");
+    let unknown = refused(&team, &["export", "dply/mine"]).await?;
+    ensure!(unknown.contains("the cluster has no kind `dply`"), "{unknown}");
+
+    // What is not valid is not stored.
+    shop["paramters"] = json!([]);
+    std::fs::write(&file, shop.to_string())?;
+    let told = refused(&library, &["store", &path, "--name", "bad"]).await?;
+    ensure!(
+        told.contains("a template has no field `paramters`") && told.contains("did you mean `parameters`?"),
+        "{told}"
+    );
+    let bad = format!("{}/bad", library.namespace());
+    ensure!(refused(&team, &["process", &bad]).await?.contains("not found"), "nothing was stored");
+    printed(&team, &["delete", "mine"]).await?;
+    Ok(())
+}
+
 pub async fn what_cannot_be_applied_is_told_before_anything_is(cluster: Arc<Cluster>) -> Result<()> {
     let scene = stores_templates(&cluster, "unapplied").await?;
     let directory = tempfile::tempdir()?;

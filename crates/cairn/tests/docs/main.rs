@@ -5,6 +5,7 @@
 mod blocks;
 mod links;
 mod messages;
+mod named;
 mod page;
 mod reader;
 #[path = "../support/registry.rs"]

@@ -116,6 +116,21 @@ pub async fn what_is_wrong_is_refused_with_its_place(cluster: Arc<Cluster>) -> R
             422,
             &["parameters[1]: the parameter TEXT is required", "`perhaps` is neither"][..],
         ),
+        (
+            &posted,
+            json!({"kind": "Template", "apiVersion": "v1", "objects": [], "paramters": [],
+                "parameters": [{"name": "A", "deault": "x"}]})
+            .to_string(),
+            422,
+            &["a template has no field `paramters` (did you mean `parameters`?)", "a parameter has no field `deault`"],
+        ),
+        (
+            &posted,
+            json!({"kind": "Template", "apiVersion": "v1", "objects": [], "objectLabels": {"a": "no label!"}})
+                .to_string(),
+            422,
+            &["objectLabels.a: `no label!` cannot be the value of a label"],
+        ),
         (&posted, "{]".to_owned(), 400, &["the body cannot be read"]),
         (&posted, "[".repeat(100_000), 400, &["the body cannot be read"]),
         (&posted, "null".to_owned(), 422, &["a template is a mapping"]),
