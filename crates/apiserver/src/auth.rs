@@ -96,12 +96,12 @@ impl Auth {
     /// Who a request is from, by its headers. Impersonation is applied by [`Self::impersonated`].
     pub(crate) fn authenticate(&self, parts: &Parts) -> Result<User, ApiError> {
         let Some(header) = parts.headers.get(AUTHORIZATION) else { return Ok(subject::anonymous()) };
-        let token = header.to_str().ok().and_then(|header| {
-            let (scheme, token) = header.trim().split_once(' ')?;
-            scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
-        });
-        match token {
-            // As in the original, whatever is no bearer token is not looked at.
+        // A header that is not a text holds a token that is not valid, not none.
+        let header = String::from_utf8_lossy(header.as_bytes());
+        let mut parts = header.trim().splitn(3, ' ');
+        let is_bearer = parts.next().is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer"));
+        match parts.next().filter(|_| is_bearer) {
+            // As in the original, other schemes are ignored, and so is a token behind two spaces.
             None | Some("") => Ok(subject::anonymous()),
             Some(token) => {
                 let audiences = [ISSUER.to_owned()];

@@ -3,13 +3,17 @@
 
 mod address;
 mod choices;
+mod containers;
 pub(crate) mod decode;
 mod defaults;
 mod definition;
 mod faults;
+mod network;
 mod pod;
+mod ports;
 mod quantity;
 mod rules;
+mod service;
 mod status;
 mod structure;
 

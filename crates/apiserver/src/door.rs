@@ -30,10 +30,13 @@ impl Door {
         Self { inner, who: who.map(Arc::new), authorization: None }
     }
 
-    /// The same, and every request carries this bearer token.
+    /// The same, and every request carries this bearer token. One that no header can hold is sent as a token that is not
+    /// valid, so that requests are answered with 401, and not as those of nobody in particular.
     #[must_use]
     pub fn bearing(self, token: &str) -> Self {
-        Self { authorization: HeaderValue::from_str(&format!("Bearer {token}")).ok(), ..self }
+        let header = Some(token).filter(|token| !token.trim().is_empty());
+        let header = header.and_then(|token| HeaderValue::from_str(&format!("Bearer {token}")).ok());
+        Self { authorization: Some(header.unwrap_or(HeaderValue::from_static("Bearer invalid"))), ..self }
     }
 }
 

@@ -8,6 +8,7 @@ mod first;
 mod follower;
 mod lifecycle;
 mod namespaces;
+mod own_service;
 mod owners;
 mod pods;
 mod roles;
@@ -21,9 +22,11 @@ use accounts::Accounts;
 use collector::Collector;
 use follower::{Follower, follow};
 use namespaces::Namespaces;
+use own_service::OwnService;
 use roles::Roles;
 
 pub(crate) use lifecycle::is_open;
+pub(crate) use own_service::settle as settle_own_service;
 
 use crate::{
     request::Attributes,
@@ -46,6 +49,7 @@ pub(crate) async fn start(inner: &Arc<Inner>) -> Result<(), StartError> {
     inner.spawn(follow(inner.store.clone(), move || Furniture {
         accounts: Accounts::new(&makers),
         roles: Roles::new(&makers.store),
+        service: OwnService::new(&makers),
     }));
     Ok(())
 }
@@ -106,20 +110,23 @@ impl Follower for Order {
     }
 }
 
-/// What puts things there: accounts and certificates for namespaces, rules for aggregated roles.
+/// What puts things there: accounts and certificates for namespaces, rules for aggregated roles, the server's own Service.
 struct Furniture {
     accounts: Accounts,
     roles: Roles,
+    service: OwnService,
 }
 
 impl Follower for Furniture {
     fn note(&mut self, event: &Event) {
         self.accounts.note(event);
         self.roles.note(event);
+        self.service.note(event);
     }
 
     async fn work(&mut self) {
         self.accounts.work().await;
         self.roles.work().await;
+        self.service.work().await;
     }
 }

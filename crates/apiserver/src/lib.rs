@@ -40,6 +40,7 @@ mod strategy;
 mod table;
 mod user;
 mod verbs;
+mod warnings;
 mod watching;
 mod wire;
 

@@ -43,6 +43,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// connections, so that they close them and none is closed under a request.
 const IDLE: Duration = Duration::from_secs(120);
 
+/// The most bytes of a request's headers; more are answered with 431.
+const HEADERS: usize = 64 << 10;
+
 /// The server's own certificate authority.
 pub(crate) struct Authority {
     certificate: String,
@@ -216,14 +219,14 @@ async fn connection(inner: Arc<Inner>, acceptor: TlsAcceptor, stream: TcpStream)
         async move { serve::serve(&inner, None, request).await }
     });
     let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(IDLE).keep_alive(true);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(IDLE).keep_alive(true).max_buf_size(HEADERS);
     builder
         .http2()
         .timer(TokioTimer::new())
         .keep_alive_interval(Duration::from_secs(30))
         .keep_alive_timeout(Duration::from_secs(20))
         .max_concurrent_streams(1000)
-        .max_header_list_size(64 << 10);
+        .max_header_list_size(HEADERS as u32);
     // A connection that breaks is the client's loss; the next one is served all the same.
     _ = builder.serve_connection(TokioIo::new(stream), service).await;
 }

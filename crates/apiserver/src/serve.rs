@@ -25,7 +25,7 @@ use crate::{
     server::Inner,
     status::ApiError,
     user::User,
-    verbs,
+    verbs, warnings,
 };
 
 /// A request on a resource with all that is known about it.
@@ -175,10 +175,8 @@ where
         Verb::Other(_) => Err(ApiError::method_not_allowed()),
     }
     .unwrap_or_else(|error| failure(parts, &error));
-    for warning in cx.warnings.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        if let Ok(value) = HeaderValue::from_str(&format!("299 - {warning:?}")) {
-            response.headers_mut().append(WARNING, value);
-        }
+    for warning in warnings::headers(&cx.warnings.into_inner().unwrap_or_else(PoisonError::into_inner)) {
+        response.headers_mut().append(WARNING, warning);
     }
     Ok(response)
 }

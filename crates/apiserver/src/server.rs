@@ -81,6 +81,8 @@ pub(crate) struct Inner {
     /// True once the server is ending: watches end, and nothing new is accepted.
     pub(crate) ending: watch::Sender<bool>,
     tasks: Mutex<Vec<AbortHandle>>,
+    /// Where the last listener listens.
+    address: Mutex<Option<SocketAddr>>,
 }
 
 /// Ends the server when the last clone goes.
@@ -122,6 +124,7 @@ impl Server {
             bodies: Bodies::new(options.limits),
             ending: watch::Sender::new(false),
             tasks: Mutex::default(),
+            address: Mutex::default(),
         });
         let definitions = kinds::follow(&inner.store, &inner.registry);
         inner.spawn(definitions);
@@ -149,7 +152,10 @@ impl Server {
     ///
     /// If the address cannot be listened on.
     pub async fn listen(&self, address: SocketAddr) -> Result<Listener, StartError> {
-        Listener::bind(&self.inner, address).await
+        let listener = Listener::bind(&self.inner, address).await?;
+        *self.inner.address.lock().unwrap_or_else(PoisonError::into_inner) = Some(listener.address());
+        inside::settle_own_service(&self.inner).await;
+        Ok(listener)
     }
 
     /// A kubeconfig with which a program reaches the listener as `who`.
@@ -200,6 +206,11 @@ impl Inner {
     /// Whoever answers for a group and version in place of this server.
     pub(crate) fn extension(&self, group: &str, version: &str) -> Option<&Extension> {
         self.extensions.iter().find(|extension| extension.group == group && extension.version == version)
+    }
+
+    /// Where the server is reached; none if it is not but inside the process.
+    pub(crate) fn address(&self) -> Option<SocketAddr> {
+        *self.address.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes keys that are new into the server's directory.

@@ -8,10 +8,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{
-    HeaderValue, Response,
-    header::{CONTENT_TYPE, TRANSFER_ENCODING},
-};
+use http::{HeaderValue, Response, header::CONTENT_TYPE};
 use serde_json::{Value, json};
 use tokio::{
     sync::watch,
@@ -102,7 +99,6 @@ pub(crate) async fn watch(cx: &Cx<'_>, open: &mut Option<Open>) -> Result<Respon
     }
     let mut response = Response::new(Body::stream(Steps { step: Step::Idle(Box::new(watching)) }));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response.headers_mut().remove(TRANSFER_ENCODING);
     Ok(response)
 }
 

@@ -6,12 +6,14 @@ mod support;
 use std::time::Duration;
 
 use apiserver::{Limits, Options, Server, User};
+use http::Request;
 use serde_json::{Value, json};
 use support::{Client, connect, exchange, still_serves};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
 };
+use tower_service::Service;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
@@ -132,10 +134,11 @@ async fn requests_of_no_good_shape_are_refused_on_the_wire() {
         ("two lengths", head("POST", MAPS, "Content-Length: 3\r\nContent-Length: 4\r\n"), &["400"]),
         ("a length that is none", head("POST", MAPS, "Content-Length: -1\r\n"), &["400"]),
         ("no HTTP", b"\0\xff\xfe no HTTP at all\r\n\r\n".to_vec(), &["400"]),
+        ("no token", b"GET /api HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \xff\r\n\r\n".to_vec(), &["401"]),
         (
-            "no token",
-            b"GET /api HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \xff\r\n\r\n".to_vec(),
-            &["400", "401", "403"],
+            "a token that is none",
+            b"GET /api HTTP/1.1\r\nHost: x\r\nAuthorization: bearer x y\r\n\r\n".to_vec(),
+            &["401"],
         ),
         ("a strange version", b"GET /api HTTP/9.9\r\n\r\n".to_vec(), &["400", "505", ""]),
     ] {
@@ -145,6 +148,53 @@ async fn requests_of_no_good_shape_are_refused_on_the_wire() {
         assert!(codes.contains(&code), "{name}: {answer}");
         still_serves(&listener, &token).await;
     }
+}
+
+#[tokio::test]
+async fn headers_have_64_kib_however_they_are_spread() {
+    let server = Server::start(Options::default()).await.unwrap();
+    let listener = server.listen(([127, 0, 0, 1], 0).into()).await.unwrap();
+    let token = server.token(&User::admin());
+    for (size, code) in [(1 << 10, "200"), (60 << 10, "200"), (66 << 10, "431"), (100_000, "431"), (300_000, "431")] {
+        for count in [1, 2, 7, 50] {
+            let each = "x".repeat(size / count);
+            let headers: String = (0..count).map(|index| format!("X-{index}: {each}\r\n")).collect();
+            let request = format!("GET /readyz HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n{headers}\r\n");
+            let answer = exchange(&mut connect(&listener).await, request.as_bytes()).await;
+            assert_eq!(answer.split(' ').nth(1), Some(code), "{size} bytes in {count}: {answer}");
+        }
+    }
+    still_serves(&listener, &token).await;
+}
+
+#[tokio::test]
+async fn a_token_that_no_header_can_hold_is_refused_and_not_taken_for_none() {
+    let server = Server::start(Options::default()).await.unwrap();
+    for token in ["", " ", "a\nb", "a\0", "\u{7f}", "größe", "no token", "x"] {
+        let mut door = server.door(None).bearing(token);
+        let request = Request::get("/api/v1/namespaces").body(http_body_util::Full::new(bytes::Bytes::new())).unwrap();
+        let answer = door.call(request).await.unwrap();
+        assert_eq!(answer.status(), 401, "{token:?}");
+    }
+}
+
+#[tokio::test]
+async fn warnings_arrive_whatever_their_letters() {
+    let server = Server::start(Options::default()).await.unwrap();
+    let mut door = server.door(Some(User::admin()));
+    let map = r#"{"metadata": {"name": "a"}, "größe": "1", "a\nb": 2}"#;
+    let request = Request::post(MAPS).header("content-type", "application/json");
+    let answer = door.call(request.body(http_body_util::Full::new(bytes::Bytes::from(map))).unwrap()).await.unwrap();
+    assert_eq!(answer.status(), 201);
+    let mut warnings: Vec<String> = answer
+        .headers()
+        .get_all("warning")
+        .iter()
+        .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+        .collect();
+    warnings.sort();
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    assert!(warnings.iter().any(|warning| warning.contains("größe")), "{warnings:?}");
 }
 
 #[tokio::test]

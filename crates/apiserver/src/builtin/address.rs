@@ -28,7 +28,8 @@ pub(super) fn fill(store: &Store, old: Option<&Value>, service: &mut Value) {
         return;
     }
     for port in spec.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {
-        let own = port.get("port").cloned().unwrap_or_default().to_string();
+        // A port that is not given is zero, and refused as such.
+        let own = port.get("port").and_then(Value::as_i64).unwrap_or_default().to_string();
         set(port, "targetPort", &own);
     }
     if spec["type"] == "ExternalName" {

@@ -3,7 +3,7 @@
 use objects::selector::LabelSelector;
 use serde_json::Value;
 
-use super::{choices, definition, rules, template};
+use super::{choices, containers, definition, rules, template};
 use crate::{kinds::DEFINITIONS, status::Cause};
 
 /// Fields that never change once they are set: a table and the field.
@@ -21,8 +21,8 @@ const FIXED: [(&str, &str); 11] = [
     ("storageclasses.storage.k8s.io", "reclaimPolicy"),
 ];
 
-/// Numbers that are not negative, or at least one.
-const AT_LEAST: [(&str, &str, i64); 9] = [
+/// Numbers that are not negative.
+const AT_LEAST: [(&str, &str, i64); 8] = [
     ("deployments.apps", "spec.replicas", 0),
     ("replicasets.apps", "spec.replicas", 0),
     ("statefulsets.apps", "spec.replicas", 0),
@@ -31,7 +31,6 @@ const AT_LEAST: [(&str, &str, i64); 9] = [
     ("jobs.batch", "spec.parallelism", 0),
     ("jobs.batch", "spec.completions", 0),
     ("jobs.batch", "spec.backoffLimit", 0),
-    ("horizontalpodautoscalers.autoscaling", "spec.maxReplicas", 1),
 ];
 
 /// Everything that is wrong with an object. `old` is none for a creation.
@@ -43,21 +42,17 @@ pub(crate) fn faults(table: &str, old: Option<&Value>, object: &Value) -> Vec<Ca
     }
     for (_, path, least) in AT_LEAST.iter().filter(|(of, ..)| *of == table) {
         if let Some(number) = at(object, path).and_then(Value::as_i64).filter(|number| number < least) {
-            let why = match least {
-                0 => "must be greater than or equal to 0",
-                _ => "must be greater than 0",
-            };
-            faults.push(Cause::invalid(path, &number.into(), why));
+            faults.push(Cause::invalid(path, &number.into(), &format!("must be greater than or equal to {least}")));
         }
     }
     match table {
         "deployments.apps" | "replicasets.apps" | "statefulsets.apps" | "daemonsets.apps" => {
-            selector(object, &mut faults);
+            selector(table, object, &mut faults);
         }
         "configmaps" => data(object, &mut faults),
         "secrets" => data(object, &mut faults),
         DEFINITIONS => faults.extend(definition::faults(old, object)),
-        "pods" if old.is_none() => pod("spec", &object["spec"], &mut faults),
+        "pods" if old.is_none() => containers::faults("spec", &object["spec"], &mut faults),
         "leases.coordination.k8s.io" => {
             if let Some(seconds) = at(object, "spec.leaseDurationSeconds").and_then(Value::as_i64).filter(|it| *it <= 0)
             {
@@ -70,7 +65,7 @@ pub(crate) fn faults(table: &str, old: Option<&Value>, object: &Value) -> Vec<Ca
         && let Some(spec) = object.pointer(place).and_then(|template| template.get("spec"))
     {
         let path = format!("{}.spec", place.trim_start_matches('/').replace('/', "."));
-        pod(&path, spec, &mut faults);
+        containers::faults(&path, spec, &mut faults);
     }
     choices::faults(table, object, &mut faults);
     rules::faults(table, old, object, &mut faults);
@@ -148,13 +143,22 @@ fn fixed(table: &str, old: &Value, new: &Value, faults: &mut Vec<Cause>) {
 }
 
 /// A workload selects its own pods, or it would make more and more of them.
-fn selector(object: &Value, faults: &mut Vec<Cause>) {
+fn selector(table: &str, object: &Value, faults: &mut Vec<Cause>) {
     let selector = &object["spec"]["selector"];
     let labels = &object["spec"]["template"]["metadata"]["labels"];
     if !selector.is_object() {
-        faults.push(Cause::required("spec.selector", ""));
+        // Of a daemon set the real server only says that nothing matches.
+        if table != "daemonsets.apps" {
+            faults.push(Cause::required("spec.selector", ""));
+        }
     } else if selector.as_object().is_some_and(serde_json::Map::is_empty) {
-        faults.push(Cause::invalid("spec.selector", selector, "empty selector is invalid for deployment"));
+        let kind = match table {
+            "statefulsets.apps" => "statefulset",
+            "daemonsets.apps" => "daemonset",
+            // So the real server says of replica sets, too.
+            _ => "deployment",
+        };
+        faults.push(Cause::invalid("spec.selector", selector, &format!("empty selector is invalid for {kind}")));
         return;
     }
     let read = LabelSelector::from_value(selector).ok().flatten();
@@ -167,33 +171,4 @@ fn selector(object: &Value, faults: &mut Vec<Cause>) {
             "`selector` does not match template `labels`",
         ));
     }
-}
-
-fn pod(path: &str, spec: &Value, faults: &mut Vec<Cause>) {
-    let containers = spec["containers"].as_array().map(Vec::as_slice).unwrap_or_default();
-    if containers.is_empty() {
-        faults.push(Cause::required(&format!("{path}.containers"), ""));
-    }
-    let mut names = std::collections::BTreeSet::new();
-    for (index, container) in containers.iter().enumerate() {
-        let text = |field: &str| container[field].as_str().unwrap_or_default();
-        let place = format!("{path}.containers[{index}]");
-        if text("name").is_empty() {
-            faults.push(Cause::required(&format!("{place}.name"), ""));
-        } else if !names.insert(text("name")) {
-            let message = format!("Duplicate value: {:?}", text("name"));
-            faults.push(Cause::new("FieldValueDuplicate", &format!("{place}.name"), message));
-        }
-        if text("image").is_empty() {
-            faults.push(Cause::required(&format!("{place}.image"), ""));
-        }
-        for (index, port) in container["ports"].as_array().into_iter().flatten().enumerate() {
-            let number = &port["containerPort"];
-            if number.as_i64().is_some_and(|number| !(1..=65535).contains(&number)) {
-                let field = format!("{place}.ports[{index}].containerPort");
-                faults.push(Cause::invalid(&field, number, "must be between 1 and 65535, inclusive"));
-            }
-        }
-    }
-    choices::pod_faults(path, spec, faults);
 }

@@ -1,6 +1,5 @@
 //! More that is refused of single kinds: what would never work, and what does not change once it is there.
 
-use std::collections::HashSet;
 use std::net::IpAddr;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -8,12 +7,15 @@ use objects::name::NameRule;
 use objects::selector::LabelSelector;
 use serde_json::{Map, Value, json};
 
+use super::{network, ports, service};
 use crate::status::Cause;
 
 /// Adds what is wrong with an object of a table. `old` is none for a creation.
 pub(super) fn faults(table: &str, old: Option<&Value>, object: &Value, faults: &mut Vec<Cause>) {
     match table {
-        "services" => ports(&object["spec"], faults),
+        "services" => service::faults(&object["spec"], faults),
+        "networkpolicies.networking.k8s.io" => network::policy(&object["spec"], faults),
+        "poddisruptionbudgets.policy" => disruption(&object["spec"], faults),
         "secrets" => secret(object, faults),
         "ingresses.networking.k8s.io" => ingress(&object["spec"], faults),
         "horizontalpodautoscalers.autoscaling" => scaler(&object["spec"], faults),
@@ -35,49 +37,6 @@ pub(super) fn faults(table: &str, old: Option<&Value>, object: &Value, faults: &
     }
     if let Some(old) = old {
         fixed(table, &old["spec"], &object["spec"], faults);
-    }
-}
-
-fn ports(spec: &Value, faults: &mut Vec<Cause>) {
-    let ports = spec["ports"].as_array().map(Vec::as_slice).unwrap_or_default();
-    if ports.is_empty() && spec["type"] != "ExternalName" && spec["clusterIP"] != "None" {
-        faults.push(Cause::required("spec.ports", ""));
-    }
-    let (mut names, mut served, mut on_nodes) = (HashSet::new(), HashSet::new(), HashSet::new());
-    for (index, port) in ports.iter().enumerate() {
-        let place = |field: &str| format!("spec.ports[{index}].{field}");
-        match port["name"].as_str().filter(|name| !name.is_empty()) {
-            None if ports.len() > 1 => faults.push(Cause::required(&place("name"), "")),
-            None => {}
-            Some(name) => {
-                let wrong = NameRule::Label.errors(name);
-                faults.extend(wrong.iter().map(|why| Cause::invalid(&place("name"), &port["name"], why)));
-                if !names.insert(name) && wrong.is_empty() {
-                    let message = format!("Duplicate value: {name:?}");
-                    faults.push(Cause::new("FieldValueDuplicate", &place("name"), message));
-                }
-            }
-        }
-        if !served.insert((port["port"].to_string(), port["protocol"].as_str())) {
-            // The real server shows the port by Go's names, with nothing in it but what is there twice.
-            let shown = format!(
-                "{{\"Name\":\"\",\"Protocol\":{},\"AppProtocol\":null,\"Port\":{},\"TargetPort\":0,\"NodePort\":0}}",
-                port["protocol"], port["port"]
-            );
-            let message = format!("Duplicate value: {shown}");
-            faults.push(Cause::new("FieldValueDuplicate", &format!("spec.ports[{index}]"), message));
-        }
-        for field in ["port", "targetPort"] {
-            if port[field].as_i64().is_some_and(|number| !(1..=65535).contains(&number)) {
-                let why = "must be between 1 and 65535, inclusive";
-                faults.push(Cause::invalid(&place(field), &port[field], why));
-            }
-        }
-        let number = port["nodePort"].as_u64().filter(|number| *number > 0);
-        if number.is_some_and(|number| !on_nodes.insert((number, port["protocol"].as_str()))) {
-            let message = format!("Duplicate value: {}", port["nodePort"]);
-            faults.push(Cause::new("FieldValueDuplicate", &place("nodePort"), message));
-        }
     }
 }
 
@@ -118,7 +77,11 @@ fn ingress(spec: &Value, faults: &mut Vec<Cause>) {
     }
     for (index, rule) in rules.iter().enumerate() {
         host(&format!("spec.rules[{index}].host"), &rule["host"], faults);
-        for (at, path) in rule["http"]["paths"].as_array().into_iter().flatten().enumerate() {
+        let paths = rule["http"]["paths"].as_array().map(Vec::as_slice).unwrap_or_default();
+        if rule["http"].is_object() && paths.is_empty() {
+            faults.push(Cause::required(&format!("spec.rules[{index}].http.paths"), ""));
+        }
+        for (at, path) in paths.iter().enumerate() {
             way(&format!("spec.rules[{index}].http.paths[{at}]"), path, faults);
         }
     }
@@ -157,12 +120,40 @@ fn way(place: &str, path: &Value, faults: &mut Vec<Cause>) {
         }
         _ => faults.push(Cause::unsupported(&format!("{place}.pathType"), &path["pathType"], &TYPES)),
     }
-    let (backend, at) = (&path["backend"], format!("{place}.backend"));
-    let port = &backend["service"]["port"];
-    if backend["service"].is_object() && port["name"].is_null() && port["number"].is_null() {
-        faults.push(Cause::required(&at, "port name or number is required"));
-    } else if !backend["service"].is_object() && !backend["resource"].is_object() {
-        faults.push(Cause::required(&at, "resource or service backend is required"));
+    backend(&format!("{place}.backend"), &path["backend"], faults);
+}
+
+/// Where an ingress leads to.
+fn backend(place: &str, backend: &Value, faults: &mut Vec<Cause>) {
+    let service = &backend["service"];
+    if !service.is_object() {
+        if !backend["resource"].is_object() {
+            faults.push(Cause::invalid(place, &"".into(), "resource or service backend is required"));
+        }
+        return;
+    }
+    if backend["resource"].is_object() {
+        let why = "cannot set both resource and service backends";
+        faults.push(Cause::invalid(place, &"".into(), why));
+        return;
+    }
+    let (name, at) = (service["name"].as_str().unwrap_or_default(), format!("{place}.service.name"));
+    match name {
+        "" => faults.push(Cause::required(&at, "")),
+        name => {
+            let wrong = NameRule::OldLabel.errors(name);
+            faults.extend(wrong.iter().map(|why| Cause::invalid(&at, &name.into(), why)));
+        }
+    }
+    let number = service["port"]["number"].as_i64().filter(|number| *number != 0);
+    let named = service["port"]["name"].as_str().filter(|name| !name.is_empty());
+    match (number, named) {
+        (None, None) => faults.push(Cause::required(place, "port name or number is required")),
+        (Some(_), Some(_)) => {
+            faults.push(Cause::invalid(place, &"".into(), "cannot set both port name & port number"));
+        }
+        (Some(_), None) => ports::number(&format!("{place}.service.port.number"), &service["port"]["number"], faults),
+        (None, Some(_)) => ports::name(&format!("{place}.service.port.name"), &service["port"]["name"], faults),
     }
 }
 
@@ -227,12 +218,43 @@ fn own_pods(object: &Value, faults: &mut Vec<Cause>) {
     }
 }
 
+/// What is scaled, and how far. What does not say how many it wants at most wants none.
 fn scaler(spec: &Value, faults: &mut Vec<Cause>) {
-    if let (Some(least), Some(most)) = (spec["minReplicas"].as_i64(), spec["maxReplicas"].as_i64())
-        && most < least
-    {
+    let (least, most) = (spec["minReplicas"].as_i64(), spec["maxReplicas"].as_i64().unwrap_or_default());
+    if let Some(least) = least.filter(|least| *least < 1) {
+        faults.push(Cause::invalid("spec.minReplicas", &least.into(), "must be greater than or equal to 1"));
+    }
+    if most < 1 {
+        faults.push(Cause::required("spec.maxReplicas", "must be set and greater than 0"));
+    }
+    if least.is_some_and(|least| most < least) {
         let why = "must be greater than or equal to `minReplicas`";
         faults.push(Cause::invalid("spec.maxReplicas", &most.into(), why));
+    }
+    let (target, version) =
+        (&spec["scaleTargetRef"], spec["scaleTargetRef"]["apiVersion"].as_str().unwrap_or_default());
+    let why = match version.matches('/').count() {
+        0 if target["kind"] != "ReplicationController" => Some("apiVersion must specify API group".to_owned()),
+        0 | 1 => None,
+        _ => Some(format!("unexpected GroupVersion string: {version}")),
+    };
+    faults.extend(why.map(|why| Cause::invalid("spec.scaleTargetRef.apiVersion", &version.into(), &why)));
+    for field in ["kind", "name"] {
+        if target[field].as_str().is_none_or(str::is_empty) {
+            faults.push(Cause::required(&format!("spec.scaleTargetRef.{field}"), ""));
+        }
+    }
+    let scales_to_none = |metric: &Value| matches!(metric["type"].as_str(), Some("Object" | "External"));
+    if least == Some(0) && !spec["metrics"].as_array().into_iter().flatten().any(scales_to_none) {
+        let why = "must specify at least one Object or External metric to support scaling to zero replicas";
+        faults.push(Cause::forbidden("spec.metrics", why));
+    }
+}
+
+/// A budget says how many pods stay, or how many go.
+fn disruption(spec: &Value, faults: &mut Vec<Cause>) {
+    if !spec["minAvailable"].is_null() && !spec["maxUnavailable"].is_null() {
+        faults.push(Cause::invalid("spec", spec, "minAvailable and maxUnavailable cannot be both set"));
     }
 }
 
@@ -356,16 +378,42 @@ mod tests {
             crate::builtin::job(&mut job);
             job
         };
-        let table: [(&str, Value, &[&str]); 10] = [
-            ("services", json!({"spec": {}}), &["spec.ports"]),
-            ("services", json!({"spec": {"clusterIP": "None"}}), &[]),
-            ("services", json!({"spec": {"ports": [{"port": 0}]}}), &["spec.ports[0].port"]),
+        let backend = |service: Value| {
+            let path = json!({"path": "/", "pathType": "Prefix", "backend": {"service": service}});
+            json!({"spec": {"rules": [{"http": {"paths": [path]}}]}})
+        };
+        const BACKEND: &str = "spec.rules[0].http.paths[0].backend";
+        let service = format!("{BACKEND}.service");
+        let (name, number) = (format!("{service}.name"), format!("{service}.port.number"));
+        let table: [(&str, Value, &[&str]); 14] = [
+            ("ingresses.networking.k8s.io", backend(json!({"name": "a", "port": {"number": 80}})), &[]),
+            ("ingresses.networking.k8s.io", backend(json!({"name": "a"})), &[BACKEND]),
+            ("ingresses.networking.k8s.io", backend(json!({"port": {"number": 0x1_0000}})), &[&name, &number]),
+            (
+                "ingresses.networking.k8s.io",
+                json!({"spec": {"rules": [{"http": {"paths": []}}]}}),
+                &["spec.rules[0].http.paths"],
+            ),
+            (
+                "horizontalpodautoscalers.autoscaling",
+                json!({"spec": {"minReplicas": 0}}),
+                &[
+                    "spec.minReplicas",
+                    "spec.maxReplicas",
+                    "spec.scaleTargetRef.apiVersion",
+                    "spec.scaleTargetRef.kind",
+                    "spec.scaleTargetRef.name",
+                    "spec.metrics",
+                ],
+            ),
+            ("poddisruptionbudgets.policy", json!({"spec": {"minAvailable": 1, "maxUnavailable": "50%"}}), &["spec"]),
+            ("poddisruptionbudgets.policy", json!({"spec": {"minAvailable": 1}}), &[]),
             ("secrets", json!({"type": "kubernetes.io/tls", "data": {"tls.crt": ""}}), &["data[tls.key]"]),
             ("secrets", json!({"type": "Opaque"}), &[]),
             ("ingresses.networking.k8s.io", json!({"spec": {}}), &["spec"]),
             (
                 "horizontalpodautoscalers.autoscaling",
-                json!({"spec": {"minReplicas": 2, "maxReplicas": 1}}),
+                json!({"spec": {"minReplicas": 2, "maxReplicas": 1, "scaleTargetRef": {"apiVersion": "a/v1", "kind": "K", "name": "n"}}}),
                 &["spec.maxReplicas"],
             ),
             ("jobs.batch", job("Always"), &["spec.template.spec.restartPolicy"]),
@@ -375,19 +423,6 @@ mod tests {
         for (kind, object, expected) in table {
             assert_eq!(found(kind, None, &object), expected, "{kind} {object}");
         }
-    }
-
-    #[test]
-    fn each_port_of_a_service_is_there_once_however_many_there_are() {
-        let port =
-            |number: usize| json!({"name": format!("p{number}"), "port": number % 60_000 + 1, "protocol": "TCP"});
-        let mut many: Vec<Value> = (0..50_000).map(port).collect();
-        assert!(found("services", None, &json!({"spec": {"ports": many}})).is_empty());
-        many.push(json!({"name": "p7", "port": 7, "protocol": "TCP"}));
-        many.push(json!({"name": "last", "port": 7, "protocol": "UDP", "nodePort": 30_000}));
-        many.push(json!({"name": "more", "port": 8, "protocol": "UDP", "nodePort": 30_000}));
-        let expected = ["spec.ports[50000].name", "spec.ports[50000]", "spec.ports[50002].nodePort"];
-        assert_eq!(found("services", None, &json!({"spec": {"ports": many}})), expected);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{accounts, namespaces, roles};
+use super::{accounts, namespaces, own_service, roles};
 use crate::{
     captured, clock,
     kinds::table_name,
@@ -33,6 +33,7 @@ pub(crate) fn missing(store: &Store, certificate: &str) -> Vec<Change> {
         want(&accounts, name, "default", &|| accounts::default_account(name));
         want(&maps, name, "kube-root-ca.crt", &|| accounts::root_certificate(name, certificate));
     }
+    want(&table_name("", "services"), "default", "kubernetes", &|| own_service::service(None));
     let rights = captured::value("rbac").unwrap_or_default();
     for (resource, kind) in [
         ("clusterroles", "ClusterRole"),
