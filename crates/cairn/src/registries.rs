@@ -93,7 +93,10 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> Result<T, Failure>
 pub(crate) fn block_on_many<T>(future: impl Future<Output = T>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|error| Failure::new(format!("cannot start: {error}")))?;
-    Ok(runtime.block_on(future))
+    let outcome = runtime.block_on(future);
+    // A thread that is still busy ends with the process.
+    runtime.shutdown_background();
+    Ok(outcome)
 }
 
 /// An error of a registry, with what to do about it.

@@ -7,10 +7,12 @@ use crate::failure::Failure;
 use crate::private;
 
 /// Where a copy goes, and what was there.
+#[derive(Clone)]
 pub(crate) struct Duplicate {
     path: PathBuf,
     before: Option<String>,
-    written: bool,
+    /// What this one wrote there, with a token that no other control plane has.
+    written: Option<String>,
 }
 
 impl Duplicate {
@@ -32,7 +34,7 @@ impl Duplicate {
             let what = format!("{} already exists, and `cairn up` did not write it", path.display());
             return Err(Failure::new(what).hint("name another file with `--kubeconfig-out`, or move that one away"));
         }
-        Ok(Duplicate { path: path.to_path_buf(), before, written: false })
+        Ok(Duplicate { path: path.to_path_buf(), before, written: None })
     }
 
     pub fn path(&self) -> &Path {
@@ -44,14 +46,14 @@ impl Duplicate {
             std::fs::create_dir_all(place)?;
         }
         private::write(&self.path, kubeconfig.as_bytes())?;
-        self.written = true;
+        self.written = Some(kubeconfig.to_owned());
         Ok(())
     }
 
-    /// Leaves the place as it was found, unless somebody else has used it since.
+    /// Leaves the place as it was found, unless another has written there since, be it a newer control plane.
     pub fn take_back(&self) {
-        let still = || std::fs::read_to_string(&self.path).is_ok_and(|text| is_ours(&text));
-        if !self.written || !still() {
+        let Some(written) = &self.written else { return };
+        if !std::fs::read_to_string(&self.path).is_ok_and(|text| text == *written) {
             return;
         }
         // Whoever ends cannot do more about it.
@@ -110,7 +112,8 @@ current-context: cairn
         let path = place.path().join("config");
         let new = OURS.replace(":1", ":2");
         for before in [None, Some(""), Some(OURS)] {
-            for (write, changed) in [(false, None), (true, None), (true, Some("somebody's"))] {
+            let newer = OURS.replace(":1", ":3");
+            for (write, changed) in [(false, None), (true, None), (true, Some("somebody's")), (true, Some(&*newer))] {
                 match before {
                     Some(before) => fs::write(&path, before).unwrap(),
                     None => _ = fs::remove_file(&path),

@@ -116,9 +116,18 @@ impl House {
 
     /// Whether the directory is still the one that was moved into.
     pub fn stands(&self) -> bool {
-        let id = |found: std::fs::Metadata| (found.dev(), found.ino());
-        let (own, there) = (self.lock.metadata().map(id), std::fs::metadata(self.dir.join("lock")).map(id));
-        matches!((own, there), (Ok(own), Ok(there)) if own == there)
+        let own = self.id();
+        own.is_some() && own == id_of(&self.dir.join("lock"))
+    }
+
+    fn id(&self) -> Option<(u64, u64)> {
+        self.lock.metadata().ok().map(|found| (found.dev(), found.ino()))
+    }
+
+    /// What is to go when this control plane ends.
+    pub fn traces(&self) -> Traces {
+        let dir = self.ephemeral.then(|| (self.dir.clone(), self.id()));
+        Traces { dir, out: self.out.clone() }
     }
 
     /// Waits until somebody takes the directory away.
@@ -140,18 +149,39 @@ impl Drop for House {
     fn drop(&mut self) {
         if !self.ephemeral {
             self.sign("");
-            return;
         }
-        // All of it was made by this one.
-        let inside = ["kubeconfig", "lock", ".gitignore"].map(|file| self.dir.join(file));
-        for file in &inside {
-            let _ = std::fs::remove_file(file);
-        }
+        self.traces().remove();
+    }
+}
+
+/// What a control plane that keeps nothing leaves in the file system, for whoever takes it away in its place.
+#[derive(Clone)]
+pub(crate) struct Traces {
+    /// The directory and the lock in it, by device and inode; none if what is there is to stay.
+    dir: Option<(PathBuf, Option<(u64, u64)>)>,
+    out: Option<Duplicate>,
+}
+
+impl Traces {
+    /// Takes away what this control plane made, and nothing that another has put in its place since.
+    pub fn remove(&self) {
+        let Some((dir, lock)) = &self.dir else { return };
         if let Some(out) = &self.out {
             out.take_back();
         }
-        let _ = std::fs::remove_dir(&self.dir);
+        if lock.is_none() || id_of(&dir.join("lock")) != *lock {
+            return;
+        }
+        for file in ["kubeconfig", ".gitignore", "lock"] {
+            let _ = std::fs::remove_file(dir.join(file));
+        }
+        let _ = std::fs::remove_dir(dir);
     }
+}
+
+/// What tells a file from all others that have its name, before and after it.
+fn id_of(path: &Path) -> Option<(u64, u64)> {
+    std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
 /// A directory that nobody has used: this one, or else one for what nobody needs later.
@@ -218,6 +248,35 @@ mod tests {
         fs::write(&out, "kind: Config\nclusters: [{name: work}]\n").unwrap();
         assert!(House::enter(&dir, true, Some(&out)).is_err_and(|failure| !failure.hints.is_empty()));
         assert!(!dir.exists(), "nothing was begun");
+    }
+
+    #[test]
+    fn what_a_newer_one_wrote_stays_when_an_older_one_ends() {
+        let place = tempfile::tempdir().unwrap();
+        let (dir, out) = (place.path().join(".cairn"), place.path().join("config"));
+        let address = "127.0.0.1:1".parse().unwrap();
+        let config = |token: &str| {
+            format!(
+                "kind: Config\nclusters: [{name}]\ncontexts: [{name}]\nusers: [{{user: {{token: {token}}}}}]\n",
+                name = "{name: cairn}"
+            )
+        };
+        let mut older = House::enter(&dir, true, Some(&out)).unwrap();
+        older.settle(address, &config("older")).unwrap();
+        let traces = older.traces();
+        // Somebody takes the directory away, and a newer one moves in at the same place.
+        fs::remove_dir_all(&dir).unwrap();
+        let mut newer = House::enter(&dir, true, Some(&out)).unwrap();
+        newer.settle(address, &config("newer")).unwrap();
+        assert_eq!(newer.dir(), dir);
+        drop(older);
+        traces.remove();
+        for file in ["lock", ".gitignore", "kubeconfig"] {
+            assert!(dir.join(file).exists(), "{file}");
+        }
+        assert_eq!(fs::read_to_string(&out).unwrap(), config("newer"));
+        drop(newer);
+        assert!(!dir.exists());
     }
 
     #[test]

@@ -2,12 +2,14 @@
 //! it tells of the instances.
 
 mod duplicate;
+mod ending;
 mod files;
 mod house;
 mod installer;
 mod shares;
 mod teller;
 
+pub(crate) use ending::Ending;
 pub(crate) use files::Watch;
 pub(crate) use house::House;
 pub(crate) use installer::{Installer, is_kept_out, names, take_back_all};

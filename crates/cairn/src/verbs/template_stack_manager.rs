@@ -1,5 +1,8 @@
 //! `cairn template-stack-manager`: the controller of one stack's instances.
 
+use std::io::Read;
+use std::time::Duration;
+
 use controller::Key;
 use controller::template_stack_manager::{Parts, TemplateStackManager};
 use kube::Client;
@@ -11,6 +14,9 @@ use crate::printer::Printer;
 use crate::registries::block_on;
 use crate::serving::Serving;
 
+/// How long work may go on after the program that supervises this one is gone.
+const LAST_WORK: Duration = Duration::from_secs(1);
+
 pub(crate) fn run(args: &Args, printer: &Printer) -> Result<Code, Failure> {
     printer.log(&args.serving.log);
     // One thread: there is more waiting than work, and waking another costs more than it would do.
@@ -21,7 +27,7 @@ pub(crate) fn run(args: &Args, printer: &Printer) -> Result<Code, Failure> {
         }
         // Credentials come from the program that started this one, and from nowhere else.
         install_tls();
-        let (client, ended) = controller::supervised(std::io::stdin());
+        let (client, ended) = controller::supervised(Supervisor(std::io::stdin()));
         let namespace = args.connection.namespace.as_deref().unwrap_or_default();
         let managed = async {
             let client = client.await.map_err(|why| Failure::new(format!("cannot connect: {why}")))?;
@@ -53,4 +59,21 @@ async fn manage(args: &Args, client: Client, namespace: &str, printer: &Printer)
     manager.stop();
     serving.close(code, working).await;
     Ok(code)
+}
+
+/// The pipe to the program that supervises this one. It ends when that program is gone, however it went, and then this one
+/// ends too: stuck in work, it would go on for nobody.
+struct Supervisor(std::io::Stdin);
+
+impl Read for Supervisor {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.0.read(buffer);
+        if matches!(read, Ok(0) | Err(_)) {
+            std::thread::spawn(|| {
+                std::thread::sleep(LAST_WORK);
+                std::process::exit(0);
+            });
+        }
+        read
+    }
 }

@@ -24,7 +24,7 @@ use crate::printer::{Paint, Printer};
 use crate::processing;
 use crate::registries::block_on_many;
 use crate::serving::stopped;
-use crate::up::{House, Installer, Watch, names, take_back_all, tell};
+use crate::up::{Ending, House, Installer, Watch, names, take_back_all, tell};
 use crate::verbs::stack_manager::{Registry, processes};
 
 /// How long things seem to take to start.
@@ -42,6 +42,8 @@ pub(crate) fn run(args: &Up, printer: &Printer) -> Result<Code, Failure> {
 async fn up(args: &Up, printer: &Printer) -> Result<Code, Failure> {
     neighbours(args, printer);
     let mut house = House::enter(&args.data, args.ephemeral, args.kubeconfig_out.as_deref())?;
+    let ending =
+        Ending::watch(house.traces()).map_err(|error| Failure::new(format!("cannot handle signals: {error}")))?;
     let resumed = house.data().is_some_and(|data| data.exists());
     let extensions = vec![processing::extension()];
     let server = Server::start(Options { data: house.data(), extensions, ..Options::default() }).await;
@@ -49,6 +51,7 @@ async fn up(args: &Up, printer: &Printer) -> Result<Code, Failure> {
     let last = house.last_port();
     let listener = listen(&server, args.port, last).await?;
     house.settle(listener.address(), &server.kubeconfig(&listener, &User::admin()))?;
+    ending.clean_up(house.traces());
     let beyond = Registry::new(Registries { plain_http: Vec::new(), docker_config: None }.client()?);
     let shelf = Arc::new(Shelf::new(house.packages(), Some(Box::new(beyond))));
     let endpoint = Endpoint {

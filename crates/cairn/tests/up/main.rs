@@ -1,6 +1,7 @@
 //! `cairn up` from outside: a person starts it, uses it, edits, breaks and mends a package, ends it and starts it again.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test may panic")]
 
+mod ended;
 mod told;
 
 #[path = "../support/running.rs"]
