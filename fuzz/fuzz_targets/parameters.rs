@@ -1,4 +1,4 @@
-//! `cargo +nightly fuzz run parameters`
+//! `cargo xtask fuzz parameters`
 #![no_main]
 
 #[path = "../bodies/parameters.rs"]

@@ -1,4 +1,4 @@
-//! `cargo +nightly fuzz run request`
+//! `cargo xtask fuzz request`
 #![no_main]
 
 #[path = "../bodies/request.rs"]

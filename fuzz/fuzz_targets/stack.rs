@@ -1,4 +1,4 @@
-//! `cargo +nightly fuzz run stack`
+//! `cargo xtask fuzz stack`
 #![no_main]
 
 #[path = "../bodies/stack.rs"]

@@ -1,4 +1,4 @@
-//! `cargo +nightly fuzz run template`
+//! `cargo xtask fuzz template`
 #![no_main]
 
 #[path = "../bodies/template.rs"]

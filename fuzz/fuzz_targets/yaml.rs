@@ -1,4 +1,4 @@
-//! `cargo +nightly fuzz run yaml`
+//! `cargo xtask fuzz yaml`
 #![no_main]
 
 #[path = "../bodies/yaml.rs"]

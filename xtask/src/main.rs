@@ -7,6 +7,7 @@ mod capture;
 mod cargo;
 mod cluster_test;
 mod docs;
+mod fuzz;
 mod generated;
 mod k8s;
 mod oracle;
@@ -36,6 +37,8 @@ enum Verb {
     Bench(bench::Args),
     /// Record what Go answers to the tests' questions, or check what is recorded
     Oracle(oracle::Args),
+    /// Run the fuzz targets with coverage guidance, each for some time
+    Fuzz(fuzz::Args),
     /// Write the pages of the documentation that come from the code
     Docs,
 }
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         Verb::Capture(args) => capture::run(&args),
         Verb::Bench(args) => bench::run(&args),
         Verb::Oracle(args) => oracle::run(&args),
+        Verb::Fuzz(args) => fuzz::run(&args),
         Verb::Docs => docs::run(),
     };
     match outcome {
