@@ -152,6 +152,7 @@ fn what_does_not_stay_in_its_scalar_is_refused_however_it_got_there() {
         ("  a: {{ regexFindAll \"[^_]+\" .spec.image -1 | first }}\n", "b\n  c: d"),
         ("  a: {{ with .spec.image }}{{ . }}{{ end }}\n", "b\n  c: d"),
         ("  a: {{ .spec.image | upper | lower }}\n", "b\n  c: d"),
+        ("  a: b {{ printf \"%c\" (atoi .spec.image) }}c\n", "35"),
         ("  a: {{ print .spec.image }}\n", "b\n  c: d"),
         ("  a: {{ cat .spec.image }}\n", "b\n  c: d"),
         ("  a: {{ (urlParse .spec.image).fragment }}\n", "http://x/#b%0A  c: d"),

@@ -85,8 +85,10 @@ impl<'a> Frame<'_, 'a> {
 
     /// In an unwatched run: what a function answers, marked if it is made of data.
     fn lightly_marked(&self, func: &Func, arguments: &[Value<'a>], value: Value<'a>, drawn: u32) -> Value<'a> {
+        // A truth is a scalar, whatever it is of; a number may yet become a letter.
+        let is_plain = matches!(value.kind, Kind::Bool(_));
         let passed = matches!(func.flow, Flow::Carry | Flow::Guard | Flow::Decide) && value.mark != 0;
-        if passed || (drawn == 0 && !arguments.iter().any(|argument| self.cx.is_data(argument))) {
+        if is_plain || passed || (drawn == 0 && !arguments.iter().any(|argument| self.cx.is_data(argument))) {
             return value;
         }
         // What `tpl` runs is a text of the author only if it was given one.

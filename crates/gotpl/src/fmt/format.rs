@@ -11,7 +11,7 @@ use crate::value::{Kind, Value};
 /// Beyond this a width or precision is a mistake.
 const TOO_LARGE: i64 = 1_000_000;
 
-/// `fmt.Sprintf`. The bytes that each verb printed, and the index of its value, go to `verbs`.
+/// `fmt.Sprintf`. In a watched run, the bytes that each verb printed, and the index of its value, go to `verbs`.
 pub(crate) fn sprintf<'a>(
     cx: &Cx<'a>,
     format: &[u8],
@@ -32,7 +32,9 @@ pub(crate) fn sprintf<'a>(
         state.at += 1;
         printer.clear();
         let start = printer.out.len();
-        if let Some(index) = state.verb(&mut printer)? {
+        if let Some(index) = state.verb(&mut printer)?
+            && cx.watched()
+        {
             verbs.push((start..printer.out.len(), index));
         }
     }

@@ -221,7 +221,11 @@ fn printf<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let mut verbs = Vec::new();
     fmt::sprintf(call.cx(), &format, &call.args[1..], &mut out, &mut verbs)?;
     // A format that is data itself, or takes widths or more arguments than it says, belongs to all of them.
-    if call.args[0].mark != 0 || format.contains(&b'*') || out.ends_with(b")") && verbs.len() + 1 < call.len() {
+    if !call.cx().watched()
+        || call.args[0].mark != 0
+        || format.contains(&b'*')
+        || out.ends_with(b")") && verbs.len() + 1 < call.len()
+    {
         return Ok(Value::text(out));
     }
     Ok(pieces::put_together(call, out, verbs, &call.args[1..]))

@@ -146,7 +146,7 @@ fn replace<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
         call.cx().charge(matches.saturating_mul(new.len() - old.len()))?;
     }
     let out = strings::replace_all(text, old, new);
-    if old.is_empty() || call.args[0].mark != 0 {
+    if !call.cx().watched() || old.is_empty() || call.args[0].mark != 0 {
         return Ok(pieces::rewritten(call, 2, out));
     }
     // What takes the place of something is the author's, or whose it is; the rest stays what it was.
