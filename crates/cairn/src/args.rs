@@ -1,5 +1,6 @@
 //! What can be typed. What it means is the verbs' business.
 
+mod budget;
 mod cluster;
 mod diff;
 mod eval;
@@ -15,6 +16,7 @@ mod up;
 
 use clap::{Args, Parser, Subcommand};
 
+pub(crate) use self::budget::Budget;
 pub(crate) use self::cluster::{Connection, Listing};
 pub(crate) use self::diff::Diff;
 pub(crate) use self::eval::{Eval, Funcs, MissingKey};

@@ -1,8 +1,14 @@
 //! What templates evaluated on the command line get from this machine.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use gotpl::{Draw, Host};
+
+/// A clock for a budget, which starts now.
+pub(crate) fn stopwatch() -> impl Fn() -> Duration {
+    let started = Instant::now();
+    move || started.elapsed()
+}
 
 /// Real randomness and the real time; lookups find nothing, as there is no cluster.
 pub(crate) struct Machine;

@@ -3,12 +3,16 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
+use engine::budget::{self, Meter};
 use engine::{Compiled, Problem, Stack};
 use objects::{Gvk, Schema};
 
+use crate::host::stopwatch;
+
 /// Compiles a stack, with every field of what it makes of Kubernetes' own kinds checked too.
 pub fn compile(stack: &Stack) -> (Option<Compiled>, Vec<Problem>) {
-    engine::compile_knowing(stack, &schema)
+    let clock = stopwatch();
+    engine::compile_within(stack, &schema, &Meter::new(budget::COMPILE).timed(&clock))
 }
 
 /// The schema of one of Kubernetes' own kinds, which is read when it is first asked for.

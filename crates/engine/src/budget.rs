@@ -18,10 +18,10 @@ pub const RENDER: Limits =
 
 /// Compiling one stack: all its templates, each of which is run several times.
 pub const COMPILE: Limits =
-    Limits { work: 4_000_000_000, bytes: 128 << 20, time: Duration::from_secs(20), depth: 1_000, nesting: 1_000 };
+    Limits { work: 4_000_000_000, bytes: 128 << 20, time: Duration::from_secs(10), depth: 1_000, nesting: 1_000 };
 
-/// What an over-budget template is told to do.
-pub(crate) const HINT: &str = "let it loop less, or over smaller texts and lists, or generate fewer password hashes";
+/// What to do about a template that is over its budget.
+pub const HINT: &str = "let it loop less, or over smaller texts and lists, or generate fewer password hashes";
 
 /// The budget of a compile or a render, and where it went.
 pub(crate) struct Purse<'p> {

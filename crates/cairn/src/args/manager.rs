@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{Connection, Registries, Serving};
+use super::{Budget, Connection, Registries, Serving};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -97,6 +97,9 @@ pub(crate) struct TemplateStackManager {
     /// The name of the Stack, in the namespace
     #[arg(long, value_name = "NAME")]
     pub stack: String,
+
+    #[command(flatten)]
+    pub budget: Budget,
 
     #[command(flatten)]
     pub serving: Serving,

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
+use engine::budget::{self, Meter};
 use gotpl::{Error, Input, Library, Options, Presence, Run, Set, Trace, UseKind, Watch};
 use serde_json::{Value, json};
 
 use crate::args::{Eval, Funcs, MissingKey};
 use crate::failure::{Code, Failure};
-use crate::host::Machine;
+use crate::host::{Machine, stopwatch};
 use crate::input;
 use crate::printer::Printer;
 use crate::snippet;
@@ -41,7 +42,9 @@ pub(crate) fn run(args: &Eval, printer: &Printer) -> Result<Code, Failure> {
         return Err(Failure::usage("there is no template to evaluate"));
     };
     let watch = if args.reads { Watch::Closely } else { Watch::Lightly };
-    let run = Run { host: &Machine, watch, ..Run::new(&set) };
+    let clock = stopwatch();
+    let meter = Meter::new(budget::RENDER).timed(&clock);
+    let run = Run { host: &Machine, watch, meter: Some(&meter), ..Run::new(&set) };
     let output = run.execute(main, &Input::new(&data)).map_err(|error| explain(&error, &sources, &set))?;
     match output.trace {
         Some(trace) => match args.output {
@@ -89,6 +92,9 @@ fn explain(error: &Error, sources: &[(String, String)], set: &Set) -> Failure {
 fn hint(error: &Error, set: &Set) -> Option<String> {
     if let Some(unclosed) = error.unclosed() {
         return Some(unclosed.to_string());
+    }
+    if error.over().is_some() {
+        return Some(budget::HINT.to_string());
     }
     let message = error.message();
     if let Some(name) = message.strip_prefix("function \"").and_then(|rest| rest.strip_suffix("\" not defined")) {

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::io::BufRead;
 
 use base64::Engine;
+use engine::budget::{self, Meter};
 use gotpl::{Input, Library, MissingKey, Options, Run, Set};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::failure::{Code, Failure};
-use crate::host::Machine;
+use crate::host::{Machine, stopwatch};
 use crate::printer::Printer;
 
 #[derive(Deserialize)]
@@ -101,6 +102,8 @@ fn evaluate(case: &Case) -> Result<Vec<u8>, String> {
         set.parse(name, source).map_err(|error| error.to_string())?;
     }
     set.parse(name, &case.template).map_err(|error| error.to_string())?;
-    let run = Run { host: &Machine, ..Run::new(&set) };
+    let clock = stopwatch();
+    let meter = Meter::new(budget::RENDER).timed(&clock);
+    let run = Run { host: &Machine, meter: Some(&meter), ..Run::new(&set) };
     run.execute(name, &Input::new(&case.data)).map(|output| output.text).map_err(|error| error.to_string())
 }

@@ -41,7 +41,8 @@ pub(crate) fn run(args: &Args, printer: &Printer) -> Result<Code, Failure> {
 }
 
 async fn manage(args: &Args, client: Client, namespace: &str, printer: &Printer) -> Result<Code, Failure> {
-    let parts = Parts::new(client, namespace, &args.stack);
+    let (render, compile) = (args.budget.render(), args.budget.compile());
+    let parts = Parts { render, compile, ..Parts::new(client, namespace, &args.stack) };
     let lease = Key::new(namespace, &api::names::templates(&args.stack));
     let mut serving = Serving::start(&args.serving, &parts.cluster, lease, parts.metrics.clone()).await?;
     if !serving.turn().await {

@@ -59,7 +59,8 @@ impl TemplateStackManager {
             }
             self.prune(look, &planned, &strays, &preferred).await?;
             look.wrote |= look.changed;
-            if !look.changed || !look.failures.is_empty() {
+            // Another pass would find the budget spent, and blame the wrong template.
+            if !look.changed || !look.failures.is_empty() || look.over {
                 return self.told(look, &observed, planned).await;
             }
             (before, then) = (Some(planned), observed);

@@ -41,6 +41,8 @@ pub(super) struct Look<'l> {
     pub(super) inputs: u64,
     /// The work that rendering it has taken on the pool.
     pub(super) spent: u64,
+    /// Whether that is more than it may take.
+    pub(super) over: bool,
 }
 
 impl TemplateStackManager {
@@ -106,6 +108,7 @@ impl TemplateStackManager {
             compiled,
             inputs: 0,
             spent: 0,
+            over: false,
         };
         self.hold(id, &resource, &mut look).await?;
         let plan = self.settle(&mut look).await?;

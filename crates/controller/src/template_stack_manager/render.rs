@@ -28,8 +28,8 @@ impl TemplateStackManager {
         }
         let (instance, observed, spent) = (look.object.clone(), observed.clone(), look.spent);
         let work = move |kind: &CompiledKind, context: &Context<'_>| decide(kind, &instance, &observed, context, None);
-        let (plan, spent) = self.costly(look, spent, work).await?;
-        look.spent = spent;
+        let (plan, spent, over) = self.costly(look, spent, work).await?;
+        (look.spent, look.over) = (spent, over);
         Ok(plan)
     }
 
@@ -79,20 +79,20 @@ impl TemplateStackManager {
         None
     }
 
-    /// Does something on the pool, after so much work; answers how much it is then.
+    /// Does something on the pool, after so much work; answers how much it is then, and whether it is too much.
     async fn costly<T: Send + 'static>(
         &self,
         look: &Look<'_>,
         spent: u64,
         work: impl FnOnce(&CompiledKind, &Context<'_>) -> T + Send + 'static,
-    ) -> Result<(T, u64), Error> {
+    ) -> Result<(T, u64, bool), Error> {
         let (compiled, gvk) = (Arc::clone(look.compiled), look.kind.gvk.clone());
         let (stack, seed) = (self.parts.stack.clone(), look.revision.seed.clone());
         let work = move |meter: &Meter<'_>| {
             let meter = meter.resumed(spent);
             let kind = compiled.kind(&gvk)?;
             let done = work(kind, &Context { meter: Some(&meter), ..Context::new(&stack, &seed) });
-            Some((done, meter.work()))
+            Some((done, meter.work(), meter.over().is_some()))
         };
         let done = self.pool.run(self.parts.render.clone(), work).await;
         let done = done.map_err(|why| Error::Unavailable(format!("cannot render {}: {why}", look.kind.gvk)))?;

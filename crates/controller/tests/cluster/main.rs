@@ -5,6 +5,7 @@ mod actor;
 mod attacks_crds;
 mod attacks_identity;
 mod attacks_values;
+mod attacks_budget;
 mod cluster_wide;
 mod drift;
 mod hand_made;
@@ -78,6 +79,8 @@ fn main() -> ExitCode {
         instances_examples::plus_one_grows_once_per_resync,
         started::what_a_new_stack_begins_with_becomes_ready,
         started::what_manifests_become_is_taken_by_the_server,
+        attacks_budget::an_instance_over_budget_says_so_and_others_of_its_stack_go_on,
+        attacks_budget::a_stack_over_budget_says_so_and_what_it_made_stays,
         instances_trouble::a_bad_edit_leaves_two_hundred_instances_as_they_were,
         instances_trouble::a_child_refused_by_validation_is_told_and_heals,
         instances_pruned::what_is_to_go_goes_while_another_child_is_refused,
