@@ -68,7 +68,8 @@ async fn story(scene: &Scene<'_>, manager: &Manager) -> Result<()> {
     none_is_left(scene, &Api::<ClusterRole>::all(scene.client())).await.context("its roles")?;
     none_is_left(scene, &scene.api::<RoleBinding>()).await.context("its bindings")?;
     none_is_left(scene, &scene.api::<ServiceAccount>()).await.context("its account")?;
-    none_is_left(scene, &seeds(scene)).await.context("its seed")?;
+    let seed = api::names::seed(scene.namespace(), "redis");
+    scene.wait(&seeds(scene), &seed, |found: Option<&Secret>| found.is_none()).await.context("its seed")?;
     none_is_left(scene, &Api::<RoleBinding>::namespaced(scene.client(), "cairn"))
         .await
         .context("its seed's binding")?;

@@ -6,7 +6,8 @@ use engine::manage::install::Install;
 use serde_json::{Value, json};
 
 use super::StackManager;
-use super::world::install_resource;
+use super::stack::limits;
+use super::world::{Work, install_resource};
 use crate::Error;
 use crate::resource::{Key, Resource};
 
@@ -30,6 +31,11 @@ impl StackManager {
         candidates.retain(|name| !name.is_empty());
         for name in &candidates {
             if self.put_home(key, name).await? {
+                let stack = Key::new(name, &key.name);
+                let limited = self.world.stacks.get(&stack).map(|stack| stack["status"]["namespaces"].clone());
+                if limited.is_some_and(|limited| limits(Some(&json!({ "spec": { "namespaces": limited } }))) != limits(Some(live))) {
+                    self.queue.add(Work::Stack(stack));
+                }
                 return self.record_home(key, install, name).await;
             }
         }

@@ -4,7 +4,7 @@
 use std::sync::{Arc, PoisonError};
 
 use api::names::SIGNING_KEY;
-use api::{Stack, annotations};
+use api::{Stack, annotations, labels};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use engine::manage::{Correction, Purpose, SigningKey, corrected, corrected_workload};
 use serde_json::{Value, json};
@@ -31,7 +31,10 @@ impl StackManager {
             None => {
                 let secret = json!({
                     "apiVersion": "v1", "kind": "Secret", "type": "Opaque",
-                    "metadata": { "name": at.name, "namespace": at.namespace },
+                    "metadata": {
+                        "name": at.name, "namespace": at.namespace,
+                        "labels": { labels::MANAGED_BY: labels::MANAGED_BY_STACK_MANAGER },
+                    },
                     "data": { "key": random()? },
                 });
                 self.parts.tenant.create(&secrets, &secret).await?

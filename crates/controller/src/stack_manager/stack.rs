@@ -242,7 +242,12 @@ impl StackManager {
         let controllers = run.controllers.iter_mut().map(|controller| &mut controller.deployment);
         run.access.iter_mut().chain(controllers).for_each(|object| signing.sign(object, &purpose));
         for wanted in &run.access {
-            match self.put(wanted, &purpose).await? {
+            let put = self.put(wanted, &purpose).await.map_err(|error| match error {
+                // A namespace that its install names does not exist.
+                Error::NotFound(why) => Error::Refused(why),
+                error => error,
+            });
+            match put? {
                 true => {}
                 false if wanted["kind"] == "ServiceAccount" => return Ok(None),
                 false => return Err(in_the_way(wanted)),

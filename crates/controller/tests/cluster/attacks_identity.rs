@@ -6,8 +6,8 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::{ConfigMap, Secret, ServiceAccount};
-use k8s_openapi::api::rbac::v1::{ClusterRole, Role, RoleBinding};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret, ServiceAccount};
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
 use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::runtime::wait::conditions::is_deleted;
 use kube::{Api, Client};
@@ -15,7 +15,9 @@ use serde_json::{Value, json};
 use testkit::{Choices, Cluster, Scene, variants};
 
 use crate::installs::{code, redis, redises};
-use crate::manager::{USER, has, installed, installs, manager, package, resource, stacks};
+use crate::manager::{
+    Manager, Shelf, USER, furnish, has, installed, installs, manager, package, resource, stacks, start,
+};
 
 const API: &str = "stacks.crossplane.io/v1alpha1";
 const RBAC: &str = "rbac.authorization.k8s.io";
@@ -499,5 +501,193 @@ pub async fn an_edited_stack_of_an_install_gets_no_permissions_by_it(cluster: Ar
     };
     let written = cluster.requests(mark, wrote).await?;
     ensure!(written.is_empty(), "its role was rewritten: {written:?}");
+    Ok(())
+}
+
+fn cluster_installs(scene: &Scene<'_>) -> Api<DynamicObject> {
+    let kind = resource("stacks.crossplane.io", "v1alpha1", "ClusterStackInstall", "clusterstackinstalls");
+    Api::all_with(scene.client(), &kind)
+}
+
+/// Creates a ClusterStackInstall of a package whose kind has a group of its own.
+async fn wide(scene: &Scene<'_>, manager: &Manager, name: &str, more: &Value) -> Result<()> {
+    let repository = format!("{}/{name}", scene.namespace());
+    let group = format!("{}.{}", &name[..name.len().min(20)], scene.group());
+    let app = "permissionScope: Cluster\ndependsOn: [{crd: configmap/v1}]\n";
+    manager.shelf.put(&repository, "1.0.0", package(&group, "1.0.0", &["a"], app));
+    let mut spec = json!({ "package": format!("{repository}:1.0.0") });
+    for (key, value) in more.as_object().into_iter().flatten() {
+        spec[key] = value.clone();
+    }
+    let install = json!({ "apiVersion": API, "kind": "ClusterStackInstall", "metadata": { "name": name }, "spec": spec });
+    cluster_installs(scene).create(&PostParams::default(), &serde_json::from_value(install)?).await?;
+    Ok(())
+}
+
+pub async fn a_cluster_stack_has_a_namespace_of_its_own_and_seizes_none(cluster: Arc<Cluster>) -> Result<()> {
+    let manager = manager(&cluster).await?;
+    let scene = cluster.scene("home").await?;
+    let namespaces: Api<Namespace> = Api::all(scene.client());
+    let attempts = variants().map(|(index, mut choices)| {
+        let (scene, manager, namespaces) = (&scene, &manager, namespaces.clone());
+        async move {
+            let longest = *choices.pick(&[4, 40, 120]);
+            let name = format!("{}-{index}{}", scene.namespace(), choices.name("x", longest));
+            let usual = api::names::cluster_stack("cairn-stacks", &name);
+            let taken = choices.toss();
+            if taken {
+                let mut theirs = json!({ "metadata": { "name": usual } });
+                if choices.toss() {
+                    theirs["metadata"]["labels"] = json!({ "app.kubernetes.io/managed-by": "stack-manager" });
+                    theirs["metadata"]["annotations"] = json!({
+                        "stacks.crossplane.io/created-for": format!("ClusterStackInstall/{name}"),
+                        "stacks.crossplane.io/signature": choices.name("", 64),
+                    });
+                }
+                namespaces.create(&PostParams::default(), &serde_json::from_value(theirs)?).await?;
+            }
+            wide(scene, manager, &name, &json!({})).await?;
+            let all = cluster_installs(scene);
+            scene.wait(&all, &name, has("Ready", "True", "")).await.with_context(|| format!("variant {index}"))?;
+            let found = all.get(&name).await?;
+            let place = found.data["status"]["namespace"].as_str().unwrap_or_default().to_owned();
+            ensure!((place == usual) != taken, "variant {index}: {place}");
+            ensure!(place.starts_with("cairn-stacks-") && place.len() <= 63, "variant {index}: {place}");
+            // Nobody else installs anything there.
+            let kind = resource("stacks.crossplane.io", "v1alpha1", "StackInstall", "stackinstalls");
+            let inside: Api<DynamicObject> = Api::namespaced_with(scene.client(), &place, &kind);
+            let install = json!({
+                "apiVersion": API, "kind": "StackInstall", "metadata": { "name": "intruder" }, "spec": { "package": "a/b:1" },
+            });
+            inside.create(&PostParams::default(), &serde_json::from_value(install)?).await?;
+            scene.wait(&inside, "intruder", has("Ready", "False", "NamespaceReserved")).await?;
+            let kind = resource("stacks.crossplane.io", "v1alpha1", "Stack", "stacks");
+            let inside: Api<DynamicObject> = Api::namespaced_with(scene.client(), &place, &kind);
+            inside.create(&PostParams::default(), &bare(scene, "intruder", &json!({}))).await?;
+            scene.wait(&inside, "intruder", has("Ready", "False", "NotAllowed")).await?;
+            all.delete(&name, &DeleteParams::default()).await?;
+            scene.wait(&all, &name, is_deleted(&found.metadata.uid.unwrap_or_default())).await?;
+            ensure!(namespaces.get_opt(&place).await?.is_none(), "variant {index}: {place} stays");
+            if taken {
+                let theirs = namespaces.get(&usual).await?;
+                ensure!(theirs.metadata.deletion_timestamp.is_none(), "variant {index}: {usual} was deleted");
+                namespaces.delete(&usual, &DeleteParams::default()).await?;
+            }
+            Ok(())
+        }
+    });
+    each(attempts).await?;
+    Ok(())
+}
+
+pub async fn a_cluster_stack_that_is_limited_to_namespaces_acts_in_those_alone(cluster: Arc<Cluster>) -> Result<()> {
+    let manager = manager(&cluster).await?;
+    let scene = cluster.scene("m10").await?;
+    let other = cluster.scene("m10-other").await?;
+    let name = scene.namespace().to_owned();
+    wide(&scene, &manager, &name, &json!({ "namespaces": [scene.namespace()] })).await?;
+    let all = cluster_installs(&scene);
+    let ready = scene.wait(&all, &name, has("Ready", "True", "")).await;
+    let found = all.get(&name).await?;
+    ready.with_context(|| found.data["status"].to_string())?;
+    let place = found.data["status"]["namespace"].as_str().unwrap_or_default().to_owned();
+    let system = format!("stack:{place}:{name}:system");
+    ensure!(Api::<ClusterRoleBinding>::all(scene.client()).get_opt(&system).await?.is_none());
+    let client = cluster.client_for_service_account(&place, &format!("stack-{name}")).await?;
+    let maps = |namespace: &str| Api::<ConfigMap>::namespaced(client.clone(), namespace);
+    maps(scene.namespace()).list(&ListParams::default()).await?;
+    for elsewhere in [other.namespace(), "default", "cairn", &place] {
+        ensure!(code(&maps(elsewhere).list(&ListParams::default()).await) == 403, "{elsewhere}");
+    }
+    ensure!(code(&Api::<ConfigMap>::all(client.clone()).list(&ListParams::default()).await) == 403);
+    // Its controller watches and serves the namespaces that it has, and no others.
+    let parts = controller::template_stack_manager::Parts::new(client.clone(), &place, &name);
+    let running = controller::template_stack_manager::TemplateStackManager::start(parts).await;
+    let worker = running.clone();
+    tokio::spawn(async move { worker.run().await });
+    let group = format!("{}.{}", &name[..name.len().min(20)], scene.group());
+    let redis = json!({ "apiVersion": format!("{group}/v1"), "kind": "Redis", "metadata": { "name": "one" }, "spec": {} });
+    for scene in [&other, &scene] {
+        let instances = scene.dynamic(scene.client(), &resource(&group, "v1", "Redis", "redises"));
+        instances.create(&PostParams::default(), &serde_json::from_value(redis.clone())?).await?;
+    }
+    scene.wait(&scene.api::<ConfigMap>(), "one", |map: Option<&ConfigMap>| map.is_some()).await?;
+    ensure!(other.api::<ConfigMap>().get_opt("one").await?.is_none(), "it acts elsewhere");
+    running.stop();
+    // More namespaces come, and go.
+    for (namespaces, expected) in [(vec![scene.namespace(), other.namespace()], 200), (vec![scene.namespace()], 403)] {
+        let patch = Patch::Merge(json!({ "spec": { "namespaces": namespaces } }));
+        all.patch(&name, &PatchParams::default(), &patch).await?;
+        let bindings: Api<RoleBinding> = other.api();
+        let there = expected == 200;
+        scene.wait(&bindings, &system, move |found: Option<&RoleBinding>| found.is_some() == there).await?;
+        ensure!(code(&maps(other.namespace()).list(&ListParams::default()).await) == expected, "{namespaces:?}");
+    }
+    all.delete(&name, &DeleteParams::default()).await?;
+    scene.wait(&all, &name, is_deleted(&found.metadata.uid.unwrap_or_default())).await?;
+    let left = other.dynamic(other.client(), &resource(&group, "v1", "Redis", "redises")).get_opt("one").await;
+    ensure!(left.is_ok_and(|left| left.is_some()), "what it did not serve goes with it");
+    Ok(())
+}
+
+pub async fn a_seed_that_is_lost_is_told_and_never_replaced_without_consent(cluster: Arc<Cluster>) -> Result<()> {
+    // A stack manager that has seen a seed puts it back; this one is started when it is gone.
+    let (cluster, _) = match cluster.backend().name() {
+        "embedded" => crate::mishap::fresh().await?,
+        _ => return Ok(()),
+    };
+    furnish(&cluster).await?;
+    let scene = cluster.scene("lost").await?;
+    defined(&scene).await?;
+    let shelf = Arc::new(Shelf::default());
+    let first = start(&cluster, shelf.clone()).await?;
+    let all = stacks(&scene);
+    all.create(&PostParams::default(), &bare(&scene, "hand", &json!({}))).await?;
+    scene.wait(&all, "hand", has("Ready", "True", "")).await?;
+    redises(&scene, scene.client()).create(&PostParams::default(), &redis(&scene, "one")).await?;
+    let seeds: Api<Secret> = Api::namespaced(scene.client(), "cairn");
+    let name = api::names::seed(scene.namespace(), "hand");
+    let seed = seeds.get(&name).await?;
+    let said = |stack: &DynamicObject| stack.metadata.annotations.clone().unwrap_or_default().remove("stacks.crossplane.io/seed");
+    let before = said(&all.get("hand").await?);
+
+    // Deleted before its eyes, it comes back as it was; so does what the Stack says of it.
+    seeds.delete(&name, &DeleteParams::default()).await?;
+    let uid = seed.metadata.uid.clone();
+    let back = scene.wait(&seeds, &name, move |found: Option<&Secret>| found.is_some_and(|found| found.metadata.uid != uid)).await?;
+    ensure!(back.is_some_and(|back| back.data == seed.data), "it is another seed");
+    let forged = json!({ "metadata": { "annotations": { "stacks.crossplane.io/seed": format!("{}/planted#sha256:00", scene.namespace()) } } });
+    all.patch("hand", &PatchParams::default(), &Patch::Merge(forged)).await?;
+    let same = before.clone();
+    scene.wait(&all, "hand", move |found: Option<&DynamicObject>| found.is_some_and(|found| said(found) == same)).await?;
+
+    // Deleted behind its back, it is not replaced.
+    first.abort();
+    let _ = first.await;
+    let backup = seeds.get(&name).await?;
+    seeds.delete(&name, &DeleteParams::default()).await?;
+    let second = start(&cluster, shelf.clone()).await?;
+    let told = scene.wait(&all, "hand", has("Ready", "False", "SeedLost")).await?.context("it is there")?;
+    ensure!(told.data["status"].to_string().contains("accept-new-seed=sha256:"), "{}", told.data["status"]);
+    ensure!(seeds.get_opt(&name).await?.is_none() && said(&told) == before, "it was replaced");
+    // It can be restored.
+    let mut restored = backup.clone();
+    restored.metadata.resource_version = None;
+    restored.metadata.uid = None;
+    seeds.create(&PostParams::default(), &restored).await?;
+    scene.wait(&all, "hand", has("Ready", "True", "")).await?;
+    ensure!(said(&all.get("hand").await?) == before);
+
+    // Or another is accepted, once.
+    second.abort();
+    let _ = second.await;
+    seeds.delete(&name, &DeleteParams::default()).await?;
+    let _third = start(&cluster, shelf).await?;
+    scene.wait(&all, "hand", has("Ready", "False", "SeedLost")).await?;
+    let hash = before.as_deref().and_then(|said| said.split_once('#')).context("it commits to its seed")?.1.to_owned();
+    let accept = json!({ "metadata": { "annotations": { "stacks.crossplane.io/accept-new-seed": hash } } });
+    all.patch("hand", &PatchParams::default(), &Patch::Merge(accept)).await?;
+    scene.wait(&all, "hand", has("Ready", "True", "")).await?;
+    ensure!(seeds.get(&name).await?.data != backup.data);
     Ok(())
 }

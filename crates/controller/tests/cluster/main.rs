@@ -68,6 +68,8 @@ fn main() -> ExitCode {
         attacks_identity::a_stack_with_a_long_name_runs_and_goes,
         attacks_identity::what_is_added_to_roles_and_bindings_is_removed,
         attacks_identity::an_edited_stack_of_an_install_gets_no_permissions_by_it,
+        attacks_identity::a_cluster_stack_has_a_namespace_of_its_own_and_seizes_none,
+        attacks_identity::a_cluster_stack_that_is_limited_to_namespaces_acts_in_those_alone,
         instances::an_instance_becomes_ready_with_six_calls_and_stays_so_with_none,
         instances::a_child_that_drifts_is_put_back_and_what_others_added_stays,
         instances::an_object_of_somebody_else_is_never_seized,
@@ -107,6 +109,7 @@ fn main() -> ExitCode {
     .with_only(
         "embedded",
         scenarios![
+            attacks_identity::a_seed_that_is_lost_is_told_and_never_replaced_without_consent,
             instances_trouble::a_child_refused_by_a_played_policy_is_told_and_heals,
             instances_ways::watches_that_break_off_or_come_too_late_lose_nothing,
             instances_sweep::whatever_write_fails_an_instance_ends_the_same,
