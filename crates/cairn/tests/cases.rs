@@ -112,6 +112,9 @@ fn a_test_can_expect_an_error_by_its_words_and_its_place() {
         let place = example("hello-world");
         let folder = ".registry/templates/helloworld.crossplane.example.com/v1";
         fs::write(place.path().join(folder).join("greeting.yaml"), template).expect("a template");
+        let app = place.path().join(".registry/app.yaml");
+        let text = fs::read_to_string(&app).expect("an app");
+        fs::write(&app, format!("{text}dependsOn:\n- crd: configmap/v1\n")).expect("an app");
         let test = format!("name: x\ninstance: ../world.yaml\nexpect:\n  {expected}\n");
         fs::write(place.path().join("tests/greeting.yaml"), test).expect("a test");
         let output = cairn(place.path(), &["test", "."]);

@@ -57,14 +57,15 @@ fn a_part_of_a_character_is_told_where_it_is_printed() {
 }
 
 #[test]
-fn a_stack_may_make_what_it_depends_on_and_in_its_own_namespace_a_little_more() {
+fn a_stack_may_make_what_it_depends_on_and_nothing_else() {
     let object = |api_version: &str, kind: &str| {
         format!("apiVersion: {api_version}\nkind: {kind}\nmetadata:\n  name: {{{{ .metadata.name }}}}\n")
     };
     let depends = "but app.yaml does not say that it depends on it";
     for (why, depends_on, cluster, (api_version, kind), error, expected) in [
-        ("a kind that every stack has", "job.batch/v1", false, ("v1", "Secret"), false, depends),
-        ("another group of such kinds", "job.batch/v1", false, ("coordination.k8s.io/v1", "Lease"), false, depends),
+        ("a Secret", "job.batch/v1", false, ("v1", "Secret"), true, depends),
+        ("a ConfigMap", "job.batch/v1", false, ("v1", "ConfigMap"), true, depends),
+        ("a Lease", "job.batch/v1", false, ("coordination.k8s.io/v1", "Lease"), true, depends),
         ("the same in other namespaces", "job.batch/v1", true, ("v1", "ConfigMap"), true, depends),
         ("the Secrets of all", "job.batch/v1", true, ("v1", "Secret"), true, "`--allow-types secrets`"),
         ("depended on everywhere", "configmap/v1", true, ("v1", "ConfigMap"), false, ""),
@@ -97,6 +98,33 @@ fn a_stack_may_make_what_it_depends_on_and_in_its_own_namespace_a_little_more() 
         stack.all_dependencies = false;
         let (_, problems) = compile(&stack);
         assert!(!lines(&problems).contains(depends), "{why}: {}", lines(&problems));
+    }
+}
+
+#[test]
+fn a_secret_that_is_a_credential_is_an_error_where_that_is_certain() {
+    let secret =
+        |more: &str| format!("apiVersion: v1\nkind: Secret\nmetadata:\n  name: {{{{ .metadata.name }}}}\n{more}");
+    for (why, text, place) in [
+        ("a token", secret("type: kubernetes.io/service-account-token\n"), "a.yaml:5:7"),
+        ("in quotes", secret("type: \"bootstrap.kubernetes.io/token\"\n"), "a.yaml:5:7"),
+        ("put together", secret("type: {{ print \"kubernetes.io/\" \"service-account-token\" }}\n"), "a.yaml:5"),
+        ("of an account", secret("  annotations: {kubernetes.io/service-account.name: default}\n"), "a.yaml:5:17"),
+        (
+            "of an account of the instance's choice",
+            secret("  annotations:\n    kubernetes.io/service-account.name: \"{{ .spec.on }}\"\n"),
+            "a.yaml:6:5",
+        ),
+        ("another", secret("type: kubernetes.io/tls\n"), ""),
+        ("of the instance's choice", secret("type: \"{{ .spec.on }}\"\n"), ""),
+    ] {
+        let mut stack = stack(&[("a", &text)]);
+        stack.depends_on = api::key::Reference::parse("secret/v1").into_iter().collect();
+        let (compiled, problems) = compile(&stack);
+        let shown = lines(&problems);
+        assert_eq!(compiled.is_none(), !place.is_empty(), "{why}: {shown}");
+        assert!(shown.contains("no stack may make a Secret") != place.is_empty(), "{why}: {shown}");
+        assert!(shown.contains(place), "{why}: {shown}");
     }
 }
 

@@ -31,7 +31,9 @@ fn package(version: &str, fields: &[&str], scope: &str, depends_on: &str) -> Pac
     let files: [(&str, String); 3] = [
         (
             "app.yaml",
-            format!("title: Redis\nversion: {version}\npermissionScope: {scope}\ndependsOn: [{depends_on}]\n"),
+            format!(
+                "title: Redis\nversion: {version}\npermissionScope: {scope}\ndependsOn: [{{crd: configmap/v1}}, {depends_on}]\n"
+            ),
         ),
         (
             "resources/crd.yaml",
@@ -250,6 +252,11 @@ fn every_trouble_is_a_condition_and_writes_nothing() {
         (
             "reserved",
             Box::new(|world| world.install.metadata.namespace = "cairn-stacks".into()),
+            "PackageResolved=False/NamespaceReserved",
+        ),
+        (
+            "reserved for a cluster stack",
+            Box::new(|world| world.install.metadata.namespace = "cairn-stacks-redis".into()),
             "PackageResolved=False/NamespaceReserved",
         ),
         ("paused", Box::new(|world| world.install.spec.paused = true), "Ready=False/Paused"),

@@ -33,7 +33,9 @@ impl StackManager {
             if self.put_home(key, name).await? {
                 let stack = Key::new(name, &key.name);
                 let limited = self.world.stacks.get(&stack).map(|stack| stack["status"]["namespaces"].clone());
-                if limited.is_some_and(|limited| limits(Some(&json!({ "spec": { "namespaces": limited } }))) != limits(Some(live))) {
+                if limited.is_some_and(|limited| {
+                    limits(Some(&json!({ "spec": { "namespaces": limited } }))) != limits(Some(live))
+                }) {
                     self.queue.add(Work::Stack(stack));
                 }
                 return self.record_home(key, install, name).await;

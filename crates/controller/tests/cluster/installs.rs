@@ -283,7 +283,12 @@ pub async fn trouble_is_told_and_heals(cluster: Arc<Cluster>) -> Result<()> {
     manager.shelf.put(
         &repository,
         "1.0.0",
-        package(scene.group(), "1.0.0", &["a"], "dependsOn: [{crd: configmap/v1}, {crd: 'mysql.later.example.org/v1'}]\n"),
+        package(
+            scene.group(),
+            "1.0.0",
+            &["a"],
+            "dependsOn: [{crd: configmap/v1}, {crd: 'mysql.later.example.org/v1'}]\n",
+        ),
     );
     manager.shelf.break_down(&repository, Some(Trouble::new("RegistryUnreachable", "nobody answers")));
     let installs = installs(&scene);
