@@ -180,6 +180,11 @@ impl Cluster {
         self.items(resource, namespace, &query).await
     }
 
+    /// A few objects that are in other namespaces than this one.
+    pub async fn list_elsewhere(&self, resource: &Resource, than: &str, limit: usize) -> Result<Vec<Value>, Error> {
+        self.items(resource, "", &format!("?fieldSelector=metadata.namespace%21%3D{than}&limit={limit}")).await
+    }
+
     /// The objects in a namespace with a label, `key=value`.
     pub async fn list_labelled(&self, resource: &Resource, namespace: &str, label: &str) -> Result<Vec<Value>, Error> {
         let label = label.replace('/', "%2F").replace('=', "%3D");

@@ -106,10 +106,17 @@ async fn of_stack(
     let breaking = stack.is_some() && reader.may_break(&at, wide).await;
     let made = compiled.kinds.iter().flat_map(|kind| &kind.children);
     let secrets = made.filter(|child| child.gvk.kind == "Secret").map(|child| child.name.as_str()).collect();
+    let (old, place) = (stack.map(|stack| &stack.spec), if wide { "" } else { at.namespace.as_str() });
+    let install = engine::manage::Parent {
+        scope: app.permission_scope,
+        namespace: place.to_owned(),
+        name: at.name.clone(),
+        uid: String::new(),
+    };
     let mut difference = Difference {
         stack: stack.map(|_| at.to_string()),
         install: super::show::named(&at, wide, asked.context),
-        package: changes(stack.map(|stack| &stack.spec), live, &package.stack.spec, &own, breaking, &secrets),
+        package: changes(old, live, &package.stack.spec, &own, &install, breaking, &secrets),
         ..Difference::default()
     };
     let seed = match stack {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use api::{Crd, StackSpec};
-use engine::manage::breakages;
+use engine::manage::{Breakage, LiveCrd, Parent, breakages};
 use serde_json::{Map, Value};
 
 use super::templates::texts;
@@ -17,6 +17,7 @@ pub(super) fn changes(
     live: &[Crd],
     new: &StackSpec,
     crds: &[&Crd],
+    install: &Parent,
     breaking: bool,
     secrets: &BTreeSet<&str>,
 ) -> Vec<Change> {
@@ -34,9 +35,15 @@ pub(super) fn changes(
     for crd in crds {
         match live.iter().find(|live| live.name == crd.name) {
             Some(live) => {
+                let known = LiveCrd::read(&live.object).filter(LiveCrd::is_ours);
+                let foreseen = known.map(|known| known.foresee(crd, install)).unwrap_or_default();
+                if let Some(owner) = &foreseen.owner {
+                    changes.extend(foreseen.lacks.iter().map(|lack| lacks(crd, owner, lack)));
+                    continue;
+                }
                 types(live, crd, &mut changes);
-                if !breaking {
-                    changes.extend(breaks(live, crd));
+                if !breaking || !foreseen.others.is_empty() {
+                    changes.extend(breaks(live, crd, &foreseen.others));
                 }
             }
             None => changes.push(of(Action::Create, format!("type {} ({})", crd.names.kind, versions(crd)))),
@@ -130,10 +137,17 @@ fn types(live: &Crd, crd: &Crd, changes: &mut Vec<Change>) {
     }
 }
 
-/// What works now and would not any more.
-fn breaks(live: &Crd, crd: &Crd) -> Vec<Change> {
-    let told = |breakage: &engine::manage::Breakage| Change {
-        how: format!("would break what uses it: {breakage}"),
+/// What a package needs of a type that another install owns, and does not get.
+fn lacks(crd: &Crd, owner: &str, lack: &Breakage) -> Change {
+    let how = format!("is owned by {owner}, and lacks what this needs: {lack}");
+    Change { how, ..of(Action::Refuse, format!("type {}", crd.names.kind)) }
+}
+
+/// What works now and would not any more, also for other installs.
+fn breaks(live: &Crd, crd: &Crd, others: &[String]) -> Vec<Change> {
+    let whom = if others.is_empty() { String::new() } else { format!("; it is also used by {}", others.join(", ")) };
+    let told = |breakage: &Breakage| Change {
+        how: format!("would break what uses it: {breakage}{whom}"),
         ..of(Action::Refuse, format!("type {}", crd.names.kind))
     };
     breakages(live, crd, &stored(live)).iter().map(told).collect()
@@ -231,7 +245,7 @@ mod tests {
     use api::{Crd, StackSpec};
     use serde_json::{Value, json};
 
-    use super::changes;
+    use super::{Parent, changes};
     use crate::differences::Action;
 
     fn crd(spec: &Value) -> Crd {
@@ -250,8 +264,40 @@ mod tests {
     }
 
     fn told(old: Option<&StackSpec>, live: &[Crd], new: &StackSpec, crd: &Crd) -> Vec<String> {
-        let changes = changes(old, live, new, &[crd], false, &BTreeSet::new());
+        let changes = changes(old, live, new, &[crd], &install("team"), false, &BTreeSet::new());
         changes.iter().map(|change| format!("{} {} {}", change.action.word(), change.what, change.how)).collect()
+    }
+
+    fn install(namespace: &str) -> Parent {
+        let scope = api::PermissionScope::Namespaced;
+        Parent { scope, namespace: namespace.into(), name: "web".into(), uid: String::new() }
+    }
+
+    #[test]
+    fn what_a_change_does_to_other_installs_is_told() {
+        let field = |name: &str| json!({ "type": "object", "properties": { name: { "type": "string" } } });
+        let mut shared = crd(&field("a")).object;
+        let user = |namespace: &str| json!({ "kind": "StackInstall", "namespace": namespace, "name": "web", "uid": namespace });
+        shared["metadata"]["labels"] = json!({ "app.kubernetes.io/managed-by": "stack-manager" });
+        shared["metadata"]["annotations"] = json!({
+            "stacks.crossplane.io/parents": json!([user("team"), user("other")]).to_string(),
+            "stacks.crossplane.io/spec-owner": "StackInstall/team/web",
+        });
+        let shared = Crd::read(&shared).0.unwrap();
+        let told = |namespace: &str| {
+            let (stack, new) = (StackSpec::default(), crd(&field("b")));
+            let by = install(namespace);
+            let found = changes(Some(&stack), from_ref(&shared), &stack, &[&new], &by, false, &BTreeSet::new());
+            found.last().map(|change| format!("{} {} {}", change.action.word(), change.what, change.how)).unwrap()
+        };
+        assert_eq!(
+            told("team"),
+            "refused type Web would break what uses it: v1: `spec.a` would be gone; it is also used by StackInstall other/web"
+        );
+        assert_eq!(
+            told("other"),
+            "refused type Web is owned by StackInstall team/web, and lacks what this needs: v1: `spec.b` does not exist"
+        );
     }
 
     #[test]
@@ -313,7 +359,7 @@ mod tests {
                 "delete template web.example.org/v1 b ",
             ]
         );
-        let changes = changes(Some(&old), from_ref(&web), &new, &[&web], false, &BTreeSet::new());
+        let changes = changes(Some(&old), from_ref(&web), &new, &[&web], &install("team"), false, &BTreeSet::new());
         let changed = changes.iter().find(|change| change.action == Action::Update && !change.diff.is_empty());
         assert_eq!(changed.unwrap().diff, "@@ -1,2 +1,2 @@\n x: 1\n-y: 2\n+y: 3\n");
     }

@@ -53,7 +53,7 @@ impl StackManager {
         let mut endangered = install.endangers(package.as_deref().ok(), &crds);
         endangered.extend(breaks.iter().map(|(live, _)| *live));
         let in_use = self.in_use(&endangered).await?;
-        let instances = self.instances_of_others(&breaks).await?;
+        let instances = self.instances_of_others(&key.namespace, &breaks).await?;
         let tagged = self.tagged(key, &install, resolved.as_ref().ok()).await;
         let settings = &self.parts.settings;
         let stack = self.world.stacks.get(&Key::new(&settings.namespace(&install), &key.name));
@@ -222,28 +222,31 @@ impl StackManager {
         }
     }
 
-    /// The namespaces in which other installs have instances of CRDs that would break them, by name of the CRD.
+    /// The namespaces in which others have instances of CRDs that would break them, by name of the CRD. For a namespaced
+    /// install these are all but its own, for a cluster install those of other installs.
     async fn instances_of_others(
         &self,
+        own: &str,
         breaks: &[(&LiveCrd, BTreeSet<String>)],
     ) -> Result<BTreeMap<String, Vec<String>>, Error> {
         let mut found = BTreeMap::new();
         for (live, namespaces) in breaks.iter().filter(|(live, _)| live.established) {
             let Some(resource) = resource_of(live) else { continue };
-            let mut used = Vec::new();
+            let mut used = BTreeSet::new();
+            if !own.is_empty() {
+                let elsewhere = known(self.parts.tenant.list_elsewhere(&resource, own, NAMED).await)?;
+                used.extend(elsewhere.iter().map(|object| Key::of(object).namespace));
+            }
             // A few are enough to say no and to name them.
             for namespace in namespaces {
-                if used.len() == NAMED {
+                if used.len() >= NAMED {
                     break;
                 }
-                match self.parts.tenant.list(&resource, namespace, Some(1)).await {
-                    Ok(objects) if objects.is_empty() => {}
-                    Ok(_) => used.push(namespace.clone()),
-                    Err(Error::NotFound(_)) => {}
-                    Err(error) => return Err(error),
+                if !known(self.parts.tenant.list(&resource, namespace, Some(1)).await)?.is_empty() {
+                    used.insert(namespace.clone());
                 }
             }
-            found.insert(live.crd.name.clone(), used);
+            found.insert(live.crd.name.clone(), used.into_iter().collect());
         }
         Ok(found)
     }
@@ -313,6 +316,14 @@ impl StackManager {
             self.release(resource, key, live, INSTALL_FINALIZER).await?;
         }
         Ok(())
+    }
+}
+
+/// The objects of a kind; none if it is not served.
+fn known(listed: Result<Vec<Value>, Error>) -> Result<Vec<Value>, Error> {
+    match listed {
+        Err(Error::NotFound(_)) => Ok(Vec::new()),
+        outcome => outcome,
     }
 }
 

@@ -1,10 +1,11 @@
 //! Attacks on CRDs of others by a user who may only write installs and Stacks of one namespace. Each attack runs in many
 //! seeded variants side by side.
 
+use std::future::Future;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use futures::future::try_join_all;
+use futures::TryStreamExt;
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::runtime::wait::conditions::is_deleted;
@@ -283,7 +284,8 @@ impl Variant {
         }
         let (ready, _, why) = settled(victim, &theirs, &self.victim).await?;
         ensure!(ready, "the victim is no longer ready: {why}");
-        Ok(())
+        uninstall(&hers, &self.attacker).await?;
+        uninstall(&theirs, &self.victim).await
     }
 }
 
@@ -292,30 +294,26 @@ pub async fn no_user_of_a_namespace_changes_the_crd_of_another_install(cluster: 
     let victim = cluster.scene("crd-victim").await?;
     let attacker_scene = cluster.scene("crd-attacker").await?;
     let client = attacker(&cluster, &attacker_scene).await?;
-    let all: Vec<Variant> =
-        variants().map(|(index, mut choices)| Variant::draw(index, &mut choices, &victim, &attacker_scene)).collect();
-    let all = all.iter().map(|variant| async {
-        let outcome = variant.run(&manager, &victim, &attacker_scene, &client).await;
+    let all = variants().map(|(index, mut choices)| Variant::draw(index, &mut choices, &victim, &attacker_scene));
+    let (manager, victim, scene, client) = (&manager, &victim, &attacker_scene, &client);
+    side_by_side(all.map(|variant| async move {
+        let outcome = variant.run(manager, victim, scene, client).await;
         outcome.with_context(|| format!("variant {} ({})", variant.index, variant.index % CHANGES))
-    });
-    try_join_all(all).await?;
-    uninstall_all(&victim).await?;
-    uninstall_all(&attacker_scene).await
+    }))
+    .await
 }
 
-/// Deletes all installs of a scene, so that those of other scenarios have less company.
-async fn uninstall_all(scene: &Scene<'_>) -> Result<()> {
-    let installs = installs_of(&scene.client(), scene.namespace());
-    let all = installs.list(&ListParams::default()).await?.items;
-    for install in &all {
-        installs.delete(install.metadata.name.as_deref().unwrap_or_default(), &DeleteParams::default()).await?;
-    }
-    let waits = all.iter().map(|install| {
-        let (name, uid) = (install.metadata.name.clone().unwrap_or_default(), install.metadata.uid.clone());
-        let installs = installs.clone();
-        async move { scene.wait(&installs, &name, is_deleted(&uid.unwrap_or_default())).await }
-    });
-    try_join_all(waits).await?;
+/// Runs variants side by side, a few at a time: every change of a CRD has the manager reconcile all installs.
+async fn side_by_side(variants: impl Iterator<Item = impl Future<Output = Result<()>>>) -> Result<()> {
+    futures::stream::iter(variants.map(Ok)).try_for_each_concurrent(AT_ONCE, |variant| variant).await
+}
+
+/// How many variants run at a time.
+const AT_ONCE: usize = 5;
+
+/// Has an install deleted, so that the other variants have less company.
+async fn uninstall(installs: &Api<DynamicObject>, name: &str) -> Result<()> {
+    installs.delete(name, &DeleteParams::default()).await?;
     Ok(())
 }
 
@@ -378,7 +376,7 @@ async fn squat(
         ensure!(why.contains(&format!("kubectl annotate crd {crd}")), "{why}");
         let allow = json!({ "metadata": { "annotations": { "stacks.crossplane.io/allow-breaking-changes": "true" } } });
         crds.patch(&crd, &PatchParams::default(), &Patch::Merge(allow)).await?;
-        if [8, 10].contains(&(index % CHANGES)) {
+        if [8, 9, 10].contains(&(index % CHANGES)) {
             // Neither names nor stored versions change while there are objects.
             instances.delete("one", &DeleteParams::default()).await?;
         }
@@ -396,7 +394,9 @@ async fn squat(
         text.contains("KindTaken") || text.contains("CRDOwnedBy")
     };
     attacker.wait(&hers, &name, taken).await.context("the attacker is told")?;
-    Ok(())
+    uninstall(&hers, &name).await?;
+    uninstall(&theirs, &name).await?;
+    uninstall(&wide, &wide_name).await
 }
 
 pub async fn a_group_that_was_taken_first_is_given_back_by_a_cluster_install(cluster: Arc<Cluster>) -> Result<()> {
@@ -405,11 +405,12 @@ pub async fn a_group_that_was_taken_first_is_given_back_by_a_cluster_install(clu
     let attacker_scene = cluster.scene("squat-attacker").await?;
     let client = attacker(&cluster, &attacker_scene).await?;
     let (manager, victim_scene, scene, client) = (&manager, &victim, &attacker_scene, &client);
-    let all = (0..CHANGES * 2).map(|index| async move {
+    // All changes with instances of the attacker's, and those that need the CRD to be made anew also without.
+    side_by_side((0..CHANGES).chain([CHANGES, CHANGES + 8, CHANGES + 10]).map(|index| async move {
         let outcome = squat(index, manager, victim_scene, scene, client, index < CHANGES).await;
         outcome.with_context(|| format!("variant {index}"))
-    });
-    try_join_all(all).await?;
+    }))
+    .await?;
 
     // Another kind in the victim's group is not hers to define either.
     let group = format!("own.{}", victim.group());
@@ -429,12 +430,8 @@ pub async fn a_group_that_was_taken_first_is_given_back_by_a_cluster_install(clu
     ensure!(!ready && reason == "GroupOwnedBy" && why.contains(victim.namespace()), "{reason}: {why}");
     ensure!(definitions(victim.client()).get_opt(&format!("evils.{group}")).await?.is_none());
 
-    let wide = cluster_installs(&victim.client());
-    for index in 0..CHANGES * 2 {
-        wide.delete(&format!("squat-{index}-{}", victim.namespace()), &DeleteParams::default()).await?;
-    }
-    uninstall_all(&victim).await?;
-    uninstall_all(&attacker_scene).await
+    uninstall(&hers, "own").await?;
+    uninstall(&theirs, "own").await
 }
 
 /// A Stack that a user writes by hand for a kind, in one of several ways.
@@ -513,12 +510,12 @@ async fn block(way: usize, manager: &Manager, victim: &Scene<'_>, attacker: &Sce
         ensure!(kept.metadata.uid == before && kept.metadata.deletion_timestamp.is_none(), "nothing of hers is lost");
         ensure!(kept.metadata.owner_references.unwrap_or_default().is_empty());
     }
-    wide.delete(&wide_name, &DeleteParams::default()).await?;
+    uninstall(&wide, &wide_name).await?;
     if before.is_some() {
         attacker.wait(&hers, &name, has("Ready", "True", "")).await.context("hers resumes")?;
         ensure!(instances.get("one").await?.metadata.uid == before, "nothing of hers is lost");
     }
-    Ok(())
+    uninstall(&hers, &name).await
 }
 
 pub async fn no_stack_of_a_namespace_holds_up_a_cluster_install(cluster: Arc<Cluster>) -> Result<()> {
@@ -528,10 +525,9 @@ pub async fn no_stack_of_a_namespace_holds_up_a_cluster_install(cluster: Arc<Clu
     let client = attacker(&cluster, &attacker_scene).await?;
     let (manager, scene, client) = (&manager, &attacker_scene, &client);
     let victim = &victim;
-    let all = (0..8).map(|way| async move {
+    side_by_side((0..8).map(|way| async move {
         let outcome = block(way, manager, victim, scene, client).await;
         outcome.with_context(|| format!("variant {way}"))
-    });
-    try_join_all(all).await?;
-    Ok(())
+    }))
+    .await
 }

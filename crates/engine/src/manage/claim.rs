@@ -5,7 +5,7 @@
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
 
-use api::conditions::{CONTROLLER_AVAILABLE, DEPENDENCIES_SATISFIED};
+use api::conditions::{CONTROLLER_AVAILABLE, DEPENDENCIES_SATISFIED, READY};
 use api::key::{self, Resolution};
 use api::{ClusterStackInstall, Crd, KindRef, Stack, StackInstall, annotations, labels};
 use serde_json::Value;
@@ -16,7 +16,9 @@ pub const KIND_TAKEN: &str = "KindTaken";
 /// Whether an install or a Stack waits until another that serves its kind is gone, as far as it says so.
 pub fn waits_for_kind(object: &Value) -> bool {
     let conditions = object["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
-    conditions.iter().any(|condition| condition["reason"] == KIND_TAKEN)
+    // What else it says may be of an earlier time.
+    let is_current = |condition: &Value| condition["type"] == DEPENDENCIES_SATISFIED || condition["type"] == READY;
+    conditions.iter().any(|condition| is_current(condition) && condition["reason"] == KIND_TAKEN)
 }
 
 /// What a Stack serves.
@@ -231,7 +233,7 @@ pub(super) mod tests {
     use api::Crd;
     use serde_json::{Value, json};
 
-    use super::Claim;
+    use super::{Claim, waits_for_kind};
 
     /// The types `Shop` and `Till`.
     pub fn crds() -> Vec<Crd> {
@@ -319,6 +321,20 @@ pub(super) mod tests {
             // Whoever came first, both would serve it.
             assert_eq!(two.shared_with(&one), (first || second).then_some("Shop"), "{what}");
         }
+    }
+
+    #[test]
+    fn only_who_waits_for_a_kind_now_is_woken_when_one_is_free() {
+        let said = |conditions: &[(&str, &str)]| {
+            let all: Vec<Value> = conditions
+                .iter()
+                .map(|(kind, reason)| json!({ "type": kind, "status": "False", "reason": reason }))
+                .collect();
+            waits_for_kind(&json!({ "status": { "conditions": all } }))
+        };
+        let (depends, available) = ("DependenciesSatisfied", "ControllerAvailable");
+        assert!(said(&[(depends, "KindTaken"), (available, "KindTaken"), ("Ready", "KindTaken")]));
+        assert!(!said(&[(depends, "Waiting"), (available, "KindTaken"), ("Ready", "Waiting")]));
     }
 
     #[test]

@@ -124,6 +124,35 @@ impl LiveCrd {
     }
 }
 
+/// What a package would do to a CRD that is there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Foreseen {
+    /// Who owns it, if it is not the install: then nothing of it changes.
+    pub owner: Option<String>,
+    /// What it lacks that the package needs, if another owns it.
+    pub lacks: Vec<Breakage>,
+    /// The other installs that use it, which a change would affect.
+    pub others: Vec<String>,
+}
+
+impl LiveCrd {
+    /// What the package of an install would do to it, as far as its record says.
+    pub fn foresee(&self, new: &Crd, parent: &Parent) -> Foreseen {
+        if !self.is_ours() {
+            let owner = Some("somebody other than the stack manager".to_owned());
+            return Foreseen { owner, lacks: missing(new, &self.crd), others: Vec::new() };
+        }
+        let before = self.record();
+        let publisher = before.publisher.clone();
+        let record = before.with(parent, &publisher).settle();
+        let others = record.others(parent).map(ToString::to_string).collect();
+        match record.owner().filter(|_| !record.is_owned_by(parent)) {
+            Some(owner) => Foreseen { owner: Some(owner.to_string()), lacks: missing(new, &self.crd), others },
+            None => Foreseen { owner: None, lacks: Vec::new(), others },
+        }
+    }
+}
+
 /// What becomes of a CRD that an install no longer needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Leaving {
@@ -171,7 +200,7 @@ pub struct Wanted<'w> {
     pub group: &'w [LiveCrd],
     /// The uids of recorded installs that no longer exist.
     pub gone: &'w BTreeSet<String>,
-    /// The namespaces of other installs that have instances of it; an empty one stands for all namespaces.
+    /// Namespaces other than the install's that have instances of it, as far as they matter; an empty one stands for all.
     pub instances: &'w [String],
     /// Whether it has any objects.
     pub in_use: bool,

@@ -167,7 +167,7 @@ pub struct Facts<'f> {
     pub in_use: &'f [String],
     /// The uids of installs that these CRDs are recorded for and that no longer exist.
     pub gone: &'f BTreeSet<String>,
-    /// By name of a CRD that would change incompatibly: the namespaces of other installs that have instances of it.
+    /// By name of a CRD that would change incompatibly: the namespaces of others that have instances of it.
     pub instances: &'f BTreeMap<String, Vec<String>>,
     /// By name of a CRD: the cluster install that defines it, whether it is there or not.
     pub reserved: &'f BTreeMap<String, String>,

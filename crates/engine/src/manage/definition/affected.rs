@@ -8,16 +8,28 @@ use super::Wanted;
 use crate::manage::crd_owner::{Record, User};
 
 /// The other installs that use a CRD, and those of them that have instances.
-pub(super) struct Affected<'a>(Vec<(&'a User, bool)>);
+pub(super) struct Affected<'a> {
+    users: Vec<(&'a User, bool)>,
+    /// Namespaces with instances and without an install, which a namespaced install must not break either.
+    elsewhere: Vec<&'a str>,
+}
 
 impl<'a> Affected<'a> {
-    pub(super) fn of(wanted: &Wanted<'_>, record: &'a Record) -> Self {
+    pub(super) fn of(wanted: &Wanted<'a>, record: &'a Record) -> Self {
         let has = |user: &User| wanted.instances.iter().any(|namespace| namespace == user.namespace());
-        Self(record.others(wanted.parent).map(|user| (user, has(user))).collect())
+        let is_elsewhere = |namespace: &&str| {
+            let own = *namespace == wanted.parent.namespace || namespace.is_empty();
+            !own && !record.users().iter().any(|user| user.namespace() == *namespace)
+        };
+        let instances = wanted.instances.iter().map(String::as_str).filter(|_| !wanted.parent.is_cluster());
+        Self {
+            users: record.others(wanted.parent).map(|user| (user, has(user))).collect(),
+            elsewhere: instances.filter(is_elsewhere).collect(),
+        }
     }
 
     pub(super) fn has_instances(&self) -> bool {
-        self.0.iter().any(|(_, has)| *has)
+        !self.elsewhere.is_empty() || self.users.iter().any(|(_, has)| *has)
     }
 
     /// What to do about a change that breaks something.
@@ -41,10 +53,11 @@ const MOST: usize = 5;
 impl fmt::Display for Affected<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Those with instances first.
-        let (with, without): (Vec<_>, Vec<_>) = self.0.iter().partition(|(_, has)| *has);
+        let (with, without): (Vec<_>, Vec<_>) = self.users.iter().partition(|(_, has)| *has);
         let all: Vec<String> = with
             .iter()
             .map(|(user, _)| format!("{user} (with instances)"))
+            .chain(self.elsewhere.iter().map(|namespace| format!("instances in the namespace {namespace}")))
             .chain(without.iter().map(|(user, _)| user.to_string()))
             .collect();
         if all.is_empty() {

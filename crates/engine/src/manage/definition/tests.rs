@@ -238,6 +238,7 @@ fn a_breaking_change_needs_the_owner_and_nobody_else_with_instances_or_an_admini
         ("nobody has instances", true, &shared, vec![], &one, true),
         ("only its own instances", true, &shared, vec!["one"], &one, true),
         ("instances of another", true, &shared, vec!["two"], &one, false),
+        ("instances that somebody kept", true, &first, vec!["three"], &one, false),
         ("an administrator", false, &blessed, vec!["two"], &one, true),
         ("who does not own it", true, &shared, vec![], &two, false),
         ("who does not own it, with an administrator", true, &blessed, vec![], &two, false),
@@ -341,6 +342,22 @@ fn an_administrator_says_which_crds_namespaced_installs_may_bring() {
         if !allowed {
             assert_eq!(refused(&placed).0, "CRDsNotAllowed");
         }
+    }
+}
+
+#[test]
+fn what_a_package_would_do_to_whom_is_foreseen() {
+    let (one, two, all) = (parent("one", "redis"), parent("two", "redis"), parent("", "redis"));
+    let shared = live(&USUAL.place(&crd(&["a"]), Some(&live(&USUAL.place(&crd(&["a"]), None, &one))), &two));
+    let unknown = |parent: &Parent| Parent { uid: String::new(), ..parent.clone() };
+    for (by, owner, others) in [
+        (&one, None, vec!["StackInstall two/redis"]),
+        (&two, Some("StackInstall one/redis"), vec!["StackInstall one/redis"]),
+        (&all, None, vec!["StackInstall one/redis", "StackInstall two/redis"]),
+    ] {
+        let found = shared.foresee(&crd(&["a", "b"]), &unknown(by));
+        assert_eq!((found.owner.as_deref(), found.lacks.len()), (owner, usize::from(owner.is_some())), "{by:?}");
+        assert_eq!(found.others, others, "{by:?}");
     }
 }
 
