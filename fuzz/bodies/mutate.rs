@@ -13,7 +13,8 @@ pub fn run(target: &str, runs: u64, body: fn(&[u8])) {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
     let (runs, seed) = (number("CAIRN_FUZZ_RUNS").unwrap_or(runs), number("CAIRN_FUZZ_SEED").unwrap_or(99));
     let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target);
-    let mut files: Vec<_> = std::fs::read_dir(&place).expect("seeds").map(|entry| entry.expect("a seed").path()).collect();
+    let mut files: Vec<_> =
+        std::fs::read_dir(&place).expect("seeds").map(|entry| entry.expect("a seed").path()).collect();
     files.sort();
     let seeds: Vec<Vec<u8>> = files.iter().map(|file| std::fs::read(file).expect("a seed")).collect();
     seeds.iter().for_each(|seed| body(seed));

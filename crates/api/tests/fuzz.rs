@@ -4,10 +4,10 @@
 #[path = "../../../fuzz/bodies/mutate.rs"]
 mod mutate;
 
-#[path = "../../../fuzz/bodies/schema.rs"]
-mod schema;
 #[path = "../../../fuzz/bodies/patches.rs"]
 mod patches;
+#[path = "../../../fuzz/bodies/schema.rs"]
+mod schema;
 
 #[test]
 fn no_schema_breaks_what_reads_objects_by_it() {

@@ -172,7 +172,7 @@ async fn it_ends_and_cleans_up_while_a_thread_is_stuck_in_printing() {
     let pid = fs::read_to_string(place.path().join("pid")).expect("an id").trim().parse::<i32>().expect("a number");
     let pid = rustix::process::Pid::from_raw(pid).expect("an id");
     let process = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).expect("a process");
-    let process = tokio::io::unix::AsyncFd::new(process).expect("a descriptor");
+    let process = tokio::io::unix::AsyncFd::register(process).expect("a descriptor");
     let begin = Instant::now();
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it is told");
     let ended = tokio::time::timeout(MOST, process.readable()).await;

@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a scenario may panic")]
 
 mod actor;
+mod attacks_budget;
 mod attacks_crds;
 mod attacks_identity;
 mod attacks_values;
-mod attacks_budget;
 mod cluster_wide;
 mod drift;
 mod hand_made;
