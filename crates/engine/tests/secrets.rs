@@ -1,5 +1,5 @@
 //! Generated values and values of Secrets never reach a message, however they are turned and wherever they fail.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 mod support;
 
@@ -155,7 +155,7 @@ fn leaks(message: &str, secret: &str) -> Option<String> {
 }
 
 fn clean(turn: &str, end: &str, secret: &str) -> Result<(), String> {
-    let bare = format!("{{{{- $p := .keys.data.p | b64dec -}}}}\n");
+    let bare = "{{- $p := .keys.data.p | b64dec -}}\n";
     let end = end.replace('@', turn);
     let web = if end.starts_with("{{") { format!("{bare}{end}\n{HEAD}  b: 1\n") } else { format!("{bare}{HEAD}{end}") };
     let mut stack =
