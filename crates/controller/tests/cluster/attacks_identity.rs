@@ -61,7 +61,7 @@ fn bare(scene: &Scene<'_>, name: &str, more: &Value) -> DynamicObject {
 
 /// Runs variants, a few side by side: others use the same stack manager.
 async fn each<T>(attempts: impl Iterator<Item = impl Future<Output = Result<T>>>) -> Result<Vec<T>> {
-    stream::iter(attempts).buffer_unordered(8).try_collect().await
+    stream::iter(attempts).buffer_unordered(4).try_collect().await
 }
 
 /// Deletes a Stack, and waits until it is gone.
