@@ -37,6 +37,10 @@ pub const DELETION_POLICY: &str = "stacks.crossplane.io/deletion-policy";
 pub const ORPHAN: &str = "Orphan";
 /// On a rendered object: a hash of what the template asked for, to see without a comparison whether it has changed.
 pub const DESIRED_HASH: &str = "stacks.crossplane.io/desired-hash";
+/// On a rendered object: a record that an instance of this uid made it, which nobody without the stack's seed can write.
+pub const RECORD: &str = "stacks.crossplane.io/record";
+/// On a rendered object of a kind that is not built in: how many instances are above it, that which made it included.
+pub const DEPTH: &str = "stacks.crossplane.io/depth";
 /// On an instance: `"true"` leaves it and its children as they are.
 pub const PAUSED: &str = "stacks.crossplane.io/paused";
 /// On an instance: any new value draws new random values for it.

@@ -115,6 +115,9 @@ pub struct StackStatus {
     /// What is wrong with its templates.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub diagnostics: Vec<Diagnostic>,
+    /// A hash of the CRDs of the kinds that it owns and depends on: its controller follows when it changes.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub crds_hash: String,
 }
 
 /// How many instances of a kind there are.

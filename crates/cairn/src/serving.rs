@@ -31,7 +31,7 @@ impl Serving {
                 .hint("name another place with `--listen ADDRESS`; port 0 takes a free one")
         })?;
         tracing::info!(%address, "serving /healthz, /readyz and /metrics");
-        let identity = format!("{}-{}", hostname(), std::process::id());
+        let identity = identity()?;
         let holds = Duration::from_secs(args.lease_duration.into());
         let lease = args.leader_elect.then(|| Lease::new(cluster.clone(), lease, &identity, holds));
         Ok(Serving { readiness, lease })
@@ -109,7 +109,19 @@ pub(crate) async fn stopped() {
     }
 }
 
-/// The machine or pod that this is, to tell those apart that wait for a Lease.
-fn hostname() -> String {
-    std::fs::read_to_string("/etc/hostname").unwrap_or_default().trim().to_owned()
+/// Who this is among those that wait for a Lease. The names of machines and the ids of processes may be the same in two
+/// of them: the random part may not.
+fn identity() -> Result<String, Failure> {
+    let random = getrandom::u64().map_err(|error| Failure::new(format!("cannot read random bytes: {error}")))?;
+    let host = std::fs::read_to_string("/etc/hostname").unwrap_or_default();
+    Ok(format!("{}-{}-{random:016x}", host.trim(), std::process::id()))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn no_two_controllers_are_the_same_though_host_and_process_are() {
+        let all: std::collections::BTreeSet<_> = (0..100).map(|_| super::identity().unwrap()).collect();
+        assert_eq!(all.len(), 100);
+    }
 }

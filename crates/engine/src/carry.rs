@@ -5,32 +5,37 @@ use std::collections::BTreeSet;
 
 use api::names::label_value;
 use api::{API_VERSION, Stack, annotations, labels};
-use objects::Gvk;
+use objects::{Gvk, Schema};
 use serde_json::{Map, Value, json};
 
 use crate::compile::CompiledKind;
+use crate::limits::depth_of;
+use crate::ours::record;
 use crate::seed::Seed;
 
-/// An object of a plan as it is applied: with the labels of its parent and the hash of all that is wanted, and owned
-/// only where the garbage collector can see both.
-pub fn dressed(object: &Value, instance: &Value, child_namespaced: bool, seed: &Seed) -> Value {
+/// An object of a plan as it is applied: with the labels of its parent, a record of it and the hash of all that is
+/// wanted, and owned only where the garbage collector can see both. `uid` is that of the object, once there is one.
+pub fn dressed(object: &Value, instance: &Value, child_namespaced: bool, seed: &Seed, uid: Option<&str>) -> Value {
     let mut object = marked(object, instance, child_namespaced);
+    // A reference has no uid of the child either; without one, the record takes its place.
+    let is_unowned = has_no_owner(&object, instance, child_namespaced);
+    let record = record(seed, instance, &object, uid.filter(|_| is_unowned));
+    object["metadata"]["annotations"][annotations::RECORD] = json!(record);
     let hash = seed.fingerprint(object.to_string().as_bytes());
     object["metadata"]["annotations"][annotations::DESIRED_HASH] = json!(hash);
     object
 }
 
-/// The same without the hash, which only the stack's own seed gives: what a preview can show.
+/// The same without the record and the hash, which only the stack's own seed gives: what a preview can show.
 pub fn marked(object: &Value, instance: &Value, child_namespaced: bool) -> Value {
     let mut object = object.clone();
-    let parent_namespace = instance["metadata"]["namespace"].as_str().unwrap_or_default();
-    let orphan = is_orphan(&object);
+    let is_unowned = has_no_owner(&object, instance, child_namespaced);
+    let is_builtin = Gvk::of(&object).is_some_and(|gvk| objects::builtin_kind(&gvk).is_some());
     if let Some(metadata) = object["metadata"].as_object_mut() {
-        let outside = !child_namespaced && !parent_namespace.is_empty();
         if !child_namespaced {
             metadata.remove("namespace");
         }
-        if outside || orphan {
+        if is_unowned {
             metadata.remove("ownerReferences");
         }
         let marks = metadata.entry("labels").or_insert_with(|| json!({}));
@@ -38,7 +43,34 @@ pub fn marked(object: &Value, instance: &Value, child_namespaced: bool) -> Value
             marks[key] = json!(value);
         }
     }
+    if !is_builtin {
+        let depth = (depth_of(instance) + 1).to_string();
+        object["metadata"]["annotations"][annotations::DEPTH] = json!(depth);
+    }
     object
+}
+
+/// Whether a child cannot, or is not to, name the instance as its owner: the garbage collector does not see both, or
+/// the child is to stay.
+pub fn has_no_owner(object: &Value, instance: &Value, child_namespaced: bool) -> bool {
+    let is_outside = !child_namespaced && instance["metadata"]["namespace"].as_str().is_some_and(|own| !own.is_empty());
+    is_outside || is_orphan(object)
+}
+
+/// The merge patch that takes a stale controller off a live object and puts the wanted one in its place; none if there
+/// is no such controller. An apply alone would add a second one, which the API server rejects.
+pub fn put_right(live: &Value, wanted: &Value) -> Option<Value> {
+    let stale = controller_of(live)?;
+    let own = controller_of(wanted).filter(|own| own["uid"] != stale["uid"]);
+    let metadata = &live["metadata"];
+    let mut owners: Vec<&Value> = metadata["ownerReferences"].as_array()?.iter().filter(|one| *one != stale).collect();
+    owners.retain(|one| own.is_none_or(|own| own["uid"] != one["uid"]));
+    owners.extend(own);
+    (own.is_some() || wanted["metadata"]["ownerReferences"].is_null()).then(|| {
+        json!({ "metadata": {
+            "ownerReferences": owners, "uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"],
+        } })
+    })
 }
 
 /// The labels that tell whose child an object is.
@@ -75,22 +107,6 @@ pub fn other_stack<'o>(instance: &'o Value, uid: &str, name: &str) -> Option<&'o
     first["name"].as_str().filter(|_| is_other)
 }
 
-/// Whether a live object is a child of the instance: by its controller or, if it can have none, by its labels. Which stack
-/// made it does not matter: one that takes the place of another has its children, too.
-pub fn is_ours(live: &Value, instance: &Value) -> bool {
-    match controller_of(live) {
-        Some(owner) => owner["uid"] == instance["metadata"]["uid"],
-        None => {
-            let marks = &live["metadata"]["labels"];
-            marks[labels::STACK].is_string()
-                && parent_labels(instance)
-                    .iter()
-                    .filter(|(key, _)| *key != labels::PARENT_VERSION)
-                    .all(|(key, value)| marks[*key].as_str().unwrap_or_default() == value)
-        }
-    }
-}
-
 /// Why an object that is there already is not touched, and what to do. `owner` is whose it is, if anybody's.
 pub fn not_ours(object: &str, owner: Option<&str>, instance: &Value) -> String {
     let adopt = annotations::ADOPT;
@@ -113,54 +129,105 @@ pub fn may_adopt(live: &Value) -> bool {
     live["metadata"]["annotations"][annotations::ADOPT] == "true" && controller_of(live).is_none()
 }
 
+/// Whether a manager owns what is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Owns {
+    /// A field of it is somebody else's.
+    No,
+    /// An entry of a map is owned, and nothing tells whether its fields are.
+    Unclear,
+    /// All of it is.
+    All,
+}
+
+impl From<bool> for Owns {
+    fn from(all: bool) -> Self {
+        if all { Owns::All } else { Owns::No }
+    }
+}
+
 /// Whether every field of what is wanted is among the fields that a manager owns, as `fieldsV1` writes them. Whoever
-/// changes a field takes it from its manager, so that values need not be compared.
-pub fn owns(fields: &Value, wanted: &Value) -> bool {
-    let Some(parts) = wanted.as_object() else { return true };
-    parts.iter().all(|(name, value)| match name.as_str() {
-        "apiVersion" | "kind" => true,
-        "metadata" => value.as_object().is_none_or(|metadata| {
+/// changes a field takes it from its manager, so that values need not be compared. The schema is that of the object, as
+/// far as it is known.
+pub fn owns(fields: &Value, wanted: &Value, schema: Option<&Schema>) -> Owns {
+    let Some(parts) = wanted.as_object() else { return Owns::All };
+    let of_part = |(name, value): (&String, &Value)| match name.as_str() {
+        "apiVersion" | "kind" => Owns::All,
+        "metadata" => {
             let server = ["name", "namespace", "uid", "resourceVersion", "generation", "managedFields"];
-            metadata
-                .iter()
-                .filter(|(name, _)| !server.contains(&name.as_str()))
-                .all(|(name, value)| has(&fields["f:metadata"], name, value, 0))
-        }),
-        _ => has(fields, name, value, 0),
-    })
+            let all = value.as_object().into_iter().flatten();
+            let own = all.filter(|(name, _)| !server.contains(&name.as_str()));
+            own.map(|(name, value)| has(&fields["f:metadata"], name, value, (None, false), 0))
+                .min()
+                .unwrap_or(Owns::All)
+        }
+        _ => has(fields, name, value, inner(schema, name), 0),
+    };
+    parts.iter().map(of_part).min().unwrap_or(Owns::All)
 }
 
 /// Objects nest less deeply than this.
 const DEPTH: usize = 64;
 
-fn has(fields: &Value, name: &str, wanted: &Value, depth: usize) -> bool {
-    if wanted.is_null() || depth > DEPTH {
-        return true;
+/// The schema of a field, as far as it is known, and whether the field is an entry of a map.
+type Part<'s> = (Option<&'s Schema>, bool);
+
+fn inner<'s>(schema: Option<&'s Schema>, name: &str) -> Part<'s> {
+    let Some(schema) = schema else { return (None, false) };
+    match schema.properties.get(name) {
+        Some(field) => (Some(field), false),
+        None => (schema.additional.values(), true),
     }
-    fields.get(format!("f:{name}")).is_some_and(|below| has_all(below, wanted, depth + 1))
 }
 
-fn has_all(fields: &Value, wanted: &Value, depth: usize) -> bool {
+fn has(fields: &Value, name: &str, wanted: &Value, part: Part<'_>, depth: usize) -> Owns {
+    if wanted.is_null() || depth > DEPTH {
+        return Owns::All;
+    }
+    fields.get(format!("f:{name}")).map_or(Owns::No, |below| has_all(below, wanted, part, depth + 1))
+}
+
+fn has_all(fields: &Value, wanted: &Value, part: Part<'_>, depth: usize) -> Owns {
     let Some(known) = fields.as_object().filter(|known| known.keys().any(|key| key != ".")) else {
-        // Owned as a whole.
-        return true;
+        let is_empty = wanted.as_object().is_none_or(Map::is_empty);
+        return match part {
+            _ if is_empty => Owns::All,
+            // Of a field that the schema names there is an entry only as long as something in it is owned: all of it is.
+            (Some(schema), is_entry) if !is_entry || schema.map_type.as_deref() == Some("atomic") => Owns::All,
+            (Some(_), _) => Owns::No,
+            (None, _) => Owns::Unclear,
+        };
     };
     match wanted {
-        Value::Object(parts) => parts.iter().all(|(name, value)| has(fields, name, value, depth)),
-        Value::Array(items) => items.iter().all(|item| {
-            known.iter().any(|(element, below)| match element.split_once(':') {
-                Some(("k", keys)) => {
-                    let keys: Map<String, Value> = serde_json::from_str(keys).unwrap_or_default();
-                    // A key that is left out has a default, which the server knows.
-                    let same = keys.iter().all(|(key, value)| item.get(key).is_none_or(|own| own == value));
-                    same && has_all(below, item, depth + 1)
-                }
-                Some(("v", value)) => serde_json::from_str::<Value>(value).is_ok_and(|value| value == *item),
-                Some(("i", _)) => true,
-                _ => false,
-            })
-        }),
-        _ => true,
+        Value::Object(parts) => {
+            let each = parts.iter().map(|(name, value)| has(fields, name, value, inner(part.0, name), depth));
+            each.min().unwrap_or(Owns::All)
+        }
+        Value::Array(items) => {
+            let schema = part.0.and_then(|schema| schema.items.as_deref());
+            let of_item = |item: &Value| {
+                let elements = known.iter().map(|(element, below)| match element.split_once(':') {
+                    Some(("k", keys)) => {
+                        let keys: Map<String, Value> = serde_json::from_str(keys).unwrap_or_default();
+                        // A key that is left out has a default, which the server knows.
+                        let same = keys.iter().all(|(key, value)| item.get(key).is_none_or(|own| own == value));
+                        // Of an item at least the fields that tell it from others are owned with it, or it is one value.
+                        let is_whole = below.as_object().is_none_or(|below| below.keys().all(|key| key == "."));
+                        match same {
+                            true if is_whole => Owns::All,
+                            true => has_all(below, item, (schema, false), depth + 1),
+                            false => Owns::No,
+                        }
+                    }
+                    Some(("v", value)) => serde_json::from_str::<Value>(value).is_ok_and(|value| value == *item).into(),
+                    Some(("i", _)) => Owns::All,
+                    _ => Owns::No,
+                });
+                elements.max().unwrap_or(Owns::No)
+            };
+            items.iter().map(of_item).min().unwrap_or(Owns::All)
+        }
+        _ => Owns::All,
     }
 }
 
@@ -261,7 +328,9 @@ fn difference(live: &Value, wanted: &Value, owned: &Value) -> Value {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{is_ours, not_ours, other_stack, owns, parent_labels, status_patch};
+    use objects::Schema;
+
+    use super::{Owns, not_ours, other_stack, owns, put_right, status_patch};
 
     #[test]
     fn what_somebody_else_changed_is_no_longer_owned() {
@@ -287,9 +356,38 @@ mod tests {
             (json!({ "image": null }), true),
         ] {
             let wanted = json!({ "apiVersion": "v1", "kind": "K", "metadata": metadata, "spec": spec });
-            assert_eq!(owns(&fields, &wanted), expected, "{spec}");
+            assert_eq!(owns(&fields, &wanted, None), Owns::from(expected), "{spec}");
         }
-        assert!(!owns(&fields, &json!({ "metadata": { "labels": { "b": "1" } } })));
+        assert_eq!(owns(&fields, &json!({ "metadata": { "labels": { "b": "1" } } }), None), Owns::No);
+    }
+
+    #[test]
+    fn an_entry_of_a_map_is_owned_only_with_its_fields() {
+        let schema = |map_type: Option<&str>| {
+            let mut entry = json!({ "type": "object", "properties": { "size": { "type": "integer" } } });
+            if let Some(map_type) = map_type {
+                entry["x-kubernetes-map-type"] = json!(map_type);
+            }
+            let things = json!({ "type": "object", "additionalProperties": entry });
+            let selector = json!({ "type": "object", "additionalProperties": { "type": "string" } });
+            let spec = json!({ "type": "object", "properties": { "things": things, "selector": selector } });
+            Schema::read(&json!({ "type": "object", "properties": { "spec": spec } })).0
+        };
+        let wanted = json!({ "spec": { "things": { "a": { "size": 1 } }, "selector": { "b": "c" } } });
+        let fields = |entry: Value, selector: Value| json!({ "f:spec": { "f:things": { "f:a": entry }, "f:selector": selector } });
+        let (whole, taken) = (json!({ ".": {}, "f:size": {} }), json!({}));
+        let selector = json!({ "f:b": {} });
+        for (entry, selector, map_type, known, unknown) in [
+            (&whole, &selector, None, Owns::All, Owns::All),
+            (&taken, &selector, None, Owns::No, Owns::Unclear),
+            (&taken, &selector, Some("atomic"), Owns::All, Owns::Unclear),
+            // Of a field that the schema names, an entry without fields is all of it.
+            (&whole, &json!({}), None, Owns::All, Owns::Unclear),
+        ] {
+            let fields = fields(entry.clone(), selector.clone());
+            assert_eq!(owns(&fields, &wanted, Some(&schema(map_type))), known, "{fields}");
+            assert_eq!(owns(&fields, &wanted, None), unknown, "{fields}");
+        }
     }
 
     #[test]
@@ -358,17 +456,22 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_ours_by_its_controller_and_never_by_a_label_alone() {
-        let instance = json!({ "apiVersion": "a.b/v1", "kind": "K", "metadata": { "name": "x", "uid": "1" } });
-        let owner = |uid: &str| json!({ "metadata": { "ownerReferences": [{ "uid": uid, "controller": true }] } });
-        assert!(is_ours(&owner("1"), &instance));
-        assert!(!is_ours(&owner("2"), &instance));
-        let labelled = json!({ "metadata": { "labels": { "stacks.crossplane.io/stack": "s" } } });
-        assert!(!is_ours(&labelled, &instance));
-        let mut made = json!({ "metadata": { "labels": { "stacks.crossplane.io/stack": "before" } } });
-        for (key, value) in parent_labels(&instance) {
-            made["metadata"]["labels"][key] = json!(value);
+    fn a_stale_controller_makes_room_for_ours() {
+        let owner = |uid: &str, controller: bool| json!({ "uid": uid, "controller": controller });
+        let live =
+            |owners: &[Value]| json!({ "metadata": { "uid": "c", "resourceVersion": "7", "ownerReferences": owners } });
+        let wanted = json!({ "metadata": { "ownerReferences": [owner("new", true)] } });
+        for (owners, expected) in [
+            (vec![owner("old", true)], Some(vec![owner("new", true)])),
+            (vec![owner("a", false), owner("old", true)], Some(vec![owner("a", false), owner("new", true)])),
+            (vec![owner("new", false), owner("old", true)], Some(vec![owner("new", true)])),
+            (vec![owner("new", true)], None),
+            (vec![owner("a", false)], None),
+            (vec![], None),
+        ] {
+            assert_eq!(put_right(&live(&owners), &wanted), expected.map(|owners| live(&owners)), "{owners:?}");
         }
-        assert!(is_ours(&made, &instance));
+        let unowned = json!({ "metadata": {} });
+        assert_eq!(put_right(&live(&[owner("old", true)]), &unowned), Some(live(&[])));
     }
 }

@@ -3,12 +3,13 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use api::names::label_value;
 use api::{annotations, labels};
-use objects::Gvk;
+use objects::Schema;
 use serde_json::Value;
 
-use crate::carry::{controller_of, owns, parent_labels};
+use crate::carry::{Owns, controller_of, owns};
+use crate::ours::{Marks, Parent, Tie};
+use crate::seed::Seed;
 use crate::view::View;
 
 /// A child.
@@ -28,70 +29,19 @@ pub struct Kept {
     pub is_held: bool,
     uid: Box<str>,
     template: Box<str>,
-    parent: Option<Box<Parent>>,
+    marks: Marks,
     /// Of the annotation that tells what was applied; zero if there is none.
     desired: u64,
     /// Of the fields that we own.
     owned: u64,
     /// The fields that we own, until they are found to be all that is wanted.
     fields: Option<Box<str>>,
+    /// Whether that changed since it was seen first.
+    is_taken: bool,
     /// What templates can read, as JSON.
     object: Box<str>,
     /// Of everything that a look at its parent depends on, which the version is not.
     content: u64,
-}
-
-/// Whose child an object is: by its controller or, if it has none, by its labels.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Parent {
-    /// The uid of the controller; empty if only labels tell.
-    pub uid: String,
-    /// The group of its kind.
-    pub group: String,
-    /// Its kind.
-    pub kind: String,
-    /// Its namespace, as far as the child tells.
-    pub namespace: String,
-    /// Its name.
-    pub name: String,
-}
-
-impl Parent {
-    fn of(live: &Value) -> Option<Self> {
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        if let Some(owner) = controller_of(live) {
-            let gvk = Gvk::of(owner)?;
-            let namespace = text(&live["metadata"]["namespace"]);
-            let (uid, name) = (text(&owner["uid"]), text(&owner["name"]));
-            return Some(Self { uid, group: gvk.group, kind: gvk.kind, namespace, name });
-        }
-        let marks = &live["metadata"]["labels"];
-        let parent = Self {
-            uid: String::new(),
-            group: text(&marks[labels::PARENT_GROUP]),
-            kind: text(&marks[labels::PARENT_KIND]),
-            namespace: text(&marks[labels::PARENT_NAMESPACE]),
-            name: text(&marks[labels::PARENT_NAME]),
-        };
-        // What no stack made is nobody's child.
-        (!parent.name.is_empty() && marks[labels::STACK].is_string()).then_some(parent)
-    }
-
-    /// One text by which all children of a parent are found.
-    pub fn key(&self) -> String {
-        match self.uid.as_str() {
-            "" => [&*self.group, &*self.kind, &*self.namespace, &*self.name].join("/"),
-            uid => uid.to_owned(),
-        }
-    }
-
-    /// Both texts under which children of an instance may be found.
-    pub fn keys_of(instance: &Value) -> [String; 2] {
-        let marks = parent_labels(instance);
-        let text = |key: &str| marks.iter().find(|(mark, _)| *mark == key).map_or("", |(_, text)| text.as_str());
-        let parts = [labels::PARENT_GROUP, labels::PARENT_KIND, labels::PARENT_NAMESPACE, labels::PARENT_NAME];
-        [instance["metadata"]["uid"].as_str().unwrap_or_default().to_owned(), parts.map(text).join("/")]
-    }
 }
 
 impl Kept {
@@ -111,15 +61,16 @@ impl Kept {
             is_held: crate::succession::is_held(live, manager),
             uid: metadata["uid"].as_str().unwrap_or_default().into(),
             template: metadata["labels"][labels::TEMPLATE].as_str().unwrap_or_default().into(),
-            parent: Parent::of(live).map(Box::new),
+            marks: Marks::of(live),
             desired: noted[annotations::DESIRED_HASH].as_str().map_or(0, |text| hash(&text)),
             owned: hash(&fields),
             fields: Some(fields.into()),
+            is_taken: false,
             object: view.reduce(live).to_string().into(),
             content: 0,
         };
         let flags = (kept.view, kept.is_deleting, kept.is_orphan, kept.may_adopt);
-        kept.content = hash(&(flags, &kept.uid, &kept.template, &kept.parent, kept.desired, kept.owned, &kept.object));
+        kept.content = hash(&(flags, &kept.uid, &kept.template, &kept.marks, kept.desired, kept.owned, &kept.object));
         kept
     }
 
@@ -140,7 +91,7 @@ impl Kept {
 
     /// Whose it is.
     pub fn parent(&self) -> Option<&Parent> {
-        self.parent.as_deref()
+        self.marks.parent.as_deref()
     }
 
     /// What templates can read of it.
@@ -148,38 +99,34 @@ impl Kept {
         serde_json::from_str(&self.object).unwrap_or_default()
     }
 
-    /// Whether it is a child of the instance, by its controller or, if it has none, by its labels. Which stack made it does
-    /// not matter: one that takes the place of another has its children, too.
-    pub fn is_ours(&self, instance: &Value) -> bool {
-        let Some(parent) = &self.parent else { return false };
-        let [uid, labelled] = Parent::keys_of(instance);
-        match parent.uid.as_str() {
-            "" => parent.key() == labelled,
-            own => own == uid,
-        }
+    /// How it and an instance belong together; the seed is that of the stack.
+    pub fn tie(&self, instance: &Value, seed: &Seed) -> Tie {
+        self.marks.tie(instance, Some(seed), || self.object())
     }
 
     /// Whose it is, as people call that: the kind, namespace and name of its parent.
     pub fn owner(&self) -> Option<String> {
-        let Parent { kind, namespace, name, .. } = &**self.parent.as_ref()?;
+        let Parent { kind, namespace, name, .. } = self.parent()?;
         Some(if namespace.is_empty() { format!("{kind} {name}") } else { format!("{kind} {namespace}/{name}") })
     }
 
     /// Whether it is as it should be: what is wanted was applied, nobody has taken a field of it since, and no stack
-    /// before ours has left any in it.
-    pub fn is_as(&self, wanted: &Value) -> bool {
+    /// before ours has left any in it. The schema is that of its kind, as far as it is known.
+    pub fn is_as(&self, wanted: &Value, schema: Option<&Schema>) -> bool {
         let desired = wanted["metadata"]["annotations"][annotations::DESIRED_HASH].as_str();
         desired.is_some_and(|text| hash(&text) == self.desired)
-            && self
-                .fields
-                .as_ref()
-                .is_none_or(|fields| !self.is_held && owns(&serde_json::from_str(fields).unwrap_or_default(), wanted))
+            && self.fields.as_ref().is_none_or(|fields| {
+                let owned = || owns(&serde_json::from_str(fields).unwrap_or_default(), wanted, schema);
+                // Where that is unclear, a change is a reason to apply once more: the answer makes it clear.
+                !self.is_held && if self.is_taken { owned() == Owns::All } else { owned() != Owns::No }
+            })
     }
 
     /// The same, known to be as it should be: from now on a hash is enough to notice a change.
     #[must_use]
     pub fn confirmed(mut self) -> Self {
         self.fields = None;
+        self.is_taken = false;
         self
     }
 
@@ -190,8 +137,9 @@ impl Kept {
 
     /// The same, after what was known before: if nothing that we own has changed since, it is as it should be too.
     #[must_use]
-    pub fn after(self, before: &Self) -> Self {
+    pub fn after(mut self, before: &Self) -> Self {
         let same = before.uid == self.uid && before.desired == self.desired && before.owned == self.owned;
+        self.is_taken = before.uid == self.uid && (before.is_taken || before.owned != self.owned);
         if same && before.is_confirmed() { self.confirmed() } else { self }
     }
 
@@ -199,11 +147,6 @@ impl Kept {
     pub fn is_older(&self, known: &Self) -> bool {
         self.uid == known.uid && self.version < known.version
     }
-}
-
-/// The label of the stack on every child.
-pub fn stack_label(stack: &str) -> String {
-    format!("{}={}", labels::STACK, label_value(stack))
 }
 
 fn hash(value: &impl Hash) -> u64 {
@@ -216,7 +159,7 @@ fn hash(value: &impl Hash) -> u64 {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Kept, Parent};
+    use super::Kept;
     use crate::view::View;
 
     fn live(version: &str, fields: &Value) -> Value {
@@ -244,22 +187,40 @@ mod tests {
         });
         let kept = |version: &str, fields: &Value| Kept::of(&live(version, fields), "me", &View::default());
         let first = kept("7", &own);
-        assert!(first.is_as(&wanted) && !first.is_confirmed());
+        assert!(first.is_as(&wanted, None) && !first.is_confirmed());
         let first = first.confirmed();
         let same = kept("8", &own).after(&first);
-        assert!(same.is_confirmed() && same.is_as(&wanted));
+        assert!(same.is_confirmed() && same.is_as(&wanted, None));
         assert!(first.is_older(&same) && !same.is_older(&first));
         let taken = json!({"f:metadata": {"f:annotations": {"f:stacks.crossplane.io/desired-hash": {}}}});
         let taken = kept("9", &taken).after(&same);
-        assert!(!taken.is_confirmed() && !taken.is_as(&wanted));
+        assert!(!taken.is_confirmed() && !taken.is_as(&wanted, None));
         let mut other = wanted.clone();
         other["metadata"]["annotations"]["stacks.crossplane.io/desired-hash"] = json!("h2");
-        assert!(!same.is_as(&other));
+        assert!(!same.is_as(&other, None));
         // What a stack before ours has left is taken over once.
         let mut left = live("10", &own);
         left["metadata"]["managedFields"][0]["manager"] = json!("stack:ns:before");
         let left = Kept::of(&left, "me", &View::default());
-        assert!(left.is_held && !left.is_as(&wanted) && left.after(&same).is_as(&wanted));
+        assert!(left.is_held && !left.is_as(&wanted, None) && left.after(&same).is_as(&wanted, None));
+    }
+
+    #[test]
+    fn a_field_taken_inside_an_entry_of_a_map_is_noticed_once_the_fields_were_seen() {
+        let fields = |entry: Value| json!({"f:metadata": {"f:annotations": {"f:stacks.crossplane.io/desired-hash": {}}}, "f:spec": {"f:a": entry}});
+        let wanted = json!({
+            "metadata": {"annotations": {"stacks.crossplane.io/desired-hash": "h"}}, "spec": {"a": {"size": 1}},
+        });
+        let kept = |version: &str, entry: Value| Kept::of(&live(version, &fields(entry)), "me", &View::default());
+        // All of it may be one value.
+        assert!(kept("7", json!({})).is_as(&wanted, None));
+        let whole = kept("7", json!({".": {}, "f:size": {}})).confirmed();
+        let taken = kept("8", json!({})).after(&whole);
+        assert!(!taken.is_as(&wanted, None));
+        let still = kept("9", json!({})).after(&taken);
+        assert!(!still.is_as(&wanted, None));
+        let again = kept("10", json!({})).after(&kept("10", json!({})).after(&still).confirmed());
+        assert!(again.is_as(&wanted, None), "what an apply was answered with is as it should be");
     }
 
     #[test]
@@ -289,27 +250,5 @@ mod tests {
         ] {
             assert_ne!(change, first, "{what}");
         }
-    }
-
-    #[test]
-    fn a_child_is_found_by_its_controller_and_without_one_by_its_labels() {
-        let instance =
-            json!({"apiVersion": "a.b/v1", "kind": "K", "metadata": {"name": "x", "namespace": "ns", "uid": "p"}});
-        let kept = Kept::of(&live("1", &json!({})), "me", &View::default());
-        assert!(kept.is_ours(&instance));
-        assert_eq!(kept.parent().map(Parent::key).as_deref(), Some("p"));
-        let labels = json!({
-            "stacks.crossplane.io/stack": "s", "core.crossplane.io/parent-group": "a.b",
-            "core.crossplane.io/parent-kind": "K", "core.crossplane.io/parent-name": "x",
-            "core.crossplane.io/parent-namespace": "ns",
-        });
-        let labelled = |labels: &Value| Kept::of(&json!({"metadata": {"labels": labels}}), "me", &View::default());
-        assert!(labelled(&labels).is_ours(&instance));
-        let mut foreign = labels;
-        foreign["stacks.crossplane.io/stack"] = json!("before");
-        assert!(labelled(&foreign).is_ours(&instance));
-        foreign["core.crossplane.io/parent-name"] = json!("y");
-        assert!(!labelled(&foreign).is_ours(&instance));
-        assert!(!labelled(&json!({"stacks.crossplane.io/stack": "s"})).is_ours(&instance));
     }
 }

@@ -11,8 +11,10 @@ mod forbidden;
 mod functions;
 mod hide;
 mod kept;
+pub mod limits;
 pub mod manage;
 mod origin;
+pub mod ours;
 mod plan;
 mod play;
 mod problem;
@@ -33,10 +35,11 @@ mod view;
 pub use compile::fields::Quotes;
 pub use compile::{Child, Compiled, CompiledKind, Known, Shape, compile, compile_knowing, compile_within};
 pub use forbidden::{Forbidden, forbidden};
-pub use kept::{Kept, Parent, stack_label};
+pub use kept::Kept;
+pub use ours::{Parent, Tie, stack_label};
 pub use plan::{
     Apply, Context, Delete, Event, Explanation, Hold, Maker, Observed, Plan, TemplateProblem, Unready, Wait, decide,
-    explain, hidden, kept_by, not_applied, plan, refusal, refused_at, tell,
+    explain, halted, hidden, kept_by, not_applied, plan, refusal, refused_at, tell,
 };
 pub use play::{PLAYED, play};
 pub use problem::{Place, Problem, Severity};

@@ -2,25 +2,11 @@
 
 use serde_json::{Value, json};
 
+use crate::ours::Tie;
+
 /// The finalizer by which the API server notes that what an object owns is to stay. The garbage collector takes the
 /// object off everything that it owns, and then the finalizer off the object.
 pub const ORPHANS: &str = "orphan";
-
-/// A child of an instance that is being deleted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ward {
-    /// Whether the garbage collector can see both, so that the child names the instance as its owner.
-    pub can_be_owned: bool,
-    /// Whether it does.
-    pub is_owned: bool,
-}
-
-impl Ward {
-    /// Whether somebody has taken the instance off it.
-    pub fn is_released(self) -> bool {
-        self.can_be_owned && !self.is_owned
-    }
-}
 
 /// Whether the garbage collector is still taking an instance off its children.
 pub fn is_orphaning(instance: &Value) -> bool {
@@ -32,8 +18,8 @@ pub fn is_orphaning(instance: &Value) -> bool {
 /// Whether all children stay, by what can be seen of them alone: the garbage collector has taken the instance off one. It
 /// does so with each that it knows, but learns of new kinds late, and has no hold on what is in no namespace; neither must
 /// go where the others stay.
-pub fn were_orphaned(wards: &[Ward]) -> bool {
-    wards.iter().any(|ward| ward.is_released())
+pub fn were_orphaned(ties: impl IntoIterator<Item = Tie>) -> bool {
+    ties.into_iter().any(|tie| tie == Tie::Released)
 }
 
 /// The merge patch that takes an owner off a live object; none if it is none of its owners.
@@ -52,7 +38,8 @@ pub fn let_go(live: &Value, owner: &str) -> Option<Value> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Ward, is_orphaning, let_go, were_orphaned};
+    use super::{is_orphaning, let_go, were_orphaned};
+    use crate::ours::Tie;
 
     #[test]
     fn an_instance_keeps_its_children_while_it_is_deleted_and_says_so() {
@@ -69,19 +56,13 @@ mod tests {
     }
 
     #[test]
-    fn all_children_stay_where_one_was_let_go() {
-        let owned = Ward { can_be_owned: true, is_owned: true };
-        let released = Ward { can_be_owned: true, is_owned: false };
-        let beyond = Ward { can_be_owned: false, is_owned: false };
-        for (wards, expected) in [
+    fn all_children_stay_where_one_was_let_go_and_a_label_says_nothing_of_that() {
+        for (ties, expected) in [
             (vec![], false),
-            (vec![beyond], false),
-            (vec![owned, beyond], false),
-            (vec![released, owned, beyond], true),
-            (vec![released, beyond], true),
-            (vec![released], true),
+            (vec![Tie::Owned, Tie::Labelled, Tie::Foreign], false),
+            (vec![Tie::Owned, Tie::Released], true),
         ] {
-            assert_eq!(were_orphaned(&wards), expected, "{wards:?}");
+            assert_eq!(were_orphaned(ties.clone()), expected, "{ties:?}");
         }
     }
 

@@ -63,12 +63,19 @@ pub fn simulate(
 ) -> Simulation {
     let mut instance = instance.clone();
     let mut passes = Vec::new();
+    let mut told = false;
     for _ in 0..MAX_PASSES {
         let plan = plan(kind, &instance, &observed, context);
         let before = (observed.clone(), instance.get("status").cloned());
         let changed = carry_out(kind, &plan, &mut observed);
-        if let Some(status) = &plan.status {
-            instance["status"] = status.clone();
+        match &plan.status {
+            Some(status) => {
+                instance["status"] = status.clone();
+                told = true;
+            }
+            // What was said before goes; what others have said stays.
+            None if told => drop(instance.as_object_mut().and_then(|fields| fields.remove("status"))),
+            None => {}
         }
         let mut reports = Vec::new();
         for rule in rules {

@@ -83,6 +83,7 @@ impl World {
                 policy: engine::manage::Policy::default(),
                 own_image: "example.org/cairn:1".into(),
                 namespaced_crds: engine::manage::NamespacedCrds::Allow,
+                instance_limits: Default::default(),
             },
         }
     }

@@ -159,7 +159,8 @@ fn one_of_several_is_named_and_another_instance_of_the_stack_has_to_have_spoken(
     let found = ready_of(&[("all", template)], &observed);
     assert_eq!(found, ("False".to_string(), "all: ConfigMap/b: it says Ready=False (R)".to_string()));
 
-    let template = "apiVersion: example.org/v1\nkind: App\nmetadata: {name: '{{ .metadata.name }}-sub'}\n";
+    let template = "{{ if ne .metadata.name \"last\" }}apiVersion: example.org/v1\nkind: App\n\
+                    metadata: {name: '{{ .metadata.name }}-sub'}\n{{ end }}";
     let inner = |status: Value| {
         let mut object = live("sub", &status);
         object["apiVersion"] = json!("example.org/v1");
@@ -169,4 +170,23 @@ fn one_of_several_is_named_and_another_instance_of_the_stack_has_to_have_spoken(
     };
     assert_eq!(inner(json!({"url": "u"})).1, "sub: it has not said yet whether it is ready");
     assert_eq!(inner(json!({"conditions": [{"type": "Ready", "status": "True"}]})).0, "True");
+}
+
+#[test]
+fn a_field_that_is_pending_keeps_what_it_says_and_one_that_is_absent_goes() {
+    let own = json!({"url": "old", "output": "older"});
+    // The child is there and has not said it yet.
+    let found = status("url: {{ .db.status.endpoint }}\noutput: x\n", Some(json!({})), own.clone());
+    assert_eq!((&found["url"], &found["output"]), (&json!("old"), &json!("x")));
+    // It is to be there.
+    let found = status("url: {{ .db.status.endpoint }}\n", None, own.clone());
+    assert_eq!((found.get("url"), found.get("output")), (Some(&json!("old")), None));
+    // Nothing was said before.
+    let found = status("url: {{ .db.status.endpoint }}\n", None, json!({}));
+    assert_eq!(found.get("url"), None);
+    // It is the instance that does not say it.
+    let found = status("url: {{ .spec.extra.none }}\n", Some(json!({})), own.clone());
+    assert_eq!(found.get("url"), None);
+    let found = status("url: {{ .errors.db }}\n", Some(json!({})), own);
+    assert_eq!(found.get("url"), None);
 }

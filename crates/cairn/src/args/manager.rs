@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use engine::limits::InstanceLimits;
 
 use super::{Budget, Connection, Registries, Serving};
 
@@ -42,6 +43,11 @@ pub(crate) struct StackManager {
     /// What runs the controllers of stacks
     #[arg(long, value_name = "RUNNER", default_value = "kubernetes")]
     pub runner: RunnerKind,
+
+    /// How many instances each stack serves: in a chain of instances that make instances, made by one instance, in one
+    /// namespace, and in all
+    #[arg(long, value_name = "LIMITS", default_value_t = InstanceLimits::default())]
+    pub instance_limits: InstanceLimits,
 
     #[command(flatten)]
     pub serving: Serving,
@@ -97,6 +103,11 @@ pub(crate) struct TemplateStackManager {
     /// The name of the Stack, in the namespace
     #[arg(long, value_name = "NAME")]
     pub stack: String,
+
+    /// How many instances the stack serves: in a chain of instances that make instances, made by one instance, in one
+    /// namespace, and in all
+    #[arg(long, value_name = "LIMITS", default_value_t = InstanceLimits::default())]
+    pub instance_limits: InstanceLimits,
 
     #[command(flatten)]
     pub budget: Budget,

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use api::names::{field_manager, label_value};
 use api::{Crd, Metadata, PermissionScope, Stack, annotations, key, labels};
 use controller::{Key, Resource};
-use engine::carry::{controller_of, dressed, is_orphan, is_ours, may_adopt, owns, status_patch};
+use engine::carry::{Owns, controller_of, dressed, is_orphan, may_adopt, owns, status_patch};
+use engine::ours::tie;
 use engine::{Apply, Compiled, CompiledKind, Context, Observed, Plan, Seed, Shape, kept_by, plan};
 use objects::Gvk;
 use serde_json::{Value, json};
@@ -225,7 +226,7 @@ impl Comparison<'_> {
             let why = invalid.iter().map(|one| format!("the type would no longer take it: {one}")).collect();
             work.found.push(object(Action::Refuse, "", &instance, why));
         }
-        let mut observed = children(kind, &instance, &self.live);
+        let mut observed = children(kind, &instance, &self.live, self.checked());
         let context = self.context();
         let mut made = plan(kind, &instance, &observed, &context);
         for _ in 0..PASSES {
@@ -252,8 +253,13 @@ impl Comparison<'_> {
         let Some(child) = work.kind.child(&apply.template) else { return Ok(false) };
         let known = resource(&child.gvk, &self.crds);
         let namespaced = known.as_ref().is_none_or(|kind| kind.namespaced);
-        let wanted = dressed(&apply.object, work.instance, namespaced, &self.seed);
-        let place = (child.gvk.clone(), Key::of(&wanted));
+        let place = (child.gvk.clone(), Key::of(&dressed(&apply.object, work.instance, namespaced, &self.seed, None)));
+        let live = match &known {
+            Some(kind) => self.there(kind, &place).await?,
+            None => None,
+        };
+        let uid = live.as_ref().and_then(|live| live["metadata"]["uid"].as_str());
+        let wanted = dressed(&apply.object, work.instance, namespaced, &self.seed, uid);
         if work.tried.get(&place) == Some(&wanted) {
             return Ok(false);
         }
@@ -261,11 +267,7 @@ impl Comparison<'_> {
         let template = &apply.template;
         let same = |object: &Object| object.template == *template && object.name == place.1.name;
         work.found.retain(|object| !same(object));
-        let live = match &known {
-            Some(kind) => self.there(kind, &place).await?,
-            None => None,
-        };
-        let is_mine = |live: &Value| is_ours(live, work.instance) || may_adopt(live);
+        let is_mine = |live: &Value| tie(live, work.instance, self.checked()).may_apply() || may_adopt(live);
         if let Some(live) = live.as_ref().filter(|live| !is_mine(live)) {
             let why = format!("it exists and is not ours (let it be taken over: {}: \"true\")", annotations::ADOPT);
             work.found.push(object(Action::Refuse, template, live, vec![why]));
@@ -314,10 +316,17 @@ impl Comparison<'_> {
         }
     }
 
+    /// The seed, if it is that of the stack.
+    fn checked(&self) -> Option<&Seed> {
+        self.known_seed.then_some(&self.seed)
+    }
+
     /// Whether a live object is what was applied last and nobody has changed it since.
     fn is_in_place(&self, live: &Value, wanted: &Value) -> bool {
         let hash = |object: &Value| object["metadata"]["annotations"][annotations::DESIRED_HASH].clone();
-        self.known_seed && hash(live) == hash(wanted) && owns(&managed(live, "Apply", &self.manager), wanted)
+        self.known_seed
+            && hash(live) == hash(wanted)
+            && owns(&managed(live, "Apply", &self.manager), wanted, None) != Owns::No
     }
 
     /// What waits, what fails, and what goes.
@@ -350,7 +359,7 @@ impl Comparison<'_> {
             return;
         }
         let is_made = |live: &Value| place_of(live).is_some_and(|place| work.tried.contains_key(&place));
-        let mine = self.live.iter().filter(|live| is_ours(live, work.instance));
+        let mine = self.live.iter().filter(|live| tie(live, work.instance, self.checked()).may_delete());
         let could_go = |live: &&Value| !is_orphan(live) && live["metadata"]["deletionTimestamp"].is_null();
         // What another template makes now is not left over.
         let left: Vec<&Value> = mine.filter(could_go).filter(|live| !is_made(live)).collect();
@@ -387,9 +396,10 @@ impl Comparison<'_> {
         if work.found.iter().any(|found| found.action == Action::Refuse) {
             return;
         }
-        let Some(wanted) = &made.status else { return };
+        // Where there is nothing to say, what was said before goes.
+        let wanted = made.status.clone().unwrap_or_else(|| json!({}));
         let owned = status_fields(before, &self.manager);
-        let Some(patch) = status_patch(&before["status"], wanted, &owned, "") else { return };
+        let Some(patch) = status_patch(&before["status"], &wanted, &owned, "") else { return };
         let of = |status: Value| json!({ "status": status });
         let (old, new) = (plain(&of(before["status"].clone())), plain(&of(merged(&before["status"], &patch))));
         let is_new = before["status"].is_null();

@@ -13,6 +13,8 @@ pub(super) fn plain(object: &Value) -> Value {
         }
         if let Some(notes) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
             notes.remove(annotations::DESIRED_HASH);
+            notes.remove(annotations::RECORD);
+            notes.remove(annotations::DEPTH);
             // It holds all of the object once more.
             notes.remove("kubectl.kubernetes.io/last-applied-configuration");
         }

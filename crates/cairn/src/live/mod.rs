@@ -10,24 +10,25 @@ use std::collections::BTreeSet;
 use api::names::label_value;
 use api::{Crd, PermissionScope, Stack};
 use controller::Resource;
-use engine::carry::is_ours;
 use engine::manage::waits_for_kind;
-use engine::{Compiled, CompiledKind, Observed, Shape, compile};
+use engine::ours::tie;
+use engine::{Compiled, CompiledKind, Observed, Seed, Severity, Shape, Tie, compile};
 use objects::Gvk;
 use serde_json::{Value, json};
 
 pub(crate) use follow::Follower;
 pub(crate) use tree::{Line, Node, OTHER, State, grow, grow_all, roots};
 
-/// The children of an instance among objects of a cluster. Those of a template that the kind does not have are those of
-/// one that left the stack.
+/// The children of an instance among objects of a cluster: those that it owns, as its controller sees it if the seed of
+/// the stack is known. Those of a template that the kind does not have are those of one that left the stack.
 pub(crate) fn children<'l>(
     kind: &CompiledKind,
     instance: &Value,
     live: impl IntoIterator<Item = &'l Value>,
+    seed: Option<&Seed>,
 ) -> Observed {
     let mut observed = Observed::new();
-    for object in live.into_iter().filter(|object| is_ours(object, instance)) {
+    for object in live.into_iter().filter(|object| tie(object, instance, seed) == Tie::Owned) {
         let label = object["metadata"]["labels"][api::labels::TEMPLATE].as_str().unwrap_or_default();
         let child = kind.children.iter().find(|child| label_value(&child.name) == label);
         match child {
@@ -60,9 +61,18 @@ pub(crate) struct Working {
 impl Working {
     /// The stack of a Stack; none if it does not compile.
     pub fn of(record: &Stack, crds: &[Crd]) -> Option<Working> {
-        let (compiled, _) = compile(&engine::Stack::recorded(record, crds).0);
+        Self::compiled(record, crds).ok()
+    }
+
+    /// The same, or the first thing that is wrong with it.
+    pub fn compiled(record: &Stack, crds: &[Crd]) -> Result<Working, String> {
+        let (stack, mut problems) = engine::Stack::recorded(record, crds);
+        let (compiled, found) = compile(&stack);
         let wide = record.spec.app.permission_scope == PermissionScope::Cluster;
-        Some(Working { compiled: compiled?, wide, kept_out: is_kept_out(record) })
+        let kept_out = is_kept_out(record);
+        problems.extend(found.into_iter().filter(|problem| problem.severity == Severity::Error));
+        let wrong = || problems.first().map(|problem| problem.to_string()).unwrap_or_default();
+        Ok(Working { compiled: compiled.ok_or_else(wrong)?, wide, kept_out })
     }
 
     /// Whether instances in a namespace are its business; the empty one is that of the whole cluster.

@@ -1,7 +1,8 @@
 //! The tree of an instance and what became of it: which child is ready, and what the others wait for. Values in, a tree
 //! out; the engine says what waits, as it says to the controllers.
 
-use engine::carry::{controller_of, is_orphan, is_ours, may_adopt, not_ours, status_patch};
+use engine::carry::{controller_of, is_orphan, may_adopt, not_ours, status_patch};
+use engine::ours::tie;
 use engine::{
     Child, Compiled, CompiledKind, Context, Kept, Plan, Readiness, Seed, Shape, View, kept_by, not_applied, plan,
     readiness,
@@ -67,7 +68,7 @@ impl Wanted {
     /// Why it is not made, if an object of its name that is there keeps it from that; `key` is how that is called. It may
     /// also have come while the tree was grown.
     pub fn in_the_way(&self, found: &Value, key: &str) -> Option<String> {
-        if is_ours(found, &self.instance) || may_adopt(found) {
+        if tie(found, &self.instance, None).may_apply() || may_adopt(found) {
             return None;
         }
         let name = format!("{} {key}", found["kind"].as_str().unwrap_or_default());
@@ -116,10 +117,12 @@ fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, 
     let mut filled = object.clone();
     kind.fill(&mut filled);
     let object = &filled;
-    let observed = children(kind, object, live.iter().copied());
-    let message = condition(object, "Synced")
-        .filter(|one| one["status"] == "False" && one["reason"] != "RenderFailed")
-        .and_then(|one| one["message"].as_str());
+    let observed = children(kind, object, live.iter().copied(), None);
+    let message = match condition(object, "Synced") {
+        Some(one) => one["message"].as_str().filter(|_| one["status"] == "False" && one["reason"] != "RenderFailed"),
+        // Where it has no place for conditions, its stack says what is wrong with it.
+        None => attention(compiled, kind, object, live),
+    };
     let seed = Seed::new(PREVIEW_SEED);
     let context = Context::new(&compiled.name, &seed);
     let plan = plan(kind, object, &observed, &context);
@@ -207,6 +210,32 @@ fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, 
     }
     node.note = pause.told(node.note);
     node
+}
+
+/// What a Stack among the objects says of an instance that fails, if it is among the first that it names.
+fn attention<'l>(compiled: &Compiled, kind: &CompiledKind, instance: &Value, live: &[&'l Value]) -> Option<&'l str> {
+    let is_stack = |object: &&&Value| {
+        let metadata = &object["metadata"];
+        object["kind"] == api::Stack::KIND
+            && object["apiVersion"] == api::API_VERSION
+            && metadata["name"] == *compiled.name
+            && metadata["namespace"] == *compiled.namespace
+    };
+    let is_meant = |one: &&Value| {
+        let named = one["kind"].as_str().and_then(|kind| kind.split_once('.')).unwrap_or_default();
+        // A plural is mostly the name of the kind with an ending.
+        let singular = kind.gvk.kind.to_lowercase();
+        let stem = singular.get(..singular.len().saturating_sub(1)).unwrap_or_default();
+        let own = |field: &str| instance["metadata"][field].as_str().unwrap_or_default();
+        named.1 == kind.gvk.group
+            && named.0.starts_with(stem)
+            && one["name"] == own("name")
+            && one["namespace"].as_str().unwrap_or_default() == own("namespace")
+            && one["state"] == "Failing"
+            && one["reason"] != "RenderFailed"
+    };
+    let stack: &'l Value = live.iter().find(is_stack)?;
+    stack["status"]["attention"].as_array()?.iter().find(is_meant)?["message"].as_str()
 }
 
 /// What is to be said of an object that nothing asks for any more, where a template is refused.
@@ -390,6 +419,39 @@ mod tests {
         assert_eq!(found[2], "Coming │  ├─ deployment: Deployment/it-cache-redis: 0 of 2 ready");
         assert_eq!(found[1], "Coming ├─ cache: Redis/it-cache: deployment is not ready");
         assert!(found[4].starts_with("Waiting └─ web: Deployment: waits for cache.status.endpoint"), "{found:?}");
+    }
+
+    #[test]
+    fn where_an_instance_has_no_conditions_its_stack_says_what_is_refused() {
+        let project = example();
+        let compiled = project.compiled().unwrap();
+        let root = object("CachingWebService", "it", "1", None, &json!(null));
+        let stack = |kind: &str, name: &str, state: &str, reason: &str| {
+            json!({
+                "apiVersion": api::API_VERSION, "kind": "Stack",
+                "metadata": { "name": compiled.name, "namespace": compiled.namespace },
+                "status": { "attention": [{
+                    "kind": kind, "state": state, "namespace": "default", "name": name, "reason": reason,
+                    "message": "cache.yaml:3:5: Redis.example.org \"it-cache\" is invalid: no",
+                }] },
+            })
+        };
+        let kind = "cachingwebservices.example.org";
+        for (stack, refused) in [
+            (stack(kind, "it", "Failing", "ApplyFailed"), true),
+            (stack(kind, "other", "Failing", "ApplyFailed"), false),
+            (stack("redises.example.org", "it", "Failing", "ApplyFailed"), false),
+            (stack(kind, "it", "Waiting", "Waiting"), false),
+            (stack(kind, "it", "Failing", "RenderFailed"), false),
+        ] {
+            let found = shown(&[root.clone(), stack.clone()]);
+            let expected = if refused {
+                "Failing ├─ cache: Redis/it-cache: Redis.example.org \"it-cache\" is invalid: no"
+            } else {
+                "Coming ├─ cache: Redis: is being made"
+            };
+            assert_eq!(found[1], expected, "{stack}");
+        }
     }
 
     #[test]

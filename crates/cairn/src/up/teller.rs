@@ -26,7 +26,10 @@ pub(crate) async fn tell(client: &Client, printer: &Printer) -> Result<(), Failu
     let mut instances = Follower::start(client, installed.kinds.clone()).await;
     loop {
         let objects = instances.objects();
-        let live: Vec<&Value> = objects.iter().map(|object| &**object).collect();
+        // What a Stack says of its instances is part of what they are.
+        let stacks = records.objects();
+        let stacks = stacks.iter().filter(|object| object["kind"] == Stack::KIND);
+        let live: Vec<&Value> = objects.iter().chain(stacks).map(|object| &**object).collect();
         for stack in &installed.stacks {
             for root in roots(&stack.compiled, &live) {
                 let name = named(root);

@@ -8,6 +8,7 @@ use controller::stack_manager::{
     Endpoint, Future, KubernetesRunner, Packages, Parts, ProcessOptions, ProcessRunner, Runner, StackManager, TAGS,
 };
 use controller::{Cluster, Key, Metrics};
+use engine::limits::InstanceLimits;
 use engine::manage::install::Settings;
 use engine::manage::{Index, Pattern, Policy, Reference, Trouble};
 use k8s_openapi::api::core::v1::Namespace;
@@ -54,9 +55,13 @@ async fn manage(args: &Args, policy: Policy) -> Result<Code, Failure> {
         policy,
         own_image: args.image.clone(),
         namespaced_crds: args.namespaced_crds.into(),
+        instance_limits: args.instance_limits,
     };
     let processes = match args.runner {
-        RunnerKind::Process => Some(Arc::new(processes(&tenant, connected.endpoint, passed_on())?)),
+        RunnerKind::Process => {
+            let limits = args.instance_limits;
+            Some(Arc::new(processes(&tenant, connected.endpoint, passed_on(), limits)?))
+        }
         RunnerKind::Kubernetes => None,
     };
     let runner: Arc<dyn Runner> = match &processes {
@@ -91,6 +96,7 @@ pub(crate) fn processes(
     tenant: &Cluster,
     endpoint: Endpoint,
     environment: Vec<(OsString, OsString)>,
+    instance_limits: InstanceLimits,
 ) -> Result<ProcessRunner, Failure> {
     let program = std::env::current_exe();
     let options = ProcessOptions {
@@ -99,6 +105,7 @@ pub(crate) fn processes(
         endpoint,
         tenant: tenant.clone(),
         token_lifetime: std::time::Duration::from_secs(3600),
+        instance_limits,
     };
     Ok(ProcessRunner::new(options))
 }

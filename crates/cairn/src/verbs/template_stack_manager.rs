@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args, printer: &Printer) -> Result<Code, Failure> {
 
 async fn manage(args: &Args, client: Client, namespace: &str, printer: &Printer) -> Result<Code, Failure> {
     let (render, compile) = (args.budget.render(), args.budget.compile());
-    let parts = Parts { render, compile, ..Parts::new(client, namespace, &args.stack) };
+    let parts = Parts { render, compile, limits: args.instance_limits, ..Parts::new(client, namespace, &args.stack) };
     let lease = Key::new(namespace, &api::names::templates(&args.stack));
     let mut serving = Serving::start(&args.serving, &parts.cluster, lease, parts.metrics.clone()).await?;
     if !serving.turn().await {

@@ -54,15 +54,17 @@ pub(crate) fn run(args: &Trace, printer: &Printer) -> Result<Code, Failure> {
                 found.into_iter().map(|object| complete(object, &kind)).collect()
             }
         };
-        let has_kind = |stack: &&Known| stack.working.compiled.kind(&gvk).is_some();
-        if let Some(why) = unserved(&gvk.kind, namespace, stacks.iter().filter(has_kind).map(|stack| &stack.working)) {
+        let all: Vec<&Working> = stacks.iter().filter_map(|stack| stack.working.as_ref().ok()).collect();
+        let having = || all.iter().copied().filter(|stack| stack.compiled.kind(&gvk).is_some());
+        let broken = stacks.iter().filter(|_| !having().any(|stack| stack.serves(namespace)));
+        let broken = broken.filter(|stack| stack.is_in(namespace)).find_map(|stack| stack.broken(&gvk));
+        if let Some(why) = broken.or_else(|| unserved(&gvk.kind, namespace, having())) {
             let trees: Vec<Node> = instances.iter().map(|instance| left_alone(instance, &why)).collect();
             return show(&trees, args, printer);
         }
-        let all: Vec<&Working> = stacks.iter().map(|stack| &stack.working).collect();
-        let part: Vec<&Compiled> =
-            involved(&all, &gvk, namespace).into_iter().map(|at| &stacks[at].working.compiled).collect();
-        let mut live = Vec::new();
+        let part: Vec<&Compiled> = involved(&all, &gvk, namespace).into_iter().map(|at| &all[at].compiled).collect();
+        // What a Stack says of its instances is part of what they are.
+        let mut live: Vec<Value> = stacks.iter().map(|stack| stack.object.clone()).collect();
         let mut hidden = Vec::new();
         for stack in &part {
             for gvk in stack.rendered() {
@@ -195,10 +197,47 @@ fn complete(mut object: Value, kind: &Resource) -> Value {
     object
 }
 
-/// A Stack of the cluster, compiled.
+/// A Stack of the cluster, compiled, or what is wrong with it.
 struct Known {
-    working: Working,
+    object: Value,
+    record: api::Stack,
+    working: Result<Working, String>,
     crds: Vec<Crd>,
+}
+
+impl Known {
+    /// The kinds that it owns, with their CRDs.
+    fn kinds(&self) -> Vec<(Gvk, &Crd)> {
+        let crd = |group: &str, kind: &str| self.crds.iter().find(|crd| crd.group == group && crd.names.kind == kind);
+        match &self.working {
+            Ok(working) => {
+                let kinds = working.compiled.kinds.iter();
+                kinds.filter_map(|kind| Some((kind.gvk.clone(), crd(&kind.gvk.group, &kind.gvk.kind)?))).collect()
+            }
+            Err(_) => {
+                let (owned, _) = api::key::owned(&self.record.spec.customresourcedefinitions, &self.crds);
+                let of = |own: &api::key::Owned| {
+                    let crd = crd(&own.group, &own.kind)?;
+                    Some((crd.gvk(own.versions.first()?), crd))
+                };
+                owned.iter().filter_map(of).collect()
+            }
+        }
+    }
+
+    fn is_in(&self, namespace: &str) -> bool {
+        let wide = self.record.spec.app.permission_scope == api::PermissionScope::Cluster;
+        wide || namespace.is_empty() || self.record.metadata.namespace == namespace
+    }
+
+    /// Why nothing becomes of instances of a kind, if the stack has it and does not compile.
+    fn broken(&self, gvk: &Gvk) -> Option<String> {
+        let wrong = self.working.as_ref().err()?;
+        let api::Metadata { name, namespace, .. } = &self.record.metadata;
+        self.kinds().iter().any(|(own, _)| own == gvk).then(|| {
+            format!("the stack `{name}` in namespace {namespace} does not compile, and its instances stay as they are: {wrong}")
+        })
+    }
 }
 
 /// All Stacks that can be seen: those of the cluster, or of the namespace for whoever may see no more.
@@ -210,10 +249,12 @@ async fn stacks(cluster: &Cluster, namespace: &str, catalog: &mut Catalog<'_>) -
     };
     let mut known = Vec::new();
     for object in listed.map_err(told)? {
-        // One that does not read or compile has no say in the others.
-        let Ok(record) = serde_json::from_value::<api::Stack>(object) else { continue };
+        let object = complete(object, &kind);
+        // One that does not read has no say in the others.
+        let Ok(record) = serde_json::from_value::<api::Stack>(object.clone()) else { continue };
         let crds = catalog.definitions(&record.spec.customresourcedefinitions).await.map_err(told)?;
-        known.extend(Working::of(&record, &crds).map(|working| Known { working, crds }));
+        let working = Working::compiled(&record, &crds);
+        known.push(Known { object, record, working, crds });
     }
     Ok(known)
 }
@@ -224,12 +265,7 @@ fn meant(stacks: &[Known], word: &str) -> Result<Gvk, Failure> {
     let mut found: Vec<(Gvk, String)> = Vec::new();
     let mut names: BTreeSet<String> = BTreeSet::new();
     for stack in stacks {
-        for kind in &stack.working.compiled.kinds {
-            let Some(crd) =
-                stack.crds.iter().find(|crd| crd.group == kind.gvk.group && crd.names.kind == kind.gvk.kind)
-            else {
-                continue;
-            };
+        for (own, crd) in stack.kinds() {
             let full = format!("{}.{}", crd.names.plural, crd.group);
             names.insert(full.clone());
             let called = [&crd.names.kind, &crd.names.plural, &crd.names.singular];
@@ -237,8 +273,8 @@ fn meant(stacks: &[Known], word: &str) -> Result<Gvk, Failure> {
                 let name = name.to_lowercase();
                 wanted == name || wanted == format!("{name}.{}", crd.group)
             });
-            if fits && !found.iter().any(|(gvk, _)| *gvk == kind.gvk) {
-                found.push((kind.gvk.clone(), full));
+            if fits && !found.iter().any(|(gvk, _)| *gvk == own) {
+                found.push((own, full));
             }
         }
     }
@@ -362,8 +398,47 @@ fn described(node: &Node) -> Value {
 mod tests {
     use serde_json::json;
 
-    use super::{described, rows};
-    use crate::live::{Node, State};
+    use api::Crd;
+    use objects::Gvk;
+
+    use super::{Known, described, meant, rows};
+    use crate::live::{Node, State, Working};
+
+    #[test]
+    fn a_stack_that_does_not_compile_still_has_its_kinds_and_says_what_is_wrong() {
+        let crd = json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": { "name": "shops.example.org" },
+            "spec": {
+                "group": "example.org", "scope": "Namespaced", "names": { "kind": "Shop", "plural": "shops" },
+                "versions": [{
+                    "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": { "type": "object" } },
+                }],
+            },
+        });
+        let crds = vec![Crd::read(&crd).0.unwrap()];
+        let known = |text: &str| {
+            let object = json!({
+                "apiVersion": api::API_VERSION, "kind": "Stack", "metadata": { "namespace": "team", "name": "shop" },
+                "spec": {
+                    "customresourcedefinitions": [{ "kind": "Shop", "apiVersion": "example.org/v1" }],
+                    "templates": { "shop.example.org/v1": { "map": text } },
+                },
+            });
+            let record: api::Stack = serde_json::from_value(object.clone()).unwrap();
+            Known { object, working: Working::compiled(&record, &crds), record, crds: crds.clone() }
+        };
+        let gvk = Gvk::new("example.org", "v1", "Shop");
+        let good = known("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n");
+        assert_eq!((good.broken(&gvk), good.kinds().len()), (None, 1));
+        let bad = known("{{ .spec.a }");
+        let why = bad.broken(&gvk).unwrap();
+        assert!(why.starts_with("the stack `shop` in namespace team does not compile"), "{why}");
+        assert!(why.contains("map.yaml:1:"), "{why}");
+        assert_eq!(bad.broken(&Gvk::new("example.org", "v1", "Other")), None);
+        assert!(bad.is_in("team") && !bad.is_in("other"));
+        assert_eq!(meant(&[bad], "shop").ok(), Some(gvk));
+    }
 
     #[test]
     fn a_tree_is_a_row_for_each_object_and_an_object_for_programs() {

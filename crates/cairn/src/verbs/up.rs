@@ -61,7 +61,7 @@ async fn up(args: &Up, printer: &Printer) -> Result<Code, Failure> {
     };
     let mut runner: Result<Arc<ProcessRunner>, Failure> = Err(Failure::new("nothing runs controllers"));
     let start = |tenant: Cluster| -> Result<Arc<dyn Runner>, Failure> {
-        let processes = Arc::new(processes(&tenant, endpoint, passed_on_quietly())?);
+        let processes = Arc::new(processes(&tenant, endpoint, passed_on_quietly(), Default::default())?);
         runner = Ok(processes.clone());
         Ok(processes)
     };

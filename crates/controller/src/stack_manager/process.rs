@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use engine::limits::InstanceLimits;
 use engine::manage::stack::{Role, Run};
 use serde_json::Value;
 
@@ -32,6 +33,8 @@ pub struct ProcessOptions {
     pub tenant: Cluster,
     /// How long a token should be good; it is renewed well before.
     pub token_lifetime: Duration,
+    /// How many instances stacks serve.
+    pub instance_limits: InstanceLimits,
 }
 
 /// Runs the controllers of template stacks as processes, which end with this one.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use api::names::{self, STACK_FINALIZER};
 use api::{ClusterStackInstall, Crd, ObjectRef, Stack, StackStatus, annotations};
 use engine::manage::stack::{Decision, Facts, Run, decide};
-use engine::manage::{Claim, LiveCrd, Purpose, Reference, covers, report, waits_for_kind};
+use engine::manage::{Claim, LiveCrd, Purpose, Reference, covers, crds_hash, report, waits_for_kind};
 use serde_json::{Map, Value, json};
 
 use super::handover::Handover;
@@ -171,7 +171,7 @@ impl StackManager {
             let what = format!("namespace {place} is reserved for the stack manager: create the Stack in another one");
             return Decision::Refused(vec![what]);
         }
-        decide(&Facts {
+        let decision = decide(&Facts {
             stack,
             cluster_wide: install.is_some(),
             crds: &crds,
@@ -181,7 +181,11 @@ impl StackManager {
             claims,
             manager: &settings.own_namespace,
             namespaces: &limits(install.as_deref()),
-        })
+        });
+        match decision {
+            Decision::Run(run) => Decision::Run(Box::new(run.limited(&settings.instance_limits))),
+            decision => decision,
+        }
     }
 
     /// Has everything looked at that waits until another no longer serves its kind.
@@ -292,8 +296,10 @@ impl StackManager {
         let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let before = stack.status.clone().unwrap_or_default();
         let available = availability.map(|state| (state.available, state.reason, state.message.as_str()));
-        let (conditions, notices) = report(&before.conditions, stack.metadata.generation, &now, decision, available);
-        let mut status = StackStatus { conditions, version: stack.spec.app.version.clone(), ..before };
+        let (conditions, notices) = report(&before, stack.metadata.generation, &now, decision, available);
+        let crds: Vec<Crd> = self.world.definitions().iter().map(|live| live.crd.clone()).collect();
+        let crds_hash = crds_hash(stack, &crds);
+        let mut status = StackStatus { conditions, crds_hash, version: stack.spec.app.version.clone(), ..before };
         if let Decision::Run(run) = decision {
             status.rules.clone_from(&run.rules);
             status.namespaces.clone_from(&run.identity.namespaces);

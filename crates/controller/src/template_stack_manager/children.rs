@@ -1,12 +1,12 @@
 //! Carrying a plan out: what is seen of the children, what is applied to them, and which of them go.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use api::names::label_value;
-use engine::carry::{Failure, dressed, not_ours};
+use engine::carry::{Failure, dressed, has_no_owner, not_ours, put_right};
 use engine::succession::taken_over;
-use engine::{Apply, CompiledKind, Kept, Observed, Plan, Shape, View, hidden, kept_by, refusal, refused_at};
+use engine::{Apply, CompiledKind, Kept, Observed, Plan, Shape, Tie, View, hidden, kept_by, refusal, refused_at};
 use serde_json::{Value, json};
 
 use super::TemplateStackManager;
@@ -22,26 +22,52 @@ const NEVER: &str = "1";
 
 type Stray = (String, Place, Arc<Kept>);
 
+/// What is seen of the children of an instance.
+struct Seen {
+    /// Those that templates see.
+    observed: Observed,
+    /// Single ones that the instance owns and that are not the one that their template makes now.
+    strays: Vec<Stray>,
+    /// Those that only claim to be children, where no template is known to render one.
+    claims: Vec<(Place, Arc<Kept>)>,
+}
+
 impl TemplateStackManager {
     /// Plans and carries out until nothing more can be made.
     pub(super) async fn settle(&self, look: &mut Look<'_>) -> Result<Plan, Error> {
         let mut preferred: BTreeMap<String, Place> = BTreeMap::new();
         let (mut before, mut then) = (None, Observed::new());
+        let mut rendered: BTreeSet<Place> = BTreeSet::new();
         for _ in 0..PASSES {
             look.inputs = self.inputs(look.compiled, &look.known, &look.object);
-            let (observed, strays) = self.observe(look, &preferred)?;
+            let Seen { observed, strays, claims } = self.observe(look, &preferred, &rendered)?;
             let same = before.take().map(|plan| (plan, &then));
-            let planned = self.decided(look, &observed, same).await?;
+            let mut planned = self.decided(look, &observed, same).await?;
             self.parts.metrics.count("cairn_renders_total", "Instances that were rendered.", &[]);
             look.changed = false;
             look.failures.clear();
+            if !claims.is_empty() {
+                let places = planned.applies.iter().filter_map(|apply| self.place(look, apply));
+                let places: BTreeSet<Place> = places.collect();
+                look.failures.clear();
+                if claims.iter().any(|(place, _)| places.contains(place)) {
+                    // What stands where a template renders is about to be its object: the others are to see it.
+                    rendered.extend(places);
+                    continue;
+                }
+            }
+            planned.leftovers = leftovers(&claims);
+            let mut instances = 0;
             for apply in &planned.applies {
                 if let Some(place) = self.place(look, apply) {
                     // An object of another name or kind under the same template is not what the others should see.
                     if preferred.insert(apply.template.clone(), place.clone()).is_none_or(|old| old != place) {
                         look.changed |= strays.iter().any(|(template, _, _)| *template == apply.template);
                     }
-                    if !(apply.is_same && self.is_settled(look, &place)) {
+                    if let Some(failure) = self.may_make(look, &place, &mut instances) {
+                        let message = format!("{}: {}", whereabouts(look.kind, None, apply), failure.message);
+                        look.failures.push(Failure { template: apply.template.clone(), message, ..failure });
+                    } else if !(apply.is_same && self.is_settled(look, &place)) {
                         let before = look.failures.len();
                         self.make(look, apply, &place).await?;
                         let name = (apply.template.as_str(), place.1.name.as_str());
@@ -65,8 +91,9 @@ impl TemplateStackManager {
             }
             (before, then) = (Some(planned), observed);
         }
-        let (observed, _) = self.observe(look, &preferred)?;
-        let planned = self.decided(look, &observed, None).await?;
+        let Seen { observed, claims, .. } = self.observe(look, &preferred, &rendered)?;
+        let mut planned = self.decided(look, &observed, None).await?;
+        planned.leftovers = leftovers(&claims);
         self.told(look, &observed, planned).await
     }
 
@@ -76,12 +103,28 @@ impl TemplateStackManager {
         now.is_some() && look.settled.get(place).copied() == now
     }
 
-    /// The children by template, and those single ones that are not the one that their template makes now.
-    fn observe(&self, look: &Look<'_>, preferred: &BTreeMap<String, Place>) -> Result<(Observed, Vec<Stray>), Error> {
+    /// The children that the instance owns, and those that claim to be its children where it is known that a template
+    /// renders one.
+    fn observe(
+        &self,
+        look: &Look<'_>,
+        preferred: &BTreeMap<String, Place>,
+        rendered: &BTreeSet<Place>,
+    ) -> Result<Seen, Error> {
         let mut observed = Observed::new();
         let mut strays = Vec::new();
+        let mut claims = Vec::new();
         let mut single: BTreeMap<String, Vec<(Place, Arc<Kept>)>> = BTreeMap::new();
         for (place, kept) in self.shared.inventory.children(&look.object) {
+            match kept.tie(&look.object, &look.revision.seed) {
+                Tie::Owned => {}
+                Tie::Released | Tie::Labelled if rendered.contains(&place) => {}
+                Tie::Released | Tie::Labelled => {
+                    claims.push((place, kept));
+                    continue;
+                }
+                Tie::Foreign => continue,
+            }
             let label = kept.template();
             if label.is_empty() {
                 // Somebody took the label away; applying its template puts it back.
@@ -121,7 +164,7 @@ impl TemplateStackManager {
             }
             strays.extend(found.into_iter().map(|(place, kept)| (name.clone(), place, kept)));
         }
-        Ok((observed, strays))
+        Ok(Seen { observed, strays, claims })
     }
 
     fn place(&self, look: &mut Look<'_>, apply: &Apply) -> Option<Place> {
@@ -144,24 +187,34 @@ impl TemplateStackManager {
     /// Makes an object what it should be, if it is not.
     async fn make(&self, look: &mut Look<'_>, apply: &Apply, place: &Place) -> Result<(), Error> {
         let (resource, key) = place;
-        let wanted = dressed(&apply.object, &look.object, resource.namespaced, &look.revision.seed);
+        let wanted = |look: &Look<'_>, uid: Option<&str>| {
+            dressed(&apply.object, &look.object, resource.namespaced, &look.revision.seed, uid)
+        };
         let (kind, none) = (look.kind, View::default());
         let view = kind.child(&apply.template).map_or(&none, |child| &child.view);
         let outcome = match self.shared.inventory.child(place) {
-            Some(kept) => self.put(look, place, &kept, &wanted, view).await,
+            Some(kept) => {
+                let wanted = wanted(look, Some(kept.uid()));
+                self.put(look, place, &kept, &wanted, apply).await
+            }
             None => {
-                let mut new = wanted.clone();
+                let mut new = wanted(look, None);
                 new["metadata"]["resourceVersion"] = json!(NEVER);
                 match self.parts.cluster.apply(resource, &new, false).await {
                     Ok(live) => {
                         self.wrote(look, place, &live, view);
+                        if has_no_owner(&new, &look.object, resource.namespaced) {
+                            // The record on it is complete once it has the uid that the object got just now.
+                            look.settled.remove(place);
+                        }
                         Ok(None)
                     }
                     // Something is there that the watch does not show.
                     Err(Error::Conflict(_)) => match self.parts.cluster.get(resource, key).await? {
                         Some(live) => {
                             let kept = Kept::of(&live, &self.parts.manager, view);
-                            self.put(look, place, &kept, &wanted, view).await
+                            let wanted = wanted(look, Some(kept.uid()));
+                            self.put(look, place, &kept, &wanted, apply).await
                         }
                         None => return Err(Error::Conflict(format!("{resource} {key} came and went"))),
                     },
@@ -189,10 +242,13 @@ impl TemplateStackManager {
         place: &Place,
         kept: &Kept,
         wanted: &Value,
-        view: &View,
+        apply: &Apply,
     ) -> Result<Option<(&'static str, String)>, Error> {
         let (resource, key) = place;
-        if !kept.is_ours(&look.object) && !kept.may_adopt {
+        let (child, none) = (look.kind.child(&apply.template), View::default());
+        let (view, schema) = (child.map_or(&none, |child| &child.view), child.and_then(|child| child.schema()));
+        let tie = kept.tie(&look.object, &look.revision.seed);
+        if !tie.may_apply() && !kept.may_adopt {
             let (object, owner) = (format!("{} {key}", resource.gvk.kind), kept.owner());
             let message = not_ours(&object, owner.as_deref(), &look.object);
             return Ok(Some(("NotOurs", message)));
@@ -200,21 +256,29 @@ impl TemplateStackManager {
         if kept.is_deleting {
             return Ok(Some(("Deleting", format!("{} {key} is being deleted", resource.gvk.kind))));
         }
-        if kept.is_as(wanted) {
+        if tie != Tie::Labelled && kept.is_as(wanted, schema) {
             look.settled.insert(place.clone(), kept.content());
             if !kept.is_confirmed() {
                 self.shared.inventory.confirm_child(place, kept);
             }
             return Ok(None);
         }
-        if kept.is_ours(&look.object) && kept.parent().is_some_and(|own| own.uid.is_empty()) {
+        let mut same = wanted.clone();
+        same["metadata"]["uid"] = json!(kept.uid());
+        if matches!(tie, Tie::Released | Tie::Labelled) {
             self.may_own(look, wanted).await?;
+            match self.put_right(look, place, kept, wanted).await? {
+                Some(version) => same["metadata"]["resourceVersion"] = version,
+                None => return Ok(Some(("Deleting", format!("{} {key} is being deleted", resource.gvk.kind)))),
+            }
         }
         if kept.is_held {
             self.take_over(place, kept).await?;
+            // That was a write, after which the object has another version.
+            if let Some(metadata) = same["metadata"].as_object_mut() {
+                metadata.remove("resourceVersion");
+            }
         }
-        let mut same = wanted.clone();
-        same["metadata"]["uid"] = json!(kept.uid());
         match self.parts.cluster.apply(resource, &same, true).await {
             Ok(live) => {
                 self.wrote(look, place, &live, view);
@@ -251,6 +315,34 @@ impl TemplateStackManager {
             true => Ok(()),
             false => Err(Error::Conflict(format!("{resource} {key} is being deleted"))),
         }
+    }
+
+    /// Looks once more at an object that only claims to be a child, before it becomes one: what the watch has shown may be
+    /// old. A controller that no longer exists, as a backup tool leaves one behind, makes room for the instance. Answers the
+    /// version of the object to apply to, or none if it is being deleted.
+    async fn put_right(
+        &self,
+        look: &Look<'_>,
+        (resource, key): &Place,
+        kept: &Kept,
+        wanted: &Value,
+    ) -> Result<Option<Value>, Error> {
+        let live = self.parts.cluster.get(resource, key).await?;
+        let Some(mut live) = live.filter(|live| live["metadata"]["uid"] == kept.uid()) else {
+            self.shared.inventory.drop_child(&(resource.clone(), key.clone()));
+            return Err(Error::Conflict(format!("{resource} {key} was replaced (uid changed)")));
+        };
+        let tie = Kept::of(&live, &self.parts.manager, &View::default()).tie(&look.object, &look.revision.seed);
+        if !tie.may_apply() {
+            return Err(Error::Conflict(format!("{resource} {key} has another owner now")));
+        }
+        if !live["metadata"]["deletionTimestamp"].is_null() {
+            return Ok(None);
+        }
+        if let Some(patch) = put_right(&live, wanted) {
+            live = self.parts.cluster.merge(resource, key, "", &patch).await?;
+        }
+        Ok(Some(live["metadata"]["resourceVersion"].clone()))
     }
 
     /// Makes ours what a stack that served the parent before has applied, so that our apply can take it away.
@@ -303,8 +395,9 @@ impl TemplateStackManager {
         let failed: Vec<&str> = look.failures.iter().map(|failure| failure.template.as_str()).collect();
         let mut stays = Vec::new();
         for Doomed { template, is_moved, place, kept } in doomed {
-            // Whatever its labels say, an object that a template makes now stays.
-            if kept.is_deleting || kept.is_orphan || made.values().any(|made| *made == place) {
+            // Whatever its labels say, an object that a template makes now stays, and so does what is not the instance's.
+            let is_owned = kept.tie(&look.object, &look.revision.seed).may_delete();
+            if !is_owned || kept.is_deleting || kept.is_orphan || made.values().any(|made| *made == place) {
                 continue;
             }
             if kept_by(look.kind, &template, is_moved, &failed).is_some() {
@@ -329,6 +422,12 @@ struct Doomed {
     is_moved: bool,
     place: Place,
     kept: Arc<Kept>,
+}
+
+/// The objects that only claim to be children, as people call them. Those that are to stay anyway are not worth a word.
+fn leftovers(claims: &[(Place, Arc<Kept>)]) -> Vec<String> {
+    let named = claims.iter().filter(|(_, kept)| !kept.is_orphan && !kept.is_deleting);
+    named.map(|(place, _)| format!("{}/{}", place.0.gvk.kind, place.1.name)).collect()
 }
 
 /// Where the author of a template looks for what is wrong with its object: at a spot, if it is known, or in the file.

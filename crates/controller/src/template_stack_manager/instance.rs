@@ -49,6 +49,7 @@ impl TemplateStackManager {
     pub(super) async fn instance(&self, id: &Id) -> Result<Again, Error> {
         let Some(known) = self.shared.inventory.instance(id) else {
             if lock(&self.memory).remove(id).is_some() {
+                // Those that had no room are looked at with the count.
                 self.count_soon();
             }
             return Ok(Again::OnChange);
@@ -79,6 +80,25 @@ impl TemplateStackManager {
             return Ok(Again::OnChange);
         }
         let (Some(compiled), Some(kind)) = (&compiled, kind) else { return Ok(Again::OnChange) };
+        let status = known.status;
+        let look = |known: Arc<Known>, object: Value| Look {
+            kind,
+            revision: &revision,
+            status,
+            known,
+            object,
+            failures: Vec::new(),
+            settled: BTreeMap::new(),
+            changed: false,
+            wrote: false,
+            compiled,
+            inputs: 0,
+            spent: 0,
+            over: false,
+        };
+        if let Some(why) = self.limit(id) {
+            return self.refuse(id, &resource, look(known, object), why).await;
+        }
         self.find_vanished(&object, &revision).await?;
         let (due, extra) = match lock(&self.memory).get(id) {
             Some(memory)
@@ -95,21 +115,7 @@ impl TemplateStackManager {
             Some(memory) => (false, memory.extra),
             None => (false, false),
         };
-        let mut look = Look {
-            kind,
-            revision: &revision,
-            status: known.status,
-            known,
-            object,
-            failures: Vec::new(),
-            settled: BTreeMap::new(),
-            changed: false,
-            wrote: false,
-            compiled,
-            inputs: 0,
-            spent: 0,
-            over: false,
-        };
+        let mut look = look(known, object);
         self.hold(id, &resource, &mut look).await?;
         let plan = self.settle(&mut look).await?;
         let inputs = look.inputs;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use engine::limits::{InstanceLimits, Standing};
 use engine::{Kept, Parent};
 use objects::Gvk;
 use serde_json::Value;
@@ -19,6 +20,13 @@ pub(super) struct Id {
     pub(super) key: Arc<Key>,
 }
 
+impl Id {
+    /// Of an instance.
+    pub(super) fn of(instance: &Value) -> Option<Self> {
+        Some(Self { gvk: Arc::new(Gvk::of(instance)?), key: Arc::new(Key::of(instance)) })
+    }
+}
+
 /// Where a child is.
 pub(super) type Place = (Arc<Resource>, Key);
 
@@ -30,6 +38,12 @@ pub(super) struct Known {
     uid: Box<str>,
     version: u64,
     pub(super) is_deleting: bool,
+    /// When it was created.
+    created: Box<str>,
+    /// The uid of the instance that made it, if one did.
+    maker: Box<str>,
+    /// How many instances are above it.
+    depth: usize,
     /// Whether the garbage collector is taking it off its children.
     is_orphaning: bool,
     /// What we own of its status, as JSON.
@@ -56,14 +70,20 @@ impl Known {
         let (uid, version) = (text("uid").into(), text("resourceVersion").parse().unwrap_or_default());
         let is_deleting = !object["metadata"]["deletionTimestamp"].is_null();
         let is_orphaning = engine::release::is_orphaning(&object);
-        let status = object.get_mut("status").map(Value::take).map_or(0, |status| hash_of_json(&status));
+        let created = text("creationTimestamp").into();
+        let maker = engine::carry::controller_of(&object).and_then(|owner| owner["uid"].as_str());
+        let (maker, depth) = (maker.unwrap_or_default().into(), engine::limits::depth_of(&object));
+        // A status that is not there and one that is make no difference to the rest.
+        let status = object.as_object_mut().and_then(|object| object.remove("status"));
+        let status = status.map_or(0, |status| hash_of_json(&status));
         if let Some(metadata) = object["metadata"].as_object_mut() {
             metadata.remove("resourceVersion");
             metadata.remove("generation");
         }
         let hash = hash_of_json(&object);
         let fields = fields.to_string().into();
-        Self { object: whole.into(), uid, version, is_deleting, is_orphaning, fields, hash, status }
+        let object = whole.into();
+        Self { object, uid, version, is_deleting, created, maker, depth, is_orphaning, fields, hash, status }
     }
 
     /// Whether this is the very state that a stamp names.
@@ -115,6 +135,9 @@ pub(super) struct Inventory(Mutex<State>);
 #[derive(Default)]
 struct State {
     instances: BTreeMap<Id, Arc<Known>>,
+    /// How many instances there are in each namespace, and how many each instance made.
+    neighbours: HashMap<String, usize>,
+    siblings: HashMap<Box<str>, usize>,
     children: HashMap<Place, Arc<Kept>>,
     owned: HashMap<String, Vec<Place>>,
     /// Children that the watch no longer shows, by owner: they may have lost their label only.
@@ -142,6 +165,7 @@ impl Inventory {
         if let Some(gone) = before.filter(|before| Some(before) != now) {
             state.orphaned.remove(&gone);
         }
+        state.recount(id, known.as_deref());
         let Some(known) = known else { return state.instances.remove(id).is_some() };
         // It is told once, and counts even if something newer is known already.
         if known.is_orphaning {
@@ -160,6 +184,33 @@ impl Inventory {
         }
     }
 
+    /// Where an instance stands among the others. What is within the limits is not counted.
+    pub(super) fn standing(&self, id: &Id, limits: &InstanceLimits) -> Standing {
+        let state = self.lock();
+        let Some(own) = state.instances.get(id) else { return Standing::default() };
+        let is_older = |other: &Known| (&other.created, &other.uid) < (&own.created, &own.uid);
+        let older = |is_near: &dyn Fn(&Id, &Known) -> bool| {
+            state.instances.iter().filter(|(id, other)| is_near(id, other) && is_older(other)).count()
+        };
+        let count = |many: usize, limit: usize, is_near: &dyn Fn(&Id, &Known) -> bool| {
+            if many > limit { older(is_near) } else { 0 }
+        };
+        let here = state.neighbours.get(&id.key.namespace).copied().unwrap_or_default();
+        let made = state.siblings.get(&own.maker).copied().unwrap_or_default();
+        Standing {
+            depth: own.depth,
+            siblings: count(made, limits.instance, &|_, other| other.maker == own.maker),
+            neighbours: count(here, limits.namespace, &|other, _| other.key.namespace == id.key.namespace),
+            elders: count(state.instances.len(), limits.stack, &|_, _| true),
+        }
+    }
+
+    /// How many instances there are in a namespace, and in all.
+    pub(super) fn population(&self, namespace: &str) -> (usize, usize) {
+        let state = self.lock();
+        (state.neighbours.get(namespace).copied().unwrap_or_default(), state.instances.len())
+    }
+
     /// Whether an instance was seen to be deleted so that its children stay.
     pub(super) fn is_orphaned(&self, uid: &str) -> bool {
         self.lock().orphaned.contains(uid)
@@ -172,6 +223,20 @@ impl Inventory {
     /// Takes in what is known of a child, unless something newer is.
     pub(super) fn put_child(&self, place: &Place, kept: Kept) {
         self.put_child_if(place, kept, || true);
+    }
+
+    /// The same of a child that its own labels no longer give away.
+    pub(super) fn put_child_of(&self, place: &Place, kept: Kept, instance: &Value) {
+        let is_named = kept.parent().is_some();
+        self.put_child(place, kept);
+        if !is_named {
+            let [uid, _] = Parent::keys_of(instance);
+            let mut state = self.lock();
+            let places = state.owned.entry(uid).or_default();
+            if !places.contains(place) {
+                places.push(place.clone());
+            }
+        }
     }
 
     /// A child is as it should be: from now on a hash tells whether somebody changes it.
@@ -250,13 +315,14 @@ impl Inventory {
         self.lock().vanished.entry(uid).or_default().insert(place);
     }
 
-    /// All children of an instance.
+    /// All objects that may be children of an instance: each says whose it is, and only its tie decides.
     pub(super) fn children(&self, instance: &Value) -> Vec<(Place, Arc<Kept>)> {
         let state = self.lock();
         let places = Parent::keys_of(instance).into_iter().filter_map(|owner| state.owned.get(&owner)).flatten();
         let mut found: Vec<(Place, Arc<Kept>)> =
             places.filter_map(|place| Some((place.clone(), state.children.get(place)?.clone()))).collect();
         found.sort_by(|(one, _), (other, _)| one.cmp(other));
+        found.dedup_by(|(one, _), (other, _)| one == other);
         found
     }
 
@@ -266,6 +332,26 @@ impl Inventory {
 }
 
 impl State {
+    /// Counts an instance that comes, goes or is replaced by another of its name.
+    fn recount(&mut self, id: &Id, new: Option<&Known>) {
+        let old = self.instances.get(id).cloned();
+        if let (Some(old), Some(new)) = (&old, new)
+            && old.maker == new.maker
+        {
+            return;
+        }
+        if let Some(old) = old {
+            less(&mut self.neighbours, id.key.namespace.as_str());
+            less(&mut self.siblings, &*old.maker);
+        }
+        if let Some(new) = new {
+            *self.neighbours.entry(id.key.namespace.clone()).or_default() += 1;
+            if !new.maker.is_empty() {
+                *self.siblings.entry(new.maker.clone()).or_default() += 1;
+            }
+        }
+    }
+
     fn forget(&mut self, place: &Place) {
         let Some(kept) = self.children.remove(place) else { return };
         if let Some(owner) = kept.parent().map(Parent::key)
@@ -275,6 +361,16 @@ impl State {
             if places.is_empty() {
                 self.owned.remove(&owner);
             }
+        }
+    }
+}
+
+/// Counts one less; none is not counted at all.
+fn less<K: Hash + Eq + std::borrow::Borrow<Q>, Q: Hash + Eq + ?Sized>(counts: &mut HashMap<K, usize>, key: &Q) {
+    if let Some(count) = counts.get_mut(key) {
+        *count -= 1;
+        if *count == 0 {
+            counts.remove(key);
         }
     }
 }

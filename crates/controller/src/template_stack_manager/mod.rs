@@ -5,6 +5,7 @@ mod catalog;
 mod children;
 mod instance;
 mod inventory;
+mod limits;
 mod removal;
 mod render;
 mod report;
@@ -12,7 +13,7 @@ mod revision;
 mod summary;
 mod watches;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -25,6 +26,7 @@ use crate::queue::{Again, Queue, guarded};
 use crate::resource::{Key, Resource};
 use crate::{Cluster, Error, Metrics, Pool};
 pub use catalog::Catalog;
+pub use engine::limits::InstanceLimits;
 use inventory::{Id, Inventory};
 use objects::Gvk;
 use revision::Revision;
@@ -43,6 +45,8 @@ pub struct Parts {
     pub stack: String,
     /// How often a settled instance is looked at without a reason; half as much again at most.
     pub resync: Duration,
+    /// How many instances are served.
+    pub limits: InstanceLimits,
     /// Where to count.
     pub metrics: Metrics,
     /// How much rendering an instance once may cost.
@@ -62,6 +66,7 @@ impl Parts {
             namespace: namespace.to_owned(),
             stack: stack.to_owned(),
             resync: RESYNC,
+            limits: InstanceLimits::default(),
             metrics,
             render: budget::RENDER,
             compile: budget::COMPILE,
@@ -113,6 +118,8 @@ struct Shared {
     events: Mutex<BTreeMap<Id, Instant>>,
     /// Whether the instances will be counted soon.
     counting: AtomicBool,
+    /// Instances that a limit keeps from being served, or from making others.
+    limited: Mutex<BTreeSet<Id>>,
 }
 
 impl Shared {

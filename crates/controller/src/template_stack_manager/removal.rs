@@ -1,14 +1,12 @@
 //! Taking an instance away: its children in reverse order, from what the watches have shown, whether or not it still
 //! renders; then it may go. Or, if it was deleted without them, its children are let go.
 
-use std::sync::Arc;
-
 use api::labels;
 use api::names::CHILDREN_FINALIZER;
 use api::names::label_value;
 use engine::carry::next_to_go;
-use engine::release::{Ward, is_orphaning, let_go, were_orphaned};
-use engine::{Kept, View};
+use engine::release::{is_orphaning, let_go, were_orphaned};
+use engine::{Kept, Tie, View};
 use objects::Gvk;
 use serde_json::{Value, json};
 
@@ -35,16 +33,18 @@ impl TemplateStackManager {
         let mut children = self.shared.inventory.children(instance);
         children.retain(|(_, kept)| !kept.is_orphan);
         let uid = instance["metadata"]["uid"].as_str().unwrap_or_default();
-        let ward = |(place, kept): &(Place, Arc<Kept>)| ward(instance, place, kept);
-        if self.shared.inventory.is_orphaned(uid) || were_orphaned(&children.iter().map(ward).collect::<Vec<_>>()) {
+        let tie = |kept: &Kept| kept.tie(instance, &revision.seed);
+        if self.shared.inventory.is_orphaned(uid) || were_orphaned(children.iter().map(|(_, kept)| tie(kept))) {
             if is_orphaning(instance) {
                 // The garbage collector goes first, so that whatever it overlooks is seen here.
                 return Ok(Again::OnChange);
             }
-            let owned = children.drain(..).filter(|child| ward(child).is_owned);
+            let is_referring = |kept: &Kept| kept.parent().is_some_and(|parent| parent.uid == uid);
+            let owned = children.drain(..).filter(|(_, kept)| is_referring(kept) && tie(kept) == Tie::Owned);
             self.release(instance, revision, owned.map(|(place, _)| place).collect()).await?;
         }
-        children.retain(|child| !ward(child).is_released());
+        // What only claims to be a child stays.
+        children.retain(|(_, kept)| tie(kept).may_delete());
         let kind = revision.compiled.as_ref().and_then(|compiled| compiled.kind(&id.gvk));
         let remaining: Vec<String> = children.iter().map(|(_, kept)| kept.template().to_owned()).collect();
         let free = next_to_go(kind, &remaining);
@@ -95,8 +95,8 @@ impl TemplateStackManager {
             match self.parts.cluster.get(&place.0, &place.1).await {
                 Ok(Some(live)) => {
                     let kept = Kept::of(&live, &self.parts.manager, &view_of(revision, instance, &live));
-                    if kept.is_ours(instance) {
-                        self.shared.inventory.put_child(&place, kept);
+                    if kept.tie(instance, &revision.seed).may_apply() {
+                        self.shared.inventory.put_child_of(&place, kept, instance);
                     }
                 }
                 Ok(None) => self.shared.inventory.drop_child(&place),
@@ -108,13 +108,6 @@ impl TemplateStackManager {
             }
         }
         Ok(())
-    }
-}
-
-fn ward(instance: &Value, place: &Place, kept: &Kept) -> Ward {
-    Ward {
-        can_be_owned: place.0.namespaced || instance["metadata"]["namespace"].is_null(),
-        is_owned: kept.parent().is_some_and(|parent| !parent.uid.is_empty()),
     }
 }
 

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use engine::Plan;
-use engine::carry::status_patch;
+use engine::carry::{Failure, status_patch};
+use engine::limits::LIMIT_REACHED;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -25,9 +26,10 @@ impl TemplateStackManager {
         look: &mut Look<'_>,
         plan: &Plan,
     ) -> Result<Written, Error> {
-        let Some(wanted) = &plan.status else { return Ok(Written::No) };
+        // Where there is nothing to say, what was said before goes.
+        let wanted = plan.status.clone().unwrap_or_else(|| json!({}));
         let fields = look.known.fields();
-        let Some(patch) = status_patch(&look.object["status"], wanted, &fields, &now()) else {
+        let Some(patch) = status_patch(&look.object["status"], &wanted, &fields, &now()) else {
             return Ok(Written::No);
         };
         let earlier = lock(&self.memory).get(id).and_then(|memory| memory.written[0]);
@@ -75,7 +77,10 @@ impl TemplateStackManager {
                 None => Outcome::Ready,
             },
         };
-        let failures = look.failures.iter().map(|failure| (failure.reason, failure.message.clone()));
+        // A limit is told in conditions, if there are any: whoever makes too many instances must not fill the Events.
+        let is_told = |failure: &&Failure| failure.reason == LIMIT_REACHED && condition("Synced").is_some();
+        let failures = look.failures.iter().filter(|failure| !is_told(failure));
+        let failures = failures.map(|failure| (failure.reason, failure.message.clone()));
         let events = plan.events.iter().map(|event| (event.reason, event.message.clone()));
         let news: Vec<(&str, String)> = events.chain(failures).collect();
         let before = lock(&self.memory).get(id).map(|memory| memory.told.clone()).unwrap_or_default();

@@ -67,7 +67,9 @@ impl TemplateStackManager {
         // Another image may have other CRDs with the same templates; they are there before the Stack names it.
         let image = record.metadata.annotations.get(annotations::PACKAGE_IMAGE);
         let limits = record.status.as_ref().map(|status| status.namespaces.clone()).unwrap_or_default();
-        let spec = hash_of(&(object["spec"].to_string(), image, &seed, &limits));
+        // The stack manager says in the status which CRDs there are, and what they are like.
+        let types = object["status"]["crdsHash"].as_str();
+        let spec = hash_of(&(object["spec"].to_string(), image, types, &seed, &limits));
         let before = self.current();
         if let Some(now) = before.as_ref().filter(|now| now.spec == spec && Instant::now() < now.check) {
             // The counts in its status may have been compared with an older one, which the watch was late to show.

@@ -34,6 +34,7 @@ impl TemplateStackManager {
                 self.parts.metrics.gauge("cairn_instances", "Instances, by how they are.", &labels, count as f64);
             }
         }
+        self.look_at_limited();
         let patch = difference(&stack["status"], &counts, &attention);
         self.write_status(patch).await?;
         Ok(Again::OnChange)

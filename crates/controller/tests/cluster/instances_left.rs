@@ -15,12 +15,12 @@ use crate::actor::{CONFIG, STACK, open_kind, own, package_of, says, web};
 use crate::instances_ways::{by_hand, manage};
 use crate::manager::{has, resource};
 
-fn zones(scene: &Scene<'_>) -> Api<DynamicObject> {
+pub fn zones(scene: &Scene<'_>) -> Api<DynamicObject> {
     Api::all_with(scene.client(), &resource(scene.group(), "v1", "Zone", "zones"))
 }
 
 /// A stack whose `Web` makes a `Db`, a config map that reads it, and a `Zone`, which is in no namespace.
-async fn with_a_zone(scene: &Scene<'_>) -> Result<Arc<TemplateStackManager>> {
+pub async fn with_a_zone(scene: &Scene<'_>) -> Result<Arc<TemplateStackManager>> {
     open_kind(scene, "Db").await?;
     let open = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
     let mut crd = scene.crd("Zone", &open);
@@ -41,7 +41,7 @@ async fn with_a_zone(scene: &Scene<'_>) -> Result<Arc<TemplateStackManager>> {
     by_hand(scene, STACK, &spec).await
 }
 
-async fn ready(scene: &Scene<'_>) -> Result<()> {
+pub async fn ready(scene: &Scene<'_>) -> Result<()> {
     own(scene, "Web").create(&PostParams::default(), &web(scene, "one", "hello")).await?;
     says(scene, &own(scene, "Db"), "one", json!({ "endpoint": "db:1" })).await?;
     scene.wait(&own(scene, "Web"), "one", has("Ready", "True", "")).await?;

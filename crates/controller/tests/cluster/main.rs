@@ -5,6 +5,8 @@ mod actor;
 mod attacks_budget;
 mod attacks_crds;
 mod attacks_identity;
+mod attacks_limits;
+mod attacks_ours;
 mod attacks_values;
 mod cluster_wide;
 mod drift;
@@ -12,6 +14,7 @@ mod hand_made;
 mod installs;
 mod instances;
 mod instances_examples;
+mod instances_follow;
 mod instances_left;
 mod instances_pruned;
 mod instances_ready;
@@ -70,6 +73,20 @@ fn main() -> ExitCode {
         attacks_identity::an_edited_stack_of_an_install_gets_no_permissions_by_it,
         attacks_identity::a_cluster_stack_has_a_namespace_of_its_own_and_seizes_none,
         attacks_identity::a_cluster_stack_that_is_limited_to_namespaces_acts_in_those_alone,
+        attacks_ours::no_copy_of_a_child_is_deleted_by_prune_rename_or_teardown,
+        attacks_ours::what_stands_where_a_template_renders_is_applied_to_or_reported_and_never_deleted,
+        attacks_ours::what_a_backup_tool_restored_is_applied_to_and_not_deleted,
+        attacks_ours::leftovers_are_named_in_a_condition_and_nothing_else_happens,
+        attacks_ours::no_copy_of_a_child_outside_of_namespaces_is_deleted,
+        attacks_ours::an_object_of_another_namespace_is_never_a_child,
+        attacks_limits::instances_that_make_two_of_themselves_end_at_the_depth,
+        attacks_limits::growth_ends_at_the_number_of_instances_whatever_their_depth_says,
+        attacks_limits::the_oldest_instances_are_served_and_others_when_there_is_room,
+        instances_follow::a_stack_that_does_not_compile_is_not_ready_and_warns,
+        instances_follow::a_crd_that_changes_under_a_stack_by_hand_is_followed_at_once,
+        instances_follow::a_status_that_comes_out_empty_is_cleared,
+        instances_follow::the_first_status_is_no_reason_to_look_again,
+        instances_follow::fields_taken_inside_a_map_of_objects_are_put_back,
         instances::an_instance_becomes_ready_with_six_calls_and_stays_so_with_none,
         instances::a_child_that_drifts_is_put_back_and_what_others_added_stays,
         instances::an_object_of_somebody_else_is_never_seized,

@@ -143,6 +143,7 @@ pub async fn start(cluster: &Cluster, shelf: Arc<Shelf>) -> Result<tokio::task::
             policy: engine::manage::Policy::default(),
             own_image: "example.org/cairn:1".into(),
             namespaced_crds: engine::manage::NamespacedCrds::Allow,
+            instance_limits: Default::default(),
         },
         metrics: controller::Metrics::default(),
         tags: std::time::Duration::from_millis(300),

@@ -1,6 +1,7 @@
 //! Compiling a stack: everything that can be known of its templates before there is an instance.
 
 mod assumed;
+mod endless;
 pub(crate) mod fields;
 mod graph;
 mod identity;
@@ -120,6 +121,8 @@ pub struct Child {
     pub view: View,
     /// Whether this very stack makes what it is of, and so says of each whether it is ready.
     pub(crate) tells_ready: bool,
+    /// Where its kind stands, if every instance makes one, whatever its fields say.
+    pub(crate) always: Option<Place>,
 }
 
 impl Child {
@@ -174,6 +177,7 @@ pub fn compile_within(stack: &Stack, known: Known<'_>, meter: &Meter<'_>) -> (Op
         // What was found of the others is not all, and may not even be so.
         return (None, vec![over]);
     }
+    endless::check(&kinds, &mut problems);
     problems.sort();
     problems.dedup();
     let failed = problems.iter().any(|problem| problem.severity == Severity::Error);
@@ -273,6 +277,7 @@ impl Compiler<'_> {
                     file: source.file.clone(),
                     view: View::default(),
                     tells_ready: owned.is_some_and(Kind::tells_ready),
+                    always: sketch.is_always().then(|| found.places.kind.clone()),
                 });
                 rights::check(self.stack, &found, problems);
                 if kind.namespaced && objects::builtin_kind(&found.gvk).is_some_and(|known| !known.namespaced) {

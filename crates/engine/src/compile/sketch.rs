@@ -252,6 +252,17 @@ impl<'s> Sketch<'s> {
         under.into_iter().filter(|read| self.is_unknown(*read)).collect()
     }
 
+    /// Whether an object is made of it for every instance, on no condition at all: neither on what is unknown nor on the
+    /// identity of the instance.
+    pub fn is_always(&self) -> bool {
+        self.documents().iter().any(|document| {
+            let text = &self.text[document.start..];
+            let said = text.find(|c: char| !c.is_whitespace()).map_or(document.start, |offset| document.start + offset);
+            let span = self.trace.spans.iter().find(|span| span.start <= said && said < span.end);
+            span.is_some_and(|span| span.under.is_empty())
+        })
+    }
+
     /// Whether a document is made in a loop over something unknown: the loop's list is one of its conditions.
     pub fn in_loop(&self, document: &Range<usize>) -> bool {
         let doubts = self.doubts(document.start);

@@ -23,6 +23,7 @@ use super::crd_owner::{Parent, publisher};
 use super::definition::{LiveCrd, NamespacedCrds, Placement, Wanted, place};
 use super::progress::{Conditions, Notice, Step, Trouble};
 use super::{Claim, Index, Kinds, Policy, Reference};
+use crate::limits::InstanceLimits;
 use check::{accept, depend};
 use record::{is_of, is_ours, record};
 use removal::reference_to;
@@ -111,6 +112,8 @@ pub struct Settings {
     pub own_image: String,
     /// Which CRDs namespaced installs may bring.
     pub namespaced_crds: NamespacedCrds,
+    /// How many instances stacks serve.
+    pub instance_limits: InstanceLimits,
 }
 
 impl Settings {

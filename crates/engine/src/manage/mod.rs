@@ -39,6 +39,6 @@ pub use policy::{Pattern, Policy, Refusal};
 pub use progress::{Notice, Step, Trouble, needs_only_time};
 pub use reference::{BadReference, Reference};
 pub use removal::{Farewell, farewell, goes_next, is_child, is_instance, is_run, keeps_data, owned_kinds, waiting};
-pub use report::report;
+pub use report::{INVALID_TEMPLATES, crds_hash, report};
 pub use roles::{Grant, Grants, Identity, bindings, personas, rules};
 pub use workload::{Images, brought, fill_images, templates};

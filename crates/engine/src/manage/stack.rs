@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::roles::{Grant, Grants, Identity, bindings};
 use super::{Claim, Kinds, Policy, advice, workload};
+use crate::limits::InstanceLimits;
 
 /// A Stack and what is around it.
 #[derive(Debug, Clone, Copy)]
@@ -59,6 +60,22 @@ pub struct Run {
     pub crds: Vec<String>,
     /// What should be known though it stops nothing.
     pub notes: Vec<String>,
+}
+
+impl Run {
+    /// The same, with limits other than the usual ones for the controller of its templates.
+    #[must_use]
+    pub fn limited(mut self, limits: &InstanceLimits) -> Self {
+        for controller in self.controllers.iter_mut().filter(|controller| controller.role == Role::Templates) {
+            let containers = controller.deployment.pointer_mut("/spec/template/spec/containers/0/args");
+            if let Some(args) =
+                containers.and_then(Value::as_array_mut).filter(|_| *limits != InstanceLimits::default())
+            {
+                args.extend([json!("--instance-limits"), json!(limits.to_string())]);
+            }
+        }
+        self
+    }
 }
 
 /// A controller of a Stack.
@@ -276,6 +293,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{Decision, Facts, decide};
+    use crate::limits::InstanceLimits;
     use crate::manage::{Kinds, Pattern, Policy, Served};
 
     fn crd(kind: &str, scope: &str) -> Crd {
@@ -364,6 +382,19 @@ mod tests {
         assert_eq!(run.crds, ["rediss.example.org"]);
         let kinds: Vec<&str> = run.access.iter().map(|object| object["kind"].as_str().unwrap()).collect();
         assert_eq!(kinds.iter().filter(|kind| **kind == "RoleBinding").count(), 3);
+    }
+
+    #[test]
+    fn limits_are_passed_on_where_they_are_not_the_usual_ones() {
+        let spec = json!({ "templates": { "a": { "b": "c" } } });
+        let Decision::Run(run) = decided(&spec, false, &[]) else { panic!("not run") };
+        let plain = run.clone().limited(&InstanceLimits::default());
+        assert_eq!(plain, *run);
+        let limits = InstanceLimits { depth: 3, ..InstanceLimits::default() };
+        let run = run.limited(&limits);
+        let args = &run.controllers[0].deployment["spec"]["template"]["spec"]["containers"][0]["args"];
+        let args: Vec<&str> = args.as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        assert_eq!(args[args.len() - 2..], ["--instance-limits", "depth=3,instance=100,namespace=10000,stack=50000"]);
     }
 
     #[test]

@@ -68,6 +68,9 @@ pub struct Plan {
     /// Why the instance is not ready by its children, whether or not its status has a place for that.
     #[serde(skip)]
     pub unready: Option<Unready>,
+    /// Objects whose labels name the instance though it does not own them: they are left alone, and named.
+    #[serde(skip)]
+    pub leftovers: Vec<String>,
     /// What is wrong, by template.
     pub problems: Vec<TemplateProblem>,
     /// What people should be told of. Nothing on the happy way: who carries plans out tells each once.
@@ -246,6 +249,15 @@ pub fn tell(
     };
     plan.events = plan.problems.iter().map(told).collect();
     plan
+}
+
+/// What is to be said of an instance that is not served: nothing of it is planned, and all that it says stays but for
+/// its conditions.
+pub fn halted(kind: &CompiledKind, instance: &Value, context: &Context<'_>, failure: &Failure) -> Plan {
+    let observed = Observed::new();
+    let own = Meter::new(context.limits.clone());
+    let renderer = render::Renderer::new(kind, instance, &observed, context, &own);
+    Plan { status: Some(status::halted(&renderer, failure)), ..Plan::default() }
 }
 
 /// Deletes everything observed of a template.

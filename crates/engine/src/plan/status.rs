@@ -28,9 +28,7 @@ pub(super) fn add(renderer: &Renderer<'_>, plan: &mut Plan, failures: &[Failure]
             let named = |problem| TemplateProblem { template: "status".to_string(), problem };
             plan.problems.extend(problems.into_iter().map(named));
             // As with children, what cannot be made leaves everything as it is.
-            let mut kept = renderer.instance.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
-            kept.remove("conditions");
-            kept
+            kept(renderer)
         }
     };
     let ready = ready(renderer, plan);
@@ -41,6 +39,27 @@ pub(super) fn add(renderer: &Renderer<'_>, plan: &mut Plan, failures: &[Failure]
         schema.prune_part(&mut status);
     }
     plan.status = Some(status).filter(|status| status.as_object().is_some_and(|fields| !fields.is_empty()));
+}
+
+/// The status of an instance that is not served.
+pub(super) fn halted(renderer: &Renderer<'_>, failure: &Failure) -> Value {
+    let mut status = kept(renderer);
+    let both = ["Synced", "Ready"].map(|kind| (kind, false, failure.reason, failure.message.clone()));
+    conditions(renderer, both, &mut status);
+    Value::Object(status)
+}
+
+/// The status as it is, without the conditions that are to be said again.
+fn kept(renderer: &Renderer<'_>) -> Map<String, Value> {
+    let mut kept = renderer.instance.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
+    if has_conditions(renderer) {
+        kept.remove("conditions");
+    }
+    kept
+}
+
+fn has_conditions(renderer: &Renderer<'_>) -> bool {
+    described(renderer).is_some_and(|status| status.properties.contains_key("conditions"))
 }
 
 fn described<'r>(renderer: &Renderer<'r>) -> Option<&'r Schema> {
@@ -95,11 +114,16 @@ fn rendered(renderer: &Renderer<'_>, plan: &Plan, failures: &[Failure]) -> Resul
         return Err(breaches);
     }
     let mut value = spanned.value;
+    let mut pending = Vec::new();
     for span in trace.spans.iter().filter(|span| is_missing(&trace, span)) {
         if let Some(path) = leaf(&spanned.spans, &text, span) {
             remove(&mut value, &path);
+            if is_pending(renderer, plan, &trace, span) {
+                pending.push(path);
+            }
         }
     }
+    pending.iter().for_each(|path| keep(&mut value, &renderer.instance["status"], path));
     match value {
         Value::Object(_) => {}
         Value::Null => return Ok(Map::new()),
@@ -188,6 +212,38 @@ fn is_missing(trace: &Trace, span: &Span) -> bool {
             .any(|read| read.presence == Presence::Missing && !own_status(read.path.0.first()))
 }
 
+/// Whether what is missing may still come: it is of a child that is there or is to be there.
+fn is_pending(renderer: &Renderer<'_>, plan: &Plan, trace: &Trace, span: &Span) -> bool {
+    let nils = span.nils.iter().filter_map(|nil| trace.reads.get(trace.nils.get(*nil)?.read));
+    let missing = trace.reads_of(&span.reads).filter(|read| read.presence == Presence::Missing);
+    missing.chain(nils).any(|read| match read.path.0.first() {
+        Some(Step::Key(root)) if renderer.kind.child(root).is_some() => {
+            plan.applies.iter().any(|apply| *apply.template == **root)
+                || plan.holds.iter().any(|hold| *hold.template == **root)
+                || plan.problems.iter().any(|problem| *problem.template == **root)
+        }
+        _ => false,
+    })
+}
+
+/// Leaves a field what it is, until what it is made of has come. A list is left as a whole.
+fn keep(value: &mut Value, live: &Value, path: &[yaml::Step]) {
+    let whole = path.iter().position(|step| matches!(step, yaml::Step::Index(_))).unwrap_or(path.len());
+    let keys = path[..whole].iter().filter_map(|step| match step {
+        yaml::Step::Key(key) => Some(&**key),
+        yaml::Step::Index(_) => None,
+    });
+    let keys: Vec<&str> = keys.collect();
+    let Some(said) = keys.iter().try_fold(live, |value, key| value.get(key)).filter(|said| !said.is_null()) else {
+        return;
+    };
+    let Some((last, parents)) = keys.split_last() else { return };
+    let holder = parents.iter().try_fold(value, |value, key| value.get_mut(key));
+    if let Some(Value::Object(fields)) = holder {
+        fields.insert((*last).to_owned(), said.clone());
+    }
+}
+
 /// The path of the field that a span of text belongs to: the last key or item that begins before it, on its line.
 fn leaf(spans: &yaml::Spans, text: &str, span: &Span) -> Option<Vec<yaml::Step>> {
     if let Some(scalar) = (span.start..span.end).find_map(|offset| spans.at(offset)) {
@@ -220,7 +276,7 @@ fn remove(value: &mut Value, path: &[yaml::Step]) {
 
 /// `Synced` and `Ready`, where the schema has a place for them and the author's template says nothing of its own.
 fn conditions(renderer: &Renderer<'_>, own: [Condition; 2], status: &mut Map<String, Value>) {
-    if !described(renderer).is_some_and(|status| status.properties.contains_key("conditions")) {
+    if !has_conditions(renderer) {
         return;
     }
     let mut found = match status.remove("conditions") {
@@ -245,9 +301,29 @@ type Condition = (&'static str, bool, &'static str, String);
 
 fn synced(plan: &Plan) -> Condition {
     match plan.problems.first() {
-        None => ("Synced", true, "Rendered", String::new()),
+        None => ("Synced", true, "Rendered", left(&plan.leftovers)),
         Some(first) => ("Synced", false, "RenderFailed", format!("{}: {}", first.template, first.problem.short())),
     }
+}
+
+/// How many leftovers are named: a status has to stay small, whoever labels how much.
+const NAMED: usize = 5;
+
+/// What is said of objects that only claim to be children.
+fn left(objects: &[String]) -> String {
+    if objects.is_empty() {
+        return String::new();
+    }
+    let named = objects.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = match objects.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "labelled as children of this instance but not owned by it, and so left alone: {named}{more}; delete them, or \
+         remove their label {}",
+        api::labels::PARENT_NAME
+    )
 }
 
 fn ready(renderer: &Renderer<'_>, plan: &Plan) -> Condition {

@@ -187,6 +187,7 @@ impl Life {
         let mut command = Command::new(&options.program);
         command
             .args(["template-stack-manager", "--supervised", "--log-json", "--listen", "127.0.0.1:0"])
+            .args(["--instance-limits", &options.instance_limits.to_string()])
             .args(["--stack", &self.stack.name, "--namespace", &self.stack.namespace])
             // An interrupt from the keyboard is for this process, which then ends its children.
             .process_group(0)
