@@ -59,6 +59,15 @@ pub(crate) fn places() -> Places {
     }
 }
 
+/// The proxies that the environment names, as curl and Go read it: small letters count first.
+pub(crate) fn proxies() -> Result<registry::Proxies, String> {
+    let value = |name: &str| {
+        let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        set(&name.to_ascii_lowercase()).or_else(|| set(name)).unwrap_or_default()
+    };
+    registry::Proxies::new(&value("HTTPS_PROXY"), &value("HTTP_PROXY"), &value("NO_PROXY"))
+}
+
 /// The kubeconfig of `cairn up` in this directory, or in the nearest one above. A kubeconfig may name programs to run,
 /// so that only one of the same user counts.
 fn own_kubeconfig() -> Option<PathBuf> {

@@ -1,21 +1,55 @@
 //! Registries as the command line sees them: a client from its options, and a package from wherever it is.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use engine::manage::Reference;
 use package::Files;
 use package::image::Archive;
-use registry::{Client, Credentials, Options, Progress, Pulled, Store};
+use registry::{Client, Credentials, HostPattern, Options, Progress, Pulled, Reach, Store};
 
 use crate::args::Registries;
-use crate::env::places;
+use crate::env::{places, proxies};
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::project::Project;
 
+/// The longest that a pull of somebody who waits for it may take.
+const PATIENCE: Duration = Duration::from_secs(1800);
+
+/// What tenants may have of registries.
+pub(crate) struct TenantBounds {
+    /// The registries that they may use; none means all.
+    pub allow: Vec<HostPattern>,
+    /// The hosts for which they get the credentials of whoever runs this program.
+    pub config_hosts: Vec<HostPattern>,
+    /// The most bytes of a layer.
+    pub layer_bytes: u64,
+    /// The most bytes of the store.
+    pub store_bytes: u64,
+    /// The longest that a pull may take.
+    pub timeout: Duration,
+}
+
 impl Registries {
-    /// A client with these options.
+    /// A client for whoever runs this program, with these options.
     pub fn client(&self) -> Result<Client, Failure> {
+        let options = self.options()?;
+        Ok(Client::new(Options { reach: Reach::own(), timeout: PATIENCE, ..options }))
+    }
+
+    /// A client for tenants: it goes only to registries that `allow` names, or to all if it names none, and uses the
+    /// credentials of whoever runs this program only for the hosts in `own`.
+    pub fn client_of_tenants(&self, bounds: &TenantBounds) -> Result<Client, Failure> {
+        let options = self.options()?;
+        let credentials = options.credentials.clone().only_for(&bounds.config_hosts);
+        let store = options.store.clone().limited(bounds.store_bytes);
+        let reach = Reach::of(bounds.allow.clone());
+        let (layer_bytes, timeout) = (bounds.layer_bytes, bounds.timeout);
+        Ok(Client::new(Options { credentials, store, reach, layer_bytes, timeout, ..options }))
+    }
+
+    fn options(&self) -> Result<Options, Failure> {
         let places = places();
         let config = self.docker_config.clone().or(places.docker_config);
         let credentials = match &config {
@@ -31,7 +65,8 @@ impl Registries {
             })?;
         }
         let store = Store::open(directory).map_err(|error| failure(&error))?;
-        Ok(Client::new(Options { credentials, plain_http: self.plain_http.clone(), store }))
+        let proxies = proxies().map_err(Failure::usage)?;
+        Ok(Options { credentials, plain_http: self.plain_http.clone(), proxies, ..Options::new(store) })
     }
 
     /// Pulls a package, with a line that tells how far it is.

@@ -20,5 +20,5 @@ pub use handover::{Endpoint, supervised};
 pub use health::{Readiness, serve};
 pub use lease::Lease;
 pub use metrics::Metrics;
-pub use queue::{Again, Queue};
+pub use queue::{Again, FairKey, Queue};
 pub use resource::{Key, Resource};

@@ -1,10 +1,11 @@
-//! What is to be looked at next: every key once, however often it was named, none by two workers at a time, later if it
-//! failed, and those that fail do not hold up those that do not.
+//! A work queue: every key once, however often it was added, none with two workers at a time, later if it failed. Keys
+//! belong to shares, mostly namespaces, which take turns: however many keys one share has, another's next key waits for
+//! one turn of each.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Debug;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -40,6 +41,12 @@ pub(crate) async fn guarded<K: Debug>(key: &K, look: impl Future<Output = Again>
     })
 }
 
+/// A key of a queue.
+pub trait FairKey {
+    /// The share of the work that the key belongs to: a namespace, or nothing for what belongs to the whole cluster.
+    fn share(&self) -> &str;
+}
+
 /// A queue of keys.
 #[derive(Debug)]
 pub struct Queue<K> {
@@ -49,11 +56,17 @@ pub struct Queue<K> {
 
 #[derive(Debug)]
 struct State<K> {
-    ready: VecDeque<K>,
-    /// The same, to find them.
-    waiting: BTreeSet<K>,
-    /// Those that somebody works on; true if they were named again meanwhile.
-    busy: BTreeMap<K, bool>,
+    /// What is ready, by share; none is empty.
+    ready: BTreeMap<Arc<str>, VecDeque<K>>,
+    /// The same shares; the first is next.
+    turns: VecDeque<Arc<str>>,
+    /// The same keys, to find them, and since when they are ready.
+    waiting: BTreeMap<K, Instant>,
+    busy: BTreeMap<K, Busy>,
+    /// How many keys of each share somebody works on.
+    working: BTreeMap<Arc<str>, usize>,
+    /// How many keys of one share are worked on at a time.
+    at_once: usize,
     later: BTreeMap<K, Instant>,
     /// The same, by time.
     due: BTreeSet<(Instant, K)>,
@@ -63,12 +76,31 @@ struct State<K> {
     closed: bool,
 }
 
-impl<K: Ord + Clone> Default for Queue<K> {
+/// A key that somebody works on.
+#[derive(Debug)]
+struct Busy {
+    /// Whether it was added again meanwhile.
+    named: bool,
+    /// How long it was ready before.
+    waited: Duration,
+}
+
+impl<K: Ord + Clone + FairKey> Default for Queue<K> {
     fn default() -> Self {
+        Self::at_once(usize::MAX)
+    }
+}
+
+impl<K: Ord + Clone + FairKey> Queue<K> {
+    /// A queue that gives out at most so many keys of a share at a time, so that some workers stay free for others.
+    pub fn at_once(at_once: usize) -> Self {
         let state = State {
-            ready: VecDeque::new(),
-            waiting: BTreeSet::new(),
+            ready: BTreeMap::new(),
+            turns: VecDeque::new(),
+            waiting: BTreeMap::new(),
             busy: BTreeMap::new(),
+            working: BTreeMap::new(),
+            at_once: at_once.max(1),
             later: BTreeMap::new(),
             due: BTreeSet::new(),
             failures: BTreeMap::new(),
@@ -77,14 +109,12 @@ impl<K: Ord + Clone> Default for Queue<K> {
         };
         Self { state: Mutex::new(state), news: Notify::new() }
     }
-}
 
-impl<K: Ord + Clone> Queue<K> {
     /// Something changed about a key.
     pub fn add(&self, key: K) {
         let mut state = self.lock();
         state.not_later(&key);
-        state.push(key);
+        state.push(key, Instant::now());
         drop(state);
         self.news.notify_one();
     }
@@ -98,10 +128,12 @@ impl<K: Ord + Clone> Queue<K> {
                 if state.closed {
                     return None;
                 }
-                state.ripen(Instant::now());
-                if let Some(key) = state.ready.pop_front() {
-                    state.waiting.remove(&key);
-                    state.busy.insert(key.clone(), false);
+                let now = Instant::now();
+                state.ripen(now);
+                if let Some(key) = state.pop() {
+                    let since = state.waiting.remove(&key).unwrap_or(now);
+                    let busy = Busy { named: false, waited: now.saturating_duration_since(since) };
+                    state.busy.insert(key.clone(), busy);
                     // Another worker may take the next one.
                     self.news.notify_one();
                     return Some(key);
@@ -118,10 +150,16 @@ impl<K: Ord + Clone> Queue<K> {
         }
     }
 
+    /// How long a key that is being worked on was ready before.
+    pub fn waited(&self, key: &K) -> Duration {
+        self.lock().busy.get(key).map(|busy| busy.waited).unwrap_or_default()
+    }
+
     /// A key was looked at.
     pub fn done(&self, key: K, again: Again) {
         let mut state = self.lock();
-        let named = state.busy.remove(&key).unwrap_or_default();
+        let named = state.busy.remove(&key).is_some_and(|busy| busy.named);
+        state.leave(key.share());
         let first = match again {
             Again::BackOff => Some(FIRST),
             Again::Slowly => Some(SLOW),
@@ -140,9 +178,9 @@ impl<K: Ord + Clone> Queue<K> {
         match again {
             _ if named => {
                 state.not_later(&key);
-                state.push(key);
+                state.push(key, Instant::now());
             }
-            Again::Now => state.push(key),
+            Again::Now => state.push(key, Instant::now()),
             Again::After(wait) => {
                 state.put_off(&key, Instant::now() + wait);
             }
@@ -166,13 +204,13 @@ impl<K: Ord + Clone> Queue<K> {
 
     /// How many keys wait to be looked at.
     pub fn depth(&self) -> usize {
-        self.lock().ready.len()
+        self.lock().waiting.len()
     }
 
     /// Whether nothing waits and nobody works: what is later does not count.
     pub fn is_idle(&self) -> bool {
         let state = self.lock();
-        state.ready.is_empty() && state.busy.is_empty()
+        state.waiting.is_empty() && state.busy.is_empty()
     }
 
     fn lock(&self) -> MutexGuard<'_, State<K>> {
@@ -180,12 +218,50 @@ impl<K: Ord + Clone> Queue<K> {
     }
 }
 
-impl<K: Ord + Clone> State<K> {
-    fn push(&mut self, key: K) {
-        if let Some(named) = self.busy.get_mut(&key) {
-            *named = true;
-        } else if self.waiting.insert(key.clone()) {
-            self.ready.push_back(key);
+impl<K: Ord + Clone + FairKey> State<K> {
+    fn push(&mut self, key: K, now: Instant) {
+        if let Some(busy) = self.busy.get_mut(&key) {
+            busy.named = true;
+            return;
+        }
+        if self.waiting.contains_key(&key) {
+            return;
+        }
+        self.waiting.insert(key.clone(), now);
+        match self.ready.get_mut(key.share()) {
+            Some(ready) => ready.push_back(key),
+            None => {
+                let share: Arc<str> = key.share().into();
+                self.turns.push_back(share.clone());
+                self.ready.insert(share, VecDeque::from([key]));
+            }
+        }
+    }
+
+    /// The next key of the next share that has not as many workers as it may.
+    fn pop(&mut self) -> Option<K> {
+        // Those that are passed over are at most as many as there are workers.
+        let at =
+            self.turns.iter().position(|share| self.working.get(share).is_none_or(|count| *count < self.at_once))?;
+        let share = self.turns.remove(at)?;
+        let ready = self.ready.get_mut(&share)?;
+        let key = ready.pop_front();
+        if ready.is_empty() {
+            self.ready.remove(&share);
+        } else {
+            self.turns.push_back(share.clone());
+        }
+        *self.working.entry(share).or_default() += 1;
+        key
+    }
+
+    /// Somebody no longer works on a key of a share.
+    fn leave(&mut self, share: &str) {
+        if let Some(count) = self.working.get_mut(share) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                self.working.remove(share);
+            }
         }
     }
 
@@ -205,7 +281,7 @@ impl<K: Ord + Clone> State<K> {
         while self.due.first().is_some_and(|(time, _)| *time <= now) {
             let Some((_, key)) = self.due.pop_first() else { return };
             self.later.remove(&key);
-            self.push(key);
+            self.push(key, now);
         }
     }
 }
@@ -219,12 +295,125 @@ fn jittered(wait: Duration, chance: u64) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::sync::Arc;
     use std::time::Duration;
 
+    use testkit::variants;
     use tokio::time::Instant;
 
-    use super::{Again, Queue, guarded};
+    use super::{Again, FairKey, Queue, guarded};
+
+    /// `namespace/name`.
+    impl FairKey for &str {
+        fn share(&self) -> &str {
+            self.split_once('/').map_or("", |(namespace, _)| namespace)
+        }
+    }
+
+    impl FairKey for String {
+        fn share(&self) -> &str {
+            self.split_once('/').map_or("", |(namespace, _)| namespace)
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn however_many_keys_a_namespace_has_another_waits_for_one_turn() {
+        for (index, mut choices) in variants() {
+            let queue = Queue::default();
+            let attackers = 1 + choices.below(5);
+            let many = choices.below(1000);
+            for number in 0..many {
+                queue.add(format!("attacker-{}/{number}", choices.below(attackers)));
+            }
+            for _ in 0..choices.below(many + 1) {
+                let key = queue.next().await.unwrap();
+                queue.done(key, *choices.pick(&[Again::Now, Again::OnChange]));
+            }
+            let victim = if choices.toss() { "victim/one" } else { "cluster" };
+            queue.add(victim.to_owned());
+            let mut turns = 0;
+            while queue.next().await.unwrap() != victim {
+                turns += 1;
+            }
+            assert!(turns <= attackers, "variant {index}: {turns} turns among {attackers}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn shares_take_turns_and_keys_of_a_share_keep_their_order() {
+        let queue = Queue::default();
+        for key in ["a/1", "a/2", "a/3", "b/1", "c", "a/4", "b/2"] {
+            queue.add(key);
+        }
+        let mut order = Vec::new();
+        while queue.depth() > 0 {
+            order.extend(queue.next().await);
+        }
+        assert_eq!(order, ["a/1", "b/1", "c", "a/2", "b/2", "a/3", "a/4"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn some_workers_stay_free_for_other_shares() {
+        let queue = Queue::at_once(2);
+        for key in ["a/1", "a/2", "a/3"] {
+            queue.add(key);
+        }
+        assert_eq!((queue.next().await, queue.next().await), (Some("a/1"), Some("a/2")));
+        let nothing = tokio::time::timeout(Duration::from_secs(1), queue.next()).await;
+        assert!(nothing.is_err(), "the share has as many workers as it may");
+        queue.add("b/1");
+        assert_eq!(queue.next().await, Some("b/1"));
+        tokio::time::advance(Duration::from_secs(2)).await;
+        queue.done("a/1", Again::OnChange);
+        assert_eq!(queue.next().await, Some("a/3"));
+        assert!(queue.waited(&"a/3") >= Duration::from_secs(3), "{:?}", queue.waited(&"a/3"));
+    }
+
+    /// Whatever is added and done in whatever order: no key is out twice, none is lost, and no share is over its limit.
+    #[tokio::test(start_paused = true)]
+    async fn nothing_is_lost_and_nothing_is_out_twice() {
+        for (index, mut choices) in variants() {
+            let at_once = 1 + choices.below(3);
+            let queue = Queue::at_once(at_once);
+            let (mut out, mut added): (Vec<String>, BTreeMap<String, bool>) = Default::default();
+            for _ in 0..400 {
+                match choices.below(3) {
+                    0 => {
+                        let key = format!("{}/{}", choices.below(3), choices.below(6));
+                        queue.add(key.clone());
+                        added.insert(key, true);
+                    }
+                    1 => {
+                        let Ok(key) = tokio::time::timeout(Duration::from_millis(1), queue.next()).await else {
+                            continue;
+                        };
+                        let key = key.unwrap();
+                        assert!(!out.contains(&key), "variant {index}: {key} is out twice");
+                        assert_eq!(
+                            added.insert(key.clone(), false),
+                            Some(true),
+                            "variant {index}: {key} for no reason"
+                        );
+                        out.push(key);
+                        let share = out[out.len() - 1].share().to_owned();
+                        let busy = out.iter().filter(|key| key.share() == share).count();
+                        assert!(busy <= at_once, "variant {index}: {busy} of {share}");
+                    }
+                    _ if !out.is_empty() => queue.done(out.remove(choices.below(out.len())), Again::OnChange),
+                    _ => {}
+                }
+            }
+            out.drain(..).for_each(|key| queue.done(key, Again::OnChange));
+            while queue.depth() > 0 {
+                let key = queue.next().await.unwrap();
+                assert_eq!(added.insert(key.clone(), false), Some(true), "variant {index}: {key}");
+                queue.done(key, Again::OnChange);
+            }
+            assert!(added.values().all(|waits| !waits), "variant {index}: {added:?}");
+            assert!(queue.is_idle());
+        }
+    }
 
     #[tokio::test]
     async fn a_panic_is_a_failure_of_one_key() {

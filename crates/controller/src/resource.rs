@@ -3,6 +3,8 @@
 use kube::core::{ApiResource, GroupVersionKind};
 use objects::Gvk;
 
+use crate::queue::FairKey;
+
 /// A kind of objects.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Resource {
@@ -33,6 +35,18 @@ impl Key {
     /// An object in a namespace, or of the cluster if that is empty.
     pub fn new(namespace: &str, name: &str) -> Self {
         Self { namespace: namespace.to_owned(), name: name.to_owned() }
+    }
+}
+
+impl FairKey for Key {
+    fn share(&self) -> &str {
+        &self.namespace
+    }
+}
+
+impl<T> FairKey for (T, Key) {
+    fn share(&self) -> &str {
+        &self.1.namespace
     }
 }
 

@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use api::{Stack, StackInstall, Status};
-use engine::manage::install::{Facts, Install, InstallPlan, Refused, Settings, plan};
+use engine::budget::Meter;
+use engine::manage::install::{Facts, Install, InstallPlan, Refused, Settings, Verdict, plan};
 use engine::manage::{Claim, Index, Kinds, LiveCrd, Reference, Step, Trouble};
 use package::{Files, Package};
 use serde_json::{Value, json};
@@ -101,12 +102,20 @@ impl World {
             Step::Pending(what) => Step::Pending(what.clone()),
             Step::Failed(trouble) => Step::Failed(trouble.clone()),
         };
+        let verdict = match &self.package {
+            Step::Done(package) => {
+                let metadata = &self.install.metadata;
+                Verdict::of(package, &metadata.name, &metadata.namespace, &Meter::new(engine::budget::COMPILE))
+            }
+            _ => Verdict::default(),
+        };
         let made = plan(&Facts {
             install: &self.install,
             settings: &self.settings,
             resolved: self.resolved.clone(),
             tagged: self.tagged.as_deref(),
             package,
+            verdict: Step::Done(&verdict),
             crds: &crds,
             in_use: &self.in_use,
             gone: &self.gone,
@@ -192,7 +201,7 @@ impl World {
 fn an_install_goes_step_by_step_and_is_ready_when_its_stack_is() {
     let mut world = World::new();
     assert!(!world.pass().settled);
-    assert_eq!(world.state(), "PackageResolved=False/Pending Ready=False/Pending UpToDate=False/Pending");
+    assert_eq!(world.state(), "PackageResolved=False/Pulling Ready=False/Pulling UpToDate=False/Pulling");
     world.fetched(package("1.0.0", &["a"], "Namespaced", ""));
     world.pass();
     let until = "PackageResolved=True/Resolved Ready=False/Waiting UpToDate=False/Waiting Unpacked=True/Unpacked DependenciesSatisfied=True/Satisfied";

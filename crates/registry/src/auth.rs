@@ -7,6 +7,7 @@ use url::Url;
 
 use crate::Credential;
 use crate::http::{Ask, Http, is_loopback, place};
+use crate::reach::Peer;
 
 /// What a registry wants to see.
 #[derive(Debug, PartialEq, Eq)]
@@ -57,6 +58,7 @@ fn parameters(text: &str) -> Vec<(String, String)> {
 /// The value of an `Authorization` header that satisfies a challenge, or why there is none.
 pub(crate) async fn answer(
     http: &Http,
+    from: &Peer,
     challenge: &Challenge,
     credential: Option<&Credential>,
     wanted: &str,
@@ -73,6 +75,14 @@ pub(crate) async fn answer(
     let mut url = Url::parse(realm).map_err(|_| "it sends us for a token to a place that is no address".to_owned())?;
     if url.scheme() != "https" && !is_loopback(&url) {
         return Err(format!("it sends us for a token to {}, which is not encrypted", place(&url)));
+    }
+    let (host, port) = (url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default());
+    if credential.is_some() && !http.reach().trusts_realm(from, host, port) {
+        let place = place(&url);
+        return Err(format!(
+            "it sends us for a token to {place}, which does not belong to it: no credentials are sent there unless \
+             --allow-registries names that host"
+        ));
     }
     let scope = scope.as_deref().unwrap_or(wanted);
     let ask = match credential {
@@ -101,8 +111,10 @@ pub(crate) async fn answer(
             }
         }
     };
+    let sender = from.clone();
     let from = place(&ask.url);
-    let answer = http.send(ask).await.map_err(|cause| format!("no token from {from}: {cause}"))?;
+    let answer =
+        http.send(ask.sent_by(Some(sender))).await.map_err(|cause| format!("no token from {from}: {cause}"))?;
     let status = answer.status;
     let bytes = answer.bytes().await.map_err(|cause| format!("no token from {from}: {cause}"))?;
     if !status.is_success() {

@@ -3,12 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Stdio;
+use std::time::Duration;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::Deserialize;
 use tokio::io::AsyncWriteExt;
 
-use crate::Error;
+use crate::{Error, HostPattern};
+
+/// The longest that a helper may take.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What proves who asks.
 #[derive(Clone, PartialEq, Eq)]
@@ -42,6 +46,8 @@ pub struct Credentials {
     helpers: BTreeMap<String, String>,
     /// The program that knows all others.
     helper: Option<String>,
+    /// The only hosts that programs are asked for; none means all.
+    asked_for: Option<Vec<HostPattern>>,
 }
 
 #[derive(Deserialize)]
@@ -78,10 +84,20 @@ impl Credentials {
         }
     }
 
-    /// Reads the content of Docker's `config.json`, which is also that of a Secret of the type
-    /// `kubernetes.io/dockerconfigjson`.
+    /// Reads a Secret of the type `kubernetes.io/dockerconfigjson`. Whoever writes it does not choose programs that run
+    /// here: helpers that it names are ignored.
+    pub fn from_pull_secret(bytes: &[u8]) -> Result<Self, String> {
+        let own = Self::from_docker_config(bytes)?;
+        Ok(Self { known: own.known, ..Self::default() })
+    }
+
+    /// Reads the content of Docker's `config.json`, with the helpers that it names: only for a file of whoever runs this
+    /// program.
     pub fn from_docker_config(bytes: &[u8]) -> Result<Self, String> {
-        let config: Config = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        // What is at a place may be secret, so only the place is said.
+        let config: Config = serde_json::from_slice(bytes).map_err(|error| {
+            format!("it is not a valid Docker configuration: line {}, column {}", error.line(), error.column())
+        })?;
         let mut known = BTreeMap::new();
         for (host, auth) in config.auths {
             if let Some(credential) = auth.read().map_err(|cause| format!("auths.{host}: {cause}"))? {
@@ -89,7 +105,38 @@ impl Credentials {
             }
         }
         let helpers = config.cred_helpers.into_iter().map(|(host, helper)| (canonical(&host), helper)).collect();
-        Ok(Self { known, helpers, helper: config.creds_store.filter(|helper| !helper.is_empty()) })
+        let helper = config.creds_store.filter(|helper| !helper.is_empty());
+        Ok(Self { known, helpers, helper, asked_for: None })
+    }
+
+    /// Only those for these hosts.
+    #[must_use]
+    pub fn only_for(mut self, hosts: &[HostPattern]) -> Self {
+        let listed = |host: &str| names(hosts, host);
+        self.known.retain(|host, _| listed(host));
+        self.helpers.retain(|host, _| listed(host));
+        self.asked_for = Some(hosts.to_vec());
+        self
+    }
+
+    /// What tells the credential for a host from others, without asking a program for it.
+    pub(crate) fn stands_for(&self, host: &str) -> Vec<u8> {
+        let host = canonical(host);
+        let parts: [&[u8]; 3] = match self.known.get(&host) {
+            Some(Credential::Basic { user, password }) => [b"basic", user.as_bytes(), password.as_bytes()],
+            Some(Credential::Identity(token)) => [b"identity", token.as_bytes(), b""],
+            None => match self.helper_for(&host) {
+                Some(helper) => [b"helper", helper.as_bytes(), b""],
+                None => [b""; 3],
+            },
+        };
+        // Lengths keep apart what would read the same.
+        parts.iter().flat_map(|part| [&(part.len() as u64).to_le_bytes()[..], part].concat()).collect()
+    }
+
+    fn helper_for(&self, host: &str) -> Option<&str> {
+        let all = self.helper.as_deref().filter(|_| self.asked_for.as_ref().is_none_or(|hosts| names(hosts, host)));
+        self.helpers.get(host).map(String::as_str).or(all)
     }
 
     /// These, and where they have none, those.
@@ -101,7 +148,9 @@ impl Credentials {
         for (host, helper) in others.helpers {
             self.helpers.entry(host).or_insert(helper);
         }
-        self.helper = self.helper.or(others.helper);
+        if self.helper.is_none() {
+            (self.helper, self.asked_for) = (others.helper, others.asked_for);
+        }
         self
     }
 
@@ -111,7 +160,7 @@ impl Credentials {
         if let Some(credential) = self.known.get(&host) {
             return Ok(Some(credential.clone()));
         }
-        match self.helpers.get(&host).or(self.helper.as_ref()) {
+        match self.helper_for(&host) {
             Some(helper) => ask(helper, &host).await,
             None => Ok(None),
         }
@@ -163,16 +212,28 @@ async fn ask(helper: &str, host: &str) -> Result<Option<Credential>, Error> {
         // A helper that does not read its input has made up its mind.
         let _ = input.write_all(host.as_bytes()).await;
     }
-    let output = child.wait_with_output().await.map_err(|error| bad(error.to_string()))?;
+    let output = tokio::time::timeout(PATIENCE, child.wait_with_output()).await;
+    let output = output.map_err(|_| bad(format!("it did not answer within {} s", PATIENCE.as_secs())))?;
+    let output = output.map_err(|error| bad(error.to_string()))?;
     if !output.status.success() {
         // That is how they say that they know none.
         return Ok(None);
     }
-    let answer: Answer = serde_json::from_slice(&output.stdout).map_err(|error| bad(error.to_string()))?;
+    let answer: Answer = serde_json::from_slice(&output.stdout)
+        .map_err(|_| bad("its answer is not JSON with a user name and a secret".to_owned()))?;
     Ok(Some(match answer.username.as_str() {
         "<token>" => Credential::Identity(answer.secret),
         _ => Credential::Basic { user: answer.username, password: answer.secret },
     }))
+}
+
+/// Whether one of some patterns names a host, which may have a port.
+fn names(patterns: &[HostPattern], host: &str) -> bool {
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if !host.ends_with(']') => (name, port.parse().unwrap_or_default()),
+        _ => (host, 443),
+    };
+    patterns.iter().any(|pattern| pattern.matches(name, port))
 }
 
 /// One spelling for a host: configurations have URLs, paths, and Docker's own registry under another name.
@@ -188,6 +249,7 @@ fn canonical(host: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Credential, Credentials, canonical};
+    use crate::HostPattern;
 
     #[tokio::test]
     async fn every_spelling_of_docker_is_read() {
@@ -229,6 +291,46 @@ mod tests {
         assert!(error.to_string().contains("docker-credential-no-such-helper-here"), "{error}");
         let evil = Credentials::from_docker_config(br#"{"credsStore": "../../bin/sh"}"#).unwrap();
         assert!(evil.find("a.example.org").await.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_tenants_secret_has_passwords_and_no_programs() {
+        let text = br#"{"auths": {"a.example.org": {"username": "u", "password": "p"}, "b.example.org": {}},
+            "credHelpers": {"b.example.org": "no-such-helper-here"}, "credsStore": "no-such-helper-here"}"#;
+        let tenant = Credentials::from_pull_secret(text).unwrap();
+        assert!(tenant.find("a.example.org").await.unwrap().is_some());
+        assert_eq!(tenant.find("b.example.org").await.unwrap(), None);
+        assert_eq!(tenant.find("c.example.org").await.unwrap(), None);
+        // Not even what is wrong with it tells what is in it.
+        for bad in [r#"{"auths": "hunter2"}"#, r#"{"auths": {"a": {"password": ["hunter2"]}}}"#, "hunter2"] {
+            let error = Credentials::from_pull_secret(bad.as_bytes()).unwrap_err();
+            assert!(error.starts_with("it is not a valid Docker configuration: line 1"), "{error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_operators_configuration_serves_only_the_hosts_that_are_named() {
+        let text = br#"{"auths": {"a.example.org": {"username": "u", "password": "p"},
+            "b.example.org:5000": {"username": "u", "password": "p"}},
+            "credHelpers": {"c.example.org": "no-such-helper-here"}, "credsStore": "no-such-helper-here"}"#;
+        let all = Credentials::from_docker_config(text).unwrap();
+        let pattern = |text: &str| HostPattern::parse(text).unwrap();
+        for (hosts, host, found) in [
+            (vec![], "a.example.org", Ok(false)),
+            (vec![], "c.example.org", Ok(false)),
+            (vec![], "d.example.org", Ok(false)),
+            (vec![pattern("a.example.org")], "a.example.org", Ok(true)),
+            (vec![pattern("a.example.org")], "b.example.org:5000", Ok(false)),
+            (vec![pattern("*.example.org:5000")], "b.example.org:5000", Ok(true)),
+            (vec![pattern("c.example.org")], "c.example.org", Err(())),
+            (vec![pattern("d.example.org")], "d.example.org", Err(())),
+            (vec![pattern("d.example.org")], "e.example.org", Ok(false)),
+            (vec![pattern("*")], "e.example.org", Err(())),
+        ] {
+            let credentials = Credentials::default().or(all.clone().only_for(&hosts));
+            let outcome = credentials.find(host).await.map(|found| found.is_some()).map_err(|_| ());
+            assert_eq!(outcome, found, "{hosts:?} {host}");
+        }
     }
 
     #[test]

@@ -14,6 +14,14 @@ pub enum Error {
         /// What went wrong.
         cause: String,
     },
+    /// The operator does not allow it.
+    #[error("{cause}")]
+    NotAllowed {
+        /// The host.
+        host: String,
+        /// Why not.
+        cause: String,
+    },
     /// It wants to know who asks, or does not let them.
     #[error("the registry {host} denies access to {repository}: {cause}")]
     Denied {
@@ -83,6 +91,7 @@ impl Error {
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Unreachable { .. } => "RegistryUnreachable",
+            Self::NotAllowed { .. } => "RegistryNotAllowed",
             Self::Denied { .. } => "RegistryDenied",
             Self::NotFound { .. } => "PackageNotFound",
             Self::Wrong { .. } => "RegistryInvalid",
@@ -100,6 +109,9 @@ impl Error {
                 Some("its certificate is not trusted: add the authority that signed it to this machine's".to_owned())
             }
             Self::Unreachable { .. } => Some("is its name right, and is it running?".to_owned()),
+            Self::NotAllowed { .. } => {
+                Some("use a registry of that list, or ask your cluster administrator".to_owned())
+            }
             Self::Denied { host, .. } => Some(format!("log in to it (`docker login {host}`), or give a pull secret")),
             Self::NotFound { .. } => Some("are its name and tag right, and was it pushed?".to_owned()),
             Self::Wrong { .. } => Some("is this the address of a registry?".to_owned()),

@@ -8,10 +8,11 @@ use http_body_util::BodyExt;
 use package::Files;
 use package::image::{Descriptor, Digest, Index, Layers, Limits, Manifest, MediaType};
 
+use crate::store::Part;
 use crate::{Client, Error, Progress};
 
-/// The most compressed bytes of a layer; images of controllers are far smaller.
-const LAYER: u64 = 2 << 30;
+/// How many times the bytes of one layer all layers of an image may have.
+const LAYERS: u64 = 4;
 
 /// The image that a reference means now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +35,10 @@ pub struct Pulled {
 impl Client {
     /// Finds out which image a reference means.
     pub async fn resolve(&self, reference: &Reference) -> Result<Resolved, Error> {
+        self.in_time(reference, self.find(reference)).await
+    }
+
+    async fn find(&self, reference: &Reference) -> Result<Resolved, Error> {
         let wanted = reference.digest.clone().or(reference.tag.clone()).unwrap_or_else(|| "latest".to_owned());
         let (media_type, bytes) = self.manifest(reference, &wanted).await?;
         let digest = Digest::of(&bytes);
@@ -46,38 +51,48 @@ impl Client {
         let pinned = reference.at(&digest.to_string());
         let wrong = |cause: String| self.wrong(reference, format!("the manifest of {pinned}"), cause);
         if !media_type.is_index() {
-            let manifest = Manifest::read(&bytes).map_err(wrong)?;
+            let manifest = Manifest::read(&bytes).map_err(|why| wrong(unread(&bytes, why)))?;
             return Ok(Resolved { reference: pinned, manifest });
         }
-        let index = Index::read(&bytes).map_err(wrong)?;
+        let index = Index::read(&bytes).map_err(|why| wrong(unread(&bytes, why)))?;
         let chosen = index.choose().ok_or_else(|| wrong("it lists no image".to_owned()))?;
         let (_, bytes) = self.manifest(reference, &chosen.digest.to_string()).await?;
         if Digest::of(&bytes) != chosen.digest {
             return Err(wrong(format!("what it has as {} is something else", chosen.digest)));
         }
-        let manifest = Manifest::read(&bytes).map_err(wrong)?;
+        let manifest = Manifest::read(&bytes).map_err(|why| wrong(unread(&bytes, why)))?;
         Ok(Resolved { reference: pinned, manifest })
     }
 
     /// Pulls the package in an image.
     pub async fn pull(&self, reference: &Reference, progress: &(dyn Fn(Progress) + Sync)) -> Result<Pulled, Error> {
-        let resolved = self.resolve(reference).await?;
-        self.fetch(resolved, progress).await
+        let pull = async { self.bring(self.find(reference).await?, progress).await };
+        self.in_time(reference, pull).await
     }
 
     /// Pulls the package in an image that was found out before.
     pub async fn fetch(&self, resolved: Resolved, progress: &(dyn Fn(Progress) + Sync)) -> Result<Pulled, Error> {
+        let reference = resolved.reference.clone();
+        self.in_time(&reference, self.bring(resolved, progress)).await
+    }
+
+    async fn bring(&self, resolved: Resolved, progress: &(dyn Fn(Progress) + Sync)) -> Result<Pulled, Error> {
         let reference = &resolved.reference;
         let total = resolved.manifest.layers.iter().map(|layer| layer.size).fold(0, u64::saturating_add);
+        let most = self.options.layer_bytes.saturating_mul(LAYERS);
+        if total > most {
+            let cause = format!("its layers have {total} bytes, more than the {most} that are read");
+            return Err(self.wrong(reference, reference.to_string(), cause));
+        }
+        let part = self.part(reference);
         let mut done = 0;
         let mut layers = Layers::new(Limits::default());
         for layer in &resolved.manifest.layers {
-            let file = match self.options.store.get(&layer.digest) {
+            let file = match self.stored(&part, layer.digest.clone()).await {
                 Some(file) => file,
                 None => {
-                    self.layer(reference, layer, |bytes| progress(Progress { done: done + bytes, total })).await?;
-                    let again = self.options.store.get(&layer.digest);
-                    again.ok_or_else(|| self.options.store.error(&std::io::ErrorKind::NotFound.into()))?
+                    let step = |bytes| progress(Progress { done: done + bytes, total });
+                    self.layer(reference, &part, layer, step).await?
                 }
             };
             done += layer.size;
@@ -96,10 +111,17 @@ impl Client {
         Ok(Pulled { files: layers.into_files(), resolved })
     }
 
+    /// A blob of the store, whose digest takes its time to compute.
+    async fn stored(&self, part: &Part, digest: Digest) -> Option<std::fs::File> {
+        let (store, part) = (self.options.store.clone(), part.clone());
+        tokio::task::spawn_blocking(move || store.get(&part, &digest)).await.ok()?
+    }
+
     /// A manifest by tag or digest. One that was seen before is known by its digest, without the registry.
     async fn manifest(&self, reference: &Reference, name: &str) -> Result<(MediaType, Vec<u8>), Error> {
         let digest = name.parse::<Digest>().ok();
-        if let Some(mut file) = digest.and_then(|digest| self.options.store.get(&digest)) {
+        let part = self.part(reference);
+        if let Some(mut file) = digest.and_then(|digest| self.options.store.get(&part, &digest)) {
             let mut bytes = Vec::new();
             if file.read_to_end(&mut bytes).is_ok() {
                 return Ok((kind(&bytes, None), bytes));
@@ -119,16 +141,23 @@ impl Client {
         let bytes = bytes.map_err(|cause| self.wrong(reference, &what, cause))?.to_vec();
         let media_type = kind(&bytes, served);
         if Manifest::read(&bytes).is_ok() || Index::read(&bytes).is_ok() {
-            self.options.store.put(&bytes)?;
+            self.options.store.put(&part, &bytes)?;
         }
         Ok((media_type, bytes))
     }
 
     /// Puts a layer into the store.
-    async fn layer(&self, reference: &Reference, layer: &Descriptor, step: impl Fn(u64)) -> Result<(), Error> {
+    async fn layer(
+        &self,
+        reference: &Reference,
+        part: &Part,
+        layer: &Descriptor,
+        step: impl Fn(u64),
+    ) -> Result<std::fs::File, Error> {
         let what = format!("the layer {} of {reference}", layer.digest);
-        if layer.size > LAYER {
-            let cause = format!("it has {} bytes, more than the {LAYER} that are read", layer.size);
+        let most = self.options.layer_bytes;
+        if layer.size > most {
+            let cause = format!("it has {} bytes, more than the {most} that are read", layer.size);
             return Err(self.wrong(reference, what, cause));
         }
         let path = format!("blobs/{}", layer.digest);
@@ -142,7 +171,7 @@ impl Client {
             let frame = match frame {
                 Ok(Some(Ok(frame))) => frame,
                 Ok(None) => break,
-                Ok(Some(Err(error))) => return Err(self.unreachable(reference, format!("{what} broke off: {error}"))),
+                Ok(Some(Err(_))) => return Err(self.unreachable(reference, format!("{what} broke off"))),
                 Err(_) => return Err(self.unreachable(reference, format!("{what} stopped coming"))),
             };
             let Some(bytes) = frame.data_ref() else { continue };
@@ -164,8 +193,16 @@ impl Client {
             let cause = format!("its digest is {}", incoming.digest());
             return Err(self.wrong(reference, what, cause));
         }
-        incoming.finish(&self.options.store)?;
-        Ok(())
+        incoming.finish(&self.options.store, part)
+    }
+}
+
+/// Why a manifest cannot be read, without anything that is in it: it may be somebody else's page.
+fn unread(bytes: &[u8], why: String) -> String {
+    match serde_json::from_slice::<serde_json::Value>(bytes) {
+        Err(_) => "it is not JSON".to_owned(),
+        Ok(value) if value["schemaVersion"] == 1 => why,
+        Ok(_) => "it is not a valid image manifest".to_owned(),
     }
 }
 

@@ -51,8 +51,8 @@ impl Client {
         if answer.status != StatusCode::CREATED && answer.status != StatusCode::OK {
             return Err(self.refusal(reference, "the manifest that we push", answer).await);
         }
-        if let Some(other) = answer.header("docker-content-digest").filter(|other| *other != digest) {
-            let cause = format!("it took it as {other}, and it is {digest}");
+        if answer.header("docker-content-digest").is_some_and(|other| other != digest) {
+            let cause = format!("it took it as something else than {digest}");
             return Err(self.wrong(reference, "the manifest that we push", cause));
         }
         Ok(Pushed { reference: reference.at(&digest), sent, blobs: image.blobs.len() })

@@ -36,6 +36,35 @@ pub(crate) struct StackManager {
     #[arg(long, value_name = "WHICH", default_value = "Allow", ignore_case = true)]
     pub namespaced_crds: NamespacedCrds,
 
+    /// Registries that packages may come from, and the hosts they may redirect to: registry.example.org, *.example.org,
+    /// HOST:PORT [default: all]
+    #[arg(long, value_name = "HOSTS")]
+    pub allow_registries: Vec<String>,
+
+    /// Registries for which tenants get the credentials of --docker-config; same patterns [default: none]
+    #[arg(long, value_name = "HOSTS")]
+    pub registry_config_hosts: Vec<String>,
+
+    /// Limits per namespace: installs=100,stacks=100,package-bytes=256Mi; `unlimited` lifts one
+    #[arg(long, value_name = "LIMITS", value_delimiter = ' ')]
+    pub limits: Vec<String>,
+
+    /// Timeout in seconds for a whole pull, retries included
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..))]
+    pub pull_timeout: u64,
+
+    /// Timeout in seconds for compiling a package's templates
+    #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
+    pub compile_timeout: u64,
+
+    /// Most compressed bytes of an image layer; all layers of an image may have four times as many
+    #[arg(long, value_name = "BYTES", default_value = "64Mi")]
+    pub layer_limit: String,
+
+    /// Most bytes of the on-disk cache of pulled images
+    #[arg(long, value_name = "BYTES", default_value = "2Gi")]
+    pub cache_limit: String,
+
     /// The image that this program runs from, for the controllers of stacks with templates
     #[arg(long, value_name = "IMAGE", default_value = "cairn:latest")]
     pub image: String,

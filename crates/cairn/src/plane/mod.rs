@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apiserver::{Server, User};
-use controller::stack_manager::{Packages, Parts, Runner, StackManager, TAGS};
+use controller::stack_manager::{Bounds, Packages, Parts, Runner, StackManager, TAGS};
 use controller::{Cluster, Metrics};
 use engine::manage::NamespacedCrds;
 use engine::manage::install::Settings;
@@ -65,7 +65,8 @@ impl Plane {
             ..Settings::default()
         };
         let runner = runner(tenant.clone())?;
-        let parts = Parts { host: tenant.clone(), tenant, packages, runner, settings, metrics, tags: TAGS };
+        let bounds = Bounds::default();
+        let parts = Parts { host: tenant.clone(), tenant, packages, runner, settings, metrics, tags: TAGS, bounds };
         let manager = StackManager::start(parts).await;
         let worker = manager.clone();
         let working = tokio::spawn(async move { worker.run().await });

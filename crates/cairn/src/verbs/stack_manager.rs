@@ -1,29 +1,31 @@
 //! `cairn stack-manager`: the controller of installs and Stacks.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use controller::stack_manager::{
-    Endpoint, Future, KubernetesRunner, Packages, Parts, ProcessOptions, ProcessRunner, Runner, StackManager, TAGS,
+    Bounds, Endpoint, Future, KubernetesRunner, Packages, Parts, ProcessOptions, ProcessRunner, Runner, StackManager,
+    TAGS,
 };
 use controller::{Cluster, Key, Metrics};
 use engine::limits::InstanceLimits;
 use engine::manage::install::Settings;
-use engine::manage::{Index, Pattern, Policy, Reference, Trouble};
+use engine::manage::{Index, Limits, Pattern, Policy, Reference, Trouble, quantity};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use package::Files;
-use registry::{Client, Credentials};
+use registry::{Client, Credentials, HostPattern};
 
 use crate::args::{RunnerKind, StackManager as Args};
 use crate::connection::unanswered;
 use crate::env::passed_on;
 use crate::failure::{Code, Failure};
 use crate::printer::Printer;
-use crate::registries::block_on_many;
+use crate::registries::{TenantBounds, block_on_many};
 use crate::serving::Serving;
 
 /// The field manager of everything that the stack manager writes.
@@ -32,11 +34,43 @@ pub(crate) const MANAGER: &str = "stack-manager";
 pub(crate) fn run(args: &Args, printer: &Printer) -> Result<Code, Failure> {
     let allow = args.allow_types.iter().map(|text| Pattern::parse(text)).collect::<Result<Vec<_>, _>>();
     let policy = Policy { allow: allow.map_err(Failure::usage)? };
+    let bounds = bounds(args)?;
+    let packages = Registry::new(args.registries.client_of_tenants(&tenants(args)?)?).indexed(args.index.clone());
     printer.log(&args.serving.log);
-    block_on_many(manage(args, policy))?
+    block_on_many(manage(args, policy, bounds, packages))?
 }
 
-async fn manage(args: &Args, policy: Policy) -> Result<Code, Failure> {
+/// How much each namespace may have.
+fn bounds(args: &Args) -> Result<Bounds, Failure> {
+    let mut limits = Limits::default();
+    for text in &args.limits {
+        limits = limits.read(text).map_err(|why| Failure::usage(format!("--limits: {why}")))?;
+    }
+    let pull_timeout = Duration::from_secs(args.pull_timeout);
+    let compile_timeout = Duration::from_secs(args.compile_timeout);
+    Ok(Bounds { limits, pull_timeout, compile_timeout, ..Bounds::default() })
+}
+
+/// What tenants may have of registries.
+fn tenants(args: &Args) -> Result<TenantBounds, Failure> {
+    let hosts = |option: &str, texts: &[String]| {
+        let patterns = texts.iter().flat_map(|text| text.split(',')).map(HostPattern::parse);
+        patterns.collect::<Result<Vec<_>, _>>().map_err(|why| Failure::usage(format!("{option}: {why}")))
+    };
+    let bytes = |option: &str, text: &str| {
+        let bad = || Failure::usage(format!("{option}: `{text}` is not a valid size: write 1000000, 64Mi or 2Gi"));
+        quantity(text).ok_or_else(bad)
+    };
+    Ok(TenantBounds {
+        allow: hosts("--allow-registries", &args.allow_registries)?,
+        config_hosts: hosts("--registry-config-hosts", &args.registry_config_hosts)?,
+        layer_bytes: bytes("--layer-limit", &args.layer_limit)?,
+        store_bytes: bytes("--cache-limit", &args.cache_limit)?,
+        timeout: Duration::from_secs(args.pull_timeout),
+    })
+}
+
+async fn manage(args: &Args, policy: Policy, bounds: Bounds, packages: Registry) -> Result<Code, Failure> {
     let connected = args.connection.connect().await?;
     let metrics = Metrics::default();
     let tenant = Cluster::new(connected.client.clone(), MANAGER).counted(metrics.clone());
@@ -71,11 +105,12 @@ async fn manage(args: &Args, policy: Policy) -> Result<Code, Failure> {
     let parts = Parts {
         tenant: tenant.clone(),
         host: tenant,
-        packages: Arc::new(Registry::new(args.registries.client()?).indexed(args.index.clone())),
+        packages: Arc::new(packages),
         runner,
         settings,
         metrics,
         tags: TAGS,
+        bounds,
     };
     let manager = StackManager::start(parts).await;
     tracing::info!("managing stacks");
@@ -104,7 +139,7 @@ pub(crate) fn processes(
         environment,
         endpoint,
         tenant: tenant.clone(),
-        token_lifetime: std::time::Duration::from_secs(3600),
+        token_lifetime: Duration::from_secs(3600),
         instance_limits,
     };
     Ok(ProcessRunner::new(options))
@@ -151,12 +186,17 @@ pub(crate) struct Registry {
     client: Client,
     /// A file that may change.
     index: Option<PathBuf>,
+    /// What was in it last, and when that was written.
+    read: Mutex<Option<(Stamp, Result<Arc<Index>, Trouble>)>>,
 }
+
+/// Tells a file from itself before it was changed.
+type Stamp = (Option<SystemTime>, u64);
 
 impl Registry {
     /// From registries that this client talks to.
     pub fn new(client: Client) -> Registry {
-        Registry { client, index: None }
+        Registry { client, index: None, read: Mutex::default() }
     }
 
     /// With an index of packages in a file.
@@ -167,7 +207,7 @@ impl Registry {
     fn with(&self, secrets: &[Vec<u8>]) -> Result<Client, Trouble> {
         let mut credentials = Credentials::default();
         for secret in secrets {
-            let own = Credentials::from_docker_config(secret);
+            let own = Credentials::from_pull_secret(secret);
             let own = own.map_err(|cause| Trouble::new("PullSecretInvalid", format!("a pull secret: {cause}")))?;
             credentials = credentials.or(own);
         }
@@ -199,12 +239,33 @@ impl Packages for Registry {
         })
     }
 
-    fn index(&self) -> Future<'_, Result<Index, Trouble>> {
+    fn index(&self) -> Future<'_, Result<Arc<Index>, Trouble>> {
         Box::pin(async move {
-            let Some(path) = &self.index else { return Ok(Index::default()) };
-            let bad = |why: String| Trouble::new("IndexInvalid", format!("the index {}: {why}", path.display()));
-            let text = std::fs::read_to_string(path).map_err(|error| bad(error.to_string()))?;
-            Index::read(&text).map_err(bad)
+            let Some(path) = self.index.clone() else { return Ok(Arc::default()) };
+            let known = self.read.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            // A disk may take its time.
+            let read = tokio::task::spawn_blocking(move || read_index(&path, known));
+            let bad = |error: tokio::task::JoinError| Trouble::new("IndexInvalid", error.to_string());
+            let (stamp, outcome) = read.await.map_err(bad)?;
+            *self.read.lock().unwrap_or_else(PoisonError::into_inner) = Some((stamp, outcome.clone()));
+            outcome
         })
     }
+}
+
+/// The index in a file, which is read only if it has changed.
+fn read_index(
+    path: &Path,
+    known: Option<(Stamp, Result<Arc<Index>, Trouble>)>,
+) -> (Stamp, Result<Arc<Index>, Trouble>) {
+    let bad = |why: String| Trouble::new("IndexInvalid", format!("the index {}: {why}", path.display()));
+    let stamp = match std::fs::metadata(path) {
+        Ok(found) => (found.modified().ok(), found.len()),
+        Err(error) => return ((None, 0), Err(bad(error.to_string()))),
+    };
+    if let Some((before, outcome)) = known.filter(|(before, _)| before.0.is_some() && *before == stamp) {
+        return (before, outcome);
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| error.to_string());
+    (stamp, text.and_then(|text| Index::read(&text)).map(Arc::new).map_err(bad))
 }

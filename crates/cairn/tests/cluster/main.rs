@@ -1,7 +1,8 @@
 //! The `cairn` program on a cluster: the embedded API server always, and the real one with `cargo xtask cluster-test`.
-#![allow(clippy::unwrap_used, reason = "a scenario may panic")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a scenario may panic, and prints what it measured")]
 
 mod attacks_local;
+mod attacks_registry;
 mod elections;
 mod processes;
 #[path = "../support/registry.rs"]
@@ -15,6 +16,7 @@ use testkit::{Suite, embedded, scenarios};
 fn main() -> ExitCode {
     Suite::on_kubernetes(scenarios![
         attacks_local::what_a_local_user_plants_in_the_temporary_directory_never_runs_as_root,
+        attacks_registry::a_tenant_gets_no_private_package_runs_no_program_and_has_no_more_than_its_limits,
         elections::of_several_managers_one_works_and_another_takes_over,
         processes::a_stack_runs_as_a_process_with_its_own_rights_and_ends_with_its_manager,
         templates::a_library_is_stored_and_used_from_another_namespace,

@@ -48,6 +48,14 @@ pub fn package(group: &str) -> Files {
 
 /// The program; it is killed with the test.
 fn start(cluster: &Cluster, home: &Path) -> Result<Child> {
+    start_with(cluster, home, &[])
+}
+
+/// The same with more options.
+pub fn start_with(cluster: &Cluster, home: &Path, more: &[&str]) -> Result<Child> {
+    let path = std::env::join_paths(
+        [home.join("bin")].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
+    )?;
     let log = std::fs::OpenOptions::new().create(true).append(true).open(home.join("log"))?;
     Command::new(env!("CARGO_BIN_EXE_cairn"))
         .args(["stack-manager", "--runner", "process", "--listen", "127.0.0.1:0", "--namespace", "cairn"])
@@ -55,6 +63,8 @@ fn start(cluster: &Cluster, home: &Path) -> Result<Child> {
         .arg(cluster.kubeconfig())
         .arg("--index")
         .arg(home.join("index.yaml"))
+        .args(more)
+        .env("PATH", path)
         .env("XDG_CACHE_HOME", home)
         .env("XDG_RUNTIME_DIR", home.join("run"))
         .env("DOCKER_CONFIG", home)

@@ -19,22 +19,39 @@ pub struct Registry {
     /// Its host and port.
     pub host: String,
     content: Content,
+    guarded: Guarded,
 }
+
+/// The `Authorization` that each repository wants; those that are not named want none.
+type Guarded = Arc<Mutex<BTreeMap<String, String>>>;
 
 impl Registry {
     pub fn start() -> Registry {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let host = listener.local_addr().expect("its address").to_string();
-        let content = Content::default();
-        let serving = content.clone();
+        let (content, guarded) = (Content::default(), Guarded::default());
+        let serving = (content.clone(), guarded.clone());
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
-                let content = serving.clone();
+                let (content, guarded) = serving.clone();
                 // A client that hangs up is no concern of the test.
-                thread::spawn(move || answer(&stream, &content));
+                thread::spawn(move || answer(&stream, &content, &guarded));
             }
         });
-        Registry { host, content }
+        Registry { host, content, guarded }
+    }
+
+    /// Lets only those have a repository who send this `Authorization`.
+    pub fn guard(&self, repository: &str, authorization: &str) {
+        let mut guarded = self.guarded.lock().expect("what is guarded");
+        guarded.insert(format!("/v2/{repository}/"), authorization.to_owned());
+    }
+
+    /// The digest that a tag of a repository means.
+    pub fn digest(&self, repository: &str, tag: &str) -> String {
+        let content = self.content.lock().expect("its content");
+        let (_, manifest) = content.get(&format!("/v2/{repository}/manifests/{tag}")).expect("a manifest");
+        format!("sha256:{}", Sha256::digest(manifest).iter().map(|byte| format!("{byte:02x}")).collect::<String>())
     }
 
     /// Puts the image of a package there.
@@ -54,7 +71,7 @@ impl Registry {
     }
 }
 
-fn answer(stream: &TcpStream, content: &Content) -> Option<()> {
+fn answer(stream: &TcpStream, content: &Content, guarded: &Guarded) -> Option<()> {
     let mut reader = BufReader::new(stream);
     // The beginning of a talk with encryption is no letter.
     if !reader.fill_buf().ok()?.first()?.is_ascii_uppercase() {
@@ -64,7 +81,7 @@ fn answer(stream: &TcpStream, content: &Content) -> Option<()> {
     reader.read_line(&mut line).ok()?;
     let mut words = line.split_whitespace().map(str::to_owned);
     let (method, target) = (words.next()?, words.next()?);
-    let (mut length, mut media_type) = (0, String::new());
+    let (mut length, mut media_type, mut login) = (0, String::new(), String::new());
     loop {
         let mut line = String::new();
         reader.read_line(&mut line).ok()?;
@@ -72,6 +89,7 @@ fn answer(stream: &TcpStream, content: &Content) -> Option<()> {
         match name.to_lowercase().as_str() {
             "content-length" => length = value.parse().ok()?,
             "content-type" => value.clone_into(&mut media_type),
+            "authorization" => value.clone_into(&mut login),
             _ => {}
         }
     }
@@ -81,7 +99,13 @@ fn answer(stream: &TcpStream, content: &Content) -> Option<()> {
     let mut content = content.lock().ok()?;
     let (path, query) = target.split_once('?').unwrap_or((&target, ""));
     let mut more = String::new();
+    let wanted =
+        guarded.lock().ok()?.iter().find(|(guard, _)| path.starts_with(*guard)).map(|(_, wanted)| wanted.clone());
     let (status, found) = match method.as_str() {
+        _ if wanted.is_some_and(|wanted| wanted != login) => {
+            more = "www-authenticate: Basic realm=\"here\"\r\n".to_owned();
+            ("401 Unauthorized", None)
+        }
         "POST" => {
             more = format!("location: {path}one\r\n");
             ("202 Accepted", None)

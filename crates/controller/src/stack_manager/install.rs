@@ -4,14 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use api::conditions::UNPACKED;
 use api::names::INSTALL_FINALIZER;
-use api::{ClusterStackInstall, Stack, StackInstall};
-use base64::{Engine, engine::general_purpose::STANDARD};
+use api::{ClusterStackInstall, Stack, StackInstall, Status};
 use engine::manage::install::{Facts, Install, InstallPlan, Refused, plan};
 use engine::manage::{Index, LiveCrd, Reference, Step, Trouble, User, covers};
 use package::Package;
 use serde_json::{Value, json};
 
+use super::interests::groups;
+use super::pulls::{Bring, Brought, Failure, Wish};
 use super::world::{crd_resource, install_resource, stack_resource};
 use super::{RESYNC, StackManager, Work};
 use crate::Error;
@@ -32,29 +34,43 @@ impl StackManager {
             self.forget_tag(key);
             self.reservations.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
             self.wake_heirs(key);
+            self.pulls.forget(key);
+            self.world.interests.set(Work::Install(key.clone()), None);
+            self.wake_limited(&self.world.installs, &key.namespace, Work::Install);
             return Ok(Again::OnChange);
         };
         let Some(mut install) = read(&object, cluster) else { return Ok(Again::OnChange) };
         self.ensure_home(key, &object, &mut install).await?;
         let index = self.parts.packages.index().await;
-        let (resolved, package) = self.bring(&install, index.as_ref()).await;
+        let Known { resolved, brought, failed } = self.known(key, &install, index.as_deref());
+        if matches!(brought, Step::Pending(_)) && is_unpacked(&install, &resolved) {
+            // All that is known of it holds until its package has been read again, and then it is requeued.
+            return Ok(Again::After(RESYNC));
+        }
+        let package = match &brought {
+            Step::Done(brought) => Some(brought.package.clone()),
+            _ => None,
+        };
+        self.world.interests.set(Work::Install(key.clone()), interests(&install, &brought));
         let definitions = self.world.definitions();
         let kinds = self.world.kinds(&definitions);
         let crds: Vec<LiveCrd> = definitions
             .iter()
-            .filter(|live| concerns(live, &install, package.as_ref().ok()))
+            .filter(|live| concerns(live, &install, package.as_ref()))
             .map(|live| LiveCrd::clone(live))
             .collect();
         let gone = self.gone(&crds).await?;
         let breaks = match (&package, &resolved) {
-            (Ok(package), Ok(reference)) if is_asked_for(&install) => install.breaks(package, reference, &crds, &gone),
+            (Some(package), Step::Done(reference)) if is_asked_for(&install) => {
+                install.breaks(package, reference, &crds, &gone)
+            }
             _ => Vec::new(),
         };
-        let mut endangered = install.endangers(package.as_deref().ok(), &crds);
+        let mut endangered = install.endangers(package.as_deref(), &crds);
         endangered.extend(breaks.iter().map(|(live, _)| *live));
         let in_use = self.in_use(&endangered).await?;
         let instances = self.instances_of_others(&key.namespace, &breaks).await?;
-        let tagged = self.tagged(key, &install, resolved.as_ref().ok()).await;
+        let tagged = self.tagged(key, &install, done(&resolved));
         let settings = &self.parts.settings;
         let stack = self.world.stacks.get(&Key::new(&settings.namespace(&install), &key.name));
         let stack: Option<Stack> = stack.and_then(|stack| serde_json::from_value(Value::clone(&stack)).ok());
@@ -64,12 +80,10 @@ impl StackManager {
         let mut facts = Facts {
             install: &install,
             settings,
-            resolved: step(&resolved),
+            resolved,
             tagged: tagged.as_deref(),
-            package: match &package {
-                Ok(package) => Step::Done(package.as_ref()),
-                Err(trouble) => Step::Failed(trouble.clone()),
-            },
+            package: map(&brought, |brought| brought.package.as_ref()),
+            verdict: map(&brought, |brought| brought.verdict.as_ref()),
             crds: &crds,
             in_use: &in_use,
             gone: &gone,
@@ -100,19 +114,14 @@ impl StackManager {
         if refused.is_some() {
             return Ok(Again::Slowly);
         }
-        let failed = is_asked_for(&install) && (resolved.is_err() || package.is_err());
         Ok(when_again(made.soon, made.settled, failed, self.until_tag(key)))
     }
 
-    /// The image and the package that an install means. What was installed before is known by its digest.
-    async fn bring(
-        &self,
-        install: &Install,
-        index: Result<&Index, &Trouble>,
-    ) -> (Result<Reference, Trouble>, Result<Arc<Package>, Trouble>) {
-        let nothing = || Err(Trouble::new("Pending", "the package is not known yet"));
+    /// The image and the package that an install means, as far as they are there. What was installed before is known by
+    /// its digest.
+    fn known(&self, key: &Key, install: &Install, index: Result<&Index, &Trouble>) -> Known {
         if !is_asked_for(install) {
-            return (Err(Trouble::new("Pending", "it is not asked for")), nothing());
+            return Known::pending("it is not asked for");
         }
         let nowhere = Index::default();
         let reference = match self.parts.settings.reference(install, index.unwrap_or(&nowhere)) {
@@ -120,39 +129,47 @@ impl StackManager {
             // Without an index that can be read, nobody knows which package brings a kind.
             Err(trouble) => {
                 let trouble = index.err().filter(|_| install.spec.package.is_empty()).cloned().unwrap_or(trouble);
-                return (Err(trouble), nothing());
+                return Known::failed(trouble);
             }
         };
-        let secrets = match self.pull_secrets(install).await {
-            Ok(secrets) => secrets,
-            Err(trouble) => return (Err(trouble), nothing()),
+        let pinned = install.installed(&reference);
+        let limited = |trouble: Trouble| Known {
+            // What was found before is kept in mind.
+            resolved: pinned.clone().map_or_else(|| Step::Failed(trouble.clone()), Step::Done),
+            brought: Step::Failed(trouble),
+            // It is requeued when there is room.
+            failed: None,
         };
-        let resolved = match install.installed(&reference) {
-            Some(pinned) => Ok(pinned),
-            None => self.parts.packages.resolve(&reference, &secrets).await,
-        };
-        let package = match &resolved {
-            Ok(pinned) => self.package(pinned, &secrets).await,
-            Err(_) => nothing(),
-        };
-        (resolved, package)
+        // Nothing is pulled for an install that is not served.
+        if let Some(trouble) = self.install_limit(key) {
+            return limited(trouble);
+        }
+        let installed = pinned.is_some();
+        let wish = Wish { installed, ..self.wish(install, pinned.clone().unwrap_or(reference)) };
+        match self.bring(key, wish) {
+            Bring::Done(brought) => {
+                // Its size is known only now.
+                if let Some(trouble) = self.install_limit(key) {
+                    return limited(trouble);
+                }
+                Known { resolved: Step::Done(brought.reference.clone()), brought: Step::Done(brought), failed: None }
+            }
+            Bring::Pending(what) => {
+                let resolved = pinned.map_or_else(|| Step::Pending(what.clone()), Step::Done);
+                Known { resolved, brought: Step::Pending(what), failed: None }
+            }
+            Bring::Failed(Failure { resolved, trouble }, wait) => {
+                let resolved = pinned.or(resolved).map_or_else(|| Step::Failed(trouble.clone()), Step::Done);
+                Known { resolved, brought: Step::Failed(trouble), failed: Some(Again::After(wait)) }
+            }
+        }
     }
 
-    /// The Docker configurations in the Secrets that an install names.
-    pub(super) async fn pull_secrets(&self, install: &Install) -> Result<Vec<Vec<u8>>, Trouble> {
-        let mut found = Vec::new();
-        let secrets = Resource::namespaced("", "v1", "Secret", "secrets");
-        for secret in &install.spec.image_pull_secrets {
-            let key = Key::new(&self.parts.settings.namespace(install), &secret.name);
-            let trouble = |what: String| Trouble::new("PullSecretInvalid", what);
-            let object = self.parts.tenant.get(&secrets, &key).await.map_err(|error| trouble(error.to_string()))?;
-            let object = object.ok_or_else(|| trouble(format!("there is no Secret {key}")))?;
-            let text = object["data"][".dockerconfigjson"].as_str();
-            let text = text.ok_or_else(|| trouble(format!("the Secret {key} has no `.dockerconfigjson`")))?;
-            let bytes = STANDARD.decode(text).map_err(|_| trouble(format!("the Secret {key} is not base64")))?;
-            found.push(bytes);
-        }
-        Ok(found)
+    /// What an install asks for, with the Secrets that it names.
+    pub(super) fn wish(&self, install: &Install, reference: Reference) -> Wish {
+        let namespace = self.parts.settings.namespace(install);
+        let secrets = install.spec.image_pull_secrets.iter().map(|secret| Key::new(&namespace, &secret.name));
+        Wish { uid: install.metadata.uid.clone(), reference, installed: false, secrets: secrets.collect() }
     }
 
     /// The names of those CRDs that have objects.
@@ -332,15 +349,73 @@ fn is_asked_for(install: &Install) -> bool {
     !install.is_deleting() && !install.spec.paused
 }
 
-/// When to look at an install without a reason. Only what failed counts as a failure: what comes after it would wait for
-/// all that was none.
-fn when_again(soon: bool, settled: bool, failed: bool, tag: Duration) -> Again {
+/// When to reconcile an install without a reason. Only what failed counts as a failure: what comes after it would wait
+/// for all that was none.
+fn when_again(soon: bool, settled: bool, failed: Option<Again>, tag: Duration) -> Again {
     match (soon, settled, failed) {
         (true, ..) => Again::After(SOON),
         (_, true, _) => Again::After(RESYNC.min(tag)),
-        (.., true) => Again::BackOff,
+        (.., Some(again)) => again,
         // What it waits for wakes it up.
         _ => Again::After(RESYNC),
+    }
+}
+
+/// How far the package of an install has come.
+struct Known {
+    resolved: Step<Reference>,
+    brought: Step<Brought>,
+    /// When to try again what failed.
+    failed: Option<Again>,
+}
+
+impl Known {
+    fn pending(what: &str) -> Self {
+        Self { resolved: Step::Pending(what.to_owned()), brought: Step::Pending(what.to_owned()), failed: None }
+    }
+
+    fn failed(trouble: Trouble) -> Self {
+        let brought = Step::Pending("the package is not known yet".to_owned());
+        Self { resolved: Step::Failed(trouble), brought, failed: Some(Again::BackOff) }
+    }
+}
+
+fn map<'s, T, U: ?Sized>(step: &'s Step<T>, part: impl Fn(&'s T) -> &'s U) -> Step<&'s U> {
+    match step {
+        Step::Done(value) => Step::Done(part(value)),
+        Step::Pending(what) => Step::Pending(what.clone()),
+        Step::Failed(trouble) => Step::Failed(trouble.clone()),
+    }
+}
+
+fn done<T>(step: &Step<T>) -> Option<&T> {
+    match step {
+        Step::Done(value) => Some(value),
+        _ => None,
+    }
+}
+
+/// Whether an install has unpacked this very image before, and says so.
+fn is_unpacked(install: &Install, resolved: &Step<Reference>) -> bool {
+    let unpacked = |condition: &api::Condition| {
+        condition.r#type == UNPACKED
+            && condition.status == Status::True
+            && condition.observed_generation == install.metadata.generation
+    };
+    is_asked_for(install) && done(resolved).is_some() && install.status.conditions.iter().any(unpacked)
+}
+
+/// The groups of CRDs that an install has to do with; none if that is not known.
+fn interests(install: &Install, brought: &Step<Brought>) -> Option<BTreeSet<String>> {
+    match brought {
+        _ if install.is_deleting() => None,
+        Step::Done(brought) => {
+            let mut groups = groups(&brought.package.stack.spec);
+            groups.extend(brought.package.crds.iter().map(|file| file.crd.group.clone()));
+            Some(groups)
+        }
+        // Those that it is a parent of wake it up all the same.
+        Step::Failed(_) | Step::Pending(_) => Some(BTreeSet::new()),
     }
 }
 
@@ -349,13 +424,6 @@ fn read(object: &Value, cluster: bool) -> Option<Install> {
         serde_json::from_value::<ClusterStackInstall>(object.clone()).ok().map(Install::from)
     } else {
         serde_json::from_value::<StackInstall>(object.clone()).ok().map(Install::from)
-    }
-}
-
-fn step(resolved: &Result<Reference, Trouble>) -> Step<Reference> {
-    match resolved {
-        Ok(reference) => Step::Done(reference.clone()),
-        Err(trouble) => Step::Failed(trouble.clone()),
     }
 }
 
@@ -399,12 +467,12 @@ mod tests {
     fn only_what_failed_is_tried_again_with_ever_longer_pauses() {
         let tag = Duration::from_secs(1);
         for (soon, settled, failed, expected) in [
-            (false, false, false, Again::After(RESYNC)),
-            (false, false, true, Again::BackOff),
-            (false, true, false, Again::After(tag)),
-            (true, false, true, Again::After(SOON)),
+            (false, false, None, Again::After(RESYNC)),
+            (false, false, Some(Again::BackOff), Again::BackOff),
+            (false, true, None, Again::After(tag)),
+            (true, false, Some(Again::BackOff), Again::After(SOON)),
         ] {
-            assert_eq!(when_again(soon, settled, failed, tag), expected, "{soon} {settled} {failed}");
+            assert_eq!(when_again(soon, settled, failed, tag), expected, "{soon} {settled} {failed:?}");
         }
     }
 

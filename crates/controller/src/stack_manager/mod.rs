@@ -1,14 +1,19 @@
 //! The stack manager: installs become CRDs and Stacks, Stacks get an identity, rights and a controller, and everything
 //! goes in order. What is decided is `engine::manage`'s; here it is carried out.
 
+mod compile_pool;
 mod finalizers;
 mod handover;
 mod home;
 mod install;
+mod interests;
+mod lanes;
+mod limits;
 mod news;
 mod ownership;
 mod personas;
 mod process;
+mod pulls;
 mod removal;
 mod runner;
 mod seed;
@@ -18,21 +23,23 @@ mod world;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use engine::manage::install::Settings;
-use engine::manage::{Index, Purpose, Reference, SigningKey, Trouble};
+use engine::manage::{Index, Limits, Purpose, Reference, SigningKey, Trouble};
 use package::{Files, Package};
 
 pub use crate::handover::Endpoint;
 pub use process::{ProcessOptions, ProcessRunner};
 pub use runner::{Availability, KubernetesRunner, Live, Runner, Tell};
 
-use crate::queue::{Again, Queue, guarded};
+use crate::queue::{Again, FairKey, Queue, guarded};
 use crate::resource::Key;
 use crate::{Cluster, Error, Metrics};
+use compile_pool::Pool;
 use handover::Handover;
+use pulls::Pulls;
 use tags::Tag;
 use world::{Work, World};
 
@@ -50,8 +57,8 @@ pub trait Packages: Send + Sync {
     /// The files of the package in an image, which is named by digest.
     fn fetch<'f>(&'f self, reference: &'f Reference, secrets: &'f [Vec<u8>]) -> Future<'f, Result<Files, Trouble>>;
     /// The packages that could be had, for installs that name a kind.
-    fn index(&self) -> Future<'_, Result<Index, Trouble>> {
-        Box::pin(async { Ok(Index::default()) })
+    fn index(&self) -> Future<'_, Result<Arc<Index>, Trouble>> {
+        Box::pin(async { Ok(Arc::default()) })
     }
 }
 
@@ -71,15 +78,53 @@ pub struct Parts {
     pub metrics: Metrics,
     /// How often to look whether a tag still means what is installed; [`TAGS`] unless somebody is in a hurry.
     pub tags: Duration,
+    /// How much of anything.
+    pub bounds: Bounds,
+}
+
+/// How much of the stack manager each namespace and each registry may have.
+#[derive(Debug, Clone)]
+pub struct Bounds {
+    /// What each namespace may have.
+    pub limits: Limits,
+    /// The longest that a pull may take in all.
+    pub pull_timeout: Duration,
+    /// Pulls at a time.
+    pub pulls: usize,
+    /// Pulls at a time for one namespace.
+    pub pulls_per_namespace: usize,
+    /// Pulls at a time from one registry.
+    pub pulls_per_registry: usize,
+    /// The longest that reading or compiling a package may take.
+    pub compile_timeout: Duration,
+    /// Threads that read and compile packages; at least two.
+    pub compile_threads: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        Self {
+            limits: Limits::default(),
+            pull_timeout: Duration::from_secs(120),
+            pulls: 32,
+            pulls_per_namespace: 4,
+            pulls_per_registry: 8,
+            compile_timeout: engine::budget::COMPILE.time,
+            compile_threads: (cores / 2).clamp(2, 4),
+        }
+    }
 }
 
 /// The stack manager.
 pub struct StackManager {
     parts: Parts,
+    /// Itself, for tasks of its own.
+    own: Weak<StackManager>,
     world: World,
     queue: Arc<Queue<Work>>,
-    /// Packages that were read, by digest.
-    packages: Mutex<BTreeMap<String, Result<Arc<Package>, Trouble>>>,
+    pulls: Pulls,
+    pool: Pool,
     /// What tags meant when they were last looked up, by install.
     tags: Mutex<BTreeMap<Key, Tag>>,
     seeds: Mutex<BTreeMap<String, String>>,
@@ -92,8 +137,11 @@ pub struct StackManager {
     created: Mutex<BTreeMap<String, Purpose>>,
 }
 
-/// How many things are looked at side by side.
-const WORKERS: usize = 4;
+/// Reconciles side by side, and those of one namespace.
+const WORKERS: usize = 8;
+const PER_NAMESPACE: usize = 4;
+/// How much longer than its budget's time a compile is waited for: it asks the clock often, but not everywhere.
+const GRACE: Duration = Duration::from_secs(5);
 /// How often a settled thing is looked at without a reason.
 const RESYNC: Duration = Duration::from_secs(600);
 /// How often to look whether a tag still means what is installed, as a rule.
@@ -102,16 +150,20 @@ pub const TAGS: Duration = Duration::from_secs(600);
 impl StackManager {
     /// Watches what it needs to, and returns when all of it has been seen once.
     pub async fn start(parts: Parts) -> Arc<Self> {
-        let queue = Arc::new(Queue::default());
+        let queue = Arc::new(Queue::at_once(PER_NAMESPACE));
         let news = queue.clone();
         parts.runner.begin(Arc::new(move |stack| news.add(Work::Stack(stack.clone()))));
         let world = World::watch(&parts, &queue);
         world.synced().await;
-        Arc::new(Self {
+        let pulls = Pulls::new(&parts.bounds);
+        let pool = Pool::new(parts.bounds.compile_threads, parts.bounds.compile_timeout + GRACE);
+        Arc::new_cyclic(|own| Self {
             parts,
+            own: own.clone(),
             world,
             queue,
-            packages: Mutex::default(),
+            pulls,
+            pool,
             tags: Mutex::default(),
             seeds: Mutex::default(),
             reservations: Mutex::default(),
@@ -139,11 +191,12 @@ impl StackManager {
     /// Ends the work, after what is being done.
     pub fn stop(&self) {
         self.queue.close();
+        self.pulls.close();
     }
 
     /// Whether there is nothing to do right now.
     pub fn is_idle(&self) -> bool {
-        self.queue.is_idle()
+        self.queue.is_idle() && self.pulls.depth() == (0, 0)
     }
 
     async fn look(&self, work: &Work) -> Again {
@@ -156,7 +209,10 @@ impl StackManager {
         let metrics = &self.parts.metrics;
         let help = "How long looking at something took.";
         metrics.took("cairn_reconcile_seconds", help, &[("kind", kind)], begin.elapsed());
-        metrics.gauge("cairn_queue_depth", "What waits to be looked at.", &[], self.queue.depth() as f64);
+        metrics.gauge("cairn_queue_depth", "Keys waiting in the work queue.", &[], self.queue.depth() as f64);
+        let class = if work.share().is_empty() { "cluster" } else { "namespace" };
+        let help = "Time that keys were ready in the work queue before a worker took them.";
+        metrics.took("cairn_queue_wait_seconds", help, &[("class", class)], self.queue.waited(work));
         match outcome {
             Ok(again) => again,
             Err(error) => {
@@ -169,18 +225,6 @@ impl StackManager {
                 }
             }
         }
-    }
-
-    /// The package in an image, read once.
-    async fn package(&self, reference: &Reference, secrets: &[Vec<u8>]) -> Result<Arc<Package>, Trouble> {
-        let digest = reference.digest.clone().unwrap_or_default();
-        if let Some(known) = self.packages.lock().unwrap_or_else(PoisonError::into_inner).get(&digest) {
-            return known.clone();
-        }
-        let files = self.parts.packages.fetch(reference, secrets).await?;
-        let read = read(&files, reference);
-        self.packages.lock().unwrap_or_else(PoisonError::into_inner).insert(digest, read.clone());
-        read
     }
 }
 

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::handover::Handover;
 use super::install::resource_of;
+use super::interests::groups;
 use super::ownership::{Owned, in_the_way};
 use super::runner::Availability;
 use super::seed::is_seed;
@@ -30,11 +31,14 @@ impl StackManager {
         let Some(object) = self.world.stacks.get(key) else {
             // It went without us, which only leaves what no garbage collector sees.
             self.handover.lock().unwrap_or_else(PoisonError::into_inner).forget(key);
+            self.world.interests.set(Work::Stack(key.clone()), None);
+            self.wake_limited(&self.world.stacks, &key.namespace, Work::Stack);
             self.wake_waiting();
             return self.sweep(key).await;
         };
         let Ok(mut stack) = serde_json::from_value::<Stack>(Value::clone(&object)) else { return Ok(Again::OnChange) };
         if !object["metadata"]["deletionTimestamp"].is_null() {
+            self.world.interests.set(Work::Stack(key.clone()), None);
             return self.remove_stack(key, &object, &stack).await;
         }
         if let Some((install, uid)) = self.install_of(key, &object)
@@ -47,6 +51,7 @@ impl StackManager {
         let definitions = self.world.definitions();
         let claims = self.claims(&definitions);
         let mut decision = self.decide(&object, &stack, &definitions, &claims);
+        self.world.interests.set(Work::Stack(key.clone()), Some(groups(&stack.spec)));
         let (mut refused, mut displacing) = (false, false);
         let displaced = match &decision {
             Decision::Run(_) => self.displace(key, &claims).await?,
@@ -94,7 +99,7 @@ impl StackManager {
                 None
             }
             // What runs goes on running with what it had.
-            Decision::Refused(_) | Decision::Waiting(_) => None,
+            Decision::Refused(_) | Decision::Waiting(_) | Decision::Limited(_) => None,
         };
         self.report(key, &object, &stack, &decision, availability.as_ref()).await?;
         if !matches!(decision, Decision::Taken(_)) {
@@ -170,6 +175,9 @@ impl StackManager {
             let place = &stack.metadata.namespace;
             let what = format!("namespace {place} is reserved for the stack manager: create the Stack in another one");
             return Decision::Refused(vec![what]);
+        }
+        if let Some(limited) = self.stack_limit(&Key::of(object), install.is_some()) {
+            return Decision::Limited(limited);
         }
         let decision = decide(&Facts {
             stack,

@@ -7,7 +7,7 @@ use engine::manage::install::Install;
 use engine::manage::{Index, Reference};
 use tokio::time::Instant;
 
-use super::StackManager;
+use super::{StackManager, Work};
 use crate::resource::Key;
 
 /// What a tag meant when it was last looked up.
@@ -23,7 +23,7 @@ pub(super) struct Tag {
 
 impl StackManager {
     /// The digest that the tag of an install has by now. One that names a digest follows no tag.
-    pub(super) async fn tagged(&self, key: &Key, install: &Install, resolved: Option<&Reference>) -> Option<String> {
+    pub(super) fn tagged(&self, key: &Key, install: &Install, resolved: Option<&Reference>) -> Option<String> {
         let wanted = self.parts.settings.reference(install, &Index::default());
         let (Some(resolved), Ok(wanted)) = (resolved, wanted) else { return self.remembered(key) };
         if wanted.digest.is_some() {
@@ -36,17 +36,30 @@ impl StackManager {
             Some(tag) if tag.image == *resolved => tag,
             _ => Tag { image: resolved.clone(), digest: None, next: now + self.pause() },
         };
-        if tag.next <= now {
+        let due = tag.next <= now;
+        if due {
             tag.next = now + self.pause();
-            match self.look_up(install, &wanted).await {
-                Ok(digest) => tag.digest = Some(digest),
-                // What is installed runs on: a registry that is down is no news about a tag.
-                Err(why) => tracing::debug!(install = %key, why, "nobody knows what the tag means now"),
-            }
         }
         let digest = tag.digest.clone();
         self.tags.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone(), tag);
+        if due {
+            self.look_up(key, self.wish(install, wanted));
+        }
         digest
+    }
+
+    /// A tag was looked up.
+    pub(super) fn tag_found(&self, key: &Key, digest: Option<String>) {
+        let changed = match self.tags.lock().unwrap_or_else(PoisonError::into_inner).get_mut(key) {
+            Some(tag) if digest.is_some() && tag.digest != digest => {
+                tag.digest = digest;
+                true
+            }
+            _ => false,
+        };
+        if changed {
+            self.queue.add(Work::Install(key.clone()));
+        }
     }
 
     /// How long until the tag of an install is to be looked up.
@@ -62,12 +75,6 @@ impl StackManager {
 
     fn remembered(&self, key: &Key) -> Option<String> {
         self.tags.lock().unwrap_or_else(PoisonError::into_inner).get(key)?.digest.clone()
-    }
-
-    async fn look_up(&self, install: &Install, wanted: &Reference) -> Result<String, String> {
-        let secrets = self.pull_secrets(install).await.map_err(|trouble| trouble.message)?;
-        let found = self.parts.packages.resolve(wanted, &secrets).await.map_err(|trouble| trouble.message)?;
-        found.digest.ok_or_else(|| "there is no digest".to_owned())
     }
 
     /// Somewhat less than the usual time, so that many installs do not ask a registry at once.

@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
-use api::{ClusterStackInstall, GROUP, Stack, StackInstall, VERSION, labels};
-use engine::manage::{Kinds, LiveCrd, Purpose};
+use api::{ClusterStackInstall, GROUP, PermissionScope, Stack, StackInstall, VERSION, labels};
+use engine::manage::{Kinds, LiveCrd, Parent, Purpose};
 use serde_json::Value;
 
 use super::Parts;
+use super::interests::Interests;
 use crate::cache::{Cache, Change, Scope};
-use crate::queue::Queue;
+use crate::queue::{FairKey, Queue};
 use crate::resource::{Key, Resource};
 
 /// What to look at.
@@ -18,6 +19,15 @@ pub(super) enum Work {
     Install(Key),
     Stack(Key),
     Namespace(String),
+}
+
+impl FairKey for Work {
+    fn share(&self) -> &str {
+        match self {
+            Self::Install(key) | Self::Stack(key) => key.share(),
+            Self::Namespace(name) => name,
+        }
+    }
 }
 
 impl From<Purpose> for Work {
@@ -41,6 +51,8 @@ pub(super) struct World {
     pub(super) namespaces: Objects,
     /// What was made for Stacks and namespaces, by kind.
     pub(super) made: Vec<(Resource, Objects)>,
+    /// Who has to do with which CRDs.
+    pub(super) interests: Arc<Interests>,
 }
 
 pub(super) fn stack_resource() -> Resource {
@@ -97,16 +109,33 @@ impl World {
             });
             whole(stack_resource(), tell)
         };
+        let interests = Arc::new(Interests::default());
         let crds = {
-            // Who needs a CRD is found out by looking at all: there are few installs, and CRDs change seldom.
             let everyone = (queue.clone(), installs.clone(), cluster_installs.clone(), stacks.clone());
-            let tell = move |_: Change<'_, Option<Arc<LiveCrd>>>| {
+            let interests = interests.clone();
+            let tell = move |change: Change<'_, Option<Arc<LiveCrd>>>| {
                 let (queue, installs, cluster_installs, stacks) = &everyone;
-                for (key, _) in installs.all().into_iter().chain(cluster_installs.all()) {
-                    queue.add(Work::Install(key));
+                let is_needed = |key: &Key, install: &Value| {
+                    let scope = match key.namespace.is_empty() {
+                        true => PermissionScope::Cluster,
+                        false => PermissionScope::Namespaced,
+                    };
+                    let uid = install["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
+                    let parent = Parent { scope, namespace: key.namespace.clone(), name: key.name.clone(), uid };
+                    let live = [change.old, change.new].into_iter().flatten().flatten();
+                    live.into_iter().any(|live| live.is_needed_by(&parent))
+                };
+                for (key, install) in installs.all().into_iter().chain(cluster_installs.all()) {
+                    let needed = is_needed(&key, &install);
+                    let work = Work::Install(key);
+                    if needed || interests.concerns(&work, &change.key.name) {
+                        queue.add(work);
+                    }
                 }
-                for (key, _) in stacks.all() {
-                    queue.add(Work::Stack(key));
+                for work in stacks.all().into_iter().map(|(key, _)| Work::Stack(key)) {
+                    if interests.concerns(&work, &change.key.name) {
+                        queue.add(work);
+                    }
                 }
             };
             let keep = |object: Value| LiveCrd::read(&object).map(Arc::new);
@@ -144,7 +173,7 @@ impl World {
             (resource, cache)
         });
         let made = made.collect();
-        Self { installs, cluster_installs, stacks, crds, namespaces, made }
+        Self { installs, cluster_installs, stacks, crds, namespaces, made, interests }
     }
 
     pub(super) async fn synced(&self) {

@@ -22,7 +22,7 @@ use engine::budget::{self, Limits};
 use tokio::time::Instant;
 
 use crate::cache::{Cache, Scope};
-use crate::queue::{Again, Queue, guarded};
+use crate::queue::{Again, FairKey, Queue, guarded};
 use crate::resource::{Key, Resource};
 use crate::{Cluster, Error, Metrics, Pool};
 pub use catalog::Catalog;
@@ -80,6 +80,16 @@ enum Work {
     Stack,
     Counts,
     Instance(Id),
+}
+
+impl FairKey for Work {
+    fn share(&self) -> &str {
+        match self {
+            // No namespace is called so: what concerns all instances waits behind none of them.
+            Self::Stack | Self::Counts => "/",
+            Self::Instance(id) => id.key.share(),
+        }
+    }
 }
 
 /// How an instance is; if it is not ready, with one word for programs and a sentence for people.

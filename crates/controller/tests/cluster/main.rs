@@ -1,9 +1,10 @@
 //! The controllers on a cluster: the embedded API server always, and the real one with `cargo xtask cluster-test`.
-#![allow(clippy::unwrap_used, reason = "a scenario may panic")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a scenario may panic, and prints what it measured")]
 
 mod actor;
 mod attacks_budget;
 mod attacks_crds;
+mod attacks_fairness;
 mod attacks_identity;
 mod attacks_limits;
 mod attacks_ours;
@@ -87,6 +88,9 @@ fn main() -> ExitCode {
         instances_follow::a_status_that_comes_out_empty_is_cleared,
         instances_follow::the_first_status_is_no_reason_to_look_again,
         instances_follow::fields_taken_inside_a_map_of_objects_are_put_back,
+        attacks_fairness::fifty_installs_that_hang_on_slow_registries_hold_up_nobody_else,
+        attacks_fairness::templates_that_cost_too_much_get_a_verdict_and_hold_up_nobody_else,
+        attacks_fairness::a_wrong_tag_breaks_no_other_tenants_install_of_the_same_image,
         instances::an_instance_becomes_ready_with_six_calls_and_stays_so_with_none,
         instances::a_child_that_drifts_is_put_back_and_what_others_added_stays,
         instances::an_object_of_somebody_else_is_never_seized,

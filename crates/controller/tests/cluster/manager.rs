@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result};
-use controller::stack_manager::{Availability, Future, KubernetesRunner, Live, Packages, Parts, Runner, StackManager};
+use controller::stack_manager::{
+    Availability, Bounds, Future, KubernetesRunner, Live, Packages, Parts, Runner, StackManager,
+};
 use controller::{Cluster as Hands, Error, Key};
 use engine::manage::install::Settings;
 use engine::manage::stack::Run;
@@ -60,7 +62,13 @@ impl Shelf {
 
 impl Packages for Shelf {
     fn resolve<'f>(&'f self, reference: &'f Reference, _: &'f [Vec<u8>]) -> Future<'f, Result<Reference, Trouble>> {
-        Box::pin(async move { Ok(reference.at(&self.digest(reference)?)) })
+        Box::pin(async move {
+            if reference.registry.starts_with("slow") {
+                // It took the request, and never answers.
+                std::future::pending::<()>().await;
+            }
+            Ok(reference.at(&self.digest(reference)?))
+        })
     }
 
     fn fetch<'f>(&'f self, reference: &'f Reference, _: &'f [Vec<u8>]) -> Future<'f, Result<Files, Trouble>> {
@@ -147,6 +155,7 @@ pub async fn start(cluster: &Cluster, shelf: Arc<Shelf>) -> Result<tokio::task::
         },
         metrics: controller::Metrics::default(),
         tags: std::time::Duration::from_millis(300),
+        bounds: Bounds::default(),
     };
     let manager = StackManager::start(parts).await;
     Ok(tokio::spawn(async move { manager.run().await }))

@@ -24,6 +24,7 @@ use super::definition::{LiveCrd, NamespacedCrds, Placement, Wanted, place};
 use super::progress::{Conditions, Notice, Step, Trouble};
 use super::{Claim, Index, Kinds, Policy, Reference};
 use crate::limits::InstanceLimits;
+pub use check::{TOO_COSTLY, Verdict};
 use check::{accept, depend};
 use record::{is_of, is_ours, record};
 use removal::reference_to;
@@ -163,6 +164,8 @@ pub struct Facts<'f> {
     pub tagged: Option<&'f str>,
     /// What is in it; errors that it has make this step fail.
     pub package: Step<&'f Package>,
+    /// What compiling it has shown.
+    pub verdict: Step<&'f Verdict>,
     /// The CRDs that the package brings or the install is a parent of, as far as they are there, and those of the same
     /// groups.
     pub crds: &'f [LiveCrd],
@@ -484,7 +487,7 @@ impl Work<'_> {
 fn take<'s, T>(condition: &'static str, step: &'s Step<T>) -> Result<&'s T, Stop> {
     match step {
         Step::Done(value) => Ok(value),
-        Step::Pending(what) => Err(Stop::at(condition, "Pending", what.as_str())),
+        Step::Pending(what) => Err(Stop::at(condition, "Pulling", what.as_str())),
         Step::Failed(trouble) => Err(Stop { condition: Some(condition), trouble: trouble.clone() }),
     }
 }

@@ -12,6 +12,7 @@ mod index;
 mod inheritance;
 pub mod install;
 mod kinds;
+mod limits;
 mod ownership;
 mod policy;
 mod progress;
@@ -34,6 +35,7 @@ pub use inheritance::{
     whose_seed,
 };
 pub use kinds::{Kinds, Served};
+pub use limits::{Limits, Member, Standing, quantity};
 pub use ownership::{Purpose, SigningKey};
 pub use policy::{Pattern, Policy, Refusal};
 pub use progress::{Notice, Step, Trouble, needs_only_time};

@@ -116,4 +116,4 @@ pub fn needs_only_time(reason: &str) -> bool {
 }
 
 /// Reasons for which something does not hold that need nothing but time.
-const PATIENT: [&str; 4] = ["Pending", "Waiting", "Starting", "Deleting"];
+const PATIENT: [&str; 6] = ["Pending", "Pulling", "Compiling", "Waiting", "Starting", "Deleting"];

@@ -28,6 +28,10 @@ pub fn report(
             conditions.trouble(DEPENDENCIES_SATISFIED, &Trouble::new("NotAllowed", reasons.join("; ")));
             conditions.trouble(READY, &Trouble::new("NotAllowed", reasons.join("; ")));
         }
+        Decision::Limited(trouble) => {
+            conditions.trouble(DEPENDENCIES_SATISFIED, trouble);
+            conditions.trouble(READY, trouble);
+        }
         Decision::Taken(why) => {
             for kind in [DEPENDENCIES_SATISFIED, CONTROLLER_AVAILABLE, READY] {
                 conditions.trouble(kind, &Trouble::new(KIND_TAKEN, why));

@@ -5,7 +5,7 @@ use api::{Crd, Metadata, PermissionScope, Scope, Stack, names};
 use serde_json::{Map, Value, json};
 
 use super::roles::{Grant, Grants, Identity, bindings};
-use super::{Claim, Kinds, Policy, advice, workload};
+use super::{Claim, Kinds, Policy, Trouble, advice, workload};
 use crate::limits::InstanceLimits;
 
 /// A Stack and what is around it.
@@ -39,6 +39,8 @@ pub enum Decision {
     Refused(Vec<String>),
     /// It may not run since another serves a kind of it, and does not go on running either.
     Taken(String),
+    /// It may run once its namespace has fewer.
+    Limited(Trouble),
     /// It may run once these kinds are there.
     Waiting(Vec<String>),
     /// It runs by these objects.

@@ -44,7 +44,7 @@ fn image() -> Image {
 
 fn client(directory: &Path, credentials: Credentials) -> Client {
     let store = Store::open(directory.join("store")).unwrap();
-    Client::new(Options { credentials, plain_http: Vec::new(), store })
+    Client::new(Options { credentials, ..Options::new(store) })
 }
 
 fn skopeo(arguments: &[&str]) -> Value {

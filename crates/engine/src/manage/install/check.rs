@@ -7,9 +7,46 @@ use package::Package;
 
 use super::record::{is_of, is_ours};
 use super::{Facts, Stop};
+use crate::budget::Meter;
 use crate::manage::stack::{self, Decision};
-use crate::manage::{Claim, KIND_TAKEN, Reference, Step};
-use crate::{Severity, compile};
+use crate::manage::{Claim, KIND_TAKEN, Reference, Step, Trouble};
+use crate::{Severity, compile_within};
+
+/// What compiling a package has shown. It depends on the package, the name of the install and this program alone, so that
+/// it is found out once for each.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// What is wrong with it as a new package.
+    pub new: Option<Trouble>,
+    /// What is wrong with it as one that runs already: that may have got permissions by hand, and is not rejected for
+    /// what is asked of packages since.
+    pub running: Option<Trouble>,
+}
+
+impl Verdict {
+    /// Compiles a package as the install of a name in a namespace would, within a budget; [`Meter::over`] tells whether
+    /// that was too small.
+    pub fn of(package: &Package, name: &str, namespace: &str, meter: &Meter<'_>) -> Self {
+        let mut stack = crate::Stack::of(package, name, namespace);
+        let mut wrong = |recorded: bool| {
+            stack.recorded = recorded;
+            let (_, problems) = compile_within(&stack, &|_| None, meter);
+            let errors = problems.iter().filter(|problem| problem.severity == Severity::Error);
+            let errors: Vec<String> = errors.map(ToString::to_string).collect();
+            let reason = if meter.over().is_some() { TOO_COSTLY } else { "TemplatesInvalid" };
+            (!errors.is_empty()).then(|| Trouble::new(reason, first(&errors)))
+        };
+        match wrong(false) {
+            // What is good enough for a new one is good enough for one that runs.
+            None => Self::default(),
+            Some(new) if meter.over().is_some() => Self { new: Some(new.clone()), running: Some(new) },
+            Some(new) => Self { new: Some(new), running: wrong(true) },
+        }
+    }
+}
+
+/// The reason of a package whose templates cost too much to compile. That is no reason to compile them again.
+pub const TOO_COSTLY: &str = "TemplatesTooCostly";
 
 /// Whether the package may be installed by such an install, and would work.
 pub(super) fn accept(facts: &Facts<'_>, package: &Package) -> Result<String, Stop> {
@@ -23,15 +60,15 @@ pub(super) fn accept(facts: &Facts<'_>, package: &Package) -> Result<String, Sto
             format!("the package is for {wants}, so that it is installed by a {kind}, not by a {}", install.kind());
         return Err(Stop::at(UNPACKED, "ScopeMismatch", what));
     }
-    let mut stack = crate::Stack::of(package, &install.metadata.name, &install.metadata.namespace);
-    // What runs already may have got rights by hand, and is not refused for what is asked of packages since.
+    let verdict = match &facts.verdict {
+        Step::Done(verdict) => *verdict,
+        Step::Pending(what) => return Err(Stop::at(UNPACKED, "Compiling", what.as_str())),
+        Step::Failed(trouble) => return Err(Stop { condition: Some(UNPACKED), trouble: trouble.clone() }),
+    };
     let runs = |image: &Reference| facts.stack.is_some_and(|stack| is_ours(stack, install) && is_of(stack, image));
-    stack.recorded = matches!(&facts.resolved, Step::Done(image) if runs(image));
-    let (_, problems) = compile(&stack);
-    let errors: Vec<String> =
-        problems.iter().filter(|problem| problem.severity == Severity::Error).map(ToString::to_string).collect();
-    if !errors.is_empty() {
-        return Err(Stop::at(UNPACKED, "TemplatesInvalid", first(&errors)));
+    let recorded = matches!(&facts.resolved, Step::Done(image) if runs(image));
+    if let Some(trouble) = if recorded { &verdict.running } else { &verdict.new } {
+        return Err(Stop { condition: Some(UNPACKED), trouble: trouble.clone() });
     }
     let (version, count) = (&package.app.version, package.crds.len());
     Ok(format!("version {version} with {count} kind{}", if count == 1 { "" } else { "s" }))
@@ -71,6 +108,7 @@ pub(super) fn depend(facts: &Facts<'_>, package: &Package) -> Result<(), Stop> {
             Err(Stop::at(DEPENDENCIES_SATISFIED, "Waiting", what))
         }
         Decision::Taken(why) => Err(Stop::at(DEPENDENCIES_SATISFIED, KIND_TAKEN, why)),
+        Decision::Limited(trouble) => Err(Stop { condition: Some(DEPENDENCIES_SATISFIED), trouble }),
         Decision::Run(_) => Ok(()),
     }
 }
