@@ -71,7 +71,7 @@ impl Working {
         let wide = record.spec.app.permission_scope == PermissionScope::Cluster;
         let kept_out = is_kept_out(record);
         problems.extend(found.into_iter().filter(|problem| problem.severity == Severity::Error));
-        let wrong = || problems.first().map(|problem| problem.to_string()).unwrap_or_default();
+        let wrong = || problems.first().map(ToString::to_string).unwrap_or_default();
         Ok(Working { compiled: compiled.ok_or_else(wrong)?, wide, kept_out })
     }
 
