@@ -360,10 +360,10 @@ mod tests {
             set(path, mode);
         }
         let one = temporary(&[open.clone(), sticky.clone()], "x").unwrap();
-        let two = temporary(&[sticky.clone()], "x").unwrap();
+        let two = temporary(std::slice::from_ref(&sticky), "x").unwrap();
         assert!(one != two && one.starts_with(&sticky));
         assert_eq!(fs::metadata(&one).unwrap().permissions().mode() & 0o777, 0o700);
-        assert!(temporary(&[open.clone()], "x").unwrap_err().to_string().contains("replace"));
+        assert!(temporary(std::slice::from_ref(&open), "x").unwrap_err().to_string().contains("replace"));
         assert!(temporary(&[place.path().join("none")], "x").is_err());
         assert!(temporary(&[], "x").is_err());
         if as_root() {

@@ -158,7 +158,7 @@ pub(crate) fn list(args: &List, printer: &Printer) -> Result<Code, Failure> {
             let list = api.list(&ListParams::default()).await.map_err(|error| told(&error))?;
             found.extend(list.items.iter().map(|object| written(object, cluster)));
         }
-        found.extend(hand_made(&connected, args.listing.all_namespaces).await?);
+        found.extend(hand_made(&connected, args.listing.all_namespaces).await);
         match args.listing.output {
             Some(format) => printer.objects(&found, format)?,
             None if found.is_empty() && args.listing.all_namespaces => printer.result(b"nothing is installed\n")?,
@@ -178,15 +178,12 @@ pub(crate) fn list(args: &List, printer: &Printer) -> Result<Code, Failure> {
 }
 
 /// The Stacks that no install made. Who may not list them still sees installs.
-async fn hand_made(connected: &Connected, everywhere: bool) -> Result<Vec<Value>, Failure> {
+async fn hand_made(connected: &Connected, everywhere: bool) -> Vec<Value> {
     let namespace = if everywhere { "" } else { &connected.namespace };
     let kind = Resource::namespaced(api::GROUP, api::VERSION, Stack::KIND, Stack::PLURAL);
     let reader = Reader::new(connected.client.clone());
-    let found = match reader.list(&kind, namespace, "").await {
-        Ok(found) => found,
-        Err(_) => return Ok(Vec::new()),
-    };
-    Ok(found.into_iter().filter(is_hand_made).collect())
+    let found = reader.list(&kind, namespace, "").await.unwrap_or_default();
+    found.into_iter().filter(is_hand_made).collect()
 }
 
 /// Whether a Stack was made by a person: the stack manager notes on each of its own which install it is of.

@@ -1,6 +1,7 @@
 //! A local user leaves something for root to find: a kubeconfig that names a program, a directory, a link.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, chown, lchown, symlink};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -13,7 +14,7 @@ const ATTACKER: u32 = 65534;
 fn as_root() -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
-        println!("left out: only root can make files of another user");
+        let _ = std::io::stderr().write_all(b"left out: only root can make files of another user\n");
         assert!(std::env::var_os("CI").is_none(), "this has to run as root");
     }
     root
