@@ -324,7 +324,7 @@ fn paths(value: &Value, path: &str, found: &mut Vec<String>) {
     match value {
         Value::Object(fields) => fields.iter().for_each(|(key, field)| paths(field, &format!("{path}.{key}"), found)),
         Value::Array(items) => {
-            items.iter().enumerate().for_each(|(at, item)| paths(item, &format!("{path}[{at}]"), found))
+            items.iter().enumerate().for_each(|(at, item)| paths(item, &format!("{path}[{at}]"), found));
         }
         _ => {}
     }
