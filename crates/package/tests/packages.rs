@@ -418,7 +418,7 @@ fn no_package_brings_a_conversion() {
             let crd = crd.replace("apiextensions.k8s.io/v1", &format!("apiextensions.k8s.io/{api}"));
             let text = format!("== .registry/app.yaml\ntitle: Mysql\n== .registry/resources/a.crd.yaml\n{crd}");
             let (_, problems) = package::read(&files(&text));
-            let errors = problems.iter().filter(|problem| problem.severity == package::Severity::Error);
+            let errors = problems.iter().filter(|problem| problem.severity == Severity::Error);
             let told: Vec<String> = errors.map(ToString::to_string).collect();
             assert_eq!(told.is_empty(), expected.is_empty(), "{conversion}: {told:#?}");
             assert!(expected.is_empty() || told.iter().any(|line| line.contains(expected)), "{conversion}: {told:#?}");

@@ -111,7 +111,8 @@ impl Claim {
     pub fn taken(&self, all: &[Claim]) -> Option<String> {
         let before = all.iter().find(|own| self.is_same(own));
         let in_the_way = |other: &&Claim| {
-            other.standing != Standing::Blocked && self.meets(other) && !(self.everywhere && !other.everywhere)
+            let is_behind = self.everywhere && !other.everywhere;
+            other.standing != Standing::Blocked && self.meets(other) && !is_behind
         };
         let others = all.iter().filter(|other| !self.is_same(other)).filter(in_the_way);
         let rival = others.filter_map(|other| {

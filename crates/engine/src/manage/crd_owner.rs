@@ -281,7 +281,7 @@ fn by_labels(marks: &BTreeMap<String, String>) -> Vec<User> {
         marks.iter().filter_map(|(key, namespace)| Some((key, key.strip_prefix(labels::PARENT_PREFIX)?, namespace)));
     let read = marked.map(|(key, text, namespace)| {
         let cluster = namespace.is_empty();
-        let name = text.split_once('.').map(|(_, name)| name).unwrap_or(text);
+        let name = text.split_once('.').map_or(text, |(_, name)| name);
         // A label that had to be cut says only part of the name.
         let name = if names::parent_label(namespace, name) == *key { name } else { key };
         User {

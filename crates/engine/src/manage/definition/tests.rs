@@ -6,6 +6,7 @@ use api::{Crd, PermissionScope};
 use serde_json::{Value, json};
 
 use super::{Leaving, LiveCrd, NamespacedCrds, Parent, Placement, Wanted, place};
+use crate::manage::User;
 
 fn parent(namespace: &str, name: &str) -> Parent {
     let scope = if namespace.is_empty() { PermissionScope::Cluster } else { PermissionScope::Namespaced };
@@ -469,7 +470,7 @@ fn whatever_others_do_in_whatever_order_only_the_owner_changes_a_spec() {
                 let heir = by.is_cluster() || record.publisher == publisher;
                 assert!(had || heir, "{what}");
                 // Nobody but an administrator changes what a cluster install owns, or what another publisher has.
-                let theirs = record.owner().is_some_and(|owner| owner.is_cluster()) && !record.is_owned_by(&by);
+                let theirs = record.owner().is_some_and(User::is_cluster) && !record.is_owned_by(&by);
                 assert!(!theirs, "{what}");
                 let others = record.others(&by).count();
                 assert!(by.is_cluster() || record.publisher == publisher || others == 0, "{what}");
