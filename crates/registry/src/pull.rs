@@ -88,7 +88,7 @@ impl Client {
         let mut done = 0;
         let mut layers = Layers::new(Limits::default());
         for layer in &resolved.manifest.layers {
-            let file = match self.stored(&part, layer.digest.clone()).await {
+            let file = match self.stored(&part, layer.digest).await {
                 Some(file) => file,
                 None => {
                     let step = |bytes| progress(Progress { done: done + bytes, total });

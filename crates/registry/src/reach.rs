@@ -169,7 +169,7 @@ pub(crate) fn zone(address: IpAddr) -> Zone {
 fn zone_of_four(address: Ipv4Addr) -> Zone {
     match address.octets() {
         [127, ..] => Zone::Loopback,
-        [0, ..] | [224..=255, ..] => Zone::Reserved,
+        [0 | 224..=255, ..] => Zone::Reserved,
         [169, 254, ..] => Zone::LinkLocal,
         [10, ..] | [172, 16..=31, ..] | [192, 168, ..] | [100, 64..=127, ..] | [192, 0, 0, _] | [198, 18 | 19, ..] => {
             Zone::Private
@@ -183,7 +183,7 @@ fn zone_of_six(address: Ipv6Addr) -> Zone {
         [0, 0, 0, 0, 0, 0, 0, 1] => Zone::Loopback,
         [0, 0, 0, 0, 0, 0, 0, 0] | [0xff00..=0xffff, ..] => Zone::Reserved,
         [0xfe80..=0xfebf, ..] => Zone::LinkLocal,
-        [0xfc00..=0xfdff, ..] | [0xfec0..=0xfeff, ..] | [0x64, 0xff9b, 1, ..] => Zone::Private,
+        [0xfc00..=0xfdff | 0xfec0..=0xfeff, ..] | [0x64, 0xff9b, 1, ..] => Zone::Private,
         _ => Zone::Public,
     }
 }

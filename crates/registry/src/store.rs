@@ -63,7 +63,7 @@ impl Store {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         }
-        Part(Digest::from_hash(hash.finalize().into()).hex().to_owned())
+        Part(Digest::from_hash(hash.finalize().into()).hex())
     }
 
     /// A blob, if it is there and what its name says. One that is not is removed.
@@ -124,7 +124,7 @@ impl Store {
     /// The bytes that only this store knows; another process may have made them first.
     fn read_salt(&self) -> io::Result<[u8; 32]> {
         let path = self.parts().join("salt");
-        let known = || Some(<[u8; 32]>::try_from(std::fs::read(&path).ok()?).ok()?);
+        let known = || <[u8; 32]>::try_from(std::fs::read(&path).ok()?).ok();
         if let Some(salt) = known() {
             return Ok(salt);
         }

@@ -187,11 +187,14 @@ pub(crate) struct Registry {
     /// A file that may change.
     index: Option<PathBuf>,
     /// What was in it last, and when that was written.
-    read: Mutex<Option<(Stamp, Result<Arc<Index>, Trouble>)>>,
+    read: Mutex<Option<Seen>>,
 }
 
 /// Tells a file from itself before it was changed.
 type Stamp = (Option<SystemTime>, u64);
+
+/// What was in a file when it was last read.
+type Seen = (Stamp, Result<Arc<Index>, Trouble>);
 
 impl Registry {
     /// From registries that this client talks to.
@@ -254,10 +257,7 @@ impl Packages for Registry {
 }
 
 /// The index in a file, which is read only if it has changed.
-fn read_index(
-    path: &Path,
-    known: Option<(Stamp, Result<Arc<Index>, Trouble>)>,
-) -> (Stamp, Result<Arc<Index>, Trouble>) {
+fn read_index(path: &Path, known: Option<Seen>) -> Seen {
     let bad = |why: String| Trouble::new("IndexInvalid", format!("the index {}: {why}", path.display()));
     let stamp = match std::fs::metadata(path) {
         Ok(found) => (found.modified().ok(), found.len()),

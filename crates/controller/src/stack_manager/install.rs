@@ -146,7 +146,7 @@ impl StackManager {
         }
         let installed = pinned.is_some();
         let wish = Wish { installed, ..self.wish(install, pinned.clone().unwrap_or(reference)) };
-        match self.bring(key, wish) {
+        match self.bring(key, &wish) {
             Bring::Done(brought) => {
                 // Its size is known only now.
                 if let Some(trouble) = self.install_limit(key) {
@@ -159,7 +159,8 @@ impl StackManager {
                 Known { resolved, brought: Step::Pending(what), failed: None }
             }
             Bring::Failed(Failure { resolved, trouble }, wait) => {
-                let resolved = pinned.or(resolved).map_or_else(|| Step::Failed(trouble.clone()), Step::Done);
+                let resolved =
+                    pinned.or(resolved.map(|found| *found)).map_or_else(|| Step::Failed(trouble.clone()), Step::Done);
                 Known { resolved, brought: Step::Failed(trouble), failed: Some(Again::After(wait)) }
             }
         }

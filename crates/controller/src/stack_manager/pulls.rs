@@ -70,7 +70,7 @@ pub(super) enum Bring {
 #[derive(Debug, Clone)]
 pub(super) struct Failure {
     /// The image by digest, if that was found.
-    pub(super) resolved: Option<Reference>,
+    pub(super) resolved: Option<Box<Reference>>,
     pub(super) trouble: Trouble,
 }
 
@@ -124,6 +124,8 @@ struct State {
     read: BTreeMap<(String, String), Weak<Package>>,
     verdicts: BTreeMap<(String, String, Key), Arc<Verdict>>,
     number: u64,
+    /// Whether somebody starts what may run.
+    pumping: bool,
     closed: bool,
 }
 
@@ -141,6 +143,7 @@ impl Pulls {
             read: BTreeMap::new(),
             verdicts: BTreeMap::new(),
             number: 0,
+            pumping: false,
             closed: false,
         };
         Self { state: Mutex::new(state) }
@@ -179,6 +182,30 @@ impl Pulls {
 }
 
 impl State {
+    /// A job begins; answers what it is for, unless that is no longer asked for.
+    fn begin(&mut self, job: &Job) -> Option<Wish> {
+        match job {
+            Job::Package(key, number) => {
+                let entry = self.entries.get_mut(key).filter(|entry| entry.number == *number)?;
+                entry.stage = Stage::Running(None);
+                Some(entry.wish.clone())
+            }
+            Job::Tag(key, number) => {
+                self.lookups.get(key).filter(|(own, _)| own == number).map(|(_, wish)| wish.clone())
+            }
+        }
+    }
+
+    /// A pull has begun, and may have ended.
+    fn began(&mut self, key: &Key, number: u64, handle: AbortHandle) {
+        match self.entries.get_mut(key).filter(|entry| entry.number == number) {
+            Some(entry) if matches!(entry.stage, Stage::Running(None)) => entry.stage = Stage::Running(Some(handle)),
+            Some(_) => {}
+            // It was forgotten meanwhile.
+            None => handle.abort(),
+        }
+    }
+
     fn cancel(&mut self, key: &Key) {
         self.lanes.remove(|job| matches!(job, Job::Package(own, _) if own == key));
         if let Some(Entry { stage: Stage::Running(Some(handle)), .. }) = self.entries.get(key) {
@@ -224,12 +251,12 @@ impl Drop for Slot {
 
 impl StackManager {
     /// The package of an install, as far as it is there. What is not there is asked for.
-    pub(super) fn bring(&self, key: &Key, wish: Wish) -> Bring {
+    pub(super) fn bring(&self, key: &Key, wish: &Wish) -> Bring {
         let now = Instant::now();
         let mut state = self.pulls.lock();
         state.number += 1;
         let number = state.number;
-        if state.entries.get(key).is_some_and(|entry| !entry.is_for(&wish)) {
+        if state.entries.get(key).is_some_and(|entry| !entry.is_for(wish)) {
             state.cancel(key);
             state.entries.remove(key);
         }
@@ -292,37 +319,40 @@ impl StackManager {
         self.pump();
     }
 
-    /// Starts what may run.
+    /// Starts what may run. Nothing is started with the lock: a runtime that ends drops what is started at once, and with
+    /// it a slot, which comes back here.
     fn pump(&self) {
         let Some(manager) = self.own.upgrade() else { return };
         let mut state = self.pulls.lock();
+        if std::mem::replace(&mut state.pumping, true) {
+            // Whoever does it already goes on with what has become possible.
+            return;
+        }
         while !state.closed {
             let Some((lane, job)) = state.lanes.next() else { break };
+            let wish = state.begin(&job);
+            drop(state);
             let slot = Slot { manager: manager.clone(), lane };
-            match job {
-                Job::Package(key, number) => {
-                    let Some(entry) = state.entries.get_mut(&key).filter(|entry| entry.number == number) else {
-                        // It is no longer asked for. Its slot calls this again, and needs the lock.
-                        drop(state);
-                        drop(slot);
-                        state = self.pulls.lock();
-                        continue;
-                    };
-                    let task = manager.clone().pull_package(slot, key, entry.wish.clone(), number);
-                    entry.stage = Stage::Running(Some(tokio::spawn(task).abort_handle()));
+            match (job, wish) {
+                (Job::Package(key, number), Some(wish)) => {
+                    let task = tokio::spawn(manager.clone().pull_package(slot, key.clone(), wish, number));
+                    state = self.pulls.lock();
+                    state.began(&key, number, task.abort_handle());
                 }
-                Job::Tag(key, number) => {
-                    let Some((_, wish)) = state.lookups.get(&key).filter(|(own, _)| *own == number) else {
-                        drop(state);
-                        drop(slot);
-                        state = self.pulls.lock();
-                        continue;
-                    };
-                    tokio::spawn(manager.clone().pull_tag(slot, key, wish.clone()));
+                (Job::Tag(key, _), Some(wish)) => {
+                    tokio::spawn(manager.clone().pull_tag(slot, key, wish));
+                    state = self.pulls.lock();
+                }
+                // It is no longer asked for.
+                (_, None) => {
+                    drop(slot);
+                    state = self.pulls.lock();
                 }
             }
         }
+        state.pumping = false;
         let (waiting, running) = state.lanes.depth();
+        drop(state);
         let metrics = &self.parts.metrics;
         metrics.gauge("cairn_pulls_waiting", "Pulls that wait for their turn.", &[], waiting as f64);
         metrics.gauge("cairn_pulls_running", "Pulls under way.", &[], running as f64);
@@ -340,7 +370,7 @@ impl StackManager {
                 (Ok(_), None) => Err(bug()),
                 (Err(trouble), _) => Err(trouble),
             };
-            unpacked.map_err(|trouble| Failure { resolved, trouble })
+            unpacked.map_err(|trouble| Failure { resolved: resolved.map(Box::new), trouble })
         };
         let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| Err(bug().into()));
         let labels = [("outcome", outcome.as_ref().map_or_else(|failure| failure.trouble.reason, |_| "Ok"))];
@@ -379,7 +409,7 @@ impl StackManager {
             // What is installed runs on: a registry that is down is no news about a tag.
             Ok(Err(Trouble { message, .. })) => tracing::debug!(install = %key, message, "could not resolve the tag"),
             Err(_) => {
-                tracing::error!(install = %key, "resolving the tag panicked; this is a bug in cairn, please report it")
+                tracing::error!(install = %key, "resolving the tag panicked; this is a bug in cairn, please report it");
             }
         }
     }
