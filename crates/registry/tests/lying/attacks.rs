@@ -162,7 +162,7 @@ async fn a_digest_is_no_permission_to_have_a_private_package() {
     let other = Server::start().await;
     let digest = tenants.reference.digest.clone().unwrap();
     for (index, mut choices) in variants() {
-        let host = choices.pick(&[&tenants.server.host, &other.host]).to_string();
+        let host = (*choices.pick(&[&tenants.server.host, &other.host])).clone();
         let path = *choices.pick(&["team/redis", "team/other", "mine"]);
         let tag = *choices.pick(&["", ":1.0.0", ":latest", ":x"]);
         let reference = Reference::parse(&format!("{host}/{path}{tag}@{digest}")).unwrap();
