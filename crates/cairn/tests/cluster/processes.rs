@@ -47,7 +47,7 @@ pub fn package(group: &str) -> Files {
 }
 
 /// The program; it is killed with the test.
-fn start(cluster: &Cluster, home: &Path) -> Result<Child> {
+pub fn start(cluster: &Cluster, home: &Path) -> Result<Child> {
     start_with(cluster, home, &[])
 }
 

@@ -58,7 +58,15 @@ impl Registry {
     pub fn put(&self, repository: &str, tag: &str, files: &Files) {
         let (package, problems) = package::read(files);
         assert!(problems.iter().all(|problem| problem.severity != package::Severity::Error), "{problems:?}");
-        let image = Image::build(files, &package);
+        self.put_image(repository, tag, &Image::build(files, &package));
+    }
+
+    /// Puts the image of a package there, whatever is wrong with it.
+    pub fn put_anyway(&self, repository: &str, tag: &str, files: &Files) {
+        self.put_image(repository, tag, &Image::build(files, &package::read(files).0));
+    }
+
+    fn put_image(&self, repository: &str, tag: &str, image: &Image) {
         let mut content = self.content.lock().expect("its content");
         for blob in &image.blobs {
             let what = (blob.media_type.as_str().to_owned(), blob.bytes.clone());

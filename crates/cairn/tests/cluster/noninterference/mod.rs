@@ -1,0 +1,91 @@
+//! Noninterference: whatever an attacker does in her own namespace, the victim in another has the same objects, loses
+//! nothing, and is served as quickly as without her.
+
+pub mod attacker;
+pub mod victim;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use testkit::Cluster;
+
+use crate::processes::{MANAGED, defined, start};
+use crate::registry::Registry;
+use attacker::{ATTACKS, Attacker};
+use victim::{Victim, same};
+
+/// What an attacker may cost her victim, in processor time and in waiting.
+const FACTOR: u32 = 2;
+/// Less than this is noise of the machine and the clock.
+const NOISE: Duration = Duration::from_millis(100);
+
+pub async fn a_victim_is_served_alike_with_and_without_an_attacker(cluster: Arc<Cluster>) -> Result<()> {
+    let _turn = MANAGED.lock().await;
+    let home = tempfile::tempdir()?;
+    let story = story(&cluster, home.path()).await;
+    let log = std::fs::read_to_string(home.path().join("log")).unwrap_or_default();
+    let end: Vec<&str> = log.lines().rev().take(40).collect();
+    story.with_context(|| format!("the end of the manager's log, last line first:\n{}", end.join("\n")))
+}
+
+async fn story(cluster: &Cluster, home: &Path) -> Result<()> {
+    let registry = Registry::start();
+    std::fs::write(home.join("index.yaml"), "")?;
+    let _manager = start(cluster, home)?;
+    let quiet_scene = cluster.scene("quiet").await?;
+    defined(&quiet_scene).await?;
+    let mut quiet = Victim::start(&quiet_scene, &registry).await?;
+    for _ in ATTACKS {
+        quiet.change().await?;
+        quiet.change().await?;
+    }
+    let (wanted, gone) = (quiet.belongings().await?, quiet.deletions().await?);
+    ensure!(gone.is_empty(), "without an attacker something was deleted: {gone:?}");
+
+    let scene = cluster.scene("victim").await?;
+    let corner = cluster.scene("attacker").await?;
+    let mut victim = Victim::start(&scene, &registry).await?;
+    let attacker = Attacker::enter(&corner, &registry, &scene).await?;
+    let process = victim.process().await?;
+    let (mut alone, mut attacked) = (Duration::ZERO, Duration::ZERO);
+    let (mut waits_alone, mut waits_attacked) = (Vec::new(), Vec::new());
+    for attack in ATTACKS {
+        let begin = processor_time(process)?;
+        victim.change().await?;
+        waits_alone.push(victim.repair().await?);
+        let middle = processor_time(process)?;
+        attacker.attack(attack).await.with_context(|| format!("while she {attack}"))?;
+        victim.change().await.with_context(|| format!("while the attacker {attack}"))?;
+        waits_attacked.push(victim.repair().await.with_context(|| format!("while the attacker {attack}"))?);
+        let end = processor_time(process)?;
+        alone += middle - begin;
+        attacked += end - middle;
+        attacker.withdraw().await?;
+        ensure!(victim.process().await? == process, "her controller was started again while the attacker {attack}");
+    }
+    same(&wanted, &victim.belongings().await?)?;
+    let gone = victim.deletions().await?;
+    ensure!(gone.is_empty(), "with an attacker something was deleted: {gone:?}");
+    ensure!(attacked <= alone * FACTOR + NOISE, "{attacked:?} of processor time instead of {alone:?}");
+    let (alone, attacked) = (median(waits_alone), median(waits_attacked));
+    ensure!(attacked <= alone * FACTOR + NOISE, "the stack manager repairs in {attacked:?} instead of {alone:?}");
+    Ok(())
+}
+
+/// What a process has used of the processors.
+fn processor_time(id: u32) -> Result<Duration> {
+    let path = format!("/proc/{id}/task");
+    let mut all = 0;
+    for task in std::fs::read_dir(&path).with_context(|| path.clone())? {
+        let text = std::fs::read_to_string(task?.path().join("schedstat")).unwrap_or_default();
+        all += text.split(' ').next().and_then(|first| first.parse::<u64>().ok()).unwrap_or_default();
+    }
+    Ok(Duration::from_nanos(all))
+}
+
+fn median(mut all: Vec<Duration>) -> Duration {
+    all.sort();
+    all.get(all.len() / 2).copied().unwrap_or_default()
+}
