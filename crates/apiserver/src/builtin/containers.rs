@@ -9,9 +9,11 @@ use serde_json::Value;
 use super::{choices, ports};
 use crate::status::Cause;
 
-/// Adds what is wrong with the specification of a pod at a path.
-pub(super) fn faults(path: &str, spec: &Value, faults: &mut Vec<Cause>) {
-    let volumes = volumes(path, spec, faults);
+/// Adds what is wrong with the specification of a pod at a path. Each of the `claims`, the templates that a StatefulSet has
+/// for them, is a volume, too.
+pub(super) fn faults(path: &str, spec: &Value, claims: &[Value], faults: &mut Vec<Cause>) {
+    let mut volumes = volumes(path, spec, faults);
+    volumes.extend(claims.iter().filter_map(|claim| claim["metadata"]["name"].as_str()));
     if list(spec, "containers").is_empty() {
         faults.push(Cause::required(&format!("{path}.containers"), ""));
     }
@@ -127,7 +129,7 @@ mod tests {
 
     fn found(spec: &Value) -> Vec<String> {
         let mut found = Vec::new();
-        super::faults("spec", spec, &mut found);
+        super::faults("spec", spec, &[json!({"metadata": {"name": "claim"}})], &mut found);
         found.into_iter().map(|cause| cause.field.trim_start_matches("spec.").to_owned()).collect()
     }
 
@@ -157,6 +159,7 @@ mod tests {
             (with("env", json!([{"value": "x"}])), &["containers[0].env[0].name"]),
             (with("env", json!([{"name": "n", "value": "x", "valueFrom": {}}])), &["containers[0].env[0].valueFrom"]),
             (with("volumeMounts", json!([{"name": "v", "mountPath": "/a"}])), &[]),
+            (with("volumeMounts", json!([{"name": "claim", "mountPath": "/a"}])), &[]),
             (with("volumeMounts", json!([{"name": "w", "mountPath": "/a"}])), &["containers[0].volumeMounts[0].name"]),
             (with("volumeMounts", json!([{"name": "v"}])), &["containers[0].volumeMounts[0].mountPath"]),
             (

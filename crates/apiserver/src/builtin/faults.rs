@@ -52,7 +52,7 @@ pub(crate) fn faults(table: &str, old: Option<&Value>, object: &Value) -> Vec<Ca
         "configmaps" => data(object, &mut faults),
         "secrets" => data(object, &mut faults),
         DEFINITIONS => faults.extend(definition::faults(old, object)),
-        "pods" if old.is_none() => containers::faults("spec", &object["spec"], &mut faults),
+        "pods" if old.is_none() => containers::faults("spec", &object["spec"], &[], &mut faults),
         "leases.coordination.k8s.io" => {
             if let Some(seconds) = at(object, "spec.leaseDurationSeconds").and_then(Value::as_i64).filter(|it| *it <= 0)
             {
@@ -65,7 +65,8 @@ pub(crate) fn faults(table: &str, old: Option<&Value>, object: &Value) -> Vec<Ca
         && let Some(spec) = object.pointer(place).and_then(|template| template.get("spec"))
     {
         let path = format!("{}.spec", place.trim_start_matches('/').replace('/', "."));
-        containers::faults(&path, spec, &mut faults);
+        let claims = object.pointer("/spec/volumeClaimTemplates").and_then(Value::as_array);
+        containers::faults(&path, spec, claims.map(Vec::as_slice).unwrap_or_default(), &mut faults);
     }
     choices::faults(table, object, &mut faults);
     rules::faults(table, old, object, &mut faults);

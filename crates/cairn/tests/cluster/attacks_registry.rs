@@ -150,11 +150,23 @@ async fn story(cluster: &Cluster, home: &Path) -> Result<()> {
     attacker.installs.delete("tag", &DeleteParams::default()).await?;
     other.wait(&attacker.installs, "aaa", fails("PackageResolved", "Pulling")).await?;
 
+    // What comes after this has the cluster to itself.
+    for (scene, tenant, name) in [
+        (&one, &victim, "notes"),
+        (&other, &attacker, "digest"),
+        (&other, &attacker, "name"),
+        (&other, &attacker, "program"),
+    ] {
+        tenant.installs.delete(name, &DeleteParams::default()).await?;
+        scene.wait(&tenant.installs, name, |object: Option<&DynamicObject>| object.is_none()).await?;
+    }
+
     // A registry that never answers does not hold up the end.
     let before = Instant::now();
     signal(manager.id().context("the manager runs")?, Signal::TERM)?;
     let ended = tokio::time::timeout(Duration::from_secs(20), manager.wait()).await;
     ensure!(ended.context("it ends while a pull hangs")??.success());
+    attacker.installs.delete("aaa", &DeleteParams::default()).await?;
     println!("the manager ended {:?} after SIGTERM while a pull hangs", before.elapsed());
     Ok(())
 }

@@ -305,8 +305,8 @@ impl StackManager {
         let before = stack.status.clone().unwrap_or_default();
         let available = availability.map(|state| (state.available, state.reason, state.message.as_str()));
         let (conditions, notices) = report(&before, stack.metadata.generation, &now, decision, available);
-        let crds: Vec<Crd> = self.world.definitions().iter().map(|live| live.crd.clone()).collect();
-        let crds_hash = crds_hash(stack, &crds);
+        let definitions = self.world.definitions();
+        let crds_hash = crds_hash(stack, &definitions.iter().map(|live| &live.crd).collect::<Vec<_>>());
         let mut status = StackStatus { conditions, crds_hash, version: stack.spec.app.version.clone(), ..before };
         if let Decision::Run(run) = decision {
             status.rules.clone_from(&run.rules);

@@ -167,7 +167,7 @@ async fn settled(scene: &Scene<'_>, installs: &Api<DynamicObject>, name: &str) -
         let all = object.data["status"]["conditions"].as_array().cloned().unwrap_or_default();
         all.into_iter().find(|condition| condition["type"] == "Ready")
     };
-    let patient = ["Pending", "Waiting", "Starting", "Deleting"];
+    let patient = ["Pulling", "Compiling", "Pending", "Waiting", "Starting", "Deleting"];
     let done = move |object: Option<&DynamicObject>| {
         let found = object.and_then(ready);
         found.is_some_and(|found| !patient.contains(&found["reason"].as_str().unwrap_or_default()))

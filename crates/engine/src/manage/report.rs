@@ -74,11 +74,11 @@ fn verdict(diagnostics: &[Diagnostic]) -> Option<String> {
 }
 
 /// A hash of the CRDs of the kinds that a Stack owns and depends on, as they are now.
-pub fn crds_hash(stack: &Stack, crds: &[Crd]) -> String {
+pub fn crds_hash(stack: &Stack, crds: &[&Crd]) -> String {
     let (owned, _) = key::owned(&stack.spec.customresourcedefinitions, crds);
     let needed: Vec<key::Reference> =
         stack.spec.app.depends_on.iter().filter_map(|depends| key::Reference::parse(&depends.crd)).collect();
-    let is_meant = |crd: &&Crd| {
+    let is_meant = |crd: &&&Crd| {
         let is_owned = owned.iter().any(|own| own.group == crd.group && own.kind == crd.names.kind);
         let means = |needed: &key::Reference| {
             crd.versions.iter().any(|version| needed.means(&crd.gvk(&version.name), &crd.names.plural))
@@ -148,7 +148,8 @@ mod tests {
         .unwrap();
         let open = || json!({ "type": "object" });
         let other = || json!({ "type": "object", "description": "other" });
-        let base = crds_hash(&stack, &[crd("Own", open()), crd("Needed", open()), crd("Else", open())]);
+        let hash = |crds: &[Crd]| crds_hash(&stack, &crds.iter().collect::<Vec<_>>());
+        let base = hash(&[crd("Own", open()), crd("Needed", open()), crd("Else", open())]);
         for (what, crds, is_same) in [
             ("in another order", vec![crd("Else", open()), crd("Needed", open()), crd("Own", open())], true),
             ("another changed", vec![crd("Own", open()), crd("Needed", open()), crd("Else", other())], true),
@@ -156,7 +157,7 @@ mod tests {
             ("one that it needs changed", vec![crd("Own", open()), crd("Needed", other())], false),
             ("one that it needs went", vec![crd("Own", open())], false),
         ] {
-            assert_eq!(crds_hash(&stack, &crds) == base, is_same, "{what}");
+            assert_eq!(hash(&crds) == base, is_same, "{what}");
         }
     }
 }
