@@ -349,7 +349,8 @@ pub(super) fn limits(install: Option<&Value>) -> Vec<String> {
 
 /// The parts of a Stack's status that the stack manager writes. The others are the template stack manager's, and may be
 /// newer than what the watch has shown.
-const OWN: [&str; 7] = ["conditions", "controllerRef", "digest", "namespaces", "rules", "serviceAccount", "version"];
+const OWN: [&str; 8] =
+    ["conditions", "controllerRef", "crdsHash", "digest", "namespaces", "rules", "serviceAccount", "version"];
 
 /// The merge patch of what is to be written into a status; none if nothing is.
 fn changed(live: &Value, status: &Value) -> Option<Value> {
