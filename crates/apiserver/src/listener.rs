@@ -9,7 +9,9 @@ use std::{
 };
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use hyper::service::service_fn;
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::conn::auto,
@@ -31,6 +33,7 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 
 use crate::{
+    body::Body,
     serve,
     server::{Inner, StartError},
 };
@@ -211,15 +214,30 @@ async fn accept(inner: Arc<Inner>, socket: TcpListener, acceptor: TlsAcceptor, m
     }
 }
 
+/// About how many bytes the line and the headers of a request had.
+fn size_of_head(request: &Request<Incoming>) -> usize {
+    let target = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
+    let headers = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len());
+    target + headers.sum::<usize>()
+}
+
 async fn connection(inner: Arc<Inner>, acceptor: TlsAcceptor, stream: TcpStream) {
     _ = stream.set_nodelay(true);
     let Ok(Ok(stream)) = timeout(PATIENCE, acceptor.accept(stream)).await else { return };
-    let service = service_fn(move |request| {
+    let service = service_fn(move |request: Request<Incoming>| {
         let inner = inner.clone();
-        async move { serve::serve(&inner, None, request).await }
+        async move {
+            // A smaller buffer would do for HTTP/1, but bodies would have to pass through it, too.
+            if size_of_head(&request) > HEADERS {
+                let mut answer = Response::new(Body::full(Bytes::new()));
+                *answer.status_mut() = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
+                return Ok(answer);
+            }
+            serve::serve(&inner, None, request).await
+        }
     });
     let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(IDLE).keep_alive(true).max_buf_size(HEADERS);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(IDLE).keep_alive(true);
     builder
         .http2()
         .timer(TokioTimer::new())

@@ -31,20 +31,21 @@ const SLICES: (&str, &str) = ("discovery.k8s.io", "endpointslices");
 /// Follows the Service and its endpoints.
 pub(crate) struct OwnService {
     inner: Arc<Inner>,
+    slices: Arc<str>,
     changed: bool,
 }
 
 impl OwnService {
     pub(crate) fn new(inner: &Arc<Inner>) -> Self {
-        Self { inner: inner.clone(), changed: true }
+        Self { inner: inner.clone(), slices: table_name(SLICES.0, SLICES.1), changed: true }
     }
 }
 
 impl Follower for OwnService {
     fn note(&mut self, event: &Event) {
-        let (slices, key) = (table_name(SLICES.0, SLICES.1), &event.key);
-        let ours = matches!(&*key.resource, "services" | "endpoints") || key.resource == slices;
-        self.changed |= ours && key.namespace() == NAMESPACE && key.name() == NAME;
+        let key = &event.key;
+        let is_kind = || matches!(&*key.resource, "services" | "endpoints") || key.resource == self.slices;
+        self.changed |= key.name() == NAME && key.namespace() == NAMESPACE && is_kind();
     }
 
     async fn work(&mut self) {

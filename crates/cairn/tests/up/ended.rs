@@ -7,6 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::running::Running;
@@ -170,18 +171,18 @@ async fn it_ends_and_cleans_up_while_a_thread_is_stuck_in_printing() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let pid = fs::read_to_string(place.path().join("pid")).expect("an id").trim().parse::<i32>().expect("a number");
-    // One that nobody asked after is as good as gone.
-    let lives = || {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
-    };
     let begin = Instant::now();
-    let pid = rustix::process::Pid::from_raw(pid).expect("an id");
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it is told");
-    while lives() {
+    kill_process(Pid::from_raw(pid).expect("an id"), Signal::TERM).expect("it is told");
+    while !is_over(pid) {
         assert!(begin.elapsed() < MOST, "it ends");
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
     println!("a stuck thread: ended after {:?}", begin.elapsed());
     assert!(!out.exists() && !place.path().join(".cairn").exists(), "nothing is left");
+}
+
+/// Whether a process has ended, be it that the shell has not noticed yet.
+fn is_over(pid: i32) -> bool {
+    let said = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    said.rsplit(')').next().is_none_or(|rest| rest.trim().is_empty() || rest.trim().starts_with(['Z', 'X']))
 }

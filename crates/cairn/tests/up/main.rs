@@ -1,5 +1,10 @@
 //! `cairn up` from outside: a person starts it, uses it, edits, breaks and mends a package, ends it and starts it again.
-#![allow(clippy::expect_used, clippy::panic, reason = "a test may panic")]
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test may panic, and reports what it measured"
+)]
 
 mod ended;
 mod told;
