@@ -77,7 +77,10 @@ async fn story(scene: &Scene<'_>, manager: &Manager) -> Result<()> {
     ensure!(stacks(scene).list(&ListParams::default()).await?.items.is_empty());
     let crds = definitions(scene.client());
     let name = format!("redises.{}", scene.group());
-    scene.wait(&crds, &name, |object: Option<&DynamicObject>| object.is_none()).await.context("its CRD")?;
+    if let Err(error) = scene.wait(&crds, &name, |object: Option<&DynamicObject>| object.is_none()).await {
+        let left = instances.list(&ListParams::default()).await?.items;
+        return Err(error.context(format!("its CRD: {:?}, with {left:?}", crds.get(&name).await?.metadata)));
+    }
     Ok(())
 }
 

@@ -36,7 +36,7 @@ pub use runner::{Availability, KubernetesRunner, Live, Runner, Tell};
 
 use crate::queue::{Again, FairKey, Queue, guarded};
 use crate::resource::Key;
-use crate::{Cluster, Error, Metrics};
+use crate::{Cluster, Metrics};
 use compile_pool::Pool;
 use handover::Handover;
 use pulls::Pulls;
@@ -219,10 +219,8 @@ impl StackManager {
                 let labels = [("kind", kind), ("reason", error.reason())];
                 metrics.count("cairn_reconcile_errors_total", "What did not go well.", &labels);
                 tracing::warn!(?work, reason = error.reason(), %error, "this did not go well and is tried again");
-                match error {
-                    Error::Conflict(_) => Again::After(Duration::from_millis(20)),
-                    _ => Again::BackOff,
-                }
+                // A conflict, too: the watch that would show the newer object may be late.
+                Again::BackOff
             }
         }
     }

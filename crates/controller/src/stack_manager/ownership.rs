@@ -106,8 +106,22 @@ impl StackManager {
         let mut wanted = wanted.clone();
         let signature = key.sign_record(&stack, owner["uid"].as_str().unwrap_or_default());
         wanted["metadata"]["annotations"][annotations::SIGNATURE] = json!(signature);
-        let Some(live) = self.world.stacks.get(&Key::of(&wanted)) else {
-            return self.parts.tenant.create(&stack_resource(), &wanted).await.map(|_| ());
+        let (resource, at) = (stack_resource(), Key::of(&wanted));
+        let live = match self.world.stacks.get(&at) {
+            Some(live) => live,
+            None => match self.parts.tenant.create(&resource, &wanted).await {
+                Ok(_) => return Ok(()),
+                // The watch may be late to show what was created before.
+                Err(Error::Conflict(why)) => match self.parts.tenant.get(&resource, &at).await? {
+                    Some(live) if is_controlled_by(&live, owner) => Arc::new(strip(live)),
+                    Some(_) => {
+                        let why = format!("Stack {at} already exists and is not owned by this install");
+                        return Err(Error::Refused(why));
+                    }
+                    None => return Err(Error::Conflict(why)),
+                },
+                Err(error) => return Err(error),
+            },
         };
         let mut object = Value::clone(&live);
         for part in ["labels", "annotations"] {
@@ -127,7 +141,7 @@ impl StackManager {
         if object == *live {
             return Ok(());
         }
-        self.parts.tenant.replace(&stack_resource(), &object).await.map(|_| ())
+        self.parts.tenant.replace(&resource, &object).await.map(|_| ())
     }
 
     /// The install that a Stack belongs to, if it has one: its work, and its uid.
@@ -144,6 +158,12 @@ impl StackManager {
             (owned || recorded).then(|| (Work::Install(at), own.to_owned()))
         })
     }
+}
+
+/// Whether an object has an owner for its controller.
+fn is_controlled_by(object: &Value, owner: &Value) -> bool {
+    let owners = object["metadata"]["ownerReferences"].as_array().map(Vec::as_slice).unwrap_or_default();
+    owners.iter().any(|found| found["uid"] == owner["uid"] && found["controller"] == true)
 }
 
 /// Creates an object that is signed, or corrects it. Answers whether it could: one of that name that neither carries the

@@ -74,9 +74,18 @@ impl StackManager {
     /// manager; what a Stack says of itself is no reason to delete anything.
     async fn granted(&self, key: &Key) -> Result<Vec<(String, String)>, Error> {
         let name = names::role(&key.namespace, &key.name, Role::Types);
-        let owned = self.owned(&purpose(key)).await?;
-        let role = owned.iter().find(|(resource, at, _)| resource.plural == "clusterroles" && at.name == name);
-        Ok(role.map(|(_, _, role)| owned_kinds(role)).unwrap_or_default())
+        let purpose = purpose(key);
+        let owned = self.owned(&purpose).await?;
+        let seen = owned.into_iter().find(|(resource, at, _)| resource.plural == "clusterroles" && at.name == name);
+        if let Some((_, _, role)) = seen {
+            return Ok(owned_kinds(&role));
+        }
+        // A watch that is late must not strand the instances.
+        let roles = Resource::cluster("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles");
+        let role = self.parts.tenant.get(&roles, &Key::new("", &name)).await?;
+        let signing = self.signing_key().await?;
+        let role = role.filter(|role| self.is_owned(signing, role, &purpose));
+        Ok(role.map(|role| owned_kinds(&role)).unwrap_or_default())
     }
 
     /// What the Stack serves, and the kinds that it owns: those whose objects stay, since somebody says so or another

@@ -244,6 +244,10 @@ pub async fn installed(
     let installs = installs(scene);
     let object = serde_json::from_value(install(scene, "1.0.0"))?;
     installs.create(&PostParams::default(), &object).await?;
-    scene.wait(&installs, "redis", has("Ready", "True", "")).await?;
+    if let Err(error) = scene.wait(&installs, "redis", has("Ready", "True", "")).await {
+        let (install, stack) = (installs.get("redis").await?, stacks(scene).get_opt("redis").await?);
+        let stack = stack.map(|stack| stack.data["status"].to_string()).unwrap_or_default();
+        return Err(error.context(format!("the install says {}, its Stack {stack}", install.data["status"])));
+    }
     Ok(installs)
 }
