@@ -10,8 +10,10 @@ use engine::manage::{LiveCrd, breakages, can_become, covers};
 use objects::Schema;
 use serde_json::{Value, json};
 
+type Work = fn(&Value);
+
 /// Everything that decides about a CRD, by name.
-const WORK: [(&str, fn(&Value)); 5] = [
+const WORK: [(&str, Work); 5] = [
     ("reading", |object| drop(Crd::read(object))),
     ("breakages", |object| {
         let crd = read(object);

@@ -5,8 +5,11 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-/// Ways in which a schema gets deeper: the next level around a schema.
-pub const WAYS: [(&str, fn(Value) -> Value); 8] = [
+/// The next level around a schema.
+pub type Way = fn(Value) -> Value;
+
+/// Ways in which a schema gets deeper.
+pub const WAYS: [(&str, Way); 8] = [
     ("properties", |inner| json!({"type": "object", "properties": {"a": inner}})),
     ("items", |inner| json!({"type": "object", "properties": {"a": {"type": "array", "items": inner}}})),
     ("additionalProperties", |inner| json!({"type": "object", "additionalProperties": inner})),
@@ -34,7 +37,7 @@ pub const WAYS: [(&str, fn(Value) -> Value); 8] = [
 ];
 
 /// A schema of some levels, each of which looks like the one before it.
-pub fn deep(way: fn(Value) -> Value, levels: usize) -> Value {
+pub fn deep(way: Way, levels: usize) -> Value {
     let leaf = json!({"type": "object", "properties": {"leaf": {"type": "string"}}});
     (0..levels).fold(leaf, |inner, _| way(inner))
 }
