@@ -90,7 +90,7 @@ pub(crate) enum Command {
     /// Show what became of an instance: its tree of children, and what each waits for
     Trace(Trace),
     /// Run the stack manager: the controller of installs and stacks
-    StackManager(StackManager),
+    StackManager(Box<StackManager>),
     /// Run the template stack manager of one stack: the controller of its instances
     TemplateStackManager(TemplateStackManager),
     /// Run the template server: templates processed over HTTP, for the API server to pass requests on to

@@ -209,7 +209,8 @@ mod tests {
         assert_eq!(key(1).owns(&made), Some(purpose()));
         assert_eq!(Purpose::claimed(&made), Some(purpose()));
         assert_eq!(key(2).owns(&made), None, "another manager's");
-        let changes: [(&str, fn(&mut Value)); 7] = [
+        type Change = fn(&mut Value);
+        let changes: [(&str, Change); 7] = [
             ("another name", |object| object["metadata"]["name"] = json!("stack-b")),
             ("another namespace", |object| object["metadata"]["namespace"] = json!("other")),
             ("another kind", |object| object["kind"] = json!("Secret")),
