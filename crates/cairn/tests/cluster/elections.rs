@@ -101,7 +101,8 @@ impl Turns<'_> {
     /// Waits until somebody else than this process has it; answers who, and how often it went to another.
     async fn taken(&self, other_than: u32) -> Result<(u32, i32)> {
         let holder = |lease: Option<&Lease>| -> Option<u32> {
-            lease?.spec.as_ref()?.holder_identity.as_ref()?.rsplit_once('-')?.1.parse().ok()
+            // HOST-PROCESS-RANDOM, and the name of a host may have dashes.
+            lease?.spec.as_ref()?.holder_identity.as_ref()?.rsplit('-').nth(1)?.parse().ok()
         };
         let other = move |lease: Option<&Lease>| holder(lease).is_some_and(|id| id != other_than);
         let lease = self.scene.wait(&self.leases, &self.name, other).await?;
