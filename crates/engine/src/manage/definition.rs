@@ -384,11 +384,16 @@ fn desired(crd: &Crd, record: &Record) -> Value {
     own.extend(record.labels().into_iter().map(|(key, value)| (key, json!(value))));
     let mut annotations = text("annotations");
     annotations.extend(record.annotations().map(|(key, value)| (key.to_owned(), json!(value))));
+    let mut spec = crd.object["spec"].clone();
+    // The API server fills it in and no package has one: an install that shares a CRD must not come to own it.
+    if let Some(spec) = spec.as_object_mut() {
+        spec.remove("conversion");
+    }
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": { "name": crd.name, "labels": own, "annotations": annotations },
-        "spec": crd.object["spec"],
+        "spec": spec,
     })
 }
 

@@ -2,10 +2,11 @@
 //! objects, in one namespace.
 
 use std::net::TcpListener;
+use std::time::Duration;
 
 use anyhow::Result;
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
-use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, PostParams};
+use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
 use kube::{Api, Client};
 use package::Files;
@@ -15,7 +16,7 @@ use testkit::Scene;
 use crate::registry::Registry;
 
 /// What she tries, in this order.
-pub const ATTACKS: [&str; 11] = [
+pub const ATTACKS: [&str; 15] = [
     "takes over the victim's CRD",
     "installs templates that cost too much",
     "names a registry that never answers",
@@ -27,6 +28,10 @@ pub const ATTACKS: [&str; 11] = [
     "installs the victim's package under a wrong tag",
     "writes values that add fields",
     "creates many installs and Stacks",
+    "asks for a private package by its digest",
+    "makes tokens by templates",
+    "lists a kind in a Stack by hand and deletes it",
+    "names the victim's Stack on her own objects",
 ];
 
 pub struct Attacker<'s> {
@@ -45,6 +50,7 @@ impl<'s> Attacker<'s> {
         let rules = json!([
             { "apiGroups": ["stacks.crossplane.io"], "resources": ["stackinstalls", "stacks"], "verbs": ["*"] },
             { "apiGroups": [""], "resources": ["configmaps", "secrets", "serviceaccounts", "services"], "verbs": ["*"] },
+            { "apiGroups": ["*"], "resources": ["notes"], "verbs": ["*"] },
         ]);
         let role = json!({ "metadata": { "name": "attacker" }, "rules": rules });
         scene.api::<Role>().create(&PostParams::default(), &serde_json::from_value(role)?).await?;
@@ -89,7 +95,28 @@ impl<'s> Attacker<'s> {
         self.try_create(&installs, install).await;
     }
 
-    async fn package(&self, name: &str, files: Files) {
+    /// Creates an instance of a kind that she installs herself, as soon as it is served.
+    async fn instance(&self, group: &str, name: &str, text: &str) -> Result<()> {
+        let notes = self.api(group, "v1", "Note", "notes");
+        let note = json!({
+            "apiVersion": format!("{group}/v1"), "kind": "Note", "metadata": { "name": name }, "spec": { "text": text },
+        });
+        let note: DynamicObject = serde_json::from_value(note)?;
+        let created = async {
+            while notes.create(&PostParams::default(), &note).await.is_err() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            Ok(())
+        };
+        self.scene.within("the attacker's own kind", created).await
+    }
+
+    async fn package(&self, name: &str, mut files: Files) {
+        for (path, text) in &mut files {
+            if path.ends_with("app.yaml") {
+                *text = String::from_utf8_lossy(text).replace("1.0.0", "99.0.0").into();
+            }
+        }
         self.registry.put_anyway(&format!("attacker/{name}"), "99.0.0", &files);
         self.install(name, &format!("{}/attacker/{name}:99.0.0", self.registry.host)).await;
     }
@@ -104,9 +131,6 @@ impl<'s> Attacker<'s> {
                     if path.ends_with("crd.yaml") {
                         *text =
                             String::from_utf8_lossy(text).replace("type: string", "type: string, enum: [evil]").into();
-                    }
-                    if path.ends_with("app.yaml") {
-                        *text = String::from_utf8_lossy(text).replace("1.0.0", "99.0.0").into();
                     }
                 }
                 self.package("notes", files).await;
@@ -159,6 +183,7 @@ impl<'s> Attacker<'s> {
                 }
             }
             "copies the victim's children" => {
+                // She cannot read them; what she knows of them, somebody told her.
                 let maps: Api<DynamicObject> = Api::namespaced_with(
                     self.scene.client(),
                     namespace,
@@ -187,11 +212,13 @@ impl<'s> Attacker<'s> {
                 let mut files = super::victim::package(&own);
                 for side in ["left", "right"] {
                     let template = format!(
-                        "apiVersion: {own}/v1\nkind: Note\nmetadata: {{name: '{{{{ .metadata.name }}}}-{side}'}}\nspec: {{text: x}}\n"
+                        "{{{{ if .spec.text }}}}apiVersion: {own}/v1\nkind: Note\nmetadata: {{name: '{{{{ .metadata.name }}}}-{side}'}}\n\
+                         spec: {{text: x}}\n{{{{ end }}}}"
                     );
                     files.insert(format!(".registry/templates/note.{own}/v1/{side}.yaml"), template.into());
                 }
                 self.package("grows", files).await;
+                self.instance(&own, "first", "x").await?;
             }
             "installs the victim's package under a wrong tag" => {
                 let files = super::victim::package(group);
@@ -199,10 +226,10 @@ impl<'s> Attacker<'s> {
                 self.install("wrong-tag", &format!("{}/victim/notes:2.0.0", self.registry.host)).await;
             }
             "writes values that add fields" => {
-                let notes = self.api(group, "v1", "Note", "notes");
-                let spec = json!({ "text": "x'}\nmetadata: {name: other, namespace: kube-system}\n#" });
-                let note = json!({ "apiVersion": format!("{group}/v1"), "kind": "Note", "metadata": { "name": "note-0" }, "spec": spec });
-                self.try_create(&notes, note).await;
+                let own = format!("values.{}", self.scene.group());
+                self.package("values", super::victim::package(&own)).await;
+                let text = "x'}\nmetadata: {name: other, namespace: kube-system}\n#";
+                self.instance(&own, "note-0", text).await?;
             }
             "creates many installs and Stacks" => {
                 for index in 0..100 {
@@ -210,6 +237,49 @@ impl<'s> Attacker<'s> {
                     self.install(&format!("many-{index}"), &own).await;
                     let stack = json!({ "apiVersion": api::API_VERSION, "kind": "Stack", "metadata": { "name": format!("many-{index}") } });
                     self.try_create(&self.ours("Stack", "stacks"), stack).await;
+                }
+            }
+            "asks for a private package by its digest" => {
+                self.registry.put_anyway("private/notes", "1.0.0", &super::victim::package(group));
+                self.registry.guard("private/notes", "Basic dXNlcjpwYXNz");
+                let digest = self.registry.digest("private/notes", "1.0.0");
+                for (index, repository) in ["private/notes", "attacker/notes", "victim/notes"].iter().enumerate() {
+                    let package = format!("{}/{repository}@{digest}", self.registry.host);
+                    self.install(&format!("private-{index}"), &package).await;
+                }
+            }
+            "makes tokens by templates" => {
+                let own = format!("tokens.{}", self.scene.group());
+                let mut files = super::victim::package(&own);
+                let token = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: '{{ .metadata.name }}-token'\n  annotations: \
+                             {kubernetes.io/service-account.name: stack-notes}\n\
+                             type: kubernetes.io/{{ .spec.text }}-token\n";
+                files.insert(format!(".registry/templates/note.{own}/v1/token.yaml"), token.into());
+                self.package("tokens", files).await;
+            }
+            "lists a kind in a Stack by hand and deletes it" => {
+                let stacks = self.ours("Stack", "stacks");
+                let owned = json!([{ "kind": "Note", "apiVersion": format!("{group}/v1") }]);
+                let stack = json!({
+                    "apiVersion": api::API_VERSION, "kind": "Stack", "metadata": { "name": "lister" },
+                    "spec": { "customresourcedefinitions": owned },
+                });
+                self.try_create(&stacks, stack).await;
+                let _ = stacks.delete("lister", &DeleteParams::default()).await;
+            }
+            "names the victim's Stack on her own objects" => {
+                let accounts = self.api("", "v1", "ServiceAccount", "serviceaccounts");
+                let marks = json!({
+                    "stacks.crossplane.io/created-for": format!("Stack/{namespace}/notes"),
+                    "stacks.crossplane.io/signature": "00",
+                });
+                let metadata = json!({ "name": "caller", "annotations": marks,
+                    "labels": { "app.kubernetes.io/managed-by": "stack-manager" } });
+                let account = json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata });
+                self.try_create(&accounts, account).await;
+                for index in 0..200 {
+                    let change = Patch::Merge(json!({ "metadata": { "annotations": { "count": index.to_string() } } }));
+                    let _ = accounts.patch("caller", &PatchParams::default(), &change).await;
                 }
             }
             other => anyhow::bail!("there is no attack {other:?}"),

@@ -165,7 +165,7 @@ impl<'s> Victim<'s> {
                 continue;
             }
             let mut object: Value =
-                serde_json::from_str(&text.replace(group, "GROUP").replace(namespace, "NAMESPACE"))?;
+                serde_json::from_str(&without_uids(&text.replace(group, "GROUP").replace(namespace, "NAMESPACE")))?;
             plain(&mut object);
             let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
             all.insert(format!("{kind} {name}"), object);
@@ -177,7 +177,9 @@ impl<'s> Victim<'s> {
     pub async fn deletions(&self) -> Result<Vec<String>> {
         let namespace = self.scene.namespace().to_owned();
         let taken = move |request: &testkit::Request| {
-            request.namespace == namespace && request.verb.starts_with("delete") && request.resource != "rolebindings"
+            // Roles and CRDs of the whole cluster and the manager's own Secrets are called after her.
+            let hers = request.namespace == namespace || request.name.contains(&namespace);
+            hers && request.verb.starts_with("delete") && request.resource != "rolebindings"
         };
         let requests = self.scene.cluster().requests(self.since, taken).await?;
         Ok(requests.iter().map(|request| format!("{} {} {}", request.user, request.resource, request.name)).collect())
@@ -186,6 +188,28 @@ impl<'s> Victim<'s> {
 
 fn name(index: usize) -> String {
     format!("note-{index}")
+}
+
+/// The text with one word for every uid: keys of managed fields and annotations have them inside.
+fn without_uids(text: &str) -> String {
+    const LENGTH: usize = 36;
+    let is_uid = |part: &str| {
+        part.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+    };
+    let (mut plain, mut rest) = (String::new(), text);
+    while let Some(next) = rest.chars().next() {
+        if rest.get(..LENGTH).is_some_and(is_uid) {
+            plain.push_str("UID");
+            rest = &rest[LENGTH..];
+        } else {
+            plain.push(next);
+            rest = &rest[next.len_utf8()..];
+        }
+    }
+    plain
 }
 
 /// Takes off what no two objects have in common, and what a value generated for each is.
@@ -197,13 +221,17 @@ fn plain(object: &mut Value) {
             {
                 fields.remove(key);
             }
-            // The number of a process, a digest of what contains the group, a generated value.
+            // The number of a process, a digest or signature of what contains the names, a generated value.
             for (key, value) in fields.iter_mut() {
-                let varies = key.contains("hash") || key.contains("digest") || key.contains("seed");
+                let varies = ["hash", "Hash", "digest", "seed", "signature", "/record", "package-image"].iter().any(|part| key.contains(part));
                 if varies || ["message", "password", "package"].contains(&key.as_str()) {
                     *value = json!("VARIES");
                 }
                 plain(value);
+                // They are in the order of their times, which is that of seconds.
+                if let (true, Value::Array(entries)) = (key == "managedFields", value) {
+                    entries.sort_by_key(Value::to_string);
+                }
             }
         }
         Value::Array(items) => items.iter_mut().for_each(plain),
