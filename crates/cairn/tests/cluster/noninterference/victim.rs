@@ -223,7 +223,9 @@ fn plain(object: &mut Value) {
             }
             // The number of a process, a digest or signature of what contains the names, a generated value.
             for (key, value) in fields.iter_mut() {
-                let varies = ["hash", "Hash", "digest", "seed", "signature", "/record", "package-image"].iter().any(|part| key.contains(part));
+                let varies = ["hash", "Hash", "digest", "seed", "signature", "/record", "package-image"]
+                    .iter()
+                    .any(|part| key.contains(part));
                 if varies || ["message", "password", "package"].contains(&key.as_str()) {
                     *value = json!("VARIES");
                 }
