@@ -2,6 +2,7 @@
 //! turns in the same run.
 //! The measuring is done by the programs it runs; this one compares, prints, and keeps docs/benchmarks.md.
 
+mod against;
 mod apiserver;
 mod page;
 mod process;
@@ -26,7 +27,10 @@ pub struct Args {
     /// Put the tables into docs/benchmarks.md
     #[arg(long)]
     write: bool,
-    /// How often Go and Cairn take turns; the best of each counts, as noise only adds
+    /// The commit that `against` compares this tree with
+    #[arg(default_value = "HEAD~1", value_name = "COMMIT")]
+    commit: String,
+    /// How often the two sides take turns; the best of each counts, as noise only adds
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..))]
     turns: u8,
 }
@@ -43,6 +47,8 @@ enum What {
     Apiserver,
     /// The template stack manager beside a bare client and kro, on kube-apiserver with etcd
     Tsm,
+    /// This tree beside an earlier commit: templates, YAML, stacks and parameters; fails if something is 5 % slower
+    Against,
 }
 
 /// Runs the verb.
@@ -53,6 +59,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         What::Process => process::run(args.turns, args.write),
         What::Apiserver => apiserver::run(args.turns, args.write),
         What::Tsm => tsm::run(args.turns, args.write),
+        What::Against => against::run(&args.commit, args.turns),
     }
 }
 
