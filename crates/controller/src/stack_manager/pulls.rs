@@ -9,17 +9,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use engine::budget::{self, Limits, Meter, Over};
+use engine::budget::{Meter, Over};
+use engine::limits::LIMIT_REACHED;
 use engine::manage::install::{self, Verdict};
 use engine::manage::{Reference, Trouble};
 use futures::FutureExt;
-use package::{Files, Package};
+use package::Package;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::compile_pool::NoResult;
 use super::lanes::{Lane, Lanes, Width};
-use super::{Bounds, RESYNC, StackManager, Work};
+use super::{Bounds, Fetched, RESYNC, StackManager, Work};
 use crate::resource::{Key, Resource};
 
 /// The first wait after a pull that failed; each time twice as long.
@@ -111,18 +112,24 @@ struct Entry {
 /// Tags that are to be looked up, by install: which attempt, and what for.
 type Lookups = BTreeMap<Key, (u64, Wish)>;
 
+/// What a package is read from: the digest of its image, and the tag that says which version it should be.
+type Content = (String, String);
+
 /// All pulls.
+#[derive(Clone)]
 pub(super) struct Pulls {
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
 }
 
 struct State {
     lanes: Lanes<Job>,
     entries: BTreeMap<Key, Entry>,
     lookups: Lookups,
-    /// Packages that somebody has, by digest and tag. Who finds one here has pulled the same itself.
-    read: BTreeMap<(String, String), Weak<Package>>,
-    verdicts: BTreeMap<(String, String, Key), Arc<Verdict>>,
+    /// Packages that somebody has, by digest and tag, and the bytes of their files. Who finds one here has pulled the same
+    /// itself.
+    read: BTreeMap<Content, (Weak<Package>, u64)>,
+    /// What compiling has shown, which depends on the content alone: not on who asks, nor on what they call it.
+    verdicts: BTreeMap<Content, Arc<Verdict>>,
     number: u64,
     /// Whether somebody starts what may run.
     pumping: bool,
@@ -146,7 +153,7 @@ impl Pulls {
             pumping: false,
             closed: false,
         };
-        Self { state: Mutex::new(state) }
+        Self { state: Arc::new(Mutex::new(state)) }
     }
 
     /// How many wait, and how many run.
@@ -165,7 +172,6 @@ impl Pulls {
         state.cancel(key);
         state.entries.remove(key);
         state.lookups.remove(key);
-        state.verdicts.retain(|(_, _, install), _| install != key);
     }
 
     /// Ends all that is under way.
@@ -213,6 +219,25 @@ impl State {
         }
     }
 
+    /// A package that somebody has, with the bytes of its files; puts one there.
+    fn read(&mut self, content: &Content, found: Option<&(Arc<Package>, u64)>) -> Option<(Arc<Package>, u64)> {
+        if let Some((package, bytes)) = found {
+            self.read.insert(content.clone(), (Arc::downgrade(package), *bytes));
+        }
+        self.read.get(content).and_then(|(package, bytes)| Some((package.upgrade()?, *bytes)))
+    }
+
+    /// What compiling a package has shown; puts it there.
+    fn verdict(&mut self, content: &Content, found: Option<&Arc<Verdict>>) -> Option<Arc<Verdict>> {
+        if let Some(verdict) = found {
+            while self.verdicts.len() >= VERDICTS {
+                self.verdicts.pop_first();
+            }
+            self.verdicts.insert(content.clone(), verdict.clone());
+        }
+        self.verdicts.get(content).cloned()
+    }
+
     /// Takes packages out of memory that nobody has asked for longest, all but one.
     fn make_room(&mut self, but: &Key) {
         let held = |entry: &Entry| matches!(&entry.last, Some(Ok(_))).then_some(entry.bytes).unwrap_or_default();
@@ -224,7 +249,7 @@ impl State {
             total = total.saturating_sub(held(oldest));
             oldest.last = None;
         }
-        self.read.retain(|_, package| package.strong_count() > 0);
+        self.read.retain(|_, (package, _)| package.strong_count() > 0);
     }
 }
 
@@ -240,6 +265,14 @@ impl Entry {
 struct Slot {
     manager: Arc<StackManager>,
     lane: Lane,
+}
+
+impl Slot {
+    /// The registry has answered: another pull may ask it, while this one still counts for its namespace.
+    fn leave_registry(&mut self) {
+        self.manager.pulls.lock().lanes.leave_host(&mut self.lane);
+        self.manager.pump();
+    }
 }
 
 impl Drop for Slot {
@@ -358,21 +391,22 @@ impl StackManager {
         metrics.gauge("cairn_pulls_running", "Pulls under way.", &[], running as f64);
     }
 
-    async fn pull_package(self: Arc<Self>, slot: Slot, key: Key, wish: Wish, number: u64) {
+    async fn pull_package(self: Arc<Self>, mut slot: Slot, key: Key, wish: Wish, number: u64) {
         let begin = Instant::now();
         let work = async {
             let mut resolved = None;
             let pulled = self.in_time(self.fetch(&wish, &mut resolved)).await;
-            // What comes now asks no registry.
-            drop(slot);
+            // What comes now asks no registry, but it takes memory: the next pull of the namespace waits for its end.
+            slot.leave_registry();
             let unpacked = match (pulled, resolved.clone()) {
-                (Ok(files), Some(reference)) => self.unpack(&key, reference, files).await,
+                (Ok(fetched), Some(reference)) => self.unpack(&key, number, reference, fetched).await,
                 (Ok(_), None) => Err(bug()),
                 (Err(trouble), _) => Err(trouble),
             };
             unpacked.map_err(|trouble| Failure { resolved: resolved.map(Box::new), trouble })
         };
         let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| Err(bug().into()));
+        drop(slot);
         let labels = [("outcome", outcome.as_ref().map_or_else(|failure| failure.trouble.reason, |_| "Ok"))];
         let help = "Duration of pulls, with reading and compiling.";
         self.parts.metrics.took("cairn_pull_seconds", help, &labels, begin.elapsed());
@@ -425,8 +459,8 @@ impl StackManager {
         }
     }
 
-    /// The files of a package, and before them its image by digest.
-    async fn fetch(&self, wish: &Wish, resolved: &mut Option<Reference>) -> Result<Files, Trouble> {
+    /// A package that is still packed, and before it its image by digest.
+    async fn fetch(&self, wish: &Wish, resolved: &mut Option<Reference>) -> Result<Fetched, Trouble> {
         let secrets = self.pull_secrets(&wish.secrets).await?;
         let reference = match wish.installed {
             true => wish.reference.clone(),
@@ -452,51 +486,68 @@ impl StackManager {
         Ok(found)
     }
 
-    /// Reads and compiles a package, each once for the same content.
-    async fn unpack(&self, key: &Key, reference: Reference, files: Files) -> Result<Brought, Trouble> {
-        let image = (reference.digest.clone().unwrap_or_default(), reference.tag.clone().unwrap_or_default());
-        let bytes = files.values().map(|file| file.len() as u64).sum();
-        let known = self.pulls.lock().read.get(&image).and_then(Weak::upgrade);
-        let package = match known {
-            Some(package) => package,
-            None => {
-                let named = reference.clone();
-                let read = self.pool.run(&key.namespace, move |_| super::read(&files, &named)).await;
-                let package = read.map_err(|why| unread(why, self.pool.timeout()))??;
-                self.pulls.lock().read.insert(image.clone(), Arc::downgrade(&package));
-                package
-            }
-        };
-        let judged = (image.0, image.1, key.clone());
-        let known = self.pulls.lock().verdicts.get(&judged).cloned();
-        let verdict = match known {
-            Some(verdict) => verdict,
-            None => {
-                let (package, key) = (package.clone(), key.clone());
-                let share = key.namespace.clone();
-                let limits = Limits { time: self.parts.bounds.compile_timeout, ..budget::COMPILE };
-                let compile = move |stop: &AtomicBool| {
-                    let begin = std::time::Instant::now();
-                    let clock = || if stop.load(Ordering::Acquire) { Duration::MAX } else { begin.elapsed() };
-                    let meter = Meter::new(limits).timed(&clock);
-                    (Verdict::of(&package, &key.name, &key.namespace, &meter), meter.over())
-                };
-                let found = self.pool.run(&share, compile).await;
-                let (verdict, over) = found.map_err(|why| unread(why, self.pool.timeout()))?;
-                // By work it is always so for this package; by time it may be otherwise on another day.
-                if let (Some(Over::Time(..)), Some(trouble)) = (over, &verdict.new) {
-                    return Err(trouble.clone());
-                }
-                let verdict = Arc::new(verdict);
-                let mut state = self.pulls.lock();
-                while state.verdicts.len() >= VERDICTS {
-                    state.verdicts.pop_first();
-                }
-                state.verdicts.insert(judged, verdict.clone());
-                verdict
-            }
-        };
+    /// Unpacks, reads and compiles a package, each once for the same content.
+    async fn unpack(&self, key: &Key, number: u64, reference: Reference, fetched: Fetched) -> Result<Brought, Trouble> {
+        let content = (reference.digest.clone().unwrap_or_default(), reference.tag.clone().unwrap_or_default());
+        let named = reference.clone();
+        let read = self.once(&key.namespace, State::read, content.clone(), move |stop| {
+            let files = fetched(&|| !stop.load(Ordering::Acquire))?;
+            let bytes = files.values().map(|file| file.len() as u64).sum();
+            Ok((super::read(&files, &named)?, bytes))
+        });
+        let (package, bytes) = read.await?;
+        // Its size counts from now on, and what is too much for the namespace is not compiled.
+        if let Some(entry) = self.pulls.lock().entries.get_mut(key).filter(|entry| entry.number == number) {
+            entry.bytes = bytes;
+        }
+        if let Some(trouble) = self.install_limit(key) {
+            return Err(trouble);
+        }
+        let verdict = self.judge(key, content, &package).await?;
         Ok(Brought { reference, package, verdict, bytes })
+    }
+
+    /// Compiles a package, once for the same content: many installs of a costly one cost no more than one does.
+    async fn judge(&self, key: &Key, content: Content, package: &Arc<Package>) -> Result<Arc<Verdict>, Trouble> {
+        let (package, key) = (package.clone(), key.clone());
+        let share = key.namespace.clone();
+        let limits = self.parts.bounds.compile.clone();
+        let compile = move |stop: &AtomicBool| {
+            let begin = std::time::Instant::now();
+            let clock = || if stop.load(Ordering::Acquire) { Duration::MAX } else { begin.elapsed() };
+            let meter = Meter::new(limits).timed(&clock);
+            let verdict = Verdict::of(&package, &key.name, &key.namespace, &meter);
+            match (meter.over(), &verdict.new) {
+                // By work it is always so for this package; by time it may be otherwise on another day.
+                (Some(Over::Time(..)), Some(trouble)) => Err(trouble.clone()),
+                _ => Ok(Arc::new(verdict)),
+            }
+        };
+        self.once(&share, State::verdict, content, compile).await
+    }
+
+    /// Computes something about a content on the threads for it, unless it is known, or has become known by the time that
+    /// it is its turn: of many that wait for the same, one does it.
+    async fn once<T: Clone + Send + 'static>(
+        &self,
+        share: &str,
+        memory: fn(&mut State, &Content, Option<&T>) -> Option<T>,
+        content: Content,
+        work: impl FnOnce(&AtomicBool) -> Result<T, Trouble> + Send + 'static,
+    ) -> Result<T, Trouble> {
+        if let Some(known) = memory(&mut self.pulls.lock(), &content, None) {
+            return Ok(known);
+        }
+        let pulls = self.pulls.clone();
+        let done = self.pool.run(share, move |stop| {
+            if let Some(known) = memory(&mut pulls.lock(), &content, None) {
+                return Ok(known);
+            }
+            let found = work(stop)?;
+            memory(&mut pulls.lock(), &content, Some(&found));
+            Ok(found)
+        });
+        done.await.map_err(|why| unread(why, self.pool.timeout()))?
     }
 }
 
@@ -537,6 +588,10 @@ fn wait(trouble: &Trouble, pinned: bool, failures: u32, chance: u64) -> Duration
     let costly = [TOO_COSTLY, install::TOO_COSTLY].contains(&trouble.reason);
     if costly || (content && pinned) {
         return NEVER;
+    }
+    // Nothing is pulled while the limit holds, and then at once.
+    if trouble.reason == LIMIT_REACHED {
+        return Duration::ZERO;
     }
     let first = if content { SLOW } else { FIRST };
     let wait = first.saturating_mul(1 << failures.saturating_sub(1).min(20)).min(LONGEST);
