@@ -288,8 +288,9 @@ fn telling(group: &str) -> package::Files {
     let mut files = package(group);
     for text in files.values_mut() {
         let told = String::from_utf8_lossy(text);
-        let status = "status: {type: object, x-kubernetes-preserve-unknown-fields: true}";
-        *text = told.replace("status: {type: object, properties: {said: {type: string}}}", status).into_bytes();
+        let conditions = "conditions: {type: array, items: {type: object, x-kubernetes-preserve-unknown-fields: true}}";
+        let status = format!("status: {{type: object, properties: {{said: {{type: string}}, {conditions}}}}}");
+        *text = told.replace("status: {type: object, properties: {said: {type: string}}}", &status).into_bytes();
     }
     files
 }

@@ -2,14 +2,14 @@
 //! each namespace and each registry, and each has a deadline. A reconcile asks for a package, goes on with what it knows,
 //! and is requeued when there is more.
 
+mod unpack;
+
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use engine::budget::{Meter, Over};
 use engine::limits::LIMIT_REACHED;
 use engine::manage::install::{self, Verdict};
 use engine::manage::{Reference, Trouble};
@@ -18,7 +18,6 @@ use package::Package;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use super::compile_pool::NoResult;
 use super::lanes::{Lane, Lanes, Width};
 use super::{Bounds, Fetched, RESYNC, StackManager, Work};
 use crate::resource::{Key, Resource};
@@ -130,6 +129,9 @@ struct State {
     read: BTreeMap<Content, (Weak<Package>, u64)>,
     /// What compiling has shown, which depends on the content alone: not on who asks, nor on what they call it.
     verdicts: BTreeMap<Content, Arc<Verdict>>,
+    /// Packages that took too long to compile, by namespace: whoever keeps the threads of their own namespace busy says
+    /// nothing about the packages of others. Until when that counts, and what it was.
+    slow: BTreeMap<(Content, String), (Instant, Trouble)>,
     number: u64,
     /// Whether somebody starts what may run.
     pumping: bool,
@@ -149,6 +151,7 @@ impl Pulls {
             lookups: BTreeMap::new(),
             read: BTreeMap::new(),
             verdicts: BTreeMap::new(),
+            slow: BTreeMap::new(),
             number: 0,
             pumping: false,
             closed: false,
@@ -485,70 +488,6 @@ impl StackManager {
         }
         Ok(found)
     }
-
-    /// Unpacks, reads and compiles a package, each once for the same content.
-    async fn unpack(&self, key: &Key, number: u64, reference: Reference, fetched: Fetched) -> Result<Brought, Trouble> {
-        let content = (reference.digest.clone().unwrap_or_default(), reference.tag.clone().unwrap_or_default());
-        let named = reference.clone();
-        let read = self.once(&key.namespace, State::read, content.clone(), move |stop| {
-            let files = fetched(&|| !stop.load(Ordering::Acquire))?;
-            let bytes = files.values().map(|file| file.len() as u64).sum();
-            Ok((super::read(&files, &named)?, bytes))
-        });
-        let (package, bytes) = read.await?;
-        // Its size counts from now on, and what is too much for the namespace is not compiled.
-        if let Some(entry) = self.pulls.lock().entries.get_mut(key).filter(|entry| entry.number == number) {
-            entry.bytes = bytes;
-        }
-        if let Some(trouble) = self.install_limit(key) {
-            return Err(trouble);
-        }
-        let verdict = self.judge(key, content, &package).await?;
-        Ok(Brought { reference, package, verdict, bytes })
-    }
-
-    /// Compiles a package, once for the same content: many installs of a costly one cost no more than one does.
-    async fn judge(&self, key: &Key, content: Content, package: &Arc<Package>) -> Result<Arc<Verdict>, Trouble> {
-        let (package, key) = (package.clone(), key.clone());
-        let share = key.namespace.clone();
-        let limits = self.parts.bounds.compile.clone();
-        let compile = move |stop: &AtomicBool| {
-            let begin = std::time::Instant::now();
-            let clock = || if stop.load(Ordering::Acquire) { Duration::MAX } else { begin.elapsed() };
-            let meter = Meter::new(limits).timed(&clock);
-            let verdict = Verdict::of(&package, &key.name, &key.namespace, &meter);
-            match (meter.over(), &verdict.new) {
-                // By work it is always so for this package; by time it may be otherwise on another day.
-                (Some(Over::Time(..)), Some(trouble)) => Err(trouble.clone()),
-                _ => Ok(Arc::new(verdict)),
-            }
-        };
-        self.once(&share, State::verdict, content, compile).await
-    }
-
-    /// Computes something about a content on the threads for it, unless it is known, or has become known by the time that
-    /// it is its turn: of many that wait for the same, one does it.
-    async fn once<T: Clone + Send + 'static>(
-        &self,
-        share: &str,
-        memory: fn(&mut State, &Content, Option<&T>) -> Option<T>,
-        content: Content,
-        work: impl FnOnce(&AtomicBool) -> Result<T, Trouble> + Send + 'static,
-    ) -> Result<T, Trouble> {
-        if let Some(known) = memory(&mut self.pulls.lock(), &content, None) {
-            return Ok(known);
-        }
-        let pulls = self.pulls.clone();
-        let done = self.pool.run(share, move |stop| {
-            if let Some(known) = memory(&mut pulls.lock(), &content, None) {
-                return Ok(known);
-            }
-            let found = work(stop)?;
-            memory(&mut pulls.lock(), &content, Some(&found));
-            Ok(found)
-        });
-        done.await.map_err(|why| unread(why, self.pool.timeout()))?
-    }
 }
 
 fn bug() -> Trouble {
@@ -561,19 +500,6 @@ fn pulling(reference: &Reference) -> String {
 
 fn lane(key: &Key, reference: &Reference) -> Lane {
     Lane { share: key.namespace.clone(), host: reference.registry.to_ascii_lowercase() }
-}
-
-fn unread(why: NoResult, timeout: Duration) -> Trouble {
-    match why {
-        NoResult::TooLong => {
-            let what = format!("reading the package took longer than {} s: make it smaller", timeout.as_secs_f32());
-            Trouble::new(TOO_COSTLY, what)
-        }
-        NoResult::Panicked => {
-            Trouble::new("PullFailed", "reading the package panicked; this is a bug in cairn, please report it")
-        }
-        NoResult::Closed => Trouble::new("Stopping", "the stack manager is stopping"),
-    }
 }
 
 /// The reason of a package that takes too long to read.

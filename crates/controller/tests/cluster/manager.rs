@@ -278,13 +278,15 @@ pub fn install(scene: &Scene<'_>, version: &str) -> Value {
     })
 }
 
-/// Whether a condition of an object has a status and, unless that is empty, a reason.
+/// Whether an object has a condition with a status and a reason, unless these are empty.
 pub fn has(kind: &'static str, status: &'static str, reason: &'static str) -> impl Fn(Option<&DynamicObject>) -> bool {
     move |object| {
         let conditions = object.map(|object| object.data["status"]["conditions"].clone()).unwrap_or_default();
         conditions.as_array().is_some_and(|all| {
             all.iter().any(|one| {
-                one["type"] == kind && one["status"] == status && (reason.is_empty() || one["reason"] == reason)
+                one["type"] == kind
+                    && (status.is_empty() || one["status"] == status)
+                    && (reason.is_empty() || one["reason"] == reason)
             })
         })
     }
