@@ -117,7 +117,7 @@ const ANNOTATIONS: [&str; 5] = [
 fn marked(labels: &Map<String, Value>, annotations: &Map<String, Value>) -> Vec<String> {
     let allowed = |name: &str| {
         let known = |own: &&str| if own.ends_with('/') { name.starts_with(*own) } else { name == *own };
-        !name.contains('/') || ANNOTATIONS.iter().any(|own| known(&own))
+        !name.contains('/') || ANNOTATIONS.iter().any(known)
     };
     // Labels select, and mean more only to who injects containers and to Kubernetes itself.
     let harmless = |name: &str| {
