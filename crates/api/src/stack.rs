@@ -100,6 +100,9 @@ pub struct StackStatus {
     /// Every kind that its templates have ever rendered: where to look for what has to go.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rendered_kinds: Vec<KindRef>,
+    /// How many instances it may serve, while its namespace has more than the stack manager's `--limits` allow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instance_limit: Option<u64>,
     /// By kind and group: how many instances there are, and how they are.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub instances: BTreeMap<String, Counts>,

@@ -16,7 +16,7 @@ mod up;
 
 use clap::{Args, Parser, Subcommand};
 
-pub(crate) use self::budget::Budget;
+pub(crate) use self::budget::{Budget, Capacity};
 pub(crate) use self::cluster::{Connection, Listing};
 pub(crate) use self::diff::Diff;
 pub(crate) use self::eval::{Eval, Funcs, MissingKey};

@@ -104,7 +104,8 @@ fn open(path: &Path, flags: OFlags) -> Result<File> {
 }
 
 /// A directory of this user, made unless it is there. One that belongs to somebody else is refused, as is one that
-/// others may write to and have perhaps put something into; an empty one is closed to them.
+/// others may write to and have perhaps put something into; an empty one is closed to them. So is one in a directory where
+/// others could put another one in its place later.
 pub(crate) fn directory(path: &Path) -> Result<()> {
     match DirBuilder::new().mode(0o700).recursive(true).create(path) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
@@ -114,6 +115,14 @@ pub(crate) fn directory(path: &Path) -> Result<()> {
     let what = Found::from(&rustix::fs::fstat(&directory)?);
     if let Some(why) = what.foreign_directory(me()) {
         return Err(refused(why));
+    }
+    // Where it really is, and where the link to it is, if there is one.
+    let real = path.canonicalize()?;
+    let named = std::path::absolute(path)?;
+    for parent in [real.parent(), named.parent()].into_iter().flatten() {
+        if let Some(why) = Found::from(&rustix::fs::stat(parent)?).unsafe_parent(me()) {
+            return Err(refused(format!("its parent {} is not safe: {why}", parent.display())));
+        }
     }
     if !what.shared() {
         return Ok(());
@@ -323,6 +332,37 @@ mod tests {
             let refused = directory(&path).unwrap_err();
             assert_eq!(refused.kind(), std::io::ErrorKind::PermissionDenied, "variant {index}: {what}: {refused}");
             assert_eq!(fs::metadata(&path).unwrap().permissions().mode(), mode, "variant {index}: {what}");
+        }
+    }
+
+    #[test]
+    fn a_directory_that_another_user_could_replace_later_is_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let parent = place.path().join("parent");
+        fs::create_dir(&parent).unwrap();
+        let path = parent.join(".cairn");
+        let link = place.path().join("link");
+        symlink(&path, &link).unwrap();
+        for (mode, safe) in [(0o700, true), (0o755, true), (0o777, false), (0o1777, true)] {
+            set(&parent, mode);
+            assert_eq!(directory(&path).is_ok(), safe, "{mode:o}");
+            assert_eq!(directory(&link).is_ok(), safe, "{mode:o}, by a link");
+        }
+        if !as_root() {
+            return;
+        }
+        for (index, mut choices) in variants() {
+            let place = tempfile::tempdir().unwrap();
+            let parent = place.path().join(choices.name("p", 20));
+            fs::create_dir(&parent).unwrap();
+            set(&parent, *choices.pick(&[0o700, 0o755, 0o775, 0o777, 0o1777]));
+            let path = parent.join(choices.name(".", 20));
+            if choices.toss() {
+                fs::create_dir(&path).unwrap();
+            }
+            chown(&parent, Some(ATTACKER), Some(*choices.pick(&[0, ATTACKER]))).unwrap();
+            let why = directory(&path).unwrap_err();
+            assert!(why.to_string().contains("another user"), "variant {index}: {why}");
         }
     }
 

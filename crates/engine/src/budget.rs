@@ -20,6 +20,36 @@ pub const RENDER: Limits =
 pub const COMPILE: Limits =
     Limits { work: 4_000_000_000, bytes: 128 << 20, time: Duration::from_secs(10), depth: 1_000, nesting: 1_000 };
 
+/// The budgets of a stack, as the stack manager passes them on to the controllers of templates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Budgets {
+    /// Rendering one instance once.
+    pub render: Limits,
+    /// Compiling one stack.
+    pub compile: Limits,
+}
+
+impl Default for Budgets {
+    fn default() -> Self {
+        Self { render: RENDER, compile: COMPILE }
+    }
+}
+
+impl Budgets {
+    /// The options of `cairn template-stack-manager` that say the same; the defaults go without saying.
+    pub fn options(&self) -> Vec<String> {
+        let Self { render, compile } = self;
+        let options = [
+            ("--render-budget", render.work, RENDER.work),
+            ("--render-timeout", render.time.as_secs(), RENDER.time.as_secs()),
+            ("--compile-budget", compile.work, COMPILE.work),
+            ("--compile-timeout", compile.time.as_secs(), COMPILE.time.as_secs()),
+        ];
+        let other = options.into_iter().filter(|(_, value, default)| value != default);
+        other.flat_map(|(name, value, _)| [name.to_owned(), value.to_string()]).collect()
+    }
+}
+
 /// What to do about a template that is over its budget.
 pub const HINT: &str = "let it loop less, or over smaller texts and lists, or generate fewer password hashes";
 

@@ -97,6 +97,18 @@ impl InstanceLimits {
         Some(format!("{where_to} {limit} older instances, which is the limit: delete some, {}", flag(name)))
     }
 
+    /// Why an instance is not served though its stack could: so many of its stack are what its namespace has left, by
+    /// `--limits` of the stack manager, and the older ones have them.
+    pub fn beyond_share(share: u64, standing: Standing) -> Option<String> {
+        (standing.neighbours as u64 >= share).then(|| {
+            format!(
+                "the limit of instances of its namespace is reached, and the Stack may have {share} of them, as older \
+                 Stacks have theirs first: delete instances, or ask your cluster administrator to raise `instances` in \
+                 `--limits`"
+            )
+        })
+    }
+
     /// Why an instance does not make another one of its stack, which would be the `nth` that it makes, counted from
     /// zero. `others` are all that there are in its namespace and in all, and it is not one of them.
     pub fn may_make(&self, depth: usize, nth: usize, (here, all): (usize, usize)) -> Option<String> {

@@ -85,6 +85,7 @@ impl World {
                 own_image: "example.org/cairn:1".into(),
                 namespaced_crds: engine::manage::NamespacedCrds::Allow,
                 instance_limits: Default::default(),
+                budgets: Default::default(),
             },
         }
     }

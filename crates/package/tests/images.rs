@@ -293,3 +293,28 @@ proptest! {
         prop_assert_eq!(layers.into_files(), files);
     }
 }
+
+#[test]
+fn unpacking_is_bounded_and_stops_when_nobody_waits_for_it() {
+    assert!(Limits::default().unpacked <= 512 << 20, "a few megabytes must not take a processor for long");
+    let zeros = layer(&[file("zeros", &"\0".repeat(8 << 20))]);
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(&zeros).unwrap();
+    let zstd = MediaType::from("application/vnd.oci.image.layer.v1.tar+zstd");
+    for (media_type, bytes) in [
+        (tar_type(), zeros.clone()),
+        (MediaType::LAYER_GZIP, gzip.finish().unwrap()),
+        (zstd, compress_to_vec(zeros.as_slice(), CompressionLevel::Fastest)),
+    ] {
+        let asked = std::cell::Cell::new(0);
+        let going = || {
+            asked.set(asked.get() + 1);
+            asked.get() < 3
+        };
+        let mut layers = Layers::new(Limits::default());
+        let stopped = layers.add_while(&media_type, bytes.as_slice(), &going).unwrap_err();
+        assert_eq!(stopped.what, "unpacking the image was stopped");
+        assert_eq!(asked.get(), 3, "{}", media_type.as_str());
+        layers.add_while(&media_type, bytes.as_slice(), &|| true).unwrap();
+    }
+}

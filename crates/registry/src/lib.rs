@@ -21,7 +21,7 @@ pub use credentials::{Credential, Credentials};
 pub use error::Error;
 pub use hosts::HostPattern;
 pub use proxy::Proxies;
-pub use pull::{Pulled, Resolved};
+pub use pull::{Downloaded, Pulled, Resolved};
 pub use push::Pushed;
 pub use reach::Reach;
 pub use store::{STORE_BYTES, Store};

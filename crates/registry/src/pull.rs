@@ -1,6 +1,8 @@
 //! Pulling: which image a tag means, and the package in it. Nothing is believed that does not match its digest.
 
+use std::fs::File;
 use std::io::Read;
+use std::sync::Arc;
 
 use engine::manage::Reference;
 use http::{Method, StatusCode, header};
@@ -9,10 +11,12 @@ use package::Files;
 use package::image::{Descriptor, Digest, Index, Layers, Limits, Manifest, MediaType};
 
 use crate::store::Part;
-use crate::{Client, Error, Progress};
+use crate::{Client, Error, Progress, Store};
 
 /// How many times the bytes of one layer all layers of an image may have.
 const LAYERS: u64 = 4;
+/// How many layers of an image are held open until they are unpacked.
+const HELD: usize = 8;
 
 /// The image that a reference means now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +34,47 @@ pub struct Pulled {
     pub resolved: Resolved,
     /// Its files, with paths from the root of the image.
     pub files: Files,
+}
+
+/// An image whose layers are on the disk, and not unpacked yet.
+#[derive(Debug)]
+pub struct Downloaded {
+    store: Store,
+    part: Part,
+    /// The first layers; the others are opened when it is their turn.
+    files: Vec<File>,
+    resolved: Resolved,
+}
+
+impl Downloaded {
+    /// Unpacks the package in it, as long as the caller wants to go on. It takes its time, and a thread.
+    pub fn unpack(self, going: &dyn Fn() -> bool) -> Result<Pulled, Error> {
+        let Self { store, part, files, resolved } = self;
+        let reference = &resolved.reference;
+        let mut layers = Layers::new(Limits::default());
+        let mut files = files.into_iter();
+        for layer in &resolved.manifest.layers {
+            let file = files.next().or_else(|| store.get(&part, &layer.digest));
+            let evicted = || {
+                let cause = format!("the layer {} was evicted before it was unpacked", layer.digest);
+                store.error(&std::io::Error::other(cause))
+            };
+            let file = std::io::BufReader::new(file.ok_or_else(evicted)?);
+            let added = layers.add_while(&layer.media_type, file, going);
+            added.map_err(|refused| Error::Refused { reference: reference.to_string(), refused })?;
+        }
+        Ok(Pulled { files: layers.into_files(), resolved })
+    }
+
+    /// Unpacks it on another thread, until nobody waits for it any more.
+    async fn unpack_aside(self) -> Result<Pulled, Error> {
+        let host = self.resolved.reference.registry.clone();
+        let waiting = Arc::new(());
+        let waited = Arc::downgrade(&waiting);
+        let unpacked = tokio::task::spawn_blocking(move || self.unpack(&|| waited.strong_count() > 0)).await;
+        drop(waiting);
+        unpacked.map_err(|error| Error::Wrong { host, what: "a layer".to_owned(), cause: error.to_string() })?
+    }
 }
 
 impl Client {
@@ -66,17 +111,24 @@ impl Client {
 
     /// Pulls the package in an image.
     pub async fn pull(&self, reference: &Reference, progress: &(dyn Fn(Progress) + Sync)) -> Result<Pulled, Error> {
-        let pull = async { self.bring(self.find(reference).await?, progress).await };
+        let pull = async { self.bring(self.find(reference).await?, progress).await?.unpack_aside().await };
         self.in_time(reference, pull).await
     }
 
     /// Pulls the package in an image that was found out before.
     pub async fn fetch(&self, resolved: Resolved, progress: &(dyn Fn(Progress) + Sync)) -> Result<Pulled, Error> {
         let reference = resolved.reference.clone();
-        self.in_time(&reference, self.bring(resolved, progress)).await
+        let pull = async { self.bring(resolved, progress).await?.unpack_aside().await };
+        self.in_time(&reference, pull).await
     }
 
-    async fn bring(&self, resolved: Resolved, progress: &(dyn Fn(Progress) + Sync)) -> Result<Pulled, Error> {
+    /// Downloads an image without unpacking it: the caller decides which thread does that, and for how long.
+    pub async fn download(&self, reference: &Reference) -> Result<Downloaded, Error> {
+        let download = async { self.bring(self.find(reference).await?, &|_| ()).await };
+        self.in_time(reference, download).await
+    }
+
+    async fn bring(&self, resolved: Resolved, progress: &(dyn Fn(Progress) + Sync)) -> Result<Downloaded, Error> {
         let reference = &resolved.reference;
         let total = resolved.manifest.layers.iter().map(|layer| layer.size).fold(0, u64::saturating_add);
         let most = self.options.layer_bytes.saturating_mul(LAYERS);
@@ -86,7 +138,7 @@ impl Client {
         }
         let part = self.part(reference);
         let mut done = 0;
-        let mut layers = Layers::new(Limits::default());
+        let mut files = Vec::new();
         for layer in &resolved.manifest.layers {
             let file = match self.stored(&part, layer.digest).await {
                 Some(file) => file,
@@ -97,22 +149,15 @@ impl Client {
             };
             done += layer.size;
             progress(Progress { done, total });
-            let media_type = layer.media_type.clone();
-            // Unpacking takes its time, and must not hold up others.
-            let unpacked = tokio::task::spawn_blocking(move || {
-                let outcome = layers.add(&media_type, std::io::BufReader::new(file).by_ref());
-                (layers, outcome)
-            });
-            let (back, outcome) =
-                unpacked.await.map_err(|error| self.wrong(reference, "a layer", error.to_string()))?;
-            layers = back;
-            outcome.map_err(|refused| Error::Refused { reference: reference.to_string(), refused })?;
+            if files.len() < HELD {
+                files.push(file);
+            }
         }
-        Ok(Pulled { files: layers.into_files(), resolved })
+        Ok(Downloaded { store: self.options.store.clone(), part, files, resolved })
     }
 
     /// A blob of the store, whose digest takes its time to compute.
-    async fn stored(&self, part: &Part, digest: Digest) -> Option<std::fs::File> {
+    async fn stored(&self, part: &Part, digest: Digest) -> Option<File> {
         let (store, part) = (self.options.store.clone(), part.clone());
         tokio::task::spawn_blocking(move || store.get(&part, &digest)).await.ok()?
     }
@@ -153,7 +198,7 @@ impl Client {
         part: &Part,
         layer: &Descriptor,
         step: impl Fn(u64),
-    ) -> Result<std::fs::File, Error> {
+    ) -> Result<File, Error> {
         let what = format!("the layer {} of {reference}", layer.digest);
         let most = self.options.layer_bytes;
         if layer.size > most {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use engine::limits::InstanceLimits;
 
-use super::{Budget, Connection, Registries, Serving};
+use super::{Budget, Capacity, Connection, Registries, Serving};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -45,18 +45,6 @@ pub(crate) struct StackManager {
     #[arg(long, value_name = "HOSTS")]
     pub registry_config_hosts: Vec<String>,
 
-    /// Limits per namespace: installs=100,stacks=100,package-bytes=256Mi; `unlimited` lifts one
-    #[arg(long, value_name = "LIMITS", value_delimiter = ' ')]
-    pub limits: Vec<String>,
-
-    /// Timeout in seconds for a whole pull, retries included
-    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..))]
-    pub pull_timeout: u64,
-
-    /// Timeout in seconds for compiling a package's templates
-    #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
-    pub compile_timeout: u64,
-
     /// Most compressed bytes of an image layer; all layers of an image may have four times as many
     #[arg(long, value_name = "BYTES", default_value = "64Mi")]
     pub layer_limit: String,
@@ -73,10 +61,8 @@ pub(crate) struct StackManager {
     #[arg(long, value_name = "RUNNER", default_value = "kubernetes")]
     pub runner: RunnerKind,
 
-    /// How many instances each stack serves: in a chain of instances that make instances, made by one instance, in one
-    /// namespace, and in all
-    #[arg(long, value_name = "LIMITS", default_value_t = InstanceLimits::default())]
-    pub instance_limits: InstanceLimits,
+    #[command(flatten)]
+    pub capacity: Capacity,
 
     #[command(flatten)]
     pub serving: Serving,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use super::NamespacedCrds;
+use super::{Capacity, NamespacedCrds};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -48,6 +48,9 @@ pub(crate) struct Up {
     /// CRDs that namespaced installs may bring with their packages
     #[arg(long, value_name = "WHICH", default_value = "Allow", ignore_case = true)]
     pub namespaced_crds: NamespacedCrds,
+
+    #[command(flatten)]
+    pub capacity: Capacity,
 
     /// The namespace for the stacks of namespaces
     #[arg(short, long, value_name = "NAME", default_value = "default")]

@@ -12,6 +12,8 @@ use std::time::Duration;
 use apiserver::{Server, User};
 use controller::stack_manager::{Bounds, Packages, Parts, Runner, StackManager, TAGS};
 use controller::{Cluster, Metrics};
+use engine::budget::Budgets;
+use engine::limits::InstanceLimits;
 use engine::manage::NamespacedCrds;
 use engine::manage::install::Settings;
 use k8s_openapi::api::core::v1::Namespace;
@@ -36,6 +38,15 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How long what is being done may take when everything ends.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// What the stacks of a control plane may have.
+#[derive(Default)]
+pub(crate) struct Terms {
+    pub namespaced_crds: NamespacedCrds,
+    pub bounds: Bounds,
+    pub instance_limits: InstanceLimits,
+    pub budgets: Budgets,
+}
+
 /// A running control plane.
 pub(crate) struct Plane {
     server: Server,
@@ -48,7 +59,7 @@ impl Plane {
     pub async fn start(
         server: Server,
         packages: Arc<dyn Packages>,
-        namespaced_crds: NamespacedCrds,
+        terms: Terms,
         runner: impl FnOnce(Cluster) -> Result<Arc<dyn Runner>, Failure>,
     ) -> Result<Plane, Failure> {
         let admin = Client::new(server.door(Some(User::admin())), "default");
@@ -57,15 +68,17 @@ impl Plane {
         let user = User::new(MANAGER, &["system:masters"]);
         let metrics = Metrics::default();
         let tenant = Cluster::new(Client::new(server.door(Some(user)), "default"), MANAGER).counted(metrics.clone());
+        let Terms { namespaced_crds, bounds, instance_limits, budgets } = terms;
         let settings = Settings {
             own_namespace: OWN.to_owned(),
             cluster_namespace: CLUSTER_STACKS.to_owned(),
             own_image: "cairn:latest".to_owned(),
             namespaced_crds,
+            instance_limits,
+            budgets,
             ..Settings::default()
         };
         let runner = runner(tenant.clone())?;
-        let bounds = Bounds::default();
         let parts = Parts { host: tenant.clone(), tenant, packages, runner, settings, metrics, tags: TAGS, bounds };
         let manager = StackManager::start(parts).await;
         let worker = manager.clone();

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use controller::stack_manager::{Future, Packages};
+use controller::stack_manager::{Fetched, Future, Packages};
 use engine::manage::{Reference, Trouble};
 use package::Files;
 use package::image::{Archive, Image};
@@ -22,8 +22,8 @@ pub(crate) const HERE: &str = "up.localhost";
 pub(crate) struct Shelf {
     /// Where images are kept.
     dir: Option<Room>,
-    /// Files of packages, by the digest of their image.
-    known: Mutex<BTreeMap<String, Files>>,
+    /// Files of packages, by repository and the digest of their image: a digest alone is no permission to have one.
+    known: Mutex<BTreeMap<(String, String), Files>>,
     /// Where all other packages come from.
     beyond: Option<Box<dyn Packages>>,
 }
@@ -76,7 +76,10 @@ impl Shelf {
                 std::fs::rename(&part, &path).map_err(bad)?;
             }
         }
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(digest, project.files.clone());
+        self.known
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert((name.to_owned(), digest), project.files.clone());
         Ok(reference)
     }
 
@@ -99,7 +102,12 @@ impl Shelf {
 
     fn find(&self, reference: &Reference) -> Result<Files, Trouble> {
         let digest = reference.digest.clone().unwrap_or_default();
-        if let Some(files) = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&digest) {
+        if reference.registry != HERE {
+            let what = format!("{reference} is not a package of this machine: those are called {HERE}/NAME");
+            return Err(Trouble::new("PackageNotFound", what));
+        }
+        let name = (reference.repository.clone(), digest.clone());
+        if let Some(files) = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&name) {
             return Ok(files.clone());
         }
         let missing = |why: String| {
@@ -128,10 +136,13 @@ impl Packages for Shelf {
         }
     }
 
-    fn fetch<'f>(&'f self, reference: &'f Reference, secrets: &'f [Vec<u8>]) -> Future<'f, Result<Files, Trouble>> {
+    fn fetch<'f>(&'f self, reference: &'f Reference, secrets: &'f [Vec<u8>]) -> Future<'f, Result<Fetched, Trouble>> {
         match &self.beyond {
             Some(beyond) if reference.registry != HERE => beyond.fetch(reference, secrets),
-            _ => Box::pin(async move { self.find(reference) }),
+            _ => Box::pin(async move {
+                let files = self.find(reference)?;
+                Ok(Box::new(move |_: &dyn Fn() -> bool| Ok(files)) as Fetched)
+            }),
         }
     }
 }
@@ -140,10 +151,29 @@ impl Packages for Shelf {
 mod tests {
     use std::fs;
 
+    use engine::manage::Reference;
     use engine::start::{Names, blank};
 
     use super::Shelf;
     use crate::project::Project;
+
+    #[test]
+    fn a_digest_is_no_permission_to_have_a_package_under_another_name() {
+        let place = tempfile::tempdir().unwrap();
+        let files = blank(&Names::new("shop", "example.org").unwrap());
+        let project = Project::of(place.path(), "shop", files);
+        for dir in [None, Some(place.path().join("packages"))] {
+            let shelf = Shelf::new(dir, None);
+            let own = shelf.put("shop", &project).unwrap();
+            assert!(shelf.find(&own).is_ok());
+            for (registry, repository) in
+                [("up.localhost", "other"), ("up.localhost", "shop/x"), ("registry.example.org", "shop"), ("", "shop")]
+            {
+                let other = Reference { registry: registry.into(), repository: repository.into(), ..own.clone() };
+                assert_eq!(shelf.find(&other).unwrap_err().reason, "PackageNotFound", "{other}");
+            }
+        }
+    }
 
     #[test]
     fn a_directory_that_was_taken_away_is_not_made_again() {

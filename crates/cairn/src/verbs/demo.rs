@@ -11,7 +11,6 @@ use api::StackInstall;
 use apiserver::{Options, Server};
 use controller::Cluster;
 use controller::stack_manager::Runner;
-use engine::manage::NamespacedCrds;
 use futures::StreamExt;
 use kube::api::{DynamicObject, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
@@ -23,7 +22,7 @@ use serde_json::{Value, json};
 use crate::args::Demo;
 use crate::failure::{Code, Failure};
 use crate::live::{Follower, State, grow, resource, roots};
-use crate::plane::{InProcess, Plane, Players, Shelf};
+use crate::plane::{InProcess, Plane, Players, Shelf, Terms};
 use crate::printer::{Paint, Printer};
 use crate::project::Project;
 use crate::registries::block_on_many;
@@ -78,7 +77,7 @@ async fn show(args: &Demo, printer: &Printer) -> Result<Code, Failure> {
     let shelf = Arc::new(Shelf::new(None, None));
     let inside = server.clone();
     let runner = |tenant: Cluster| -> Result<Arc<dyn Runner>, Failure> { Ok(Arc::new(InProcess::new(inside, tenant))) };
-    let mut plane = Plane::start(server, shelf.clone(), NamespacedCrds::Allow, runner).await?;
+    let mut plane = Plane::start(server, shelf.clone(), Terms::default(), runner).await?;
     let took = begin.elapsed().as_millis();
     heading(printer, &format!("A Kubernetes API and the stack manager, in this process and in memory: {took} ms"))?;
 

@@ -6,21 +6,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use controller::stack_manager::{
-    Bounds, Endpoint, Future, KubernetesRunner, Packages, Parts, ProcessOptions, ProcessRunner, Runner, StackManager,
-    TAGS,
+    Bounds, Endpoint, Fetched, Future, KubernetesRunner, Packages, Parts, ProcessOptions, ProcessRunner, Runner,
+    StackManager, TAGS,
 };
 use controller::{Cluster, Key, Metrics};
-use engine::limits::InstanceLimits;
 use engine::manage::install::Settings;
-use engine::manage::{Index, Limits, Pattern, Policy, Reference, Trouble, quantity};
+use engine::manage::{Index, Pattern, Policy, Reference, Trouble, quantity};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
-use package::Files;
 use registry::{Client, Credentials, HostPattern};
 
-use crate::args::{RunnerKind, StackManager as Args};
+use crate::args::{Capacity, RunnerKind, StackManager as Args};
 use crate::connection::unanswered;
 use crate::env::passed_on;
 use crate::failure::{Code, Failure};
@@ -34,21 +32,10 @@ pub(crate) const MANAGER: &str = "stack-manager";
 pub(crate) fn run(args: &Args, printer: &Printer) -> Result<Code, Failure> {
     let allow = args.allow_types.iter().map(|text| Pattern::parse(text)).collect::<Result<Vec<_>, _>>();
     let policy = Policy { allow: allow.map_err(Failure::usage)? };
-    let bounds = bounds(args)?;
+    let bounds = args.capacity.bounds()?;
     let packages = Registry::new(args.registries.client_of_tenants(&tenants(args)?)?).indexed(args.index.clone());
     printer.log(&args.serving.log);
     block_on_many(manage(args, policy, bounds, packages))?
-}
-
-/// How much each namespace may have.
-fn bounds(args: &Args) -> Result<Bounds, Failure> {
-    let mut limits = Limits::default();
-    for text in &args.limits {
-        limits = limits.read(text).map_err(|why| Failure::usage(format!("--limits: {why}")))?;
-    }
-    let pull_timeout = Duration::from_secs(args.pull_timeout);
-    let compile_timeout = Duration::from_secs(args.compile_timeout);
-    Ok(Bounds { limits, pull_timeout, compile_timeout, ..Bounds::default() })
 }
 
 /// What tenants may have of registries.
@@ -66,7 +53,7 @@ fn tenants(args: &Args) -> Result<TenantBounds, Failure> {
         config_hosts: hosts("--registry-config-hosts", &args.registry_config_hosts)?,
         layer_bytes: bytes("--layer-limit", &args.layer_limit)?,
         store_bytes: bytes("--cache-limit", &args.cache_limit)?,
-        timeout: Duration::from_secs(args.pull_timeout),
+        timeout: Duration::from_secs(args.capacity.pull_timeout),
     })
 }
 
@@ -89,13 +76,11 @@ async fn manage(args: &Args, policy: Policy, bounds: Bounds, packages: Registry)
         policy,
         own_image: args.image.clone(),
         namespaced_crds: args.namespaced_crds.into(),
-        instance_limits: args.instance_limits,
+        instance_limits: args.capacity.instance_limits,
+        budgets: args.capacity.budget.budgets(),
     };
     let processes = match args.runner {
-        RunnerKind::Process => {
-            let limits = args.instance_limits;
-            Some(Arc::new(processes(&tenant, connected.endpoint, passed_on(), limits)?))
-        }
+        RunnerKind::Process => Some(Arc::new(processes(&tenant, connected.endpoint, passed_on(), &args.capacity)?)),
         RunnerKind::Kubernetes => None,
     };
     let runner: Arc<dyn Runner> = match &processes {
@@ -131,7 +116,7 @@ pub(crate) fn processes(
     tenant: &Cluster,
     endpoint: Endpoint,
     environment: Vec<(OsString, OsString)>,
-    instance_limits: InstanceLimits,
+    capacity: &Capacity,
 ) -> Result<ProcessRunner, Failure> {
     let program = std::env::current_exe();
     let options = ProcessOptions {
@@ -140,7 +125,8 @@ pub(crate) fn processes(
         endpoint,
         tenant: tenant.clone(),
         token_lifetime: Duration::from_secs(3600),
-        instance_limits,
+        instance_limits: capacity.instance_limits,
+        budgets: capacity.budget.budgets(),
     };
     Ok(ProcessRunner::new(options))
 }
@@ -235,10 +221,13 @@ impl Packages for Registry {
         })
     }
 
-    fn fetch<'f>(&'f self, reference: &'f Reference, secrets: &'f [Vec<u8>]) -> Future<'f, Result<Files, Trouble>> {
+    fn fetch<'f>(&'f self, reference: &'f Reference, secrets: &'f [Vec<u8>]) -> Future<'f, Result<Fetched, Trouble>> {
         Box::pin(async move {
-            let pulled = self.with(secrets)?.pull(reference, &|_| ()).await;
-            pulled.map(|pulled| pulled.files).map_err(|error| trouble(&error))
+            let downloaded = self.with(secrets)?.download(reference).await.map_err(|error| trouble(&error))?;
+            let unpack = move |going: &dyn Fn() -> bool| {
+                downloaded.unpack(going).map(|pulled| pulled.files).map_err(|error| trouble(&error))
+            };
+            Ok(Box::new(unpack) as Fetched)
         })
     }
 

@@ -19,7 +19,7 @@ use kube::{Api, Client};
 use crate::args::{Registries, Up};
 use crate::env::passed_on_quietly;
 use crate::failure::{Code, Failure};
-use crate::plane::{Plane, Players, Shelf, namespace};
+use crate::plane::{Plane, Players, Shelf, Terms, namespace};
 use crate::printer::{Paint, Printer};
 use crate::processing;
 use crate::registries::block_on_many;
@@ -40,6 +40,7 @@ pub(crate) fn run(args: &Up, printer: &Printer) -> Result<Code, Failure> {
 }
 
 async fn up(args: &Up, printer: &Printer) -> Result<Code, Failure> {
+    let bounds = args.capacity.bounds()?;
     neighbours(args, printer);
     let mut house = House::enter(&args.data, args.ephemeral, args.kubeconfig_out.as_deref())?;
     let ending =
@@ -61,11 +62,17 @@ async fn up(args: &Up, printer: &Printer) -> Result<Code, Failure> {
     };
     let mut runner: Result<Arc<ProcessRunner>, Failure> = Err(Failure::new("nothing runs controllers"));
     let start = |tenant: Cluster| -> Result<Arc<dyn Runner>, Failure> {
-        let processes = Arc::new(processes(&tenant, endpoint, passed_on_quietly(), Default::default())?);
+        let processes = Arc::new(processes(&tenant, endpoint, passed_on_quietly(), &args.capacity)?);
         runner = Ok(processes.clone());
         Ok(processes)
     };
-    let mut plane = Plane::start(server, shelf.clone(), args.namespaced_crds.into(), start).await?;
+    let terms = Terms {
+        namespaced_crds: args.namespaced_crds.into(),
+        bounds,
+        instance_limits: args.capacity.instance_limits,
+        budgets: args.capacity.budget.budgets(),
+    };
+    let mut plane = Plane::start(server, shelf.clone(), terms, start).await?;
     let runner = runner?;
     let client = plane.admin();
     welcome(args, &house, &listener, resumed, printer)?;

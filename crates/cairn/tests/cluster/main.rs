@@ -18,6 +18,7 @@ fn main() -> ExitCode {
     Suite::on_kubernetes(scenarios![
         attacks_local::what_a_local_user_plants_in_the_temporary_directory_never_runs_as_root,
         attacks_registry::a_tenant_gets_no_private_package_runs_no_program_and_has_no_more_than_its_limits,
+        attacks_registry::instances_beyond_the_limit_of_a_namespace_wait_until_there_is_room,
         noninterference::a_victim_is_served_alike_with_and_without_an_attacker,
         elections::of_several_managers_one_works_and_another_takes_over,
         processes::a_stack_runs_as_a_process_with_its_own_rights_and_ends_with_its_manager,

@@ -20,7 +20,11 @@ pub struct Registry {
     pub host: String,
     content: Content,
     guarded: Guarded,
+    moved: Moved,
 }
+
+/// Where each repository sends those who ask for something of it.
+type Moved = Arc<Mutex<BTreeMap<String, String>>>;
 
 /// The `Authorization` that each repository wants; those that are not named want none.
 type Guarded = Arc<Mutex<BTreeMap<String, String>>>;
@@ -29,16 +33,22 @@ impl Registry {
     pub fn start() -> Registry {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let host = listener.local_addr().expect("its address").to_string();
-        let (content, guarded) = (Content::default(), Guarded::default());
-        let serving = (content.clone(), guarded.clone());
+        let (content, guarded, moved) = (Content::default(), Guarded::default(), Moved::default());
+        let serving = (content.clone(), guarded.clone(), moved.clone());
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
-                let (content, guarded) = serving.clone();
+                let (content, guarded, moved) = serving.clone();
                 // A client that hangs up is no concern of the test.
-                thread::spawn(move || answer(&stream, &content, &guarded));
+                thread::spawn(move || answer(&stream, &content, &guarded, &moved));
             }
         });
-        Registry { host, content, guarded }
+        Registry { host, content, guarded, moved }
+    }
+
+    /// Sends those who ask for something of a repository elsewhere.
+    pub fn redirect(&self, repository: &str, location: &str) {
+        let mut moved = self.moved.lock().expect("what has moved");
+        moved.insert(format!("/v2/{repository}/"), location.to_owned());
     }
 
     /// Lets only those have a repository who send this `Authorization`.
@@ -79,7 +89,7 @@ impl Registry {
     }
 }
 
-fn answer(stream: &TcpStream, content: &Content, guarded: &Guarded) -> Option<()> {
+fn answer(stream: &TcpStream, content: &Content, guarded: &Guarded, moved: &Moved) -> Option<()> {
     let mut reader = BufReader::new(stream);
     // The beginning of a talk with encryption is no letter.
     if !reader.fill_buf().ok()?.first()?.is_ascii_uppercase() {
@@ -109,7 +119,12 @@ fn answer(stream: &TcpStream, content: &Content, guarded: &Guarded) -> Option<()
     let mut more = String::new();
     let wanted =
         guarded.lock().ok()?.iter().find(|(guard, _)| path.starts_with(*guard)).map(|(_, wanted)| wanted.clone());
+    let moved = moved.lock().ok()?.iter().find(|(from, _)| path.starts_with(*from)).map(|(_, place)| place.clone());
     let (status, found) = match method.as_str() {
+        _ if moved.is_some() => {
+            more = format!("location: {}\r\n", moved.unwrap_or_default());
+            ("307 Temporary Redirect", None)
+        }
         _ if wanted.is_some_and(|wanted| wanted != login) => {
             more = "www-authenticate: Basic realm=\"here\"\r\n".to_owned();
             ("401 Unauthorized", None)

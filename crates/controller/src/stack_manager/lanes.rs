@@ -83,12 +83,28 @@ impl<J> Lanes<J> {
     /// A job of a lane has ended.
     pub(super) fn leave(&mut self, lane: &Lane) {
         self.running = self.running.saturating_sub(1);
-        for (counts, name) in [(&mut self.by_share, &lane.share), (&mut self.by_host, &lane.host)] {
-            if let Some(count) = counts.get_mut(name) {
-                *count = count.saturating_sub(1);
-                if *count == 0 {
-                    counts.remove(name);
-                }
+        self.drop_host(&lane.host);
+        if let Some(count) = self.by_share.get_mut(&lane.share) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                self.by_share.remove(&lane.share);
+            }
+        }
+    }
+
+    /// A job has no more to do with its host, and goes on for its share.
+    pub(super) fn leave_host(&mut self, lane: &mut Lane) {
+        let host = std::mem::take(&mut lane.host);
+        // Whatever has no host counts as well, so that leaving it is the same for all.
+        *self.by_host.entry(String::new()).or_default() += 1;
+        self.drop_host(&host);
+    }
+
+    fn drop_host(&mut self, host: &str) {
+        if let Some(count) = self.by_host.get_mut(host) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                self.by_host.remove(host);
             }
         }
     }
@@ -145,6 +161,27 @@ mod tests {
         assert_eq!(lanes.next(), None);
         lanes.leave(&lane("team", "slow"));
         assert_eq!(lanes.next().unwrap().1, 2);
+    }
+
+    #[test]
+    fn a_job_that_has_left_its_host_counts_for_its_namespace_alone() {
+        let mut lanes = Lanes::new(Width { all: 8, per_share: 1, per_host: 1 });
+        for (share, job) in [("one", 1), ("one", 2), ("two", 3)] {
+            lanes.push(lane(share, "host"), job);
+        }
+        let (mut first, job) = lanes.next().unwrap();
+        assert_eq!((job, lanes.next()), (1, None));
+        lanes.leave_host(&mut first);
+        let (second, job) = lanes.next().unwrap();
+        assert_eq!((job, lanes.next()), (3, None), "the other job of the namespace waits");
+        lanes.leave(&second);
+        assert_eq!(lanes.next(), None);
+        lanes.leave(&first);
+        let (third, job) = lanes.next().unwrap();
+        assert_eq!(job, 2);
+        lanes.leave(&third);
+        assert_eq!(lanes.depth(), (0, 0));
+        assert!(lanes.by_host.is_empty() && lanes.by_share.is_empty());
     }
 
     #[test]

@@ -25,6 +25,24 @@ impl StackManager {
         self.parts.bounds.limits.stack(&key.namespace, &key.name, &all)
     }
 
+    /// How many instances a Stack may serve, if its namespace has more than it may. Others of the namespace that were told
+    /// another number are requeued.
+    pub(super) fn instance_limit(&self, key: &Key, cluster_wide: bool) -> Option<u64> {
+        if cluster_wide {
+            return None;
+        }
+        let all = members(&self.world.stacks, &key.namespace, |_| 0);
+        let shares = self.parts.bounds.limits.shares(&all);
+        for member in all.iter().filter(|member| member.name != key.name) {
+            let other = Key::new(&key.namespace, &member.name);
+            let told = self.world.stacks.get(&other).and_then(|stack| stack["status"]["instanceLimit"].as_u64());
+            if told != shares.get(member.name.as_str()).copied() {
+                self.queue.add(Work::Stack(other));
+            }
+        }
+        shares.get(key.name.as_str()).copied()
+    }
+
     /// Requeues what its namespace had too many of, since it has fewer now.
     pub(super) fn wake_limited(&self, cache: &Objects, namespace: &str, work: fn(Key) -> Work) {
         for (key, object) in cache.all() {
@@ -39,7 +57,9 @@ fn members(cache: &Objects, namespace: &str, bytes: impl Fn(&Key) -> u64) -> Vec
     let own = cache.all().into_iter().filter(|(key, _)| key.namespace == namespace);
     own.map(|(key, object)| {
         let created = object["metadata"]["creationTimestamp"].as_str().unwrap_or_default().to_owned();
-        Member { created, standing: Standing::of(&object), bytes: bytes(&key), name: key.name }
+        let counts = object["status"]["instances"].as_object().into_iter().flat_map(|kinds| kinds.values());
+        let instances = counts.filter_map(|counts| counts["total"].as_u64()).fold(0, u64::saturating_add);
+        Member { created, standing: Standing::of(&object), bytes: bytes(&key), instances, name: key.name }
     })
     .collect()
 }

@@ -46,6 +46,9 @@ use world::{Work, World};
 /// A future of a trait's function.
 pub type Future<'f, T> = Pin<Box<dyn std::future::Future<Output = T> + Send + 'f>>;
 
+/// A package that was fetched and takes a thread to unpack. It asks all along whether to go on.
+pub type Fetched = Box<dyn FnOnce(&dyn Fn() -> bool) -> Result<Files, Trouble> + Send>;
+
 /// Where packages come from.
 pub trait Packages: Send + Sync {
     /// The image that a reference means now, by digest. `secrets` are Docker configurations with credentials.
@@ -54,8 +57,9 @@ pub trait Packages: Send + Sync {
         reference: &'f Reference,
         secrets: &'f [Vec<u8>],
     ) -> Future<'f, Result<Reference, Trouble>>;
-    /// The files of the package in an image, which is named by digest.
-    fn fetch<'f>(&'f self, reference: &'f Reference, secrets: &'f [Vec<u8>]) -> Future<'f, Result<Files, Trouble>>;
+    /// The package in an image, which is named by digest. Whatever a package can make costly belongs into what is
+    /// answered, since that runs where namespaces take turns.
+    fn fetch<'f>(&'f self, reference: &'f Reference, secrets: &'f [Vec<u8>]) -> Future<'f, Result<Fetched, Trouble>>;
     /// The packages that could be had, for installs that name a kind.
     fn index(&self) -> Future<'_, Result<Arc<Index>, Trouble>> {
         Box::pin(async { Ok(Arc::default()) })
@@ -95,8 +99,8 @@ pub struct Bounds {
     pub pulls_per_namespace: usize,
     /// Pulls at a time from one registry.
     pub pulls_per_registry: usize,
-    /// The longest that reading or compiling a package may take.
-    pub compile_timeout: Duration,
+    /// What compiling a package may cost; unpacking and reading it have the same time.
+    pub compile: engine::budget::Limits,
     /// Threads that read and compile packages; at least two.
     pub compile_threads: usize,
 }
@@ -110,7 +114,7 @@ impl Default for Bounds {
             pulls: 32,
             pulls_per_namespace: 4,
             pulls_per_registry: 8,
-            compile_timeout: engine::budget::COMPILE.time,
+            compile: engine::budget::COMPILE,
             compile_threads: (cores / 2).clamp(2, 4),
         }
     }
@@ -156,7 +160,7 @@ impl StackManager {
         let world = World::watch(&parts, &queue);
         world.synced().await;
         let pulls = Pulls::new(&parts.bounds);
-        let pool = Pool::new(parts.bounds.compile_threads, parts.bounds.compile_timeout + GRACE);
+        let pool = Pool::new(parts.bounds.compile_threads, parts.bounds.compile.time + GRACE);
         Arc::new_cyclic(|own| Self {
             parts,
             own: own.clone(),

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use engine::budget::Budgets;
 use engine::limits::InstanceLimits;
 use engine::manage::stack::{Role, Run};
 use serde_json::Value;
@@ -35,6 +36,8 @@ pub struct ProcessOptions {
     pub token_lifetime: Duration,
     /// How many instances stacks serve.
     pub instance_limits: InstanceLimits,
+    /// How much compiling stacks and rendering instances may cost.
+    pub budgets: Budgets,
 }
 
 /// Runs the controllers of template stacks as processes, which end with this one.

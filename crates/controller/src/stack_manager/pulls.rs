@@ -2,24 +2,24 @@
 //! each namespace and each registry, and each has a deadline. A reconcile asks for a package, goes on with what it knows,
 //! and is requeued when there is more.
 
+mod unpack;
+
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use engine::budget::{self, Limits, Meter, Over};
+use engine::limits::LIMIT_REACHED;
 use engine::manage::install::{self, Verdict};
 use engine::manage::{Reference, Trouble};
 use futures::FutureExt;
-use package::{Files, Package};
+use package::Package;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use super::compile_pool::NoResult;
 use super::lanes::{Lane, Lanes, Width};
-use super::{Bounds, RESYNC, StackManager, Work};
+use super::{Bounds, Fetched, RESYNC, StackManager, Work};
 use crate::resource::{Key, Resource};
 
 /// The first wait after a pull that failed; each time twice as long.
@@ -111,18 +111,27 @@ struct Entry {
 /// Tags that are to be looked up, by install: which attempt, and what for.
 type Lookups = BTreeMap<Key, (u64, Wish)>;
 
+/// What a package is read from: the digest of its image, and the tag that says which version it should be.
+type Content = (String, String);
+
 /// All pulls.
+#[derive(Clone)]
 pub(super) struct Pulls {
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
 }
 
 struct State {
     lanes: Lanes<Job>,
     entries: BTreeMap<Key, Entry>,
     lookups: Lookups,
-    /// Packages that somebody has, by digest and tag. Who finds one here has pulled the same itself.
-    read: BTreeMap<(String, String), Weak<Package>>,
-    verdicts: BTreeMap<(String, String, Key), Arc<Verdict>>,
+    /// Packages that somebody has, by digest and tag, and the bytes of their files. Who finds one here has pulled the same
+    /// itself.
+    read: BTreeMap<Content, (Weak<Package>, u64)>,
+    /// What compiling has shown, which depends on the content alone: not on who asks, nor on what they call it.
+    verdicts: BTreeMap<Content, Arc<Verdict>>,
+    /// Packages that took too long to compile, by namespace: whoever keeps the threads of their own namespace busy says
+    /// nothing about the packages of others. Until when that counts, and what it was.
+    slow: BTreeMap<(Content, String), (Instant, Trouble)>,
     number: u64,
     /// Whether somebody starts what may run.
     pumping: bool,
@@ -142,11 +151,12 @@ impl Pulls {
             lookups: BTreeMap::new(),
             read: BTreeMap::new(),
             verdicts: BTreeMap::new(),
+            slow: BTreeMap::new(),
             number: 0,
             pumping: false,
             closed: false,
         };
-        Self { state: Mutex::new(state) }
+        Self { state: Arc::new(Mutex::new(state)) }
     }
 
     /// How many wait, and how many run.
@@ -165,7 +175,6 @@ impl Pulls {
         state.cancel(key);
         state.entries.remove(key);
         state.lookups.remove(key);
-        state.verdicts.retain(|(_, _, install), _| install != key);
     }
 
     /// Ends all that is under way.
@@ -213,6 +222,25 @@ impl State {
         }
     }
 
+    /// A package that somebody has, with the bytes of its files; puts one there.
+    fn read(&mut self, content: &Content, found: Option<&(Arc<Package>, u64)>) -> Option<(Arc<Package>, u64)> {
+        if let Some((package, bytes)) = found {
+            self.read.insert(content.clone(), (Arc::downgrade(package), *bytes));
+        }
+        self.read.get(content).and_then(|(package, bytes)| Some((package.upgrade()?, *bytes)))
+    }
+
+    /// What compiling a package has shown; puts it there.
+    fn verdict(&mut self, content: &Content, found: Option<&Arc<Verdict>>) -> Option<Arc<Verdict>> {
+        if let Some(verdict) = found {
+            while self.verdicts.len() >= VERDICTS {
+                self.verdicts.pop_first();
+            }
+            self.verdicts.insert(content.clone(), verdict.clone());
+        }
+        self.verdicts.get(content).cloned()
+    }
+
     /// Takes packages out of memory that nobody has asked for longest, all but one.
     fn make_room(&mut self, but: &Key) {
         let held = |entry: &Entry| matches!(&entry.last, Some(Ok(_))).then_some(entry.bytes).unwrap_or_default();
@@ -224,7 +252,7 @@ impl State {
             total = total.saturating_sub(held(oldest));
             oldest.last = None;
         }
-        self.read.retain(|_, package| package.strong_count() > 0);
+        self.read.retain(|_, (package, _)| package.strong_count() > 0);
     }
 }
 
@@ -240,6 +268,14 @@ impl Entry {
 struct Slot {
     manager: Arc<StackManager>,
     lane: Lane,
+}
+
+impl Slot {
+    /// The registry has answered: another pull may ask it, while this one still counts for its namespace.
+    fn leave_registry(&mut self) {
+        self.manager.pulls.lock().lanes.leave_host(&mut self.lane);
+        self.manager.pump();
+    }
 }
 
 impl Drop for Slot {
@@ -358,21 +394,22 @@ impl StackManager {
         metrics.gauge("cairn_pulls_running", "Pulls under way.", &[], running as f64);
     }
 
-    async fn pull_package(self: Arc<Self>, slot: Slot, key: Key, wish: Wish, number: u64) {
+    async fn pull_package(self: Arc<Self>, mut slot: Slot, key: Key, wish: Wish, number: u64) {
         let begin = Instant::now();
         let work = async {
             let mut resolved = None;
             let pulled = self.in_time(self.fetch(&wish, &mut resolved)).await;
-            // What comes now asks no registry.
-            drop(slot);
+            // What comes now asks no registry, but it takes memory: the next pull of the namespace waits for its end.
+            slot.leave_registry();
             let unpacked = match (pulled, resolved.clone()) {
-                (Ok(files), Some(reference)) => self.unpack(&key, reference, files).await,
+                (Ok(fetched), Some(reference)) => self.unpack(&key, number, reference, fetched).await,
                 (Ok(_), None) => Err(bug()),
                 (Err(trouble), _) => Err(trouble),
             };
             unpacked.map_err(|trouble| Failure { resolved: resolved.map(Box::new), trouble })
         };
         let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| Err(bug().into()));
+        drop(slot);
         let labels = [("outcome", outcome.as_ref().map_or_else(|failure| failure.trouble.reason, |_| "Ok"))];
         let help = "Duration of pulls, with reading and compiling.";
         self.parts.metrics.took("cairn_pull_seconds", help, &labels, begin.elapsed());
@@ -425,8 +462,8 @@ impl StackManager {
         }
     }
 
-    /// The files of a package, and before them its image by digest.
-    async fn fetch(&self, wish: &Wish, resolved: &mut Option<Reference>) -> Result<Files, Trouble> {
+    /// A package that is still packed, and before it its image by digest.
+    async fn fetch(&self, wish: &Wish, resolved: &mut Option<Reference>) -> Result<Fetched, Trouble> {
         let secrets = self.pull_secrets(&wish.secrets).await?;
         let reference = match wish.installed {
             true => wish.reference.clone(),
@@ -451,53 +488,6 @@ impl StackManager {
         }
         Ok(found)
     }
-
-    /// Reads and compiles a package, each once for the same content.
-    async fn unpack(&self, key: &Key, reference: Reference, files: Files) -> Result<Brought, Trouble> {
-        let image = (reference.digest.clone().unwrap_or_default(), reference.tag.clone().unwrap_or_default());
-        let bytes = files.values().map(|file| file.len() as u64).sum();
-        let known = self.pulls.lock().read.get(&image).and_then(Weak::upgrade);
-        let package = match known {
-            Some(package) => package,
-            None => {
-                let named = reference.clone();
-                let read = self.pool.run(&key.namespace, move |_| super::read(&files, &named)).await;
-                let package = read.map_err(|why| unread(why, self.pool.timeout()))??;
-                self.pulls.lock().read.insert(image.clone(), Arc::downgrade(&package));
-                package
-            }
-        };
-        let judged = (image.0, image.1, key.clone());
-        let known = self.pulls.lock().verdicts.get(&judged).cloned();
-        let verdict = match known {
-            Some(verdict) => verdict,
-            None => {
-                let (package, key) = (package.clone(), key.clone());
-                let share = key.namespace.clone();
-                let limits = Limits { time: self.parts.bounds.compile_timeout, ..budget::COMPILE };
-                let compile = move |stop: &AtomicBool| {
-                    let begin = std::time::Instant::now();
-                    let clock = || if stop.load(Ordering::Acquire) { Duration::MAX } else { begin.elapsed() };
-                    let meter = Meter::new(limits).timed(&clock);
-                    (Verdict::of(&package, &key.name, &key.namespace, &meter), meter.over())
-                };
-                let found = self.pool.run(&share, compile).await;
-                let (verdict, over) = found.map_err(|why| unread(why, self.pool.timeout()))?;
-                // By work it is always so for this package; by time it may be otherwise on another day.
-                if let (Some(Over::Time(..)), Some(trouble)) = (over, &verdict.new) {
-                    return Err(trouble.clone());
-                }
-                let verdict = Arc::new(verdict);
-                let mut state = self.pulls.lock();
-                while state.verdicts.len() >= VERDICTS {
-                    state.verdicts.pop_first();
-                }
-                state.verdicts.insert(judged, verdict.clone());
-                verdict
-            }
-        };
-        Ok(Brought { reference, package, verdict, bytes })
-    }
 }
 
 fn bug() -> Trouble {
@@ -512,19 +502,6 @@ fn lane(key: &Key, reference: &Reference) -> Lane {
     Lane { share: key.namespace.clone(), host: reference.registry.to_ascii_lowercase() }
 }
 
-fn unread(why: NoResult, timeout: Duration) -> Trouble {
-    match why {
-        NoResult::TooLong => {
-            let what = format!("reading the package took longer than {} s: make it smaller", timeout.as_secs_f32());
-            Trouble::new(TOO_COSTLY, what)
-        }
-        NoResult::Panicked => {
-            Trouble::new("PullFailed", "reading the package panicked; this is a bug in cairn, please report it")
-        }
-        NoResult::Closed => Trouble::new("Stopping", "the stack manager is stopping"),
-    }
-}
-
 /// The reason of a package that takes too long to read.
 const TOO_COSTLY: &str = "PackageTooCostly";
 
@@ -537,6 +514,10 @@ fn wait(trouble: &Trouble, pinned: bool, failures: u32, chance: u64) -> Duration
     let costly = [TOO_COSTLY, install::TOO_COSTLY].contains(&trouble.reason);
     if costly || (content && pinned) {
         return NEVER;
+    }
+    // Nothing is pulled while the limit holds, and then at once.
+    if trouble.reason == LIMIT_REACHED {
+        return Duration::ZERO;
     }
     let first = if content { SLOW } else { FIRST };
     let wait = first.saturating_mul(1 << failures.saturating_sub(1).min(20)).min(LONGEST);

@@ -191,7 +191,7 @@ impl StackManager {
             namespaces: &limits(install.as_deref()),
         });
         match decision {
-            Decision::Run(run) => Decision::Run(Box::new(run.limited(&settings.instance_limits))),
+            Decision::Run(run) => Decision::Run(Box::new(run.limited(&settings.instance_limits, &settings.budgets))),
             decision => decision,
         }
     }
@@ -308,6 +308,7 @@ impl StackManager {
         let definitions = self.world.definitions();
         let crds_hash = crds_hash(stack, &definitions.iter().map(|live| &live.crd).collect::<Vec<_>>());
         let mut status = StackStatus { conditions, crds_hash, version: stack.spec.app.version.clone(), ..before };
+        status.instance_limit = self.instance_limit(key, self.is_cluster_wide(live));
         if let Decision::Run(run) = decision {
             status.rules.clone_from(&run.rules);
             status.namespaces.clone_from(&run.identity.namespaces);
@@ -349,8 +350,17 @@ pub(super) fn limits(install: Option<&Value>) -> Vec<String> {
 
 /// The parts of a Stack's status that the stack manager writes. The others are the template stack manager's, and may be
 /// newer than what the watch has shown.
-const OWN: [&str; 8] =
-    ["conditions", "controllerRef", "crdsHash", "digest", "namespaces", "rules", "serviceAccount", "version"];
+const OWN: [&str; 9] = [
+    "conditions",
+    "controllerRef",
+    "crdsHash",
+    "digest",
+    "instanceLimit",
+    "namespaces",
+    "rules",
+    "serviceAccount",
+    "version",
+];
 
 /// The merge patch of what is to be written into a status; none if nothing is.
 fn changed(live: &Value, status: &Value) -> Option<Value> {

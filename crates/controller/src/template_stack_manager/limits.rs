@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use engine::carry::Failure;
-use engine::limits::{LIMIT_REACHED, depth_of};
+use engine::limits::{InstanceLimits, LIMIT_REACHED, Standing, depth_of};
 use engine::{Context, halted};
 
 use super::instance::{Look, Written};
@@ -18,8 +18,21 @@ impl TemplateStackManager {
     /// Why an instance is not served.
     pub(super) fn limit(&self, id: &Id) -> Option<String> {
         let reached = self.parts.limits.reached(self.shared.inventory.standing(id, &self.parts.limits));
+        let reached = reached.or_else(|| self.beyond_share(id));
         self.limited(id, reached.is_some());
         reached
+    }
+
+    /// Why an instance is not served though its stack could: the namespace has no more for this stack, as the stack manager
+    /// says in its status.
+    fn beyond_share(&self, id: &Id) -> Option<String> {
+        let share = self.share()?;
+        let limits = InstanceLimits { namespace: usize::try_from(share).unwrap_or(usize::MAX), ..self.parts.limits };
+        InstanceLimits::beyond_share(share, self.shared.inventory.standing(id, &limits))
+    }
+
+    fn share(&self) -> Option<u64> {
+        self.stack.get(&self.stack_key())?["status"]["instanceLimit"].as_u64()
     }
 
     /// Tells an instance that it is not served; nothing of it changes.
@@ -59,7 +72,10 @@ impl TemplateStackManager {
             return None;
         }
         let others = self.shared.inventory.population(&place.1.namespace);
-        let message = self.parts.limits.may_make(depth_of(&look.object), *nth - 1, others)?;
+        let message = self.parts.limits.may_make(depth_of(&look.object), *nth - 1, others);
+        let message = message.or_else(|| {
+            InstanceLimits::beyond_share(self.share()?, Standing { neighbours: others.0, ..Standing::default() })
+        })?;
         self.limited(&own, true);
         Some(Failure { template: String::new(), reason: LIMIT_REACHED, message })
     }

@@ -90,6 +90,8 @@ fn main() -> ExitCode {
         instances_follow::fields_taken_inside_a_map_of_objects_are_put_back,
         attacks_fairness::fifty_installs_that_hang_on_slow_registries_hold_up_nobody_else,
         attacks_fairness::templates_that_cost_too_much_get_a_verdict_and_hold_up_nobody_else,
+        attacks_fairness::packages_that_wait_to_be_unpacked_are_as_few_as_pulls_of_a_namespace,
+        attacks_fairness::a_costly_package_costs_the_same_however_many_install_it,
         attacks_fairness::a_wrong_tag_breaks_no_other_tenants_install_of_the_same_image,
         instances::an_instance_becomes_ready_with_six_calls_and_stays_so_with_none,
         instances::a_child_that_drifts_is_put_back_and_what_others_added_stays,

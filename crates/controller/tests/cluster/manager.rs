@@ -1,11 +1,12 @@
 //! One stack manager for all scenarios on a cluster, with packages from memory and controllers that run at once.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result};
 use controller::stack_manager::{
-    Availability, Bounds, Future, KubernetesRunner, Live, Packages, Parts, Runner, StackManager,
+    Availability, Bounds, Fetched, Future, KubernetesRunner, Live, Packages, Parts, Runner, StackManager,
 };
 use controller::{Cluster as Hands, Error, Key};
 use engine::manage::install::Settings;
@@ -28,6 +29,7 @@ pub struct Shelf {
     tags: Mutex<BTreeMap<String, String>>,
     packages: Mutex<BTreeMap<String, Files>>,
     broken: Mutex<BTreeMap<String, Trouble>>,
+    gates: Mutex<BTreeMap<String, Arc<Gate>>>,
 }
 
 impl Shelf {
@@ -47,6 +49,12 @@ impl Shelf {
         };
     }
 
+    /// The gate of a namespace, which its repositories begin with.
+    pub fn gate(&self, repository: &str) -> Arc<Gate> {
+        let namespace = repository.split('/').next().unwrap_or_default().to_owned();
+        self.gates.lock().unwrap().entry(namespace).or_default().clone()
+    }
+
     fn digest(&self, reference: &Reference) -> Result<String, Trouble> {
         if let Some(trouble) = self.broken.lock().unwrap().get(&reference.repository) {
             return Err(trouble.clone());
@@ -57,6 +65,50 @@ impl Shelf {
         let name = format!("{}:{}", reference.repository, reference.tag.as_deref().unwrap_or_default());
         let missing = || Trouble::new("PackageNotFound", format!("there is no {name}"));
         self.tags.lock().unwrap().get(&name).cloned().ok_or_else(missing)
+    }
+}
+
+/// What of a namespace was fetched and is not unpacked, and whether it may be.
+#[derive(Default)]
+pub struct Gate {
+    closed: AtomicBool,
+    held: AtomicUsize,
+    /// The most at a time, and how many in all.
+    pub most: AtomicUsize,
+    pub passed: AtomicUsize,
+}
+
+impl Gate {
+    pub fn close(&self) {
+        self.closed.store(true, Ordering::SeqCst);
+    }
+
+    pub fn open(&self) {
+        self.closed.store(false, Ordering::SeqCst);
+    }
+
+    fn pass(&self, going: &dyn Fn() -> bool) {
+        while self.closed.load(Ordering::SeqCst) && going() {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        self.passed.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// A package that was fetched and waits to be unpacked.
+struct Held(Arc<Gate>);
+
+impl Held {
+    fn new(gate: Arc<Gate>) -> Self {
+        let held = gate.held.fetch_add(1, Ordering::SeqCst) + 1;
+        gate.most.fetch_max(held, Ordering::SeqCst);
+        Self(gate)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.held.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -71,11 +123,16 @@ impl Packages for Shelf {
         })
     }
 
-    fn fetch<'f>(&'f self, reference: &'f Reference, _: &'f [Vec<u8>]) -> Future<'f, Result<Files, Trouble>> {
+    fn fetch<'f>(&'f self, reference: &'f Reference, _: &'f [Vec<u8>]) -> Future<'f, Result<Fetched, Trouble>> {
         Box::pin(async move {
             let digest = self.digest(reference)?;
             let missing = || Trouble::new("PackageNotFound", format!("there is no {digest}"));
-            self.packages.lock().unwrap().get(&digest).cloned().ok_or_else(missing)
+            let files = self.packages.lock().unwrap().get(&digest).cloned().ok_or_else(missing)?;
+            let held = Held::new(self.gate(&reference.repository));
+            Ok(Box::new(move |going: &dyn Fn() -> bool| {
+                held.0.pass(going);
+                Ok(files)
+            }) as Fetched)
         })
     }
 }
@@ -152,6 +209,7 @@ pub async fn start(cluster: &Cluster, shelf: Arc<Shelf>) -> Result<tokio::task::
             own_image: "example.org/cairn:1".into(),
             namespaced_crds: engine::manage::NamespacedCrds::Allow,
             instance_limits: Default::default(),
+            budgets: Default::default(),
         },
         metrics: controller::Metrics::default(),
         tags: std::time::Duration::from_millis(300),
@@ -220,13 +278,15 @@ pub fn install(scene: &Scene<'_>, version: &str) -> Value {
     })
 }
 
-/// Whether a condition of an object has a status and, unless that is empty, a reason.
+/// Whether an object has a condition with a status and a reason, unless these are empty.
 pub fn has(kind: &'static str, status: &'static str, reason: &'static str) -> impl Fn(Option<&DynamicObject>) -> bool {
     move |object| {
         let conditions = object.map(|object| object.data["status"]["conditions"].clone()).unwrap_or_default();
         conditions.as_array().is_some_and(|all| {
             all.iter().any(|one| {
-                one["type"] == kind && one["status"] == status && (reason.is_empty() || one["reason"] == reason)
+                one["type"] == kind
+                    && (status.is_empty() || one["status"] == status)
+                    && (reason.is_empty() || one["reason"] == reason)
             })
         })
     }

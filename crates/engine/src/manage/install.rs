@@ -23,6 +23,7 @@ use super::crd_owner::{Parent, publisher};
 use super::definition::{LiveCrd, NamespacedCrds, Placement, Wanted, place};
 use super::progress::{Conditions, Notice, Step, Trouble};
 use super::{Claim, Index, Kinds, Policy, Reference};
+use crate::budget::Budgets;
 use crate::limits::InstanceLimits;
 pub use check::{TOO_COSTLY, Verdict};
 use check::{accept, depend};
@@ -115,6 +116,8 @@ pub struct Settings {
     pub namespaced_crds: NamespacedCrds,
     /// How many instances stacks serve.
     pub instance_limits: InstanceLimits,
+    /// How much compiling stacks and rendering instances may cost.
+    pub budgets: Budgets,
 }
 
 impl Settings {

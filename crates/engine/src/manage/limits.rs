@@ -1,12 +1,12 @@
-//! Limits per namespace: how many installs and Stacks, and how many bytes of packages. The oldest are served first, so
+//! Limits per namespace: how many installs, Stacks and instances, and how many bytes of packages. The oldest are served first, so
 //! that whoever creates more harms nobody but the newcomer.
+
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use super::Trouble;
-
-/// The reason of what is over a limit.
-const LIMIT_REACHED: &str = "LimitReached";
+use crate::limits::LIMIT_REACHED;
 
 /// How much each namespace may have. What belongs to the whole cluster is not limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,13 +15,15 @@ pub struct Limits {
     pub installs: u64,
     /// Stacks, those of installs among them.
     pub stacks: u64,
+    /// Instances of the kinds of all its Stacks together.
+    pub instances: u64,
     /// Bytes of the files in the packages of all installs together.
     pub package_bytes: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { installs: 100, stacks: 100, package_bytes: 256 << 20 }
+        Self { installs: 100, stacks: 100, instances: 10_000, package_bytes: 256 << 20 }
     }
 }
 
@@ -36,6 +38,15 @@ pub struct Member {
     pub name: String,
     /// The bytes of its package, as far as they are known.
     pub bytes: u64,
+    /// How many instances it has.
+    pub instances: u64,
+}
+
+impl Member {
+    /// The order in which those of a namespace are served.
+    fn order(&self) -> (&str, Standing, &str) {
+        (&self.created, self.standing, &self.name)
+    }
 }
 
 /// Whether an object has its place already. Of the same second, who has it keeps it.
@@ -61,7 +72,7 @@ impl Standing {
 }
 
 impl Limits {
-    /// Reads `installs=50,stacks=50,package-bytes=64Mi`; what is not named is as before.
+    /// Reads `installs=50,stacks=50,instances=500,package-bytes=64Mi`; what is not named is as before.
     pub fn read(self, text: &str) -> Result<Self, String> {
         let mut limits = self;
         for entry in text.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
@@ -74,10 +85,11 @@ impl Limits {
             match name.trim() {
                 "installs" => limits.installs = number,
                 "stacks" => limits.stacks = number,
+                "instances" => limits.instances = number,
                 "package-bytes" => limits.package_bytes = number,
                 other => {
                     return Err(format!(
-                        "there is no limit `{other}`: the limits are installs, stacks and package-bytes"
+                        "there is no limit `{other}`: the limits are installs, stacks, instances and package-bytes"
                     ));
                 }
             }
@@ -108,14 +120,31 @@ impl Limits {
     pub fn stack(&self, namespace: &str, name: &str, all: &[Member]) -> Option<Trouble> {
         over(namespace, "Stacks", "stacks", self.stacks, &ahead(name, all))
     }
+
+    /// How many instances each Stack of a namespace may serve, by its name: what the older ones leave. Nothing while all of
+    /// them together are within the limit, so that nothing has to be written as long as nobody is near it.
+    pub fn shares<'m>(&self, all: &'m [Member]) -> BTreeMap<&'m str, u64> {
+        let total = all.iter().map(|member| member.instances).fold(0, u64::saturating_add);
+        if total <= self.instances {
+            return BTreeMap::new();
+        }
+        let mut order: Vec<&Member> = all.iter().collect();
+        order.sort_by(|one, other| one.order().cmp(&other.order()));
+        let mut left = self.instances;
+        let share = |member: &'m Member| {
+            let share = left;
+            left = left.saturating_sub(member.instances);
+            (member.name.as_str(), share)
+        };
+        order.into_iter().map(share).collect()
+    }
 }
 
 /// Those that are served before one: the older ones, and of the same second those that have their place already, and then
 /// those whose names come first.
 fn ahead<'m>(name: &str, all: &'m [Member]) -> Vec<&'m Member> {
     let Some(own) = all.iter().find(|member| member.name == name) else { return Vec::new() };
-    let order = |member: &'m Member| (&member.created, member.standing, &member.name);
-    all.iter().filter(|member| order(member) < order(own)).collect()
+    all.iter().filter(|member| member.order() < own.order()).collect()
 }
 
 fn over(namespace: &str, kind: &str, limit: &str, most: u64, ahead: &[&Member]) -> Option<Trouble> {
@@ -149,7 +178,8 @@ mod tests {
     #[test]
     fn limits_are_read_and_what_is_wrong_is_said() {
         let limits = Limits::default().read("installs=50, package-bytes=64Mi").unwrap();
-        assert_eq!(limits, Limits { installs: 50, stacks: 100, package_bytes: 64 << 20 });
+        assert_eq!(limits, Limits { installs: 50, stacks: 100, instances: 10_000, package_bytes: 64 << 20 });
+        assert_eq!(Limits::default().read("instances=7").unwrap().instances, 7);
         assert_eq!(Limits::default().read("stacks=unlimited").unwrap().stacks, u64::MAX);
         assert_eq!(Limits::default().read("").unwrap(), Limits::default());
         for (text, expected) in [
@@ -159,7 +189,7 @@ mod tests {
             ("installs=+1", "`+1` is not a valid number"),
             ("installs=", "`` is not a valid number"),
             ("package-bytes=99999999999999Gi", "is not a valid number for the limit `package-bytes`"),
-            ("pods=1", "there is no limit `pods`: the limits are installs, stacks and package-bytes"),
+            ("pods=1", "there is no limit `pods`: the limits are installs, stacks, instances and package-bytes"),
         ] {
             let error = Limits::default().read(text).unwrap_err();
             assert!(error.contains(expected), "{text}: {error}");
@@ -168,10 +198,10 @@ mod tests {
 
     #[test]
     fn the_oldest_are_served_and_only_the_newcomer_is_not() {
-        let limits = Limits { installs: 3, stacks: 3, package_bytes: 100 };
+        let limits = Limits { installs: 3, stacks: 3, instances: 9, package_bytes: 100 };
         let member = |name: &str, created: &str, bytes| {
             let standing = if name == "aa" { Standing::Limited } else { Standing::New };
-            Member { created: created.into(), standing, name: name.into(), bytes }
+            Member { created: created.into(), standing, name: name.into(), bytes, instances: 0 }
         };
         let all = [
             member("d", "2026-01-01T00:00:04Z", 1),
@@ -205,5 +235,29 @@ mod tests {
         assert!(limits.stack("team", "c", &all).is_none());
         let stack = limits.stack("team", "d", &all).unwrap();
         assert!(stack.message.starts_with("the limit stacks=3 of the namespace team is reached"), "{}", stack.message);
+    }
+
+    #[test]
+    fn older_stacks_have_their_instances_before_younger_ones() {
+        let limits = Limits { instances: 10, ..Limits::default() };
+        let member = |name: &str, second: u32, instances| {
+            let created = format!("2026-01-01T00:00:{second:02}Z");
+            Member { created, standing: Standing::Served, name: name.into(), bytes: 0, instances }
+        };
+        for (members, expected) in [
+            (vec![], vec![]),
+            (vec![member("a", 1, 10), member("b", 2, 0)], vec![]),
+            (vec![member("a", 1, 11)], vec![("a", 10)]),
+            (
+                vec![member("young", 3, 2), member("old", 1, 6), member("next", 2, 3)],
+                vec![("next", 4), ("old", 10), ("young", 1)],
+            ),
+            // What one has beyond its share takes nothing from the others that it would not have taken anyway.
+            (vec![member("a", 1, 50), member("b", 2, 1)], vec![("a", 10), ("b", 0)]),
+            (vec![member("a", 1, u64::MAX), member("b", 2, u64::MAX)], vec![("a", 10), ("b", 0)]),
+        ] {
+            let found: Vec<(&str, u64)> = limits.shares(&members).into_iter().collect();
+            assert_eq!(found, expected);
+        }
     }
 }

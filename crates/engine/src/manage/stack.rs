@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::roles::{Grant, Grants, Identity, bindings};
 use super::{Claim, Kinds, Policy, Trouble, advice, workload};
+use crate::budget::Budgets;
 use crate::limits::InstanceLimits;
 
 /// A Stack and what is around it.
@@ -67,13 +68,15 @@ pub struct Run {
 impl Run {
     /// The same, with limits other than the usual ones for the controller of its templates.
     #[must_use]
-    pub fn limited(mut self, limits: &InstanceLimits) -> Self {
+    pub fn limited(mut self, limits: &InstanceLimits, budgets: &Budgets) -> Self {
+        let mut options = budgets.options();
+        if *limits != InstanceLimits::default() {
+            options.extend(["--instance-limits".to_owned(), limits.to_string()]);
+        }
         for controller in self.controllers.iter_mut().filter(|controller| controller.role == Role::Templates) {
-            let containers = controller.deployment.pointer_mut("/spec/template/spec/containers/0/args");
-            if let Some(args) =
-                containers.and_then(Value::as_array_mut).filter(|_| *limits != InstanceLimits::default())
-            {
-                args.extend([json!("--instance-limits"), json!(limits.to_string())]);
+            let args = controller.deployment.pointer_mut("/spec/template/spec/containers/0/args");
+            if let Some(args) = args.and_then(Value::as_array_mut) {
+                args.extend(options.iter().map(|option| json!(option)));
             }
         }
         self
@@ -295,6 +298,9 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{Decision, Facts, decide};
+    use std::time::Duration;
+
+    use crate::budget::Budgets;
     use crate::limits::InstanceLimits;
     use crate::manage::{Kinds, Pattern, Policy, Served};
 
@@ -390,13 +396,18 @@ mod tests {
     fn limits_are_passed_on_where_they_are_not_the_usual_ones() {
         let spec = json!({ "templates": { "a": { "b": "c" } } });
         let Decision::Run(run) = decided(&spec, false, &[]) else { panic!("not run") };
-        let plain = run.clone().limited(&InstanceLimits::default());
+        let plain = run.clone().limited(&InstanceLimits::default(), &Budgets::default());
         assert_eq!(plain, *run);
         let limits = InstanceLimits { depth: 3, ..InstanceLimits::default() };
-        let run = run.limited(&limits);
+        let mut budgets = Budgets::default();
+        (budgets.render.work, budgets.render.time) = (7, Duration::from_secs(1));
+        (budgets.compile.work, budgets.compile.time) = (8, Duration::from_secs(2));
+        let run = run.limited(&limits, &budgets);
         let args = &run.controllers[0].deployment["spec"]["template"]["spec"]["containers"][0]["args"];
         let args: Vec<&str> = args.as_array().unwrap().iter().filter_map(Value::as_str).collect();
-        assert_eq!(args[args.len() - 2..], ["--instance-limits", "depth=3,instance=100,namespace=10000,stack=50000"]);
+        let expected = "--render-budget 7 --render-timeout 1 --compile-budget 8 --compile-timeout 2 --instance-limits \
+                        depth=3,instance=100,namespace=10000,stack=50000";
+        assert_eq!(args[args.len() - 10..].join(" "), expected);
     }
 
     #[test]

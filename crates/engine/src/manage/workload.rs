@@ -84,20 +84,55 @@ fn deployment(identity: &Identity, grants: &Grants, name: &str, spec: &Value) ->
     let mut labels = take(&mut metadata, "labels");
     labels.extend(identity.labels());
     labels.insert("app".to_owned(), json!(name));
-    metadata.insert("labels".to_owned(), Value::Object(labels));
-    metadata.remove("name");
+    let annotations = take(&mut metadata, "annotations");
+    let mut refused = marked(&labels, &annotations);
+    // A finalizer or an owner would outlive the stack.
+    let metadata = json!({ "labels": labels, "annotations": annotations });
     let mut pod = take(&mut template, "spec");
-    let refused = confine(&mut pod, identity, grants);
+    refused.extend(confine(&mut pod, identity, grants));
     if !refused.is_empty() {
         return Err(refused);
     }
-    template.insert("metadata".to_owned(), Value::Object(metadata));
+    template.insert("metadata".to_owned(), metadata);
     template.insert("spec".to_owned(), Value::Object(pod));
     spec.insert("template".to_owned(), Value::Object(template));
     spec.insert("selector".to_owned(), json!({ "matchLabels": { "app": name } }));
     // Two controllers of one stack at once would write against each other.
     spec.insert("strategy".to_owned(), json!({ "type": "Recreate" }));
     Ok(json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": identity.inside(name), "spec": spec }))
+}
+
+/// Annotations that a package's pod may have beside those without a domain, which are the author's own: an entire name, or
+/// a domain up to its `/`. All others may mean something to the kubelet, an admission webhook or a network plugin, such as
+/// an AppArmor profile, a container that is injected or an identity in a cloud.
+const ANNOTATIONS: [&str; 5] = [
+    "app.kubernetes.io/",
+    "checksum/",
+    "kubectl.kubernetes.io/default-container",
+    "kubectl.kubernetes.io/restartedAt",
+    "prometheus.io/",
+];
+
+/// Labels and annotations that a package may not give its pods.
+fn marked(labels: &Map<String, Value>, annotations: &Map<String, Value>) -> Vec<String> {
+    let allowed = |name: &str| {
+        let known = |own: &&str| if own.ends_with('/') { name.starts_with(*own) } else { name == *own };
+        !name.contains('/') || ANNOTATIONS.iter().any(known)
+    };
+    // Labels select, and mean more only to who injects containers and to Kubernetes itself.
+    let harmless = |name: &str| {
+        let (domain, rest) = name.split_once('/').unwrap_or(("", name));
+        let of = |owner: &str| domain.strip_suffix(owner).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+        domain == "app.kubernetes.io" || !(rest.contains("inject") || of("kubernetes.io") || of("k8s.io"))
+    };
+    let mut refused = Vec::new();
+    for name in annotations.keys().filter(|name| !allowed(name)) {
+        refused.push(format!("the pod asks for the annotation `{name}`, which a package may not use"));
+    }
+    for name in labels.keys().filter(|name| !harmless(name)) {
+        refused.push(format!("the pod asks for the label `{name}`, which a package may not use"));
+    }
+    refused
 }
 
 /// What the pod of a package may say. All else is refused: it reaches for the node, for other pods or for a place in the
@@ -422,6 +457,48 @@ mod tests {
         let made = brought(&identity(), &Grants::default(), &spec).unwrap();
         let pod = made["spec"]["template"]["spec"].as_object().unwrap();
         assert!(!pod.contains_key("tolerations") && !pod.contains_key("hostPID"), "{pod:?}");
+    }
+
+    #[test]
+    fn a_pod_has_no_annotation_or_label_that_means_something_to_the_cluster() {
+        let made = |metadata: &Value| {
+            let pod = json!({ "containers": [{ "name": "c", "image": "a" }] });
+            brought(&identity(), &Grants::default(), &json!({ "template": { "metadata": metadata, "spec": pod } }))
+        };
+        let refused = [
+            ("annotations", "container.apparmor.security.beta.kubernetes.io/c", "unconfined"),
+            ("annotations", "seccomp.security.alpha.kubernetes.io/pod", "unconfined"),
+            ("annotations", "sidecar.istio.io/inject", "true"),
+            ("annotations", "vault.hashicorp.com/agent-inject", "true"),
+            ("annotations", "k8s.v1.cni.cncf.io/networks", "host"),
+            ("annotations", "iam.amazonaws.com/role", "admin"),
+            ("annotations", "cluster-autoscaler.kubernetes.io/safe-to-evict", "false"),
+            ("annotations", "kubectl.kubernetes.io/default-containers", "x"),
+            ("annotations", "app.kubernetes.io.evil/x", "x"),
+            ("labels", "sidecar.istio.io/inject", "true"),
+            ("labels", "sidecar-injector", "on"),
+            ("labels", "pod-security.kubernetes.io/enforce", "privileged"),
+            ("labels", "node-role.kubernetes.io/master", ""),
+            ("labels", "kubernetes.io/x", ""),
+        ];
+        for (field, name, value) in refused {
+            let what = field.trim_end_matches('s');
+            let expected = format!("the pod asks for the {what} `{name}`, which a package may not use");
+            assert_eq!(made(&json!({ field: { name: value } })).unwrap_err(), [expected]);
+        }
+        let fine = json!({
+            "annotations": {
+                "note": "x", "checksum/config": "1", "prometheus.io/scrape": "true",
+                "kubectl.kubernetes.io/default-container": "c", "app.kubernetes.io/part-of": "x",
+            },
+            "labels": { "control-plane": "x", "core.crossplane.io/name": "x", "app.kubernetes.io/name": "x", "mykubernetes.io/x": "" },
+            "finalizers": ["example.org/stay"], "ownerReferences": [{ "uid": "1" }], "name": "n", "generateName": "n",
+        });
+        let made = made(&fine).unwrap();
+        let metadata = made["spec"]["template"]["metadata"].as_object().unwrap();
+        assert_eq!(metadata["annotations"], fine["annotations"]);
+        assert_eq!(metadata["labels"]["control-plane"], "x");
+        assert_eq!(metadata.keys().collect::<Vec<_>>(), ["annotations", "labels"]);
     }
 
     #[test]

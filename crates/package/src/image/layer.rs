@@ -9,7 +9,7 @@ use flate2::{Compression, GzBuilder, read::MultiGzDecoder};
 use super::{MediaType, tar, zstd};
 use crate::{Files, layout};
 
-/// How much of an image is read.
+/// How much of an image is read. The defaults are in `docs/limits.md`.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Files of the package.
@@ -26,7 +26,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { files: 10_000, file: 4 << 20, total: 32 << 20, unpacked: 4 << 30, entries: 1_000_000 }
+        Self { files: 10_000, file: 4 << 20, total: 32 << 20, unpacked: 512 << 20, entries: 1_000_000 }
     }
 }
 
@@ -79,13 +79,23 @@ impl Layers {
 
     /// Puts a layer on top. After an error nothing of it has been taken.
     pub fn add(&mut self, media_type: &MediaType, bytes: impl Read) -> Result<(), Refused> {
+        self.add_while(media_type, bytes, &|| true)
+    }
+
+    /// The same, as long as the caller wants to go on: a few bytes may unpack to many.
+    pub fn add_while(
+        &mut self,
+        media_type: &MediaType,
+        bytes: impl Read,
+        going: &dyn Fn() -> bool,
+    ) -> Result<(), Refused> {
         let text = media_type.as_str();
         if text.ends_with("gzip") {
-            self.read(MultiGzDecoder::new(bytes))
+            self.read(MultiGzDecoder::new(bytes), going)
         } else if text.ends_with("zstd") {
-            self.read(zstd::Reader::new(bytes))
+            self.read(zstd::Reader::new(bytes), going)
         } else if text.ends_with("tar") || text.ends_with(".diff") {
-            self.read(bytes)
+            self.read(bytes, going)
         } else {
             Err(Refused {
                 what: format!("a layer has the media type `{text}`, which is not read here"),
@@ -99,10 +109,10 @@ impl Layers {
         self.files
     }
 
-    fn read(&mut self, layer: impl Read) -> Result<(), Refused> {
+    fn read(&mut self, layer: impl Read, going: &dyn Fn() -> bool) -> Result<(), Refused> {
         let mut changes = Changes::default();
         let left = self.limits.unpacked - self.unpacked;
-        let mut counted = Counted { inner: layer, left, limit: self.limits.unpacked };
+        let mut counted = Counted { inner: layer, left, limit: self.limits.unpacked, going };
         let mut entries = self.entries;
         let limits = self.limits;
         let outcome = tar::read(&mut counted, |name, kind, size, content| {
@@ -249,15 +259,19 @@ fn inside(name: &[u8]) -> io::Result<Option<String>> {
     }
 }
 
-/// Ends with an error once more was read than allowed.
-struct Counted<R> {
+/// Ends with an error once more was read than allowed, or nobody waits for it any more.
+struct Counted<'g, R> {
     inner: R,
     left: u64,
     limit: u64,
+    going: &'g dyn Fn() -> bool,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for Counted<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if !(self.going)() {
+            return Err(refused("unpacking the image was stopped", ""));
+        }
         let count = self.inner.read(buffer)?;
         match self.left.checked_sub(count as u64) {
             Some(left) => self.left = left,

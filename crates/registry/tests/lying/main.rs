@@ -220,3 +220,14 @@ async fn redirections_end_and_do_not_leave_encryption() {
         assert!(error.to_string().ends_with(expected), "{error}");
     }
 }
+
+#[tokio::test]
+async fn what_is_downloaded_is_unpacked_when_and_as_long_as_the_caller_wants() {
+    let scene = Scene::pushed().await;
+    let downloaded = scene.client.download(&scene.reference).await.unwrap();
+    let stopped = downloaded.unpack(&|| false).unwrap_err();
+    assert!(stopped.to_string().contains("unpacking the image was stopped"), "{stopped}");
+    let downloaded = scene.client.download(&scene.reference).await.unwrap();
+    let unpacked = std::thread::spawn(move || downloaded.unpack(&|| true)).join().unwrap().unwrap();
+    assert_eq!(unpacked.files, files());
+}

@@ -188,6 +188,7 @@ impl Life {
         command
             .args(["template-stack-manager", "--supervised", "--log-json", "--listen", "127.0.0.1:0"])
             .args(["--instance-limits", &options.instance_limits.to_string()])
+            .args(options.budgets.options())
             .args(["--stack", &self.stack.name, "--namespace", &self.stack.namespace])
             // An interrupt from the keyboard is for this process, which then ends its children.
             .process_group(0)
