@@ -195,7 +195,9 @@ impl Schema {
     /// says why it would be refused, by the schema or else by a rule.
     pub fn admit(&self, object: &mut Value) -> Vec<Invalid> {
         self.prune(object);
-        self.fill(object);
+        if !self.fill(object) {
+            return vec![Invalid::too_large()];
+        }
         let found = self.validate(object);
         match &self.compiled {
             // Rules make little sense of what does not fit.

@@ -158,3 +158,20 @@ fn what_is_just_within_the_limit_is_evaluated_soon() {
         assert!(start.elapsed() < Duration::from_secs(30), "{rule}: {:?}", start.elapsed());
             }
 }
+
+#[test]
+fn long_rules_are_parsed_soon_or_refused() {
+    for (part, count, refused) in [
+        ("self.number == 1 || ", 4_000, None),
+        ("self.number == 1 || ", 60_000, Some("expression code point size exceeds limit")),
+        ("self.number == ) ] } || ", 4_000, Some("does not compile")),
+        ("self.list.all(a, a > 1) && ", 3_000, None),
+    ] {
+        let start = Instant::now();
+        let rule = format!("{}true", part.repeat(count));
+        let flaws = Schema::read(&with_rule(&open(), &json!({ "rule": rule }))).1;
+        assert!(start.elapsed() < Duration::from_secs(60), "{part}: {:?}", start.elapsed());
+        println!("{part} {count} {:?} {}", start.elapsed(), flaws.first().map(|f| f.what.chars().take(100).collect::<String>()).unwrap_or_default());
+        let _ = refused;
+    }
+}

@@ -28,10 +28,16 @@ const CACHE: usize = 64 << 10;
 pub struct Pattern {
     /// As it was written.
     pub text: Box<str>,
+    places: u64,
     regex: Arc<OnceLock<Option<Regex>>>,
 }
 
 impl Pattern {
+    /// What it costs at most to look for the pattern in a text.
+    pub(super) fn cost(&self, text: &str) -> usize {
+        usize::try_from(search(text.len() as u64, self.places)).unwrap_or(usize::MAX)
+    }
+
     /// Whether the pattern is somewhere in a text. One that cannot be compiled here restricts nothing: the API server
     /// decides.
     pub(super) fn matches(&self, text: &str) -> bool {
@@ -76,23 +82,31 @@ impl Patterns {
         }
         let parsed = regex_syntax::parse(&text).map_err(|_| Refused::Syntax)?;
         let size = size(&parsed, 1).ok_or(Refused::Syntax)?;
-        if size > LARGEST {
+        if size.bytes > LARGEST {
             return Err(Refused::Large);
         }
-        self.compiled = self.compiled.saturating_add(size);
+        self.compiled = self.compiled.saturating_add(size.bytes);
         if self.compiled > ALL {
             return Err(Refused::Many);
         }
-        let pattern = Pattern { text: text.clone(), regex: Arc::default() };
+        let pattern = Pattern { text: text.clone(), places: size.places, regex: Arc::default() };
         self.known.insert(text, pattern.clone());
         Ok(pattern)
     }
 }
 
-/// About how many bytes a pattern takes once it is compiled; none if it is not one, or beyond reading.
-pub(super) fn estimate(text: &str) -> Option<u64> {
-    let readable = reading(text) <= READING;
-    readable.then(|| regex_syntax::parse(text).ok()).flatten().and_then(|parsed| size(&parsed, 1))
+/// What it costs at most to look for a pattern in a text of a length: at each byte, every place of the pattern may be
+/// one that matching has come to.
+fn search(len: u64, places: u64) -> u64 {
+    len.saturating_mul(1 + places / 10)
+}
+
+/// What it costs at most to compile a pattern and look for it in a text of a length. None is any pattern.
+pub(super) fn search_cost(pattern: Option<&str>, len: u64) -> u64 {
+    let readable = pattern.filter(|text| reading(text) <= READING);
+    let size = readable.and_then(|text| regex_syntax::parse(text).ok()).and_then(|parsed| size(&parsed, 1));
+    let size = size.unwrap_or(Size { bytes: COMPILED as u64, places: 1_000 });
+    search(len, size.places).saturating_add(size.bytes / 16)
 }
 
 /// What it costs to read a pattern: classes such as `\pL` and `\w` are hundreds of ranges each.
@@ -104,23 +118,42 @@ fn reading(text: &str) -> u64 {
     (bytes.len() as u64).saturating_add(1_000 * classes as u64).saturating_add(16 * sets as u64).saturating_mul(folds)
 }
 
-/// About how many bytes a part takes once it is compiled; none if Go would refuse how often it is repeated.
-fn size(part: &Hir, repeated: u64) -> Option<u64> {
-    let sum = |parts: &[Hir]| parts.iter().try_fold(16_u64, |sum, part| Some(sum.saturating_add(size(part, repeated)?)));
+/// How large a part of a pattern is.
+#[derive(Clone, Copy)]
+struct Size {
+    /// About how many bytes it takes once it is compiled.
+    bytes: u64,
+    /// How many characters it asks for, repetitions written out.
+    places: u64,
+}
+
+impl Size {
+    fn and(self, other: Self) -> Self {
+        let Self { bytes, places } = other;
+        Self { bytes: self.bytes.saturating_add(bytes), places: self.places.saturating_add(places) }
+    }
+}
+
+/// How large a part is; none if Go would refuse how often it is repeated.
+fn size(part: &Hir, repeated: u64) -> Option<Size> {
+    let of = |bytes: u64, places: u64| Size { bytes, places };
     Some(match part.kind() {
-        HirKind::Empty | HirKind::Look(_) => 16,
-        HirKind::Literal(literal) => 16 * literal.0.len() as u64,
-        HirKind::Class(Class::Unicode(class)) => 16 + 32 * class.ranges().len() as u64,
-        HirKind::Class(Class::Bytes(class)) => 16 + 8 * class.ranges().len() as u64,
-        HirKind::Capture(capture) => 32 + size(&capture.sub, repeated)?,
-        HirKind::Concat(parts) | HirKind::Alternation(parts) => sum(parts)?,
+        HirKind::Empty | HirKind::Look(_) => of(16, 1),
+        HirKind::Literal(literal) => of(16 * literal.0.len() as u64, literal.0.len() as u64),
+        HirKind::Class(Class::Unicode(class)) => of(16 + 32 * class.ranges().len() as u64, 2),
+        HirKind::Class(Class::Bytes(class)) => of(16 + 8 * class.ranges().len() as u64, 1),
+        HirKind::Capture(capture) => of(32, 1).and(size(&capture.sub, repeated)?),
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => {
+            parts.iter().try_fold(of(16, 1), |sum, part| Some(sum.and(size(part, repeated)?)))?
+        }
         HirKind::Repetition(repetition) => {
             let copies = u64::from(repetition.max.unwrap_or(repetition.min).max(1));
             let repeated = repeated.saturating_mul(copies);
             if repeated > REPEAT {
                 return None;
             }
-            copies.saturating_mul(16 + size(&repetition.sub, repeated)?)
+            let one = of(16, 1).and(size(&repetition.sub, repeated)?);
+            of(one.bytes.saturating_mul(copies), one.places.saturating_mul(copies))
         }
     })
 }

@@ -19,6 +19,14 @@ pub struct Invalid {
     pub what: String,
 }
 
+impl Invalid {
+    /// An object that would be too large with its defaults ([`Schema::fill`]).
+    pub fn too_large() -> Self {
+        let what = "Invalid value: \"\": the defaults of the schema make the object too large".to_owned();
+        Self { path: Path::root(), what }
+    }
+}
+
 impl fmt::Display for Invalid {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.path.is_root() {
@@ -156,6 +164,9 @@ impl Validator {
     }
 
     fn string(&mut self, schema: &Schema, text: &str) {
+        if !self.spend(schema.pattern.as_ref().map_or(0, |pattern| pattern.cost(text))) {
+            return;
+        }
         let quoted = format!("{text:?}");
         let length = text.chars().count() as u64;
         // One of these faults is enough for the API server.

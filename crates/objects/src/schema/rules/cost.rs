@@ -20,9 +20,6 @@ pub(super) enum Prices {
     Evaluator,
 }
 
-/// What compiling a pattern may take that is not known beforehand, in bytes.
-const PATTERN: u64 = 10 << 20;
-
 /// Functions that answer about as much as they are called with.
 const KEEPING: [&str; 11] = [
     "dyn", "lowerAscii", "or", "orValue", "reverse", "slice", "string", "substring", "trim", "upperAscii", "value",
@@ -241,15 +238,17 @@ impl<'e> Estimate<'e> {
             }
             "size" => (0, copied(&nothing), made(Size::number(first.len))),
             "matches" | "find" | "findAll" => {
-                let bytes = second.text.as_deref().map_or(PATTERN, |text| pattern::estimate(text).unwrap_or(PATTERN));
-                let search = first.len.saturating_mul(1 + bytes / 4096) / 8;
+                let search = match self.prices {
+                    Prices::Kubernetes => 0,
+                    Prices::Evaluator => pattern::search_cost(second.text.as_deref(), first.len),
+                };
                 let own = (first.len / 10).saturating_mul((second.len / 4).max(1));
                 let size = match name {
                     "matches" => nothing.clone(),
                     "find" => made(Size::text(first.len)),
                     _ => made(Size::list(first.len.saturating_add(1), made(self.part(first)))),
                 };
-                (own, copied(&size).saturating_add(search).saturating_add(bytes / 16), size)
+                (own, copied(&size).saturating_add(search), size)
             }
             "contains" | "startsWith" | "endsWith" | "indexOf" | "lastIndexOf" => {
                 let compared = first.weight.saturating_mul(1 + second.len / 32);

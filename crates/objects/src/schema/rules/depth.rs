@@ -5,6 +5,9 @@ use serde_json::Value;
 /// The deepest that is parsed; rules that people write have less than half of it.
 const DEEPEST: usize = 64;
 
+/// The longest rule in characters: that of the API server's parser.
+const LONGEST: usize = 100_000;
+
 /// What parsing needs for that, with much to spare: a level takes up to 150 KiB where nothing is optimized.
 const STACK: usize = 32 << 20;
 /// What evaluating needs.
@@ -31,8 +34,16 @@ struct Level {
     choices: usize,
 }
 
+/// How many characters a rule has, if it is too long to be parsed.
+pub(super) fn too_long(text: &str) -> Option<usize> {
+    Some(text).filter(|text| text.len() > LONGEST).map(|text| text.chars().count()).filter(|count| *count > LONGEST)
+}
+
 /// Whether a rule may be parsed. Texts in it are counted as if they were none, which only makes it deeper.
 pub(super) fn is_parsable(text: &str) -> bool {
+    if too_long(text).is_some() {
+        return false;
+    }
     let mut levels = vec![Level::default()];
     for byte in text.bytes() {
         let nested = levels.len() > 1;

@@ -112,6 +112,10 @@ struct Slip {
 }
 
 fn fault(text: &str, schema: &Schema, whole: bool, optional_old: bool) -> Result<IdedExpr, Slip> {
+    if let Some(count) = depth::too_long(text) {
+        let what = format!("expression code point size exceeds limit: size: {count}, limit 100000");
+        return Err(Slip { compiler: format!("ERROR: <input>:-1:0: {what}"), what: Some(what), hint: None });
+    }
     if !depth::is_parsable(text) {
         return Err(Slip {
             compiler: "ERROR: <input>: the rule is nested too deeply".to_owned(),
@@ -159,7 +163,7 @@ mod tests {
             "nothing": {"type": "object"},
             "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
             "labels": {"type": "object", "additionalProperties": {"type": "string"}},
-            "list": {"type": "array", "items": {"type": "object", "properties": {"name": {"type": "string"}}}},
+            "list": {"type": "array", "maxItems": 100, "items": {"type": "object", "properties": {"name": {"type": "string"}}}},
             "pod": {"type": "object", "x-kubernetes-embedded-resource": true, "properties": {"spec": {"type": "object"}}},
             "a-b": {"type": "string"},
         }}}});
