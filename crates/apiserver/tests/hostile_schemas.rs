@@ -48,7 +48,8 @@ async fn serve(client: &Client, spec: &Value) {
 async fn definitions_that_cost_too_much_are_refused_with_the_place() {
     let server = Server::start(Options::default()).await.unwrap();
     let client = Client::admin(&server);
-    let nested = (0..15).fold("true".to_owned(), |inner, index| format!("[0,1,2,3,4,5,6,7,8,9].all(x{index}, {inner})"));
+    let nested =
+        (0..15).fold("true".to_owned(), |inner, index| format!("[0,1,2,3,4,5,6,7,8,9].all(x{index}, {inner})"));
     let patterns: Map<String, Value> = (0..3_000)
         .map(|index| (format!("f{index}"), json!({"type": "string", "pattern": format!(r"x{index}\pL{{200}}")})))
         .collect();

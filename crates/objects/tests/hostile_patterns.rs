@@ -14,7 +14,8 @@ fn resident() -> usize {
 }
 
 fn schema(patterns: impl Iterator<Item = String>) -> Value {
-    let field = |(index, pattern): (usize, String)| (format!("f{index}"), json!({"type": "string", "pattern": pattern}));
+    let field =
+        |(index, pattern): (usize, String)| (format!("f{index}"), json!({"type": "string", "pattern": pattern}));
     let fields: Map<String, Value> = patterns.enumerate().map(field).collect();
     json!({"type": "object", "properties": {"spec": {"type": "object", "properties": fields}}})
 }
@@ -23,7 +24,10 @@ fn schema(patterns: impl Iterator<Item = String>) -> Value {
 fn a_schema_of_thousands_of_large_patterns_takes_little_memory_and_names_the_field() {
     for (patterns, refused) in [
         (schema((0..4_000).map(|_| r"\pL{200}".to_owned())), None),
-        (schema((0..4_000).map(|index| format!(r"\pL{{{}}}", 100 + index % 100))), Some("together take too much memory")),
+        (
+            schema((0..4_000).map(|index| format!(r"\pL{{{}}}", 100 + index % 100))),
+            Some("together take too much memory"),
+        ),
         (schema((0..4_000).map(|index| format!(r"x{index}\pL{{200}}"))), Some("together take too much memory")),
         (schema((0..4_000).map(|index| format!("x{index}[a-z]*"))), Some("together take too much memory")),
         (schema((0..10).map(|index| r"\pL".repeat(30_000 + index))), Some("together take too much memory")),

@@ -41,8 +41,7 @@ impl Pattern {
     /// Whether the pattern is somewhere in a text. One that cannot be compiled here restricts nothing: the API server
     /// decides.
     pub(super) fn matches(&self, text: &str) -> bool {
-        let compile =
-            || RegexBuilder::new(&self.text).size_limit(COMPILED).dfa_size_limit(CACHE).build().ok();
+        let compile = || RegexBuilder::new(&self.text).size_limit(COMPILED).dfa_size_limit(CACHE).build().ok();
         self.regex.get_or_init(compile).as_ref().is_none_or(|regex| regex.is_match(text))
     }
 }

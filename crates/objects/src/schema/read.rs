@@ -291,7 +291,8 @@ impl Reader {
                 (what, Some("repeat classes such as `\\pL` less often, or name the characters"))
             }
             Err(Refused::Many) => {
-                let what = "the regular expressions of this schema together take too much memory when they are compiled";
+                let what =
+                    "the regular expressions of this schema together take too much memory when they are compiled";
                 (what.to_owned(), Some("use fewer different patterns, or simpler ones"))
             }
         };

@@ -42,7 +42,8 @@ impl Schema {
         let mut validator = Validator { path: Path::root(), found: Vec::new(), left: STEPS };
         validator.value(self, value);
         if validator.left == 0 {
-            let what = "Invalid value: \"\": validating the object against its schema exceeds the cost limit".to_owned();
+            let what =
+                "Invalid value: \"\": validating the object against its schema exceeds the cost limit".to_owned();
             return vec![Invalid { path: Path::root(), what }];
         }
         // What several schemas of a combination ask for is missing once.

@@ -21,9 +21,8 @@ pub(super) enum Prices {
 }
 
 /// Functions that answer about as much as they are called with.
-const KEEPING: [&str; 11] = [
-    "dyn", "lowerAscii", "or", "orValue", "reverse", "slice", "string", "substring", "trim", "upperAscii", "value",
-];
+const KEEPING: [&str; 11] =
+    ["dyn", "lowerAscii", "or", "orValue", "reverse", "slice", "string", "substring", "trim", "upperAscii", "value"];
 
 /// What an expression costs at most with these variables.
 pub(super) fn cost(expression: &IdedExpr, variables: Vec<(&str, Rc<Size>)>, prices: Prices) -> u64 {

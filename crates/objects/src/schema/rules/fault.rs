@@ -33,7 +33,8 @@ pub struct RuleFault {
 
 impl RuleFault {
     fn costly(path: Path, field: &'static str, rule: Value, what: String) -> Self {
-        let hint = Some("simplify the rule, or set `maxItems`, `maxProperties` and `maxLength` on what it reads".to_owned());
+        let hint =
+            Some("simplify the rule, or set `maxItems`, `maxProperties` and `maxLength` on what it reads".to_owned());
         Self { path, field, rule, compiler: what.clone(), what: Some(what), hint, costly: true }
     }
 
@@ -51,11 +52,11 @@ impl RuleFault {
 impl Schema {
     /// The rules of this schema and all below it that do not compile, or that cost too much.
     pub fn rule_faults(&self) -> Vec<RuleFault> {
-        let mut found = Found { faults: Vec::new(), costs: Costs::default() };
+        let mut found = Found { faults: Vec::new(), costs: Costs::default(), read: 0 };
         depth::on_a_large_stack(|| {
             walk(self, &mut Path::root(), &Occurs::once(), &mut found);
         });
-        let Found { mut faults, costs } = found;
+        let Found { mut faults, costs, .. } = found;
         faults.extend(costs.over().map(|what| RuleFault::costly(Path::root(), "", Value::Null, what)));
         faults
     }
@@ -64,6 +65,8 @@ impl Schema {
 struct Found {
     faults: Vec<RuleFault>,
     costs: Costs,
+    /// The bytes of all rules so far.
+    read: usize,
 }
 
 fn walk(schema: &Schema, path: &mut Path, occurs: &Occurs, found: &mut Found) {
@@ -74,6 +77,12 @@ fn walk(schema: &Schema, path: &mut Path, occurs: &Occurs, found: &mut Found) {
             let whole = path.is_root() || schema.embedded;
             let optional_old = rule.get("optionalOldSelf") == Some(&Value::Bool(true));
             let place = || path.child("x-kubernetes-validations").child(index);
+            found.read = found.read.saturating_add(text.len());
+            if found.read > depth::ALL {
+                let what = format!("the rules of this schema have more than {} characters together", depth::ALL);
+                found.faults.push(RuleFault::costly(place(), field, rule.clone(), what));
+                return;
+            }
             let expression = match fault(text, schema, whole, optional_old) {
                 Ok(expression) => expression,
                 Err(Slip { compiler, what, hint }) => {
@@ -112,8 +121,8 @@ struct Slip {
 }
 
 fn fault(text: &str, schema: &Schema, whole: bool, optional_old: bool) -> Result<IdedExpr, Slip> {
-    if let Some(count) = depth::too_long(text) {
-        let what = format!("expression code point size exceeds limit: size: {count}, limit 100000");
+    if text.len() > depth::LONGEST {
+        let what = format!("expression code point size exceeds limit: size: {}, limit {}", text.len(), depth::LONGEST);
         return Err(Slip { compiler: format!("ERROR: <input>:-1:0: {what}"), what: Some(what), hint: None });
     }
     if !depth::is_parsable(text) {

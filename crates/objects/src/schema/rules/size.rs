@@ -187,9 +187,8 @@ pub(super) fn smallest(schema: &Schema) -> u64 {
         Some(Type::String | Type::Array) => 2,
         Some(Type::Object) => {
             let given = |name: &&String| schema.properties.get(*name).filter(|field| field.default.is_none());
-            let field = |name: &String| {
-                schema.properties.get(name).map_or(0, |field| name.len() as u64 + smallest(field) + 4)
-            };
+            let field =
+                |name: &String| schema.properties.get(name).map_or(0, |field| name.len() as u64 + smallest(field) + 4);
             2 + schema.required.iter().filter(|name| given(name).is_some()).map(field).sum::<u64>()
         }
         Some(Type::Integer | Type::Number) | None => 1,
