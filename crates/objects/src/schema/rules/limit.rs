@@ -79,7 +79,7 @@ fn exceeds(what: &str, cost: u64, limit: u64) -> String {
 /// What it costs at most to evaluate the rules of a schema for an object, or that it is too much.
 pub(super) fn spent(rules: &CompiledSchema, object: &Value, old: Option<&Value>) -> Result<u64, BrokenRule> {
     let mut walk = Walk { path: Path::root(), spent: 0 };
-    walk.node(rules, object, old)?;
+    walk.node(rules, object, old, &Known::default())?;
     Ok(walk.spent)
 }
 
@@ -108,12 +108,21 @@ impl Walk {
     }
 
     /// The same steps as those of the evaluator.
-    fn node(&mut self, rules: &CompiledSchema, value: &Value, old: Option<&Value>) -> Result<(), BrokenRule> {
+    fn node(
+        &mut self,
+        rules: &CompiledSchema,
+        value: &Value,
+        old: Option<&Value>,
+        known: &Known,
+    ) -> Result<(), BrokenRule> {
         // Each value is converted where a schema describes it, and again wherever one around it is described.
-        self.charge(2 * (weight(value) + old.map_or(0, weight)), "")?;
+        let own = known.value.as_ref().map_or_else(|| weight(value), |size| size.weight);
+        let before = known.old.as_ref().map_or_else(|| old.map_or(0, weight), |size| size.weight);
+        self.charge(2 * (own + before), "")?;
+        let mut known = known.clone();
         if !rules.validations.is_empty() {
-            let size = Rc::new(Size::of(value));
-            let before = Rc::new(old.map_or_else(Size::scalar, Size::of));
+            let size = known.value.get_or_insert_with(|| Rc::new(Size::of(value))).clone();
+            let before = known.old.get_or_insert_with(|| Rc::new(old.map_or_else(Size::scalar, Size::of))).clone();
             for result in rules.validations.iter().flatten() {
                 let text = &result.rule.rule;
                 // Each object that breaks a rule gets a copy of it, and of what it says.
@@ -131,7 +140,7 @@ impl Walk {
                 let additional = rules.additional_properties.as_deref().filter(|_| !rules.preserve_unknown_fields);
                 if let Some(inner) = rules.properties.get(name).or(additional) {
                     self.path.push(name.as_str());
-                    self.node(inner, value, old.and_then(|old| old.get(name)))?;
+                    self.node(inner, value, old.and_then(|old| old.get(name)), &known.field(name))?;
                     self.path.pop();
                 }
             }
@@ -139,14 +148,30 @@ impl Walk {
         if let (Value::Array(items), Some(inner)) = (value, &rules.items) {
             for (index, item) in items.iter().enumerate() {
                 self.path.push(index);
-                self.node(inner, item, old.and_then(|old| old.get(index)))?;
+                // Of the items only the largest is known, which most of them are not.
+                self.node(inner, item, old.and_then(|old| old.get(index)), &Known::default())?;
                 self.path.pop();
             }
         }
         for inner in rules.all_of.iter().chain(&rules.one_of).chain(&rules.any_of) {
-            self.node(inner, value, old)?;
+            self.node(inner, value, old, &known)?;
         }
         Ok(())
+    }
+}
+
+/// The sizes of a value and of what it was, if they were found out for what is around it: to do it again at each level
+/// would cost the square of the depth.
+#[derive(Clone, Default)]
+struct Known {
+    value: Option<Rc<Size>>,
+    old: Option<Rc<Size>>,
+}
+
+impl Known {
+    fn field(&self, name: &str) -> Self {
+        let of = |size: &Option<Rc<Size>>| size.as_ref().and_then(|size| size.fields.get(name).cloned());
+        Self { value: of(&self.value), old: of(&self.old) }
     }
 }
 
