@@ -32,6 +32,9 @@ fn admit(schema: &Schema, object: &Value) {
     schema.admit(&mut once);
     let mut twice = once.clone();
     schema.admit(&mut twice);
+    if let Some(rules) = schema.rules() {
+        rules.broken(object, Some(&once));
+    }
     assert_eq!(once, twice, "admitted twice");
 }
 

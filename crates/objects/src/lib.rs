@@ -57,7 +57,7 @@ pub use gvk::{ApiVersion, Gvk};
 pub use name::is_subdomain;
 pub use path::{Path, Step};
 pub use schema::{
-    Additional, Bounds, BrokenRule, Flaw, Invalid, Lookup, Missing, Pattern, RuleFault, Rules, Schema, Type,
-    object_meta, openapi_schema,
+    Additional, Bounds, BrokenRule, Evaluation, Flaw, Invalid, Lookup, Missing, Pattern, RuleFault, Rules, Schema,
+    Type, object_meta, openapi_schema,
 };
 pub use suggest::nearest;

@@ -5,6 +5,7 @@ mod format;
 mod lookup;
 mod meta;
 mod openapi;
+mod pattern;
 mod prune;
 mod read;
 mod rules;
@@ -17,8 +18,8 @@ use std::sync::Arc;
 pub use lookup::{Lookup, Missing};
 pub use meta::object_meta;
 pub use openapi::openapi_schema;
-use regex::Regex;
-pub use rules::{BrokenRule, RuleFault, Rules};
+pub use pattern::Pattern;
+pub use rules::{BrokenRule, Evaluation, RuleFault, Rules};
 use serde_json::Value;
 pub use validate::Invalid;
 
@@ -167,14 +168,6 @@ pub struct Bounds {
     pub min_properties: Option<u64>,
 }
 
-/// What a string has to match, somewhere in it.
-#[derive(Debug, Clone)]
-pub struct Pattern {
-    /// As it was written.
-    pub text: Box<str>,
-    regex: Regex,
-}
-
 /// What is wrong with a schema itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flaw {
@@ -202,7 +195,9 @@ impl Schema {
     /// says why it would be refused, by the schema or else by a rule.
     pub fn admit(&self, object: &mut Value) -> Vec<Invalid> {
         self.prune(object);
-        self.fill(object);
+        if !self.fill(object) {
+            return vec![Invalid::too_large()];
+        }
         let found = self.validate(object);
         match &self.compiled {
             // Rules make little sense of what does not fit.

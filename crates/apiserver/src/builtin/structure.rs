@@ -1,6 +1,6 @@
 //! Whether the schema of a definition is one that the API server takes, in its words.
 
-use objects::{Path, Schema, Step};
+use objects::{Flaw, Path, Schema, Step};
 use serde_json::{Map, Value};
 
 use crate::status::Cause;
@@ -27,8 +27,9 @@ pub(super) fn faults(schema: &Value, path: &str) -> Vec<Cause> {
         other => faults.push(Cause::invalid(&format!("{path}.type"), &other.into(), "must be object at the root")),
     }
     // Read once: to read what is below each default again would cost the square of the depth.
-    let (read, _) = Schema::read(schema);
+    let (read, flaws) = Schema::read(schema);
     Walk { faults: &mut faults, depth: 0 }.inside(schema, &read, path);
+    faults.extend(flaws.iter().filter_map(|flaw| pattern_fault(schema, flaw, path)));
     rule_faults(&read, path, &mut faults);
     faults
 }
@@ -94,11 +95,6 @@ impl Walk<'_> {
             let why = "additionalProperties and properties are mutual exclusive";
             self.faults.push(Cause::forbidden(&format!("{path}.additionalProperties"), why));
         }
-        let pattern = text("pattern");
-        if regex::Regex::new(pattern).is_err() {
-            let why = "must be a valid regular expression";
-            self.faults.push(Cause::invalid(&format!("{path}.pattern"), &pattern.into(), why));
-        }
     }
 
     fn typed(&mut self, schema: &Value, read: Option<&Schema>, path: &str, why: &str) {
@@ -151,9 +147,36 @@ impl Walk<'_> {
     }
 }
 
-/// Rules that do not compile, each at its place.
+/// A pattern that is not one, or that would take more memory than all of a schema may. That limit is ours alone: it is
+/// what keeps a small definition from taking all memory.
+fn pattern_fault(schema: &Value, flaw: &Flaw, path: &str) -> Option<Cause> {
+    let (place, is_keyword) = place(&flaw.path);
+    let last = flaw.path.steps().last()?;
+    if !is_keyword || *last != Step::from("pattern") {
+        return None;
+    }
+    let written = flaw.path.steps().iter().try_fold(schema, |value, step| match step {
+        Step::Field(name) => value.get(&**name),
+        Step::Index(index) => value.get(*index),
+        Step::Each => None,
+    });
+    let why = if flaw.what.ends_with("is not a regular expression") {
+        "must be a valid regular expression".to_owned()
+    } else {
+        format!("must be a valid regular expression, but {}", flaw.what)
+    };
+    Some(Cause::invalid(&format!("{path}{place}"), written?, &why))
+}
+
+/// Rules that do not compile, or that cost too much, each at its place.
 fn rule_faults(schema: &Schema, path: &str, faults: &mut Vec<Cause>) {
     for fault in schema.rule_faults() {
+        let (at, _) = place(&fault.path);
+        if fault.costly {
+            let field = if fault.field.is_empty() { String::new() } else { format!(".{}", fault.field) };
+            faults.push(Cause::forbidden(&format!("{path}{at}{field}"), &fault.compiler));
+            continue;
+        }
         let text = |field: &str| Value::from(fault.rule[field].as_str().unwrap_or_default());
         let shown = format!(
             "{{\"Rule\":{},\"Message\":{},\"MessageExpression\":{},\"Reason\":null,\"FieldPath\":{},\"OptionalOldSelf\":null}}",
@@ -166,15 +189,17 @@ fn rule_faults(schema: &Schema, path: &str, faults: &mut Vec<Cause>) {
         let shown = shown.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026");
         let which = if fault.field == "rule" { "" } else { "messageExpression " };
         let message = format!("Invalid value: {shown}: {which}compilation failed: {}", fault.compiler);
-        let place = format!("{path}{}.{}", place(&fault.path), fault.field);
+        let place = format!("{path}{at}.{}", fault.field);
         faults.push(Cause::new("FieldValueInvalid", &place, message));
     }
 }
 
-/// A path into a schema as the API server writes it: `.properties[spec].items`.
-fn place(path: &Path) -> String {
+/// A path into a schema as the API server writes it, `.properties[spec].items`, and whether its end is a keyword of the
+/// schema rather than the name of a field.
+fn place(path: &Path) -> (String, bool) {
     let mut text = String::new();
     let mut is_name = false;
+    let mut is_keyword = false;
     for step in path.steps() {
         match step {
             Step::Field(name) if is_name => text.push_str(&format!("[{name}]")),
@@ -182,9 +207,10 @@ fn place(path: &Path) -> String {
             Step::Index(index) => text.push_str(&format!("[{index}]")),
             Step::Each => {}
         }
+        is_keyword = !is_name;
         is_name = !is_name && *step == Step::from("properties");
     }
-    text
+    (text, is_keyword)
 }
 
 #[cfg(test)]

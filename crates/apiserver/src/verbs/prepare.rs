@@ -118,7 +118,10 @@ fn check(cx: &Cx<'_>, name: &str, old: Option<&Value>, object: &mut Value) -> Re
     match &served.custom {
         Some(custom) => {
             custom.schema.prune(object);
-            custom.schema.fill(object);
+            if !custom.schema.fill(object) {
+                let faults = vec![cause(&objects::Invalid::too_large())];
+                return Err(ApiError::invalid(&served.group, &served.kind, name, faults));
+            }
             let mut found = custom.schema.validate(object);
             if let Some(old) = old.filter(|_| !found.is_empty()) {
                 // What was wrong before and has not been touched may stay.
@@ -135,7 +138,12 @@ fn check(cx: &Cx<'_>, name: &str, old: Option<&Value>, object: &mut Value) -> Re
                     let why = "Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
                     faults.push(Cause::new("FieldValueInvalid", "<nil>", why));
                 } else {
-                    faults.extend(rules.broken(object, old).into_iter().map(broken));
+                    let evaluation = rules.evaluation(object, old);
+                    let found = match evaluation.is_long() {
+                        true => beside_others(|| evaluation.broken()),
+                        false => evaluation.broken(),
+                    };
+                    faults.extend(found.into_iter().map(broken));
                 }
             }
         }
@@ -148,12 +156,25 @@ fn check(cx: &Cx<'_>, name: &str, old: Option<&Value>, object: &mut Value) -> Re
             if faults.is_empty() {
                 faults.extend(metadata::faults(cx, old, object));
                 if whole {
-                    faults.extend(builtin::faults(&served.table, old, object));
+                    // Reading the schemas of a definition may take a while.
+                    let found = || builtin::faults(&served.table, old, object);
+                    let slow = served.kind == "CustomResourceDefinition";
+                    faults.extend(if slow { beside_others(found) } else { found() });
                 }
             }
         }
     }
     if faults.is_empty() { Ok(()) } else { Err(ApiError::invalid(&served.group, &served.kind, name, faults)) }
+}
+
+/// Does what takes long without holding up the other requests of this thread.
+fn beside_others<T>(act: impl FnOnce() -> T) -> T {
+    use tokio::runtime::{Handle, RuntimeFlavor};
+    match Handle::try_current().map(|handle| handle.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(act),
+        // There is no other thread that could take them.
+        _ => act(),
+    }
 }
 
 fn at<'a>(object: &'a Value, path: &Path) -> Option<&'a Value> {

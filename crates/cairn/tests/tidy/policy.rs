@@ -49,6 +49,7 @@ pub const PURE: [Pure; 7] = [
             "kube-cel",
             "memchr",
             "regex",
+            "regex-syntax",
             "serde",
             "serde_json",
             "stacker",

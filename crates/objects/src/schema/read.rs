@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use regex::Regex;
 use serde_json::{Map, Value};
 
+use super::pattern::{Patterns, Refused};
 use super::{Additional, Flaw, Pattern, RuleFault, Rules, Schema, Type};
 use crate::path::{Path, Step};
 use crate::suggest::nearest;
@@ -78,7 +78,7 @@ const FORBIDDEN: [(&str, &str); 8] = [
 ];
 
 pub(super) fn read(schema: &Value) -> (Schema, Vec<Flaw>) {
-    let mut reader = Reader { path: Path::root(), flaws: Vec::new(), depth: 0 };
+    let mut reader = Reader { path: Path::root(), flaws: Vec::new(), depth: 0, patterns: Patterns::default() };
     let mut read = reader.schema(schema, true);
     read.compiled = Rules::read(schema).map(Arc::new);
     if let Some(kind) = read.kind
@@ -97,6 +97,7 @@ struct Reader {
     path: Path,
     flaws: Vec<Flaw>,
     depth: usize,
+    patterns: Patterns,
 }
 
 impl Reader {
@@ -281,13 +282,22 @@ impl Reader {
 
     fn pattern(&mut self, fields: &Map<String, Value>) -> Option<Pattern> {
         let text = self.text(fields, "pattern")?;
-        match Regex::new(&text) {
-            Ok(regex) => Some(Pattern { text, regex }),
-            Err(_) => {
-                self.inside("pattern", |own| own.flaw(format!("`{text}` is not a regular expression"), None));
-                None
+        let shown: String = text.chars().take(100).collect();
+        let (what, hint) = match self.patterns.read(text) {
+            Ok(pattern) => return Some(pattern),
+            Err(Refused::Syntax) => (format!("`{shown}` is not a regular expression"), None),
+            Err(Refused::Large) => {
+                let what = format!("the regular expression `{shown}` takes too much memory when it is compiled");
+                (what, Some("repeat classes such as `\\pL` less often, or name the characters"))
             }
-        }
+            Err(Refused::Many) => {
+                let what =
+                    "the regular expressions of this schema together take too much memory when they are compiled";
+                (what.to_owned(), Some("use fewer different patterns, or simpler ones"))
+            }
+        };
+        self.inside("pattern", |own| own.flaw(what, hint));
+        None
     }
 
     fn bounds(&mut self, fields: &Map<String, Value>, schema: &mut Schema) {

@@ -1,7 +1,10 @@
 //! The CEL rules of a schema (`x-kubernetes-validations`): compiled once, and what an object breaks of them.
 
+mod cost;
 mod depth;
 mod fault;
+mod limit;
+mod size;
 mod types;
 
 use std::fmt;
@@ -43,22 +46,52 @@ impl Rules {
 
     /// Which rules an object breaks. `old` is what it was before, for rules about changes.
     pub fn broken(&self, object: &Value, old: Option<&Value>) -> Vec<BrokenRule> {
-        let evaluate = || validate_compiled(&self.0, object, old);
-        let errors = depth::on_enough_stack(evaluate).err().map(Vec::from_iter).unwrap_or_default();
-        // A rule that cannot be evaluated here holds nobody up.
-        let evaluated = |error: &&ValidationError| {
-            !matches!(error.kind, ErrorKind::CompilationFailure | ErrorKind::UnsupportedReference)
-        };
-        let mut found: Vec<BrokenRule> = errors.iter().filter(evaluated).map(|error| broken(object, error)).collect();
-        // Properties come in any order.
-        found.sort_by(|one, other| one.field.cmp(&other.field));
-        found
+        self.evaluation(object, old).broken()
+    }
+
+    /// The same in two steps, for callers that have to know first whether it takes long.
+    pub fn evaluation<'r>(&'r self, object: &'r Value, old: Option<&'r Value>) -> Evaluation<'r> {
+        let cost = depth::on_enough_stack(|| limit::spent(&self.0, object, old));
+        Evaluation { rules: self, object, old, cost }
     }
 
     /// Those rules that a new object is certain to be refused for.
     pub(super) fn refusals(&self, object: &Value) -> Vec<Invalid> {
         let certain = self.broken(object, None).into_iter().filter(|rule| rule.certain);
         certain.map(|rule| Invalid { path: path(&rule.field), what: rule.what }).collect()
+    }
+}
+
+/// The rules of a schema, about to be evaluated for an object.
+pub struct Evaluation<'r> {
+    rules: &'r Rules,
+    object: &'r Value,
+    old: Option<&'r Value>,
+    cost: Result<u64, BrokenRule>,
+}
+
+impl Evaluation<'_> {
+    /// Whether it may take more than a few milliseconds. It never takes much more than a second.
+    pub fn is_long(&self) -> bool {
+        self.cost.as_ref().is_ok_and(|cost| *cost > limit::SHORT)
+    }
+
+    /// Which rules the object breaks. If evaluating them would cost too much, none is, and that is what is said.
+    pub fn broken(self) -> Vec<BrokenRule> {
+        if let Err(over) = self.cost {
+            return vec![over];
+        }
+        let evaluate = || validate_compiled(&self.rules.0, self.object, self.old);
+        let errors = depth::on_enough_stack(evaluate).err().map(Vec::from_iter).unwrap_or_default();
+        // A rule that cannot be evaluated here holds nobody up.
+        let evaluated = |error: &&ValidationError| {
+            !matches!(error.kind, ErrorKind::CompilationFailure | ErrorKind::UnsupportedReference)
+        };
+        let mut found: Vec<BrokenRule> =
+            errors.iter().filter(evaluated).map(|error| broken(self.object, error)).collect();
+        // Properties come in any order.
+        found.sort_by(|one, other| one.field.cmp(&other.field));
+        found
     }
 }
 

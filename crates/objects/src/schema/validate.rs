@@ -1,5 +1,6 @@
 //! Says why the API server would refuse an object, in its words. CEL rules are for `rules`.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -18,6 +19,14 @@ pub struct Invalid {
     pub what: String,
 }
 
+impl Invalid {
+    /// An object that would be too large with its defaults ([`Schema::fill`]).
+    pub fn too_large() -> Self {
+        let what = "Invalid value: \"\": the defaults of the schema make the object too large".to_owned();
+        Self { path: Path::root(), what }
+    }
+}
+
 impl fmt::Display for Invalid {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.path.is_root() {
@@ -30,8 +39,13 @@ impl fmt::Display for Invalid {
 impl Schema {
     /// Everything for which the API server would refuse the value; unknown fields are no fault.
     pub fn validate(&self, value: &Value) -> Vec<Invalid> {
-        let mut validator = Validator { path: Path::root(), found: Vec::new() };
+        let mut validator = Validator { path: Path::root(), found: Vec::new(), left: STEPS };
         validator.value(self, value);
+        if validator.left == 0 {
+            let what =
+                "Invalid value: \"\": validating the object against its schema exceeds the cost limit".to_owned();
+            return vec![Invalid { path: Path::root(), what }];
+        }
         // What several schemas of a combination ask for is missing once.
         let mut seen = BTreeSet::new();
         validator.found.retain(|fault| seen.insert(fault.to_string()));
@@ -39,13 +53,26 @@ impl Schema {
     }
 }
 
+/// The most steps that validating a value may take: the schema is applied to each value, and a schema of many parts to
+/// an object of many values would be the product of both. Objects that people write take some thousands.
+const STEPS: u64 = 20_000_000;
+
 struct Validator {
     path: Path,
     found: Vec<Invalid>,
+    /// The steps that are left; with none left the rest is not looked at.
+    left: u64,
 }
 
 impl Validator {
+    fn spend(&mut self, steps: usize) -> bool {
+        self.left = self.left.saturating_sub(steps as u64);
+        self.left > 0
+    }
+
     fn add(&mut self, what: String) {
+        // What is said of each item of a list is more than the list: that counts, too.
+        self.spend(what.len());
         self.found.push(Invalid { path: self.path.clone(), what });
     }
 
@@ -57,6 +84,10 @@ impl Validator {
 
     /// Everything is checked that applies to such a value, even if its type is wrong: so does the API server.
     fn value(&mut self, schema: &Schema, value: &Value) {
+        let listed = schema.one_of_values.as_ref().map_or(0, Vec::len);
+        if !self.spend(1 + listed + schema.required.len() + schema.list_map_keys.len()) {
+            return;
+        }
         if let Some((expected, actual)) = wrong_type(schema, value) {
             self.invalid(&format!("{actual:?}"), &format!("must be of type {expected}: {actual:?}"));
         }
@@ -76,15 +107,26 @@ impl Validator {
         if let Some(allowed) = schema.one_of_values.as_ref().filter(|allowed| !allowed.is_empty())
             && !allowed.iter().any(|other| same(other, value))
         {
-            let allowed: Vec<String> = allowed.iter().map(|value| format!("{:?}", plain(value))).collect();
+            let mut shown_values = Vec::new();
+            for value in allowed {
+                let text = format!("{:?}", plain(value));
+                if !self.spend(text.len()) {
+                    return;
+                }
+                shown_values.push(text);
+            }
+            let allowed = shown_values;
             self.add(format!("Unsupported value: {}: supported values: {}", shown(value), allowed.join(", ")));
         }
     }
 
     fn combined(&mut self, schema: &Schema, value: &Value) {
+        // Each part counts from what the ones before it left.
+        let left = Cell::new(self.left);
         let faults = |part: &Schema| {
-            let mut inner = Self { path: self.path.clone(), found: Vec::new() };
+            let mut inner = Self { path: self.path.clone(), found: Vec::new(), left: left.get() };
             inner.value(part, value);
+            left.set(inner.left);
             inner.found
         };
         let each = |parts: &[Schema]| parts.iter().map(faults).collect::<Vec<_>>();
@@ -118,10 +160,14 @@ impl Validator {
         if schema.not.as_deref().is_some_and(|not| faults(not).is_empty()) {
             found.push(say("must not validate the schema (not)"));
         }
+        self.left = left.get();
         self.found.append(&mut found);
     }
 
     fn string(&mut self, schema: &Schema, text: &str) {
+        if !self.spend(schema.pattern.as_ref().map_or(0, |pattern| pattern.cost(text))) {
+            return;
+        }
         let quoted = format!("{text:?}");
         let length = text.chars().count() as u64;
         // One of these faults is enough for the API server.
@@ -130,7 +176,7 @@ impl Validator {
             self.add(format!("Too long: may not be more than {most} {unit}"));
         } else if let Some(least) = schema.bounds.min_length.filter(|least| length < *least) {
             self.invalid(&quoted, &format!("should be at least {least} chars long"));
-        } else if let Some(pattern) = schema.pattern.as_ref().filter(|pattern| !pattern.regex.is_match(text)) {
+        } else if let Some(pattern) = schema.pattern.as_ref().filter(|pattern| !pattern.matches(text)) {
             self.invalid(&quoted, &format!("should match '{}'", pattern.text));
         }
         if let Some(format) = format::effective(schema).filter(|format| !format::fits(format, text)) {

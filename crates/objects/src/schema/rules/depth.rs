@@ -5,6 +5,12 @@ use serde_json::Value;
 /// The deepest that is parsed; rules that people write have less than half of it.
 const DEEPEST: usize = 64;
 
+/// The longest rule in bytes; the API server's parser takes 100,000 characters. Ours cannot say what is wrong so far to
+/// the right in a line.
+pub(super) const LONGEST: usize = 60_000;
+/// The most bytes of rules in a schema: parsing is the slowest part of reading one.
+pub(super) const ALL: usize = 256 << 10;
+
 /// What parsing needs for that, with much to spare: a level takes up to 150 KiB where nothing is optimized.
 const STACK: usize = 32 << 20;
 /// What evaluating needs.
@@ -33,6 +39,9 @@ struct Level {
 
 /// Whether a rule may be parsed. Texts in it are counted as if they were none, which only makes it deeper.
 pub(super) fn is_parsable(text: &str) -> bool {
+    if text.len() > LONGEST {
+        return false;
+    }
     let mut levels = vec![Level::default()];
     for byte in text.bytes() {
         let nested = levels.len() > 1;
@@ -62,24 +71,32 @@ pub(super) fn is_parsable(text: &str) -> bool {
 
 /// A schema without the rules that may not be parsed.
 pub(super) fn parsable(schema: &Value) -> Value {
+    without(schema, &mut 0)
+}
+
+fn without(schema: &Value, read: &mut usize) -> Value {
     match schema {
         Value::Object(fields) => {
             let keep = |(name, value): (&String, &Value)| match value {
                 Value::Array(rules) if name == "x-kubernetes-validations" => {
-                    let rules = rules.iter().filter(|rule| is_rule_parsable(rule)).cloned();
+                    let rules = rules.iter().filter(|rule| is_rule_parsable(rule, read)).cloned();
                     (name.clone(), rules.collect())
                 }
-                value => (name.clone(), parsable(value)),
+                value => (name.clone(), without(value, read)),
             };
             Value::Object(fields.iter().map(keep).collect())
         }
-        Value::Array(items) => items.iter().map(parsable).collect(),
+        Value::Array(items) => items.iter().map(|item| without(item, read)).collect(),
         other => other.clone(),
     }
 }
 
-fn is_rule_parsable(rule: &Value) -> bool {
-    ["rule", "messageExpression"].iter().all(|field| rule.get(*field).and_then(Value::as_str).is_none_or(is_parsable))
+fn is_rule_parsable(rule: &Value, read: &mut usize) -> bool {
+    let mut texts = ["rule", "messageExpression"].iter().filter_map(|field| rule.get(*field).and_then(Value::as_str));
+    texts.all(|text| {
+        *read = read.saturating_add(text.len());
+        *read <= ALL && is_parsable(text)
+    })
 }
 
 #[cfg(test)]

@@ -1,8 +1,13 @@
 //! What is wrong with the rules themselves: those that do not compile, each at its place in the schema.
 
+use std::rc::Rc;
+
+use kube_cel::cel::IdedExpr;
 use kube_cel::cel::parser::Parser;
 use serde_json::Value;
 
+use super::limit::{Costs, Occurs};
+use super::size::Size;
 use super::{depth, types};
 use crate::path::Path;
 use crate::schema::{Additional, Flaw, Schema};
@@ -22,52 +27,90 @@ pub struct RuleFault {
     pub what: Option<String>,
     /// What to do about it.
     pub hint: Option<String>,
+    /// Whether the rule compiles, and costs too much; then [`Self::compiler`] says by how much.
+    pub costly: bool,
 }
 
 impl RuleFault {
+    fn costly(path: Path, field: &'static str, rule: Value, what: String) -> Self {
+        let hint =
+            Some("simplify the rule, or set `maxItems`, `maxProperties` and `maxLength` on what it reads".to_owned());
+        Self { path, field, rule, compiler: what.clone(), what: Some(what), hint, costly: true }
+    }
+
     /// As a flaw of the schema, if it is one for certain.
     pub(in crate::schema) fn flaw(self) -> Option<Flaw> {
-        let what = format!("the rule does not compile: {}", self.what?);
-        Some(Flaw { path: self.path.child(self.field), what, hint: self.hint })
+        let what = match self.what? {
+            what if self.costly => what,
+            what => format!("the rule does not compile: {what}"),
+        };
+        let path = if self.field.is_empty() { self.path } else { self.path.child(self.field) };
+        Some(Flaw { path, what, hint: self.hint })
     }
 }
 
 impl Schema {
-    /// The rules of this schema and all below it that do not compile.
+    /// The rules of this schema and all below it that do not compile, or that cost too much.
     pub fn rule_faults(&self) -> Vec<RuleFault> {
-        let mut found = Vec::new();
-        depth::on_a_large_stack(|| walk(self, &mut Path::root(), &mut found));
-        found
+        let mut found = Found { faults: Vec::new(), costs: Costs::default(), read: 0 };
+        depth::on_a_large_stack(|| {
+            walk(self, &mut Path::root(), &Occurs::once(), &mut found);
+        });
+        let Found { mut faults, costs, .. } = found;
+        faults.extend(costs.over().map(|what| RuleFault::costly(Path::root(), "", Value::Null, what)));
+        faults
     }
 }
 
-fn walk(schema: &Schema, path: &mut Path, found: &mut Vec<RuleFault>) {
+struct Found {
+    faults: Vec<RuleFault>,
+    costs: Costs,
+    /// The bytes of all rules so far.
+    read: usize,
+}
+
+fn walk(schema: &Schema, path: &mut Path, occurs: &Occurs, found: &mut Found) {
+    let size = (!schema.rules.is_empty()).then(|| Rc::new(Size::allowed(schema)));
     for (index, rule) in schema.rules.iter().enumerate() {
         for field in ["rule", "messageExpression"] {
             let Some(text) = rule.get(field).and_then(Value::as_str) else { continue };
             let whole = path.is_root() || schema.embedded;
             let optional_old = rule.get("optionalOldSelf") == Some(&Value::Bool(true));
-            if let Some(slip) = fault(text, schema, whole, optional_old) {
-                let path = path.child("x-kubernetes-validations").child(index);
-                let Slip { compiler, what, hint } = slip;
-                found.push(RuleFault { path, field, rule: rule.clone(), compiler, what, hint });
-                break;
+            let place = || path.child("x-kubernetes-validations").child(index);
+            found.read = found.read.saturating_add(text.len());
+            if found.read > depth::ALL {
+                let what = format!("the rules of this schema have more than {} characters together", depth::ALL);
+                found.faults.push(RuleFault::costly(place(), field, rule.clone(), what));
+                return;
+            }
+            let expression = match fault(text, schema, whole, optional_old) {
+                Ok(expression) => expression,
+                Err(Slip { compiler, what, hint }) => {
+                    let rule = rule.clone();
+                    found.faults.push(RuleFault { path: place(), field, rule, compiler, what, hint, costly: false });
+                    break;
+                }
+            };
+            let Some(size) = &size else { continue };
+            let times = if field == "rule" { occurs.times(schema) } else { 1 };
+            if let Some(what) = found.costs.spend(&expression, size, times, field) {
+                found.faults.push(RuleFault::costly(place(), field, rule.clone(), what));
             }
         }
     }
-    let mut inside = |steps: &[&str], inner: &Schema| {
+    let mut inside = |steps: &[&str], inner: &Schema, occurs: &Occurs| {
         steps.iter().for_each(|step| path.push(*step));
-        walk(inner, path, found);
+        walk(inner, path, occurs, found);
         steps.iter().for_each(|_| drop(path.pop()));
     };
     for (name, inner) in &schema.properties {
-        inside(&["properties", name], inner);
+        inside(&["properties", name], inner, occurs);
     }
     if let Some(inner) = &schema.items {
-        inside(&["items"], inner);
+        inside(&["items"], inner, &occurs.each(schema.bounds.max_items));
     }
     if let Additional::Values(inner) = &schema.additional {
-        inside(&["additionalProperties"], inner);
+        inside(&["additionalProperties"], inner, &occurs.each(schema.bounds.max_properties));
     }
 }
 
@@ -77,9 +120,13 @@ struct Slip {
     hint: Option<String>,
 }
 
-fn fault(text: &str, schema: &Schema, whole: bool, optional_old: bool) -> Option<Slip> {
+fn fault(text: &str, schema: &Schema, whole: bool, optional_old: bool) -> Result<IdedExpr, Slip> {
+    if text.len() > depth::LONGEST {
+        let what = format!("expression code point size exceeds limit: size: {}, limit {}", text.len(), depth::LONGEST);
+        return Err(Slip { compiler: format!("ERROR: <input>:-1:0: {what}"), what: Some(what), hint: None });
+    }
     if !depth::is_parsable(text) {
-        return Some(Slip {
+        return Err(Slip {
             compiler: "ERROR: <input>: the rule is nested too deeply".to_owned(),
             what: None,
             hint: None,
@@ -92,13 +139,13 @@ fn fault(text: &str, schema: &Schema, whole: bool, optional_old: bool) -> Option
             // Names in backticks are not read here; what is said of anything but the syntax may be this parser's own.
             let certain = compiler.contains("Syntax error") && !text.contains('`');
             let what = certain.then(|| in_a_sentence(&compiler));
-            return Some(Slip { compiler: compiler.replace("\n|", "\n |"), what, hint: None });
+            return Err(Slip { compiler: compiler.replace("\n|", "\n |"), what, hint: None });
         }
     };
     let slips = types::check(&expression, schema, whole, optional_old);
-    let first = slips.first()?;
+    let Some(first) = slips.first() else { return Ok(expression) };
     let compiler: Vec<String> = slips.iter().map(|slip| slip.compiler(text)).collect();
-    Some(Slip { compiler: compiler.join("\n"), what: Some(first.what()), hint: first.hint() })
+    Err(Slip { compiler: compiler.join("\n"), what: Some(first.what()), hint: first.hint() })
 }
 
 /// The first of a parser's errors, without the list of all that it would have taken.
@@ -125,7 +172,7 @@ mod tests {
             "nothing": {"type": "object"},
             "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
             "labels": {"type": "object", "additionalProperties": {"type": "string"}},
-            "list": {"type": "array", "items": {"type": "object", "properties": {"name": {"type": "string"}}}},
+            "list": {"type": "array", "maxItems": 100, "items": {"type": "object", "properties": {"name": {"type": "string"}}}},
             "pod": {"type": "object", "x-kubernetes-embedded-resource": true, "properties": {"spec": {"type": "object"}}},
             "a-b": {"type": "string"},
         }}}});
