@@ -26,6 +26,7 @@ const LARGE: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .meta
 /// The budgets of the controllers here, which are reached soon even without optimization.
 const RENDER: u64 = 8_000_000;
 const COMPILE: u64 = 20_000_000;
+const SMALL_COMPILE: u64 = 6_000_000;
 
 /// A template that costs far more than it is long, with a number of its own.
 fn costly(choices: &mut Choices) -> String {
@@ -80,10 +81,10 @@ async fn edit(scene: &Scene<'_>, stacks: &Api<DynamicObject>, text: &str) -> Res
 }
 
 /// A controller of the stack with small budgets.
-async fn frugal(scene: &Scene<'_>) -> Result<Arc<TemplateStackManager>> {
+async fn frugal(scene: &Scene<'_>, compile: u64) -> Result<Arc<TemplateStackManager>> {
     let client = scene.cluster().client_for_service_account(scene.namespace(), &format!("stack-{STACK}")).await?;
     let render = Limits { work: RENDER, time: Duration::from_secs(60), ..budget::RENDER };
-    let compile = Limits { work: COMPILE, time: Duration::from_secs(60), ..budget::COMPILE };
+    let compile = Limits { work: compile, time: Duration::from_secs(60), ..budget::COMPILE };
     let parts = Parts { resync: NEVER, render, compile, ..Parts::new(client, scene.namespace(), STACK) };
     let manager = TemplateStackManager::start(parts).await;
     let worker = manager.clone();
@@ -101,7 +102,7 @@ pub async fn an_instance_over_budget_says_so_and_others_of_its_stack_go_on(clust
     let scene = cluster.scene("costly").await?;
     let running = webs(&scene, &[("extra", LARGE)]).await?;
     running.manager.stop();
-    let manager = frugal(&scene).await?;
+    let manager = frugal(&scene, COMPILE).await?;
     let api = webs_of_a_user(&scene).await?;
     let mut created = Vec::new();
     for (index, mut choices) in variants() {
@@ -144,7 +145,7 @@ pub async fn a_stack_over_budget_says_so_and_what_it_made_stays(cluster: Arc<Clu
     let scene = cluster.scene("costlier").await?;
     let running = webs(&scene, &[]).await?;
     running.manager.stop();
-    let manager = frugal(&scene).await?;
+    let manager = frugal(&scene, SMALL_COMPILE).await?;
     let (api, stacks) = (webs_of_a_user(&scene).await?, stacks_of_a_tenant(&scene).await?);
     api.create(&PostParams::default(), &web(&scene, "one", "a")).await?;
     let maps: Api<ConfigMap> = scene.api();
