@@ -107,8 +107,8 @@ impl Pool {
         lanes.remove(|_| true);
     }
 
-    /// Does something for a share on a thread of its own, with a meter that knows the time. Whoever no longer waits for it ends it;
-    /// its panics are the caller's.
+    /// Does something for a share on a thread of its own, with a meter that knows the time. Whoever no longer waits for it
+    /// ends it; its panics are the caller's.
     ///
     /// # Errors
     /// If it does not end in time, or the pool is stopped.

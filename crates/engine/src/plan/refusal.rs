@@ -106,8 +106,8 @@ const FAULTS: [&str; 11] = [
     "field is immutable",
 ];
 
-/// What may be said of a message where nobody knows what in it is secret: the kind, the first field and its fault. A part of the field's path is shown if it is written in the template: another
-/// may be a key that was made of something secret.
+/// What may be said of a message where nobody knows what in it is secret: the kind, the first field and its fault. A part
+/// of the field's path is shown if it is written in the template: another may be a key that was made of something secret.
 pub fn withheld(kind: &CompiledKind, template: &str, message: &str) -> String {
     let child = kind.child(template);
     let written = child.and_then(|child| kind.origins.text(&child.file)).unwrap_or_default();
