@@ -5,6 +5,7 @@ mod cache;
 mod cluster;
 mod handover;
 mod health;
+mod lanes;
 mod lease;
 mod metrics;
 mod queue;

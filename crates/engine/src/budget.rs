@@ -100,11 +100,9 @@ impl<'p> Purse<'p> {
 
     /// Takes note of a failure that was over the budget, and answers whether it was.
     pub fn is_over(&self, error: &gotpl::Error) -> bool {
-        let over = error.over().is_some();
-        if over {
-            self.note(Problem::of(error));
-        }
-        over
+        let Some(over) = error.over() else { return false };
+        self.note(Problem { what: told(error, over), ..Problem::of(error) });
+        true
     }
 
     fn note(&self, problem: Problem) {
@@ -119,5 +117,14 @@ impl<'p> Purse<'p> {
             None => HINT.to_string(),
         };
         *self.over.borrow_mut() = Some(problem.hint(hint));
+    }
+}
+
+/// That a budget was spent, and in which function. The whole message may quote data: `tpl` names the text that it runs.
+fn told(error: &gotpl::Error, over: Over) -> String {
+    let function = error.message().strip_prefix("error calling ").and_then(|rest| Some(rest.split_once(':')?.0));
+    match function.filter(|name| name.chars().all(char::is_alphanumeric)) {
+        Some(name) => format!("error calling {name}: {over}"),
+        None => over.to_string(),
     }
 }

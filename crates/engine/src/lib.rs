@@ -38,8 +38,8 @@ pub use forbidden::{Forbidden, forbidden};
 pub use kept::Kept;
 pub use ours::{Parent, Tie, stack_label};
 pub use plan::{
-    Apply, Context, Delete, Event, Explanation, Hold, Maker, Observed, Plan, TemplateProblem, Unready, Wait, decide,
-    explain, halted, hidden, kept_by, not_applied, plan, refusal, refused_at, tell,
+    Apply, Context, Delete, Event, Explanation, Hold, Maker, Observed, Plan, Refusal, TemplateProblem, Unready, Wait,
+    decide, explain, halted, hidden, kept_by, not_applied, plan, refused, tell, withheld,
 };
 pub use play::{PLAYED, play};
 pub use problem::{Place, Problem, Severity};

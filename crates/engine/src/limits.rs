@@ -7,8 +7,6 @@ use std::str::FromStr;
 use api::annotations;
 use serde_json::Value;
 
-use crate::carry::controller_of;
-
 /// The reason of a condition that tells of a limit.
 pub const LIMIT_REACHED: &str = "LimitReached";
 
@@ -117,11 +115,11 @@ impl InstanceLimits {
     }
 }
 
-/// How many instances are above an instance, as the annotation says that its maker wrote; none above one that nothing
-/// made. Whoever edits it gains little: all other limits count what is there.
+/// How many instances are above an instance, as the annotation says that its maker wrote. It counts whether or not the
+/// instance names an owner: one that is to stay when its maker goes, or that lies outside of its maker's namespace, has
+/// none. Whoever edits it gains little: the maker writes it again, and all other limits count what is there.
 pub fn depth_of(instance: &Value) -> usize {
     let text = instance["metadata"]["annotations"][annotations::DEPTH].as_str();
-    let text = text.filter(|_| controller_of(instance).is_some());
     text.and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
@@ -130,6 +128,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{InstanceLimits, Standing, depth_of};
+    use crate::carry::dressed;
+    use crate::seed::Seed;
 
     #[test]
     fn limits_are_read_as_they_are_written() {
@@ -178,7 +178,41 @@ mod tests {
         for (value, expected) in cases {
             assert_eq!(of(&value), expected, "{value}");
         }
-        assert_eq!(depth_of(&made(&json!("3"), json!([]))), 0, "nothing made it");
+        assert_eq!(depth_of(&made(&json!("3"), json!([]))), 3, "what made it is not named");
         assert_eq!(depth_of(&json!({})), 0);
+    }
+
+    /// Instances that make an instance each, of every sort: owned or to stay, in a namespace or in none, with whatever the
+    /// template says of the depth itself.
+    #[test]
+    fn a_chain_ends_at_the_depth_whatever_ties_its_links() {
+        let (seed, limits) = (Seed::new(*b"a seed for tests"), InstanceLimits { depth: 5, ..Default::default() });
+        for variant in 0..64_u32 {
+            let (mut instance, mut links) = (json!({ "metadata": { "name": "w", "namespace": "a", "uid": "0" } }), 0);
+            while limits.may_make(depth_of(&instance), 0, (0, 0)).is_none() {
+                let bits = variant.rotate_left(links);
+                let (is_orphan, is_namespaced, is_claimed) = (bits & 1 == 1, bits & 2 == 2, bits & 4 == 4);
+                let mut annotations = json!({});
+                if is_orphan {
+                    annotations["stacks.crossplane.io/deletion-policy"] = json!("Orphan");
+                }
+                if is_claimed {
+                    annotations["stacks.crossplane.io/depth"] = json!(["0", "-1", "x"][links as usize % 3]);
+                }
+                let owner = json!([{ "uid": instance["metadata"]["uid"], "controller": true }]);
+                let made = json!({
+                    "apiVersion": "example.org/v1", "kind": "Web",
+                    "metadata": { "name": format!("w{links}"), "annotations": annotations, "ownerReferences": owner },
+                });
+                instance = dressed(&made, &instance, is_namespaced, &seed, None);
+                instance["metadata"]["uid"] = json!(links.to_string());
+                if is_namespaced {
+                    instance["metadata"]["namespace"] = json!("a");
+                }
+                links += 1;
+                assert!(links <= 5, "variant {variant}: {instance}");
+            }
+            assert_eq!(links, 5, "variant {variant}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 
 mod support;
 
+use engine::budget::{Limits, Meter};
 use engine::carry::Failure;
 use engine::{Context, Observed, Plan, Seed, decide, hidden, plan, tell};
 use proptest::prelude::*;
@@ -254,5 +255,127 @@ fn a_secret_that_is_not_yaml_is_told_without_its_values() {
         let plan = plan(&compiled.kinds[0], &instance(&json!({ "image": image })), &Observed::new(), &context);
         assert!(!plan.problems.is_empty(), "{image}");
         assert_eq!(leaks(&said(&plan), image), None, "{}", said(&plan));
+    }
+}
+
+/// What a template may do before it comes to the secret: cheap to write, and costly.
+const COSTS: &[&str] = &[
+    "{{ range until (int .spec.size) }}{{ $x := sha256sum \"x\" }}{{ end }}",
+    "{{ $l := until 300 }}{{ range until (int .spec.size) }}{{ $x := has -1 $l }}{{ end }}",
+    "{{ $s := repeat (int .spec.size) \"a\" }}{{ range until 50 }}{{ $x := sha256sum $s }}{{ end }}",
+    "{{ $x := regexMatch (print \"(a|b)*\" (repeat (int (div .spec.size 5)) \"a\")) (repeat 200 \"a\") }}",
+    "{{ $x := list }}{{ range $i := until (int .spec.size) }}{{ $x = append $x $i }}{{ end }}",
+    "{{ $x := dict }}{{ range $i := until (int .spec.size) }}{{ $_ := set $x (toString $i) $i }}{{ end }}",
+    "",
+];
+
+/// The same, with functions that take long in themselves: they go with few of the goals.
+const SLOW: &[&str] =
+    &["{{ $ca := genCA \"x\" 1 }}", "{{ $hash := bcrypt \"x\" }}", "{{ $hash := htpasswd \"u\" \"x\" }}"];
+
+/// Where the secret `$p` goes, from the name on: into an object that the API server may quote, or into one that cannot be.
+const GOALS: &[&str] = &[
+    "\nspec:\n  a: {{ $p | quote }}\n",
+    "\nspec:\n  {{ $p | quote }}: 1\n",
+    "-{{ $p }}_\nspec: {a: 1}\n",
+    "-{{ print $p \"!\" | quote }}\nspec: {a: 1}\n",
+    "\n  namespace: {{ $p | quote }}\nspec: {a: 1}\n",
+    "\nspec:\n  a: {{ print $p .spec.image }}\n",
+    "\nspec:\n  a: {{ tpl (print \"{{ range until 3000 }}{{ end }}\" $p) . | quote }}\n",
+    "\nspec:\n  a: {{ if .spec.image }}{{ fail (print \"no: \" $p) }}{{ end }}\n",
+];
+
+/// What such a template begins with.
+const BEGIN: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {{ .metadata.name }}";
+
+/// Whatever the budget is, what does not fit into it is not told rather than told as it is.
+#[test]
+fn no_secret_is_told_whatever_the_template_costs_and_however_small_the_budget_is() {
+    let seed = Seed::new(*b"a seed for tests");
+    let mut all: Vec<(&str, &str)> =
+        COSTS.iter().flat_map(|cost| GOALS.iter().map(move |goal| (*cost, *goal))).collect();
+    all.extend(SLOW.iter().map(|cost| (*cost, GOALS[0])));
+    for (index, (cost, goal)) in all.into_iter().enumerate() {
+        let number = (index as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let secret = format!("hUnt8sK2{number:x}{number}");
+        let origin = [".keys.data.p | b64dec", "generated \"pw\" \"randAlphaNum\" 24"][index / 3 % 2];
+        let turns = ["$p", "($p | upper)", "($p | b64enc)", "(printf \"x-%s\" $p)", "(list $p | first)"];
+        let turn = turns[index % turns.len()];
+        let web = format!("{{{{- $p := {origin} }}}}{{{{ $p = {turn} }}}}{cost}\n{BEGIN}{goal}");
+        let compiled = stack(&web);
+        let (kind, spec) = (&compiled.kinds[0], json!({ "image": ": b: c", "size": 100 + index * 7 % 400 }));
+        let (instance, observed) = (instance(&spec), observed(&secret));
+        let full = Context::new("demo", &seed);
+        let made = decide(kind, &instance, &observed, &full, None);
+        let object = made.applies.iter().find(|apply| apply.template == "web").map(|apply| apply.object.clone());
+        let shown = object.as_ref().map(|object| object["spec"].to_string()).unwrap_or_default();
+        let generated = generated(&instance, &full);
+        let meter = Meter::new(full.limits.clone());
+        decide(kind, &instance, &observed, &Context { meter: Some(&meter), ..full.clone() }, None);
+        let whole = meter.work();
+        let shares: &[u64] = if SLOW.contains(&cost) { &[0, 5] } else { &[0, 5, 9, 10, 12, 19, 21, 50] };
+        for share in shares {
+            let limits = Limits { work: (whole * share / 10).max(1), ..full.limits.clone() };
+            let context = Context { limits, ..full.clone() };
+            let planned = plan(kind, &instance, &observed, &context);
+            let mut told = said(&planned);
+            if let Some(object) = &object {
+                let path = format!("spec.{}", object["spec"].as_object().unwrap().keys().next().unwrap());
+                for message in [
+                    format!("Deployment \"web\" is invalid: {path}: Invalid value: {shown}: no"),
+                    format!(
+                        "Deployment \"web\" is invalid: [{path}: Required value: {shown}, {path}: Forbidden: {shown}]"
+                    ),
+                    format!("admission webhook denied the request: {shown}"),
+                ] {
+                    told += &hidden(kind, &instance, &observed, &context, ("web", object), &message);
+                    told += "\n";
+                }
+            }
+            for secret in [&secret, &generated] {
+                let encoded = gotpl::go::base::encode64(secret.as_bytes());
+                for shape in [secret.clone(), secret.to_uppercase(), encoded] {
+                    let leaked = leaks(&told, &shape);
+                    assert_eq!(leaked, None, "variant {index}, {share}/10 of the budget, {web}: {told}");
+                }
+            }
+        }
+    }
+}
+
+/// What `generated "pw"` is for an instance.
+fn generated(instance: &Value, context: &Context<'_>) -> String {
+    let compiled = stack(&format!("{HEAD}  a: {{{{ generated \"pw\" \"randAlphaNum\" 24 }}}}\n"));
+    let plan = decide(&compiled.kinds[0], instance, &observed("hunter2-hunter2"), context, None);
+    plan.applies.iter().find_map(|apply| apply.object["spec"]["a"].as_str()).unwrap().to_owned()
+}
+
+#[test]
+fn a_message_that_is_withheld_still_names_the_field_and_the_fault() {
+    let seed = Seed::new(*b"a seed for tests");
+    let compiled = stack(&format!(
+        "{{{{- $p := generated \"pw\" \"randAlphaNum\" 24 }}}}{{{{ $x := bcrypt \"a\" }}}}\n{HEAD}  a: {{{{ $p }}}}\n"
+    ));
+    let (kind, instance, observed) = (&compiled.kinds[0], instance(&json!({})), observed("hunter2-hunter2"));
+    let full = Context::new("demo", &seed);
+    let plan = decide(kind, &instance, &observed, &full, None);
+    let object = &plan.applies.iter().find(|apply| apply.template == "web").unwrap().object;
+    let context = Context { limits: Limits { work: 1_000_000, ..full.limits.clone() }, ..full };
+    let told = |message: &str| hidden(kind, &instance, &observed, &context, ("web", object), message);
+    let why = "; the message is withheld, because finding the secret values in it went over budget";
+    for (message, expected) in [
+        ("Deployment \"web\" is invalid: spec.a: Invalid value: \"hunter2\": no", ": spec.a: Invalid value"),
+        (
+            "Deployment \"web\" is invalid: spec.hunter2: Forbidden: field is immutable",
+            ": spec.(hidden): Forbidden, field is immutable",
+        ),
+        (
+            "Deployment \"web\" is invalid: [spec[3].a: Too long: may not be, spec: Required value]",
+            ": spec[3].a: Required value, Too long",
+        ),
+        ("Deployment \"web\" is invalid: spec[123456]: Required value", ": spec.(hidden): Required value"),
+        ("admission webhook \"hunter2\" denied the request", ""),
+    ] {
+        assert_eq!(told(message), format!("Deployment was not applied{expected}{why}"));
     }
 }

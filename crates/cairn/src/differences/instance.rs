@@ -288,7 +288,6 @@ impl Comparison<'_> {
                         let context = self.context();
                         let made = (template.as_str(), &apply.object);
                         let why = engine::hidden(work.kind, work.instance, observed, &context, made, &why);
-                        let why = engine::refusal(&why, &wanted);
                         work.found.push(object(Action::Refuse, template, &wanted, vec![why]));
                         return Ok(true);
                     }

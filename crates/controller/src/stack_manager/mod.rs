@@ -7,7 +7,6 @@ mod handover;
 mod home;
 mod install;
 mod interests;
-mod lanes;
 mod limits;
 mod news;
 mod ownership;
@@ -34,6 +33,7 @@ pub use crate::handover::Endpoint;
 pub use process::{ProcessOptions, ProcessRunner};
 pub use runner::{Availability, KubernetesRunner, Live, Runner, Tell};
 
+use crate::lanes;
 use crate::queue::{Again, FairKey, Queue, guarded};
 use crate::resource::Key;
 use crate::{Cluster, Metrics};

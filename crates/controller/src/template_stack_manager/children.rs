@@ -6,7 +6,7 @@ use std::sync::Arc;
 use api::names::label_value;
 use engine::carry::{Failure, dressed, has_no_owner, not_ours, put_right};
 use engine::succession::taken_over;
-use engine::{Apply, CompiledKind, Kept, Observed, Plan, Shape, Tie, View, hidden, kept_by, refusal, refused_at};
+use engine::{Apply, CompiledKind, Kept, Observed, Plan, Refusal, Shape, Tie, View, kept_by};
 use serde_json::{Value, json};
 
 use super::TemplateStackManager;
@@ -58,6 +58,7 @@ impl TemplateStackManager {
             }
             planned.leftovers = leftovers(&claims);
             let mut instances = 0;
+            let mut refused = Vec::new();
             for apply in &planned.applies {
                 if let Some(place) = self.place(look, apply) {
                     // An object of another name or kind under the same template is not what the others should see.
@@ -70,19 +71,11 @@ impl TemplateStackManager {
                     } else if !(apply.is_same && self.is_settled(look, &place)) {
                         let before = look.failures.len();
                         self.make(look, apply, &place).await?;
-                        let name = (apply.template.as_str(), place.1.name.as_str());
-                        let (kind, object) = (look.kind, &look.object);
-                        let context = self.context(look.revision);
-                        for failure in look.failures.iter_mut().skip(before) {
-                            let spot = refused_at(kind, object, &observed, &context, name, &failure.message);
-                            let made = (apply.template.as_str(), &apply.object);
-                            let told = hidden(kind, object, &observed, &context, made, &failure.message);
-                            let why = refusal(&told, &apply.object);
-                            failure.message = format!("{}: {why}", whereabouts(kind, spot, apply));
-                        }
+                        refused.extend((before..look.failures.len()).map(|index| (index, apply)));
                     }
                 }
             }
+            self.explain(look, &observed, &refused).await;
             self.prune(look, &planned, &strays, &preferred).await?;
             look.wrote |= look.changed;
             // Another pass would find the budget spent, and blame the wrong template.
@@ -95,6 +88,26 @@ impl TemplateStackManager {
         let mut planned = self.decided(look, &observed, None).await?;
         planned.leftovers = leftovers(&claims);
         self.told(look, &observed, planned).await
+    }
+
+    /// Says of failures to apply where they come from, and takes everything secret out of them.
+    async fn explain(&self, look: &mut Look<'_>, observed: &Observed, refused: &[(usize, &Apply)]) {
+        let mut refusals = Vec::new();
+        for (index, apply) in refused {
+            // The message as it came is nowhere else from here on.
+            let message = look.failures.get_mut(*index).map(|failure| std::mem::take(&mut failure.message));
+            let (template, object) = (apply.template.clone(), apply.object.clone());
+            refusals.push(Refusal { template, object, message: message.unwrap_or_default() });
+        }
+        if refusals.is_empty() {
+            return;
+        }
+        let told = self.refused(look, observed, refusals).await;
+        for ((index, apply), (spot, why)) in refused.iter().zip(told) {
+            if let Some(failure) = look.failures.get_mut(*index) {
+                failure.message = format!("{}: {why}", whereabouts(look.kind, spot, apply));
+            }
+        }
     }
 
     /// Whether a child is still what this very look found it to be, or made of it.

@@ -43,6 +43,8 @@ pub(super) struct Look<'l> {
     pub(super) spent: u64,
     /// Whether that is more than it may take.
     pub(super) over: bool,
+    /// Whether rendering it has not even ended in time.
+    pub(super) late: bool,
 }
 
 impl TemplateStackManager {
@@ -95,6 +97,7 @@ impl TemplateStackManager {
             inputs: 0,
             spent: 0,
             over: false,
+            late: false,
         };
         if let Some(why) = self.limit(id) {
             return self.refuse(id, &resource, look(known, object), why).await;

@@ -74,6 +74,9 @@ impl Parts {
     }
 }
 
+/// The share of what concerns all instances. No namespace is called so, so that it waits behind none of them.
+const EVERYBODY: &str = "/";
+
 /// What to look at.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Work {
@@ -85,8 +88,7 @@ enum Work {
 impl FairKey for Work {
     fn share(&self) -> &str {
         match self {
-            // No namespace is called so: what concerns all instances waits behind none of them.
-            Self::Stack | Self::Counts => "/",
+            Self::Stack | Self::Counts => EVERYBODY,
             Self::Instance(id) => id.key.share(),
         }
     }
@@ -118,7 +120,6 @@ struct Memory {
 }
 
 /// What the watches and the workers share.
-#[derive(Default)]
 struct Shared {
     queue: Queue<Work>,
     inventory: Inventory,
@@ -130,6 +131,19 @@ struct Shared {
     counting: AtomicBool,
     /// Instances that a limit keeps from being served, or from making others.
     limited: Mutex<BTreeSet<Id>>,
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        Self {
+            queue: Queue::at_once(PER_NAMESPACE),
+            inventory: Inventory::default(),
+            owned: Mutex::default(),
+            events: Mutex::default(),
+            counting: AtomicBool::default(),
+            limited: Mutex::default(),
+        }
+    }
 }
 
 impl Shared {
@@ -161,6 +175,8 @@ pub struct TemplateStackManager {
 
 /// How many instances are looked at side by side.
 const WORKERS: usize = 8;
+/// How many of them are in one namespace: the others stay free for other namespaces, whatever it has them do.
+const PER_NAMESPACE: usize = WORKERS / 2;
 /// How many compiles and costly renders run side by side, each on a thread of its own.
 const COSTLY: usize = 2;
 /// How often a settled instance is looked at without a reason.

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use super::catalog::Catalog;
 use super::inventory::hash_of;
-use super::{RESYNC, TemplateStackManager, Work, lock};
+use super::{EVERYBODY, RESYNC, TemplateStackManager, Work, lock};
 use crate::queue::Again;
 use crate::resource::Resource;
 use crate::{Error, Unfinished};
@@ -46,8 +46,8 @@ pub(super) struct Revision {
     /// Of the Stack.
     pub(super) uid: String,
     problems: Vec<Problem>,
-    /// The kinds whose instances take long to render.
-    pub(super) costly: Mutex<BTreeSet<Gvk>>,
+    /// The kinds whose instances take long to render, and in which namespaces.
+    pub(super) costly: Mutex<BTreeSet<(Gvk, String)>>,
 }
 
 impl TemplateStackManager {
@@ -85,7 +85,7 @@ impl TemplateStackManager {
             let result = compile_within(&stack, &|_| None, meter);
             (stack, result)
         };
-        let (stack, (compiled, found)) = match self.pool.run(self.parts.compile.clone(), work).await {
+        let (stack, (compiled, found)) = match self.pool.run(EVERYBODY, self.parts.compile.clone(), work).await {
             Ok(done) => done,
             Err(Unfinished::Late) => {
                 let what = format!("over budget: compiling took longer than {:?}", self.parts.compile.time);

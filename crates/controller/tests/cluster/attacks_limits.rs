@@ -7,10 +7,11 @@ use controller::template_stack_manager::{InstanceLimits, Parts, TemplateStackMan
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use package::Files;
 use serde_json::{Value, json};
-use testkit::{Cluster, Scene};
+use testkit::{Cluster, Scene, variants};
 
-use crate::actor::{NEVER, STACK, open_kind, own, package_of, web};
+use crate::actor::{NEVER, STACK, open_kind, package_of, web};
 use crate::attacks_ours::attacker;
 use crate::manager::{has, manager, resource, stacks};
 
@@ -20,9 +21,14 @@ async fn limited(
     more: &[(&str, &str)],
     limits: InstanceLimits,
 ) -> Result<Arc<TemplateStackManager>> {
+    limited_of(scene, &package_of(scene.group(), "", more), limits).await
+}
+
+/// A stack of a package, with limits.
+async fn limited_of(scene: &Scene<'_>, files: &Files, limits: InstanceLimits) -> Result<Arc<TemplateStackManager>> {
     manager(scene.cluster()).await?;
     open_kind(scene, "Db").await?;
-    let (package, problems) = package::read(&package_of(scene.group(), "", more));
+    let (package, problems) = package::read(files);
     for crd in &package.crds {
         scene.install_crd(&crd.crd.object).await.with_context(|| format!("{problems:?}"))?;
     }
@@ -106,25 +112,83 @@ pub async fn instances_that_make_two_of_themselves_end_at_the_depth(cluster: Arc
     Ok(())
 }
 
+/// Another `Web`, tied to the first as its text says: owned, or to stay, and with a depth of its own choice.
+fn tied(scene: &Scene<'_>) -> String {
+    format!(
+        "{{{{ if hasPrefix \"grow\" .spec.text }}}}\napiVersion: {}/v1\nkind: Web\nmetadata:\n  \
+         name: '{{{{ .metadata.name }}}}-a'\n  annotations:\n    a: b\n\
+         {{{{- if contains \"orphan\" .spec.text }}}}\n    stacks.crossplane.io/deletion-policy: Orphan\n{{{{- end }}}}\n\
+         {{{{- if contains \"claim\" .spec.text }}}}\n    stacks.crossplane.io/depth: '0'\n{{{{- end }}}}\n\
+         spec: {{text: {{{{ .spec.text | quote }}}}}}\n{{{{ end }}}}\n",
+        scene.group()
+    )
+}
+
+/// Fifty variants at once, with credentials of the namespace: whatever ties an instance to the one that made it, and
+/// whatever either says of its depth, the chain ends.
+pub async fn chains_of_instances_end_at_the_depth_whatever_ties_them(cluster: Arc<Cluster>) -> Result<()> {
+    let scene = cluster.scene("chains").await?;
+    let mut files = package_of(scene.group(), "", &[("next", &tied(&scene))]);
+    files.retain(|path, _| !["/db.yaml", "/extra.yaml", "/status.yaml"].iter().any(|end| path.ends_with(end)));
+    let limits = InstanceLimits { depth: 1, ..InstanceLimits::default() };
+    let manager = limited_of(&scene, &files, limits).await?;
+    let webs =
+        Api::namespaced_with(attacker(&scene).await?, scene.namespace(), &resource(scene.group(), "v1", "Web", "webs"));
+    let mut roots = Vec::new();
+    for (index, mut choices) in variants() {
+        let tie = *choices.pick(&["owned", "orphan", "orphan"]);
+        let depth = *choices.pick(&["", "claim"]);
+        let name = format!("v{index}-{}", choices.name("a", 12));
+        let mut root = web(&scene, &name, &format!("grow-{tie}-{depth}-{}", choices.name("x", 8)));
+        if choices.toss() {
+            let claim = choices.pick(&["0", "-7", "x", ""]).to_string();
+            root.metadata.annotations = Some([("stacks.crossplane.io/depth".to_owned(), claim)].into());
+        }
+        webs.create(&PostParams::default(), &root).await.with_context(|| format!("variant {index}"))?;
+        roots.push(name);
+    }
+    let found = settled(&scene, &manager, &webs, (2 * roots.len(), roots.len())).await?;
+    for object in &found {
+        let name = object.metadata.name.clone().unwrap_or_default();
+        ensure!(roots.contains(&name) != is_limited(object), "{name}: {}", object.data["status"]);
+    }
+    manager.stop();
+    Ok(())
+}
+
 pub async fn growth_ends_at_the_number_of_instances_whatever_their_depth_says(cluster: Arc<Cluster>) -> Result<()> {
     let scene = cluster.scene("wide-growth").await?;
     let (left, right) = (another(&scene, "a"), another(&scene, "b"));
     let limits = InstanceLimits { depth: 1000, instance: 100, namespace: 20, stack: 1000 };
     let manager = limited(&scene, &[("left", &left), ("right", &right)], limits).await?;
-    let webs = own(&scene, "Web");
+    let webs =
+        Api::namespaced_with(attacker(&scene).await?, scene.namespace(), &resource(scene.group(), "v1", "Web", "webs"));
     webs.create(&PostParams::default(), &web(&scene, "w", "again")).await?;
-    let waiting = async {
+    let ended = || async {
         loop {
             let found = all(&webs).await?;
             // Workers side by side may each make one more.
             ensure!(found.len() <= 20 + 16, "{} instances", found.len());
             if found.len() >= 20 && found.iter().any(is_limited) && manager.is_idle() {
-                return Ok(found.len());
+                return Ok(found);
             }
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         }
     };
-    scene.within("the growth to end", waiting).await?;
+    let grown = scene.within("the growth to end", ended()).await?;
+    // Fifty more attempts: whatever an instance then says of itself, no more come of it.
+    for (index, mut choices) in variants() {
+        let name = choices.pick(&grown).metadata.name.clone().unwrap_or_default();
+        let patch = match choices.below(3) {
+            0 => {
+                json!({ "metadata": { "annotations": { "stacks.crossplane.io/depth": choices.below(9).to_string() } } })
+            }
+            1 => json!({ "metadata": { "annotations": { "stacks.crossplane.io/deletion-policy": "Orphan" } } }),
+            _ => json!({ "spec": { "text": choices.name("again", 20) } }),
+        };
+        webs.patch(&name, &PatchParams::default(), &Patch::Merge(patch)).await.with_context(|| format!("{index}"))?;
+    }
+    scene.within("the growth to stay ended", ended()).await?;
     manager.stop();
     Ok(())
 }

@@ -142,11 +142,16 @@ const TURN: &str = "{{- if hasSuffix \"upper\" .spec.text }}{{ $p = upper $p }}\
                     {{- else if hasSuffix \"joined\" .spec.text }}{{ $p = list \"a\" $p \"b\" | join \"-\" }}\
                     {{- else if hasSuffix \"nested\" .spec.text }}{{ $p = (dict \"k\" $p | toJson | fromJson).k }}{{ end }}";
 
+/// What is done before that, by `.spec.text`: more than is rendered on the spot.
+const COST: &str = "{{- if hasPrefix \"label-costly\" .spec.text }}{{ $l := until 1000 }}\
+                    {{- range until 300 }}{{ if has -1 $l }}x{{ end }}{{ end }}{{ end }}\
+                    {{- if hasPrefix \"label-hashed\" .spec.text }}{{ $_ := htpasswd \"u\" \"x\" }}{{ end }}";
+
 pub async fn generated_values_are_in_nothing_that_is_said(cluster: Arc<Cluster>) -> Result<()> {
     let scene = cluster.scene("said").await?;
     open_kind(&scene, "Db").await?;
     let label = format!(
-        "{{{{- $p := generated \"pw\" \"randAlphaNum\" 24 }}}}{TURN}\n\
+        "{COST}{{{{- $p := generated \"pw\" \"randAlphaNum\" 24 }}}}{TURN}\n\
          {{{{- if hasPrefix \"label\" .spec.text }}}}\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  \
          name: '{{{{ .metadata.name }}}}-label'\n  labels:\n    p: {{{{ print $p \"!\" | quote }}}}\n{{{{- end }}}}\n"
     );
@@ -164,8 +169,9 @@ pub async fn generated_values_are_in_nothing_that_is_said(cluster: Arc<Cluster>)
     for (index, mut choices) in variants() {
         let how = *choices.pick(&["label", "fail", "number"]);
         let turn = *choices.pick(&["plain", "upper", "b64", "part", "joined", "nested"]);
+        let cost = *choices.pick(&["cheap", "cheap", "costly", "costly", "costly", "hashed"]);
         let name = format!("v{index}-{}", choices.name("a", 12));
-        webs.create(&PostParams::default(), &web(&scene, &name, &format!("{how}-{turn}"))).await?;
+        webs.create(&PostParams::default(), &web(&scene, &name, &format!("{how}-{cost}-{turn}"))).await?;
         created.push((index, name, how));
     }
     let mut said = Vec::new();

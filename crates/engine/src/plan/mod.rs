@@ -23,9 +23,8 @@ use crate::problem::{Place, Problem};
 use crate::seed::Seed;
 
 pub use explain::{Explanation, Maker, explain};
-pub use immutable::refusal;
 pub use prune::kept_by;
-pub use refusal::{hidden, refused_at};
+pub use refusal::{Refusal, hidden, refused, withheld};
 pub use refused::not_applied;
 pub(crate) use render::Verdict;
 

@@ -1,41 +1,68 @@
-//! Which spot of a template printed what the API server refuses.
+//! What may be told of an object that the API server refuses: at which spot of a template it comes from, and the message
+//! without generated values, values of Secrets and anything made of them. What is secret in it only a watched run of the
+//! template says; without one that ends by itself, nothing is told but which field it is and what kind of fault.
 
-use gotpl::Watch;
+use std::collections::BTreeMap;
+
+use gotpl::{Trace, Watch};
 use serde_json::Value;
 
 use crate::budget::Meter;
-use crate::compile::CompiledKind;
+use crate::compile::{Child, CompiledKind};
+use crate::hide::HIDDEN;
 use crate::plan::render::Renderer;
-use crate::plan::{Context, Observed, text as text_of};
+use crate::plan::{Context, Observed, immutable, text as text_of};
 use crate::problem::Place;
 
-/// The spot of a template that printed the first field that a refusal names, or the nearest thing around it. `name` is
-/// that of the object, of which a template may make several.
-pub fn refused_at(
+/// A message about an object that a template makes, such as a refusal of the API server.
+#[derive(Clone, Debug)]
+pub struct Refusal {
+    /// The template.
+    pub template: String,
+    /// The object that it makes.
+    pub object: Value,
+    /// The message as it came.
+    pub message: String,
+}
+
+/// For each message the spot of a template that printed the first field it names, or the nearest thing around it, and
+/// the message for people, without anything secret. All of it has one budget together.
+pub fn refused(
     kind: &CompiledKind,
     instance: &Value,
     observed: &Observed,
     context: &Context<'_>,
-    (template, name): (&str, &str),
-    message: &str,
-) -> Option<Place> {
-    let path = field(message)?;
+    refusals: &[Refusal],
+) -> Vec<(Option<Place>, String)> {
     let own = Meter::new(context.limits.clone());
     let renderer = Renderer::new(kind, instance, observed, context, &own);
-    let file = &kind.child(template)?.file;
-    let output = renderer.run(file, &renderer.siblings(), Watch::Closely, false).ok()?;
-    let text = String::from_utf8(output.text).ok()?;
-    let mut spots = yaml::documents(&text).ok()?.into_iter().filter_map(|document| {
-        let spanned = yaml::parse_spanned(&document.text).ok()?;
-        let found = (1..=path.len()).rev().find_map(|end| spanned.spans.find(&path[..end]))?;
-        (text_of(&spanned.value, "/metadata/name") == name).then_some(document.start + found.value.start)
-    });
-    let spot = spots.next()?;
-    kind.origins.line(&output.trace?, &text, spot)
+    // A template may make many objects, and is run once.
+    let mut runs: BTreeMap<&str, Option<(String, Trace)>> = BTreeMap::new();
+    let tell = |refusal: &'_ Refusal, run: Option<&(String, Trace)>| {
+        let (Some(child), Some((text, trace))) = (kind.child(&refusal.template), run) else {
+            return (None, withheld(kind, &refusal.template, &refusal.message));
+        };
+        renderer.keep_object(child, &refusal.object);
+        let name = text_of(&refusal.object, "/metadata/name");
+        let spot = field(&refusal.message).and_then(|path| spot(text, &name, &path));
+        let place = spot.and_then(|spot| kind.origins.line(trace, text, spot));
+        // What is added on how to go on has the object's name, which may be made of anything.
+        let why = immutable::refusal(&renderer.told(&refusal.message), &refusal.object);
+        (place, renderer.told(&why))
+    };
+    let mut told = Vec::with_capacity(refusals.len());
+    for refusal in refusals {
+        let run = runs.entry(&refusal.template).or_insert_with(|| {
+            let run = watched(&renderer, kind.child(&refusal.template)?)?;
+            renderer.keep_scalars(&run.0, &run.1);
+            Some(run)
+        });
+        told.push(tell(refusal, run.as_ref()));
+    }
+    told
 }
 
-/// A message about an object that a template makes, such as a refusal, without generated values, values of Secrets and
-/// anything that was made of them.
+/// A message about an object that a template makes, for people and without anything secret.
 pub fn hidden(
     kind: &CompiledKind,
     instance: &Value,
@@ -44,17 +71,72 @@ pub fn hidden(
     (template, object): (&str, &Value),
     message: &str,
 ) -> String {
-    let own = Meter::new(context.limits.clone());
-    let renderer = Renderer::new(kind, instance, observed, context, &own);
-    let Some(child) = kind.child(template) else {
-        return message.to_owned();
-    };
-    renderer.keep_object(child, object);
-    let run = renderer.run(&child.file, &renderer.siblings(), Watch::Closely, true);
-    if let Ok((Ok(text), Some(trace))) = run.map(|output| (String::from_utf8(output.text), output.trace)) {
-        renderer.keep_scalars(&text, &trace);
+    let refusal = Refusal { template: template.to_owned(), object: object.clone(), message: message.to_owned() };
+    let told = refused(kind, instance, observed, context, std::slice::from_ref(&refusal)).pop();
+    told.map_or_else(|| withheld(kind, template, message), |(_, message)| message)
+}
+
+/// What a template prints, and from what, if a run of it ends within the budget.
+fn watched(renderer: &Renderer<'_>, child: &Child) -> Option<(String, Trace)> {
+    let output = renderer.run(&child.file, &renderer.siblings(), Watch::Closely, true).ok()?;
+    Some((String::from_utf8(output.text).ok()?, output.trace?))
+}
+
+/// Where in a text the object of this name has a field, or the nearest thing around it.
+fn spot(text: &str, name: &str, path: &[yaml::Step]) -> Option<usize> {
+    yaml::documents(text).ok()?.into_iter().find_map(|document| {
+        let spanned = yaml::parse_spanned(&document.text).ok()?;
+        let found = (1..=path.len()).rev().find_map(|end| spanned.spans.find(&path[..end]))?;
+        (text_of(&spanned.value, "/metadata/name") == name).then_some(document.start + found.value.start)
+    })
+}
+
+/// The faults of fields, in the words of the API server.
+const FAULTS: [&str; 11] = [
+    "Invalid value",
+    "Required value",
+    "Unsupported value",
+    "Duplicate value",
+    "Forbidden",
+    "Not found",
+    "Too long",
+    "Too many",
+    "Too few",
+    "Internal error",
+    "field is immutable",
+];
+
+/// What may be said of a message where nobody knows what in it is secret: the kind, the first field and its fault. A part
+/// of the field's path is shown if it is written in the template: another may be a key that was made of something secret.
+pub fn withheld(kind: &CompiledKind, template: &str, message: &str) -> String {
+    let child = kind.child(template);
+    let written = child.and_then(|child| kind.origins.text(&child.file)).unwrap_or_default();
+    let is_written = |word: &str| written.split(|letter: char| !is_part(letter)).any(|own| own == word);
+    let what = child.map_or("the object", |child| child.gvk.kind.as_str());
+    let mut told = format!("{what} was not applied");
+    if let Some(path) = field(message) {
+        let mut shown = String::new();
+        for step in &path {
+            match step {
+                yaml::Step::Index(index) if *index < 1_000 => shown.push_str(&format!("[{index}]")),
+                yaml::Step::Index(_) => shown.push_str(&format!(".{HIDDEN}")),
+                yaml::Step::Key(key) => {
+                    let key = if is_written(key) { key } else { HIDDEN };
+                    let dot = if shown.is_empty() { "" } else { "." };
+                    shown.push_str(&format!("{dot}{key}"));
+                }
+            }
+        }
+        let fault = |fault: &&&str| message.contains(&format!(": {fault}"));
+        let faults: Vec<&str> = FAULTS.iter().filter(fault).copied().collect();
+        told.push_str(&format!(": {shown}: {}", faults.join(", ")));
     }
-    renderer.told(message)
+    format!("{told}; the message is withheld, because finding the secret values in it went over budget")
+}
+
+/// Whether a letter can be a part of a word that names a field.
+fn is_part(letter: char) -> bool {
+    letter.is_alphanumeric() || "-_".contains(letter)
 }
 
 /// The first field in the words of the API server: `Service "a" is invalid: spec.ports[0].port: Invalid value: ...`, or

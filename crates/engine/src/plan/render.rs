@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use gotpl::{Error, Input, Output, Path, Presence, Read, Run, Site, Span, Step, Trace, UseKind, Watch};
 use serde_json::Value;
 
-use crate::budget::{Meter, Purse};
+use crate::budget::{self, Meter, Purse};
 use crate::compile::{Child, CompiledKind, Shape};
 use crate::hide::Secrets;
 use crate::plan::{Context, Observed, Wait, object, text as text_of};
@@ -39,6 +39,8 @@ pub(crate) struct Renderer<'r> {
     none: Value,
     /// What must not be told, as far as watched runs have seen it.
     secrets: RefCell<Secrets>,
+    /// The files of which a watched run has ended by itself: what is secret in them is known.
+    watched: RefCell<BTreeSet<String>>,
 }
 
 /// Who a missing value belongs to.
@@ -86,6 +88,7 @@ impl<'r> Renderer<'r> {
             purse,
             none: Value::Array(Vec::new()),
             secrets: RefCell::default(),
+            watched: RefCell::default(),
         }
     }
 
@@ -136,6 +139,10 @@ impl<'r> Renderer<'r> {
             Ok(output) => output.trace.as_ref(),
             Err((_, trace)) => Some(&**trace),
         };
+        let is_over = result.as_ref().is_err_and(|(error, _)| error.over().is_some());
+        if matches!(watch, Watch::Closely) && !is_over && !self.watched.borrow().contains(source) {
+            self.watched.borrow_mut().insert(source.to_owned());
+        }
         if let Some(trace) = trace {
             let mut secrets = self.secrets.borrow_mut();
             trace.secrets.iter().for_each(|secret| secrets.add(secret));
@@ -161,31 +168,49 @@ impl<'r> Renderer<'r> {
     /// Problems of a template without anything secret in them.
     pub fn hidden(&self, source: &str, problems: Vec<Problem>) -> Vec<Problem> {
         let child = self.kind.children.iter().find(|child| child.file == source);
-        if problems.is_empty() {
+        let over = self.purse.over();
+        // That the budget is spent is said in words of ours.
+        if problems.iter().all(|problem| Some(problem) == over.as_ref()) {
             return problems;
         }
-        // All that a template of a Secret prints is secret.
-        if child.is_some_and(makes_secrets) {
-            self.keep_printed(source);
-        }
-        let hide = |problem: Problem| Problem {
-            what: self.told(&problem.what),
-            hint: problem.hint.as_deref().map(|hint| self.told(hint)),
-            ..problem
+        let is_known = match child.is_some_and(makes_secrets) {
+            // All that a template of a Secret prints is secret.
+            true => self.keep_printed(source),
+            false => self.is_watched(source),
+        };
+        let hide = |problem: Problem| match is_known {
+            true => Problem {
+                what: self.told(&problem.what),
+                hint: problem.hint.as_deref().map(|hint| self.told(hint)),
+                ..problem
+            },
+            // Nobody knows what of it is secret.
+            false => Problem { what: WITHHELD.to_owned(), ..problem }.hint(budget::HINT),
         };
         problems.into_iter().map(hide).collect()
     }
 
-    /// Takes for secret whatever a template prints from data.
-    fn keep_printed(&self, source: &str) {
-        let Ok(Output { text, trace: Some(trace), .. }) = self.run(source, &self.siblings(), Watch::Closely, true)
-        else {
-            return;
+    /// Whether all that is secret in a template is known, which takes a watched run. Most failures had one already.
+    fn is_watched(&self, source: &str) -> bool {
+        if !self.watched.borrow().contains(source) {
+            // If it fails by something else than the budget, what it reads up to there is known.
+            let _ = self.run(source, &self.siblings(), Watch::Closely, false);
+        }
+        self.watched.borrow().contains(source)
+    }
+
+    /// Takes for secret whatever a template prints from data; answers whether that is known.
+    fn keep_printed(&self, source: &str) -> bool {
+        let run = self.run(source, &self.siblings(), Watch::Closely, true);
+        let Ok(Output { text, trace: Some(trace), .. }) = run else {
+            // What fails has printed nothing that the failure could quote.
+            return run.is_err_and(|(error, _)| error.over().is_none());
         };
         let mut secrets = self.secrets.borrow_mut();
         for span in trace.spans.iter().filter(|span| !span.reads.is_empty()) {
             secrets.add(text.get(span.start..span.end).unwrap_or_default());
         }
+        true
     }
 
     /// Takes for secret the keys and scalars of a text that something secret was printed into, as they are read.
@@ -403,6 +428,9 @@ impl<'r> Renderer<'r> {
         }
     }
 }
+
+/// What is said of a failure in place of its message, if nobody knows what in that is secret.
+const WITHHELD: &str = "it failed; the message is withheld, because finding the secret values in it went over budget";
 
 /// What the API server says of anything: a secret that happens to have such words in it does not make them secret.
 const WORDS: [&str; 4] = [

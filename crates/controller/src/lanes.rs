@@ -5,24 +5,24 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// How many jobs run at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Width {
-    pub(super) all: usize,
-    pub(super) per_share: usize,
-    pub(super) per_host: usize,
+pub(crate) struct Width {
+    pub(crate) all: usize,
+    pub(crate) per_share: usize,
+    pub(crate) per_host: usize,
 }
 
 /// What a job counts for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Lane {
+pub(crate) struct Lane {
     /// The namespace; empty for the whole cluster.
-    pub(super) share: String,
+    pub(crate) share: String,
     /// The registry; empty if there is none.
-    pub(super) host: String,
+    pub(crate) host: String,
 }
 
 /// Jobs that wait, and how many run.
 #[derive(Debug)]
-pub(super) struct Lanes<J> {
+pub(crate) struct Lanes<J> {
     width: Width,
     /// By share; none is empty.
     waiting: BTreeMap<String, VecDeque<(String, J)>>,
@@ -34,7 +34,7 @@ pub(super) struct Lanes<J> {
 }
 
 impl<J> Lanes<J> {
-    pub(super) fn new(width: Width) -> Self {
+    pub(crate) fn new(width: Width) -> Self {
         Self {
             width,
             waiting: BTreeMap::new(),
@@ -45,7 +45,7 @@ impl<J> Lanes<J> {
         }
     }
 
-    pub(super) fn push(&mut self, lane: Lane, job: J) {
+    pub(crate) fn push(&mut self, lane: Lane, job: J) {
         let Lane { share, host } = lane;
         if !self.waiting.contains_key(&share) {
             self.turns.push_back(share.clone());
@@ -54,7 +54,7 @@ impl<J> Lanes<J> {
     }
 
     /// The next job that may run, if there is one: of the next share that may run more, the first whose host may.
-    pub(super) fn next(&mut self) -> Option<(Lane, J)> {
+    pub(crate) fn next(&mut self) -> Option<(Lane, J)> {
         if self.running >= self.width.all {
             return None;
         }
@@ -81,7 +81,7 @@ impl<J> Lanes<J> {
     }
 
     /// A job of a lane has ended.
-    pub(super) fn leave(&mut self, lane: &Lane) {
+    pub(crate) fn leave(&mut self, lane: &Lane) {
         self.running = self.running.saturating_sub(1);
         self.drop_host(&lane.host);
         if let Some(count) = self.by_share.get_mut(&lane.share) {
@@ -110,14 +110,14 @@ impl<J> Lanes<J> {
     }
 
     /// Takes jobs back that have not begun.
-    pub(super) fn remove(&mut self, gone: impl Fn(&J) -> bool) {
+    pub(crate) fn remove(&mut self, gone: impl Fn(&J) -> bool) {
         self.waiting.values_mut().for_each(|jobs| jobs.retain(|(_, job)| !gone(job)));
         self.waiting.retain(|_, jobs| !jobs.is_empty());
         self.turns.retain(|share| self.waiting.contains_key(share));
     }
 
     /// How many wait, and how many run.
-    pub(super) fn depth(&self) -> (usize, usize) {
+    pub(crate) fn depth(&self) -> (usize, usize) {
         (self.waiting.values().map(VecDeque::len).sum(), self.running)
     }
 }
