@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use testkit::{Cluster, Scene};
 
 /// A package whose kind `Page` becomes a ConfigMap, a Secret with a drawn password, and a ConfigMap that waits.
-fn write_package(dir: &Path, group: &str) -> Result<()> {
+pub fn write_package(dir: &Path, group: &str) -> Result<()> {
     let crd = format!(
         "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: pages.{group}}}\n\
          spec:\n  group: {group}\n  scope: Namespaced\n  names: {{kind: Page, plural: pages, singular: page}}\n  \
@@ -56,12 +56,12 @@ fn edit(dir: &Path, group: &str, template: &str, text: Option<&str>) -> Result<(
     Ok(())
 }
 
-fn ours(scene: &Scene<'_>, kind: &str, plural: &str) -> Api<DynamicObject> {
+pub fn ours(scene: &Scene<'_>, kind: &str, plural: &str) -> Api<DynamicObject> {
     let kind = GroupVersionKind::gvk("stacks.crossplane.io", "v1alpha1", kind);
     scene.dynamic(scene.client(), &ApiResource::from_gvk_with_plural(&kind, plural))
 }
 
-fn page(group: &str, name: &str) -> Value {
+pub fn page(group: &str, name: &str) -> Value {
     json!({
         "apiVersion": format!("{group}/v1"), "kind": "Page", "metadata": { "name": name }, "spec": { "text": "hello" },
     })
@@ -76,9 +76,7 @@ async fn install(scene: &Scene<'_>, dir: &Path) -> Result<Arc<TemplateStackManag
     for definition in api::definitions() {
         scene.install_crd(&definition).await?;
     }
-    for crd in &package.crds {
-        scene.install_crd(&crd.crd.object).await?;
-    }
+    crate::shared::define(scene, &package, &crate::shared::install(scene, "registry.test/team/pages:v1").await?).await?;
     let (name, text) = (api::names::seed(scene.namespace(), "pages"), "a seed of exactly 32 characters!");
     let seed = json!({ "metadata": { "name": name }, "stringData": { "seed": text } });
     let secrets: Api<Secret> = Api::namespaced(scene.client(), "default");
@@ -95,7 +93,7 @@ async fn install(scene: &Scene<'_>, dir: &Path) -> Result<Arc<TemplateStackManag
     Ok(manager)
 }
 
-fn gather(root: &Path, dir: &Path, files: &mut package::Files) -> Result<()> {
+pub fn gather(root: &Path, dir: &Path, files: &mut package::Files) -> Result<()> {
     for entry in std::fs::read_dir(dir)? {
         let path = entry?.path();
         if path.is_dir() {
@@ -107,7 +105,7 @@ fn gather(root: &Path, dir: &Path, files: &mut package::Files) -> Result<()> {
     Ok(())
 }
 
-fn command(scene: &Scene<'_>, dir: &Path, more: &[&str]) -> tokio::process::Command {
+pub fn command(scene: &Scene<'_>, dir: &Path, more: &[&str]) -> tokio::process::Command {
     let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_cairn"));
     command.arg("diff").arg(dir).arg("--kubeconfig").arg(scene.cluster().kubeconfig()).args(more);
     if !more.contains(&"-n") {
@@ -116,18 +114,18 @@ fn command(scene: &Scene<'_>, dir: &Path, more: &[&str]) -> tokio::process::Comm
     command
 }
 
-async fn diff(scene: &Scene<'_>, dir: &Path, more: &[&str]) -> Result<Output> {
+pub async fn diff(scene: &Scene<'_>, dir: &Path, more: &[&str]) -> Result<Output> {
     Ok(command(scene, dir, more).output().await?)
 }
 
 /// What was printed, if it ended with this code.
-fn told(output: &Output, code: i32) -> Result<String> {
+pub fn told(output: &Output, code: i32) -> Result<String> {
     let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     ensure!(output.status.code() == Some(code), "{:?} in place of {code}:\n{text}", output.status);
     Ok(text)
 }
 
-fn all_in(text: &str, parts: &[&str]) -> Result<()> {
+pub fn all_in(text: &str, parts: &[&str]) -> Result<()> {
     for part in parts {
         ensure!(text.contains(part), "{part:?} is missing:\n{text}");
     }
