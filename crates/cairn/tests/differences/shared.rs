@@ -232,7 +232,9 @@ pub async fn what_is_not_the_installs_to_change_is_rejected_as_the_stack_manager
     write_package(&foreign, two.group())?;
     let mut files = package::Files::new();
     gather(&foreign, &foreign, &mut files)?;
-    one.install_crd(&package::read(&files).0.crds.first().context("a CRD")?.crd.object).await?;
+    let mut definition = package::read(&files).0.crds.first().context("a CRD")?.crd.object.clone();
+    definition["metadata"]["labels"] = json!({});
+    one.install_crd(&definition).await?;
     none_in(&told(&diff(&one, &foreign, &[]).await?, 3)?, &["! type", "+ type", "field", "stays as it is"])?;
     edit(&foreign, TEXT, "text: {type: string}, size: {type: integer}")?;
     let text = told(&diff(&one, &foreign, &[]).await?, 1)?;
