@@ -189,12 +189,16 @@ pub(super) fn notes(placed: &[Placed<'_>], parent: &Parent) -> Vec<String> {
                 let others: Vec<String> = after.others(parent).map(names).collect();
                 if after.others(parent).any(|user| Some(user) == after.owner()) {
                     if differs() {
-                        found.push(format!("the CRD {name} is owned by {owner} and stays as it is; it serves this package"));
+                        found.push(format!(
+                            "the CRD {name} is owned by {owner} and stays as it is; it serves this package"
+                        ));
                     }
                     continue;
                 }
                 if let Some(former) = before.others(parent).find(|user| Some(*user) == before.owner()) {
-                    found.push(format!("the CRD {name} passes from {former} to {owner}, which alone can change it then"));
+                    found.push(format!(
+                        "the CRD {name} passes from {former} to {owner}, which alone can change it then"
+                    ));
                 }
                 if !others.is_empty() && differs() {
                     found.push(format!("the CRD {name} is also used by {}", others.join(", ")));
@@ -390,7 +394,8 @@ mod tests {
         let shared = owned(&field(&["a"]), &["team", "other"]);
         let create = "create field spec.b of Web (example.org/v1) string";
         let delete = "delete field spec.a of Web (example.org/v1) ";
-        let breaks = "refused type Web would break what uses it: v1: `spec.a` would be gone; it is also used by StackInstall";
+        let breaks =
+            "refused type Web would break what uses it: v1: `spec.a` would be gone; it is also used by StackInstall";
         for (by, fields, instances, publisher, expected) in [
             ("team", &["b"][..], &[][..], "p", vec![create.to_owned(), delete.to_owned(), format!("{breaks} other/web")]),
             (
@@ -447,7 +452,9 @@ mod tests {
                 &shared,
                 "other",
                 &[],
-                vec!["the CRD webs.example.org is owned by StackInstall team/web and stays as it is; it serves this package"],
+                vec![
+                    "the CRD webs.example.org is owned by StackInstall team/web and stays as it is; it serves this package",
+                ],
             ),
             (
                 &shared,
@@ -458,7 +465,12 @@ mod tests {
                      change it then",
                 ],
             ),
-            (&foreign, "team", &[], vec!["the CRD webs.example.org is not managed by the stack manager and stays as it is"]),
+            (
+                &foreign,
+                "team",
+                &[],
+                vec!["the CRD webs.example.org is not managed by the stack manager and stays as it is"],
+            ),
             (&foreign, "team", &["a"], vec![]),
         ] {
             let new = field(fields);

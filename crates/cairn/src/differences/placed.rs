@@ -48,9 +48,8 @@ const UNKNOWN: &str = "an unknown publisher";
 /// The CRDs of a cluster that matter for a package: those of its groups, and those that its install uses.
 pub(super) fn relevant(live: &[Crd], wish: &Wish<'_>) -> Vec<LiveCrd> {
     let read = live.iter().filter_map(|live| LiveCrd::read(&live.object));
-    let is_relevant = |live: &LiveCrd| {
-        wish.crds.iter().any(|crd| crd.group == live.crd.group) || live.is_needed_by(wish.parent)
-    };
+    let is_relevant =
+        |live: &LiveCrd| wish.crds.iter().any(|crd| crd.group == live.crd.group) || live.is_needed_by(wish.parent);
     read.filter(is_relevant).collect()
 }
 
@@ -166,9 +165,10 @@ struct Used {
 /// Where others have instances of a CRD, as far as that decides anything.
 async fn used(reader: &Reader, wanted: &Wanted<'_>, notes: &mut Vec<String>) -> Used {
     let endangered = wanted.endangered();
-    let Some(live) = wanted.live.filter(|live| {
-        live.is_ours() && (endangered.is_some() || !can_become(&live.crd, wanted.new, &live.stored))
-    }) else {
+    let Some(live) = wanted
+        .live
+        .filter(|live| live.is_ours() && (endangered.is_some() || !can_become(&live.crd, wanted.new, &live.stored)))
+    else {
         return Used::default();
     };
     let Ok(places) = objects(reader, live).await else {
@@ -179,7 +179,8 @@ async fn used(reader: &Reader, wanted: &Wanted<'_>, notes: &mut Vec<String>) -> 
         ));
         return Used::default();
     };
-    let is_used = |namespace: &String| if namespace.is_empty() { !places.is_empty() } else { places.contains(namespace) };
+    let is_used =
+        |namespace: &String| if namespace.is_empty() { !places.is_empty() } else { places.contains(namespace) };
     let mut namespaces: BTreeSet<String> = endangered.unwrap_or_default().into_iter().filter(is_used).collect();
     if !wanted.parent.is_cluster() {
         namespaces.extend(places.iter().filter(|place| **place != wanted.parent.namespace).cloned());

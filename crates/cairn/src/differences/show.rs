@@ -40,7 +40,9 @@ fn hints(difference: &Difference, printer: &Printer) -> Result<(), Failure> {
     let annotation = annotations::ALLOW_BREAKING_CHANGES;
     let remedies: Vec<&Remedy> = difference.package.iter().map(|change| &change.remedy).collect();
     let hint = |who: &str, what: &str| {
-        printer.line(&format!("hint: keep the field beside the new one, or serve a new version; if it is meant, {who}:"))?;
+        printer.line(&format!(
+            "hint: keep the field beside the new one, or serve a new version; if it is meant, {who}:"
+        ))?;
         printer.line(&format!("      kubectl annotate {what} {annotation}=true"))?;
         printer.line(&format!("      kubectl annotate {what} {annotation}-"))
     };
@@ -75,7 +77,8 @@ pub(crate) fn summary(difference: &Difference) -> String {
     if difference.breaks() {
         let refused = |change: &&Change| change.action == Action::Refuse;
         let hopeless = difference.package.iter().filter(refused).any(|change| change.remedy == Remedy::Nobody);
-        let how = if hopeless { "nothing changes: its types are rejected" } else { "nothing changes until it is allowed" };
+        let how =
+            if hopeless { "nothing changes: its types are rejected" } else { "nothing changes until it is allowed" };
         return how.to_owned();
     }
     match (count, changed) {

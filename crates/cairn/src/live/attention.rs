@@ -37,9 +37,8 @@ fn said<'l>(status: &'l Value, kind: &str, instance: &Value) -> Said<'l> {
     let own = |field: &str| instance["metadata"][field].as_str().unwrap_or_default();
     let all = status["attention"].as_array().map(Vec::as_slice).unwrap_or_default();
     let failing: Vec<&'l Value> = all.iter().filter(|one| one["kind"] == kind && one["state"] == "Failing").collect();
-    let is_it = |one: &&&Value| {
-        one["name"] == own("name") && one["namespace"].as_str().unwrap_or_default() == own("namespace")
-    };
+    let is_it =
+        |one: &&&Value| one["name"] == own("name") && one["namespace"].as_str().unwrap_or_default() == own("namespace");
     match failing.iter().find(is_it) {
         // What a template makes of it is found out here, too, and with more words.
         Some(one) if one["reason"] == "RenderFailed" => Said::Nothing,

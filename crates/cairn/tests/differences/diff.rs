@@ -76,7 +76,8 @@ async fn install(scene: &Scene<'_>, dir: &Path) -> Result<Arc<TemplateStackManag
     for definition in api::definitions() {
         scene.install_crd(&definition).await?;
     }
-    crate::shared::define(scene, &package, &crate::shared::install(scene, "registry.test/team/pages:v1").await?).await?;
+    crate::shared::define(scene, &package, &crate::shared::install(scene, "registry.test/team/pages:v1").await?)
+        .await?;
     let (name, text) = (api::names::seed(scene.namespace(), "pages"), "a seed of exactly 32 characters!");
     let seed = json!({ "metadata": { "name": name }, "stringData": { "seed": text } });
     let secrets: Api<Secret> = Api::namespaced(scene.client(), "default");

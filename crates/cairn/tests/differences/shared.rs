@@ -142,7 +142,10 @@ pub async fn what_a_change_of_a_shared_crd_does_to_whom_is_told(cluster: Arc<Clu
     let text = told(&diff(&one, dir, &[]).await?, 1)?;
     let users = format!("; it is also used by StackInstall {user}/pages (with instances)");
     let hint = format!("kubectl annotate crd {crd} stacks.crossplane.io/allow-breaking-changes=true");
-    all_in(&text, &[broken, &users, "only an administrator can allow it", &hint, "nothing changes until it is allowed"])?;
+    all_in(
+        &text,
+        &[broken, &users, "only an administrator can allow it", &hint, "nothing changes until it is allowed"],
+    )?;
     none_in(&text, &["annotate stackinstall"])?;
     annotate(&definitions(&one), &crd, Some("true")).await?;
     none_in(&told(&diff(&one, dir, &[]).await?, 3)?, &["!", "hint:"])?;
@@ -183,7 +186,8 @@ pub async fn what_is_not_the_installs_to_change_is_rejected_as_the_stack_manager
 
     // Nobody knows yet where a package comes from that is not installed.
     let text = told(&diff(&two, dir, &[]).await?, 3)?;
-    let unless = format!("note: unless registry.test/team publishes this package, it is rejected: the CRD pages.{group} is");
+    let unless =
+        format!("note: unless registry.test/team publishes this package, it is rejected: the CRD pages.{group} is");
     all_in(&text, &[&unless])?;
     // From elsewhere it gets neither the CRD nor another of its group.
     install(&two, "elsewhere.test/other/pages:v1").await?;
@@ -198,7 +202,10 @@ pub async fn what_is_not_the_installs_to_change_is_rejected_as_the_stack_manager
     edit(&beside, "kind: Page, plural: pages, singular: page", "kind: Note, plural: notes, singular: note")?;
     edit(&beside, &format!("name: pages.{group}"), &format!("name: notes.{group}"))?;
     let text = told(&diff(&two, &beside, &[]).await?, 1)?;
-    all_in(&text, &[&format!("! type Note: the API group {group} is used by the CRD pages.{group}, which registry.test/team")])?;
+    all_in(
+        &text,
+        &[&format!("! type Note: the API group {group} is used by the CRD pages.{group}, which registry.test/team")],
+    )?;
     none_in(&text, &["+ type"])?;
 
     // Groups of Kubernetes, and what an administrator does not let namespaces bring.
@@ -213,8 +220,16 @@ pub async fn what_is_not_the_installs_to_change_is_rejected_as_the_stack_manager
     let none: &[&str] = &[];
     for (more, code, said) in [
         (none, 3, "+ type Page"),
-        (&["--namespaced-crds", "Use"], 1, "! type Page: the administrator of this cluster lets namespaced installs use only"),
-        (&["--namespaced-crds", "Deny"], 1, "! type Page: the administrator of this cluster lets namespaced installs bring no"),
+        (
+            &["--namespaced-crds", "Use"],
+            1,
+            "! type Page: the administrator of this cluster lets namespaced installs use only",
+        ),
+        (
+            &["--namespaced-crds", "Deny"],
+            1,
+            "! type Page: the administrator of this cluster lets namespaced installs bring no",
+        ),
     ] {
         all_in(&told(&diff(&two, &free, more).await?, code)?, &[said])?;
     }

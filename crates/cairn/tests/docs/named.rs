@@ -82,8 +82,7 @@ impl Source {
 fn every_test_that_the_security_page_names_exists_and_is_of_the_kind_that_it_says() {
     let page = page("docs/security.md");
     let rows = page.lines().skip_while(|line| !line.contains("| held by |"));
-    let rows = rows
-        .filter(|line| line.starts_with('|') && !line.starts_with("|---") && !line.contains("| held by |"));
+    let rows = rows.filter(|line| line.starts_with('|') && !line.starts_with("|---") && !line.contains("| held by |"));
     let sources: Vec<Source> = files(&root().join("crates"))
         .into_iter()
         .map(|file| Source { path: file.display().to_string(), text: fs::read_to_string(&file).expect("a source") })

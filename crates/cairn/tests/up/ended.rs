@@ -206,9 +206,9 @@ fn deep() -> Files {
 #[tokio::test(flavor = "multi_thread")]
 async fn it_ends_while_a_package_with_a_deep_schema_is_installed() {
     let registry = Registry::start();
-    registry.put("team/deep", "v1", &deep());
+    registry.put("team/deep", "1.0.0", &deep());
     survives("a deep schema", async |place, _| {
-        install(place, "deep", &format!("{}/team/deep:v1", registry.host)).await;
+        install(place, "deep", &format!("{}/team/deep:1.0.0", registry.host)).await;
         let gvk = kube::core::GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
         let resource = kube::core::ApiResource::from_gvk_with_plural(&gvk, "customresourcedefinitions");
         until(kube::Api::all_with(client(place).await, &resource), "deeps.example.net", |_| true).await;

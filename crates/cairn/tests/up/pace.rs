@@ -13,6 +13,9 @@ fn schedule() -> Option<(f64, f64)> {
     Some((numbers.next()?, numbers.next()?))
 }
 
+/// However busy the machine is, no more is allowed for.
+const MOST: f64 = 5.0;
+
 /// How many times longer work takes than on a machine that has nothing else to do: 1 where a processor is free.
 pub fn overload() -> f64 {
     let before = schedule();
@@ -23,7 +26,7 @@ pub fn overload() -> f64 {
     }
     let (Some(before), Some(after)) = (before, schedule()) else { return 1.0 };
     let (ran, waited) = (after.0 - before.0, after.1 - before.1);
-    if ran > 0.0 { 1.0 + waited / ran } else { 1.0 }
+    if ran > 0.0 { (1.0 + waited / ran).min(MOST) } else { 1.0 }
 }
 
 /// The processor time that a process has used, in seconds.

@@ -355,7 +355,12 @@ fn a_change_that_breaks_names_its_users_and_who_can_allow_it() {
     for (by, instances, users, by_install) in [
         (&one, vec![], "; it is also used by StackInstall two/redis", true),
         (&one, vec!["two"], "; it is also used by StackInstall two/redis (with instances)", false),
-        (&all, vec!["one"], "; it is also used by StackInstall one/redis (with instances), StackInstall two/redis", false),
+        (
+            &all,
+            vec!["one"],
+            "; it is also used by StackInstall one/redis (with instances), StackInstall two/redis",
+            false,
+        ),
     ] {
         let placed = Case { instances: &instances, ..USUAL }.place(&crd(&["b"]), Some(&shared), by);
         let Placement::Break(found) = placed else { panic!("{placed:?}") };
