@@ -210,16 +210,13 @@ pub(super) fn notes(placed: &[Placed<'_>], parent: &Parent) -> Vec<String> {
     found
 }
 
-/// Why a type that a package no longer brings stays, if it does.
+/// Why a type that a package no longer brings stays, if others use it.
 fn stays(kind: &api::KindRef, left: &[(&LiveCrd, Leaving)]) -> Option<String> {
     let group = kind.api_version.split_once('/').map_or("", |(group, _)| group);
     let (_, leaving) = left.iter().find(|(live, _)| live.crd.group == group && live.crd.names.kind == kind.kind)?;
     let Leaving::Apply(object) = leaving else { return None };
     let users: Vec<String> = LiveCrd::read(object)?.record().users().iter().map(ToString::to_string).collect();
-    Some(match users.as_slice() {
-        [] => "is no longer brought, and stays while it has objects".to_owned(),
-        users => format!("is no longer brought, and is left to {}", users.join(", ")),
-    })
+    Some(format!("is no longer brought, and is left to {}", users.join(", ")))
 }
 
 /// The versions that objects of a type are stored in.

@@ -92,12 +92,10 @@ pub(super) async fn fate<'f>(reader: &Reader, wish: &Wish<'f>, live: &'f [LiveCr
         }
         found.placed.push(Placed { new, live: own, placement });
     }
-    let keeps = wish.install.is_some_and(|install| says(install, annotations::KEEP_CRDS));
     let brought = |live: &&LiveCrd| wish.crds.iter().any(|crd| crd.name == live.crd.name);
     let mine = live.iter().filter(|live| live.is_needed_by(wish.parent) && live.is_ours() && !live.deleting);
     for live in mine.filter(|live| !brought(live)) {
-        let has_objects = keeps || objects(reader, live).await.is_ok_and(|places| !places.is_empty());
-        found.left.push((live, live.without(wish.parent, &gone, has_objects)));
+        found.left.push((live, live.without(wish.parent, &gone, false)));
     }
     found
 }
