@@ -113,12 +113,13 @@ async fn of_stack(
     let secrets = made.filter(|child| child.gvk.kind == "Secret").map(|child| child.name.as_str()).collect();
     let (old, place) = (stack.map(|stack| &stack.spec), if wide { "" } else { at.namespace.as_str() });
     let install = reader.install(&at, wide).await.ok().flatten();
-    let parent = install.as_ref().map(Install::parent).unwrap_or_else(|| Parent {
+    let unknown = || Parent {
         scope: app.permission_scope,
         namespace: place.to_owned(),
         name: at.name.clone(),
         uid: String::new(),
-    });
+    };
+    let parent = install.as_ref().map_or_else(unknown, Install::parent);
     let version = &package.app.version;
     let namespaced = asked.namespaced;
     let wish = Wish { crds: &own, version, install: install.as_ref(), parent: &parent, namespaced };
