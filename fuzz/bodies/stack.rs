@@ -27,6 +27,7 @@ pub fn stack(bytes: &[u8]) {
     let status = parts.next().map(|text| source("status", text));
     let kind = Kind {
         gvk: Gvk::new("example.org", "v1", "App"),
+        plural: "apps".to_owned(),
         namespaced: true,
         schema: Some(schema()),
         status_subresource: true,

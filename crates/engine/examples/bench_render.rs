@@ -53,6 +53,7 @@ fn stack(folder: &Path) -> Stack {
     };
     let kind = Kind {
         gvk: Gvk::new("example.org", "v1", "App"),
+        plural: "apps".to_owned(),
         namespaced: true,
         schema: Some(schema),
         status_subresource: true,

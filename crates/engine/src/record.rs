@@ -24,6 +24,7 @@ impl Stack {
             let served = crd.version(version)?;
             kinds.entry(index).or_insert_with(|| Kind {
                 gvk: crd.gvk(version),
+                plural: crd.names.plural.clone(),
                 namespaced: crd.scope == api::Scope::Namespaced,
                 schema: Some(served.schema.clone()),
                 status_subresource: served.status,

@@ -32,6 +32,8 @@ pub struct Stack {
 pub struct Kind {
     /// Group, version and kind.
     pub gvk: Gvk,
+    /// Its name in URLs.
+    pub plural: String,
     /// Whether its objects live in namespaces.
     pub namespaced: bool,
     /// What its objects look like; none if the CRD does not say.

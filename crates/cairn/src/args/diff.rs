@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use super::{Connection, Format};
+use super::{Connection, Format, NamespacedCrds};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -28,6 +28,10 @@ pub(crate) struct Diff {
     /// How to write the differences [default: for people]
     #[arg(short, long, value_name = "FORMAT")]
     pub output: Option<Format>,
+
+    /// The `--namespaced-crds` that the stack manager of the cluster was started with
+    #[arg(long, value_name = "WHICH", default_value = "Allow", ignore_case = true)]
+    pub namespaced_crds: NamespacedCrds,
 
     #[command(flatten)]
     pub connection: Connection,

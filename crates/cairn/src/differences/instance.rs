@@ -6,12 +6,15 @@ use api::names::{field_manager, label_value};
 use api::{Crd, Metadata, PermissionScope, Stack, annotations, key, labels};
 use controller::{Key, Resource};
 use engine::carry::{Owns, controller_of, dressed, is_orphan, may_adopt, owns, status_patch};
+use engine::manage::install::Install;
+use engine::manage::{NamespacedCrds, Parent};
 use engine::ours::tie;
 use engine::{Apply, Compiled, CompiledKind, Context, Observed, Plan, Seed, Shape, kept_by, plan};
 use objects::Gvk;
 use serde_json::{Value, json};
 
-use super::package::{changes, merged};
+use super::package::{changes, merged, notes};
+use super::placed::{Wish, fate, relevant};
 use super::reader::{Reader, Tried};
 use super::text::{masked, plain};
 use super::{Action, Difference, Instance, Object};
@@ -35,6 +38,8 @@ pub(crate) struct Asked<'a> {
     pub name: &'a str,
     /// The namespace that kubectl means where none is named.
     pub context: &'a str,
+    /// What the stack manager lets namespaced installs bring, as far as that is known.
+    pub namespaced: NamespacedCrds,
 }
 
 /// Compares a package with what is installed of it: once for each Stack of its kinds.
@@ -104,20 +109,27 @@ async fn of_stack(
     let compiled = compiled.ok_or_else(|| Failure::new(format!("{} does not compile", project.dir.display())))?;
     let app = stack.map_or(&package.app, |stack| &stack.spec.app);
     let wide = app.permission_scope == PermissionScope::Cluster;
-    let breaking = stack.is_some() && reader.may_break(&at, wide).await;
     let made = compiled.kinds.iter().flat_map(|kind| &kind.children);
     let secrets = made.filter(|child| child.gvk.kind == "Secret").map(|child| child.name.as_str()).collect();
     let (old, place) = (stack.map(|stack| &stack.spec), if wide { "" } else { at.namespace.as_str() });
-    let install = engine::manage::Parent {
+    let install = reader.install(&at, wide).await.ok().flatten();
+    let unknown = || Parent {
         scope: app.permission_scope,
         namespace: place.to_owned(),
         name: at.name.clone(),
         uid: String::new(),
     };
+    let parent = install.as_ref().map_or_else(unknown, Install::parent);
+    let version = &package.app.version;
+    let namespaced = asked.namespaced;
+    let wish = Wish { crds: &own, version, install: install.as_ref(), parent: &parent, namespaced };
+    let definitions = relevant(live, &wish);
+    let fate = fate(reader, &wish, &definitions).await;
     let mut difference = Difference {
         stack: stack.map(|_| at.to_string()),
         install: super::show::named(&at, wide, asked.context),
-        package: changes(old, live, &package.stack.spec, &own, &install, breaking, &secrets),
+        package: changes(old, &package.stack.spec, &fate, &secrets),
+        notes: notes(&fate.placed, &parent).into_iter().chain(fate.notes).collect(),
         ..Difference::default()
     };
     let seed = match stack {

@@ -4,6 +4,7 @@
 mod harmless;
 mod instance;
 mod package;
+mod placed;
 mod reader;
 mod show;
 mod templates;
@@ -77,6 +78,21 @@ pub(crate) struct Change {
     /// The changed lines.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub diff: String,
+    /// Who can allow it, if it is refused.
+    #[serde(skip)]
+    pub remedy: Remedy,
+}
+
+/// Who can allow a change that the stack manager refuses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Remedy {
+    /// Nobody: something else has to be done, which the refusal says.
+    #[default]
+    Nobody,
+    /// Whoever may annotate the install.
+    Install,
+    /// An administrator, by annotating this CRD.
+    Crd(String),
 }
 
 /// What becomes of an instance.
@@ -122,6 +138,12 @@ impl Difference {
     /// Whether a type would change so that the stack manager refuses it.
     pub fn breaks(&self) -> bool {
         !self.allowed && self.package.iter().any(|change| change.action == Action::Refuse)
+    }
+
+    /// Whether all that is refused of its types can be allowed by annotating the install.
+    pub fn may_be_allowed(&self) -> bool {
+        let mut refused = self.package.iter().filter(|change| change.action == Action::Refuse);
+        self.breaks() && refused.all(|change| change.remedy == Remedy::Install)
     }
 
     /// Leaves out what would become of instances while a type is refused: until it is allowed nothing does. What the

@@ -3,22 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use api::{Crd, StackSpec};
-use engine::manage::{Breakage, LiveCrd, Parent, breakages};
+use engine::manage::{Break, Leaving, LiveCrd, Parent, Placement};
 use serde_json::{Map, Value};
 
+use super::placed::{Fate, Placed};
 use super::templates::texts;
-use super::{Action, Change};
+use super::{Action, Change, Remedy};
 
-/// The changes from what is installed, if anything is, to a package's types and Stack. What would break is refused
-/// unless `breaking` says that it is meant. Of the templates in `secrets`, and of those that look like them, only how
-/// many lines change is told: what they make is a Secret.
+/// The changes from what is installed, if anything is, to a package's Stack, with what becomes of its types. Of the
+/// templates in `secrets`, and of those that look like them, only how many lines change is told: what they make is a
+/// Secret.
 pub(super) fn changes(
     old: Option<&StackSpec>,
-    live: &[Crd],
     new: &StackSpec,
-    crds: &[&Crd],
-    install: &Parent,
-    breaking: bool,
+    fate: &Fate<'_>,
     secrets: &BTreeSet<&str>,
 ) -> Vec<Change> {
     let nothing = StackSpec::default();
@@ -32,26 +30,16 @@ pub(super) fn changes(
         let scope = |spec: &StackSpec| format!("{:?}", spec.app.permission_scope);
         changes.push(moved("permissionScope", &scope(old), &scope(new)));
     }
-    for crd in crds {
-        match live.iter().find(|live| live.name == crd.name) {
-            Some(live) => {
-                let known = LiveCrd::read(&live.object).filter(LiveCrd::is_ours);
-                let foreseen = known.map(|known| known.foresee(crd, install)).unwrap_or_default();
-                if let Some(owner) = &foreseen.owner {
-                    changes.extend(foreseen.lacks.iter().map(|lack| lacks(crd, owner, lack)));
-                    continue;
-                }
-                types(live, crd, &mut changes);
-                if !breaking || !foreseen.others.is_empty() {
-                    changes.extend(breaks(live, crd, &foreseen.others));
-                }
-            }
-            None => changes.push(of(Action::Create, format!("type {} ({})", crd.names.kind, versions(crd)))),
-        }
+    for placed in &fate.placed {
+        of_type(placed, &mut changes);
     }
     let gone = |kind: &api::KindRef| !new.customresourcedefinitions.contains(kind);
     for kind in old.customresourcedefinitions.iter().filter(|kind| gone(kind)) {
-        changes.push(of(Action::Delete, format!("type {} ({})", kind.kind, kind.api_version)));
+        let what = format!("type {} ({})", kind.kind, kind.api_version);
+        changes.push(match stays(kind, &fate.left) {
+            Some(why) => Change { how: why, ..of(Action::Update, what) },
+            None => of(Action::Delete, what),
+        });
     }
     let depends = |spec: &StackSpec| -> BTreeSet<String> {
         spec.app.depends_on.iter().map(|depends| depends.crd.clone()).collect()
@@ -70,7 +58,7 @@ pub(super) fn changes(
 }
 
 pub(super) fn of(action: Action, what: String) -> Change {
-    Change { action, what, how: String::new(), diff: String::new() }
+    Change { action, what, how: String::new(), diff: String::new(), remedy: Remedy::Nobody }
 }
 
 fn moved(what: &str, old: &str, new: &str) -> Change {
@@ -137,20 +125,98 @@ fn types(live: &Crd, crd: &Crd, changes: &mut Vec<Change>) {
     }
 }
 
-/// What a package needs of a type that another install owns, and does not get.
-fn lacks(crd: &Crd, owner: &str, lack: &Breakage) -> Change {
-    let how = format!("is owned by {owner}, and lacks what this needs: {lack}");
-    Change { how, ..of(Action::Refuse, format!("type {}", crd.names.kind)) }
+/// What becomes of a type, by what the stack manager would do with its CRD.
+fn of_type(placed: &Placed<'_>, changes: &mut Vec<Change>) {
+    let Placed { new, live, placement } = placed;
+    let kind = &new.names.kind;
+    let refused = |how: String| Change { how, ..of(Action::Refuse, format!("type {kind}")) };
+    let Some(live) = live.map(|live| &live.crd) else {
+        changes.push(match placement {
+            Placement::Refuse(trouble) => refused(trouble.message.clone()),
+            Placement::Wait(why) => Change { how: why.clone(), ..of(Action::Hold, format!("type {kind}")) },
+            _ => of(Action::Create, format!("type {kind} ({})", versions(new))),
+        });
+        return;
+    };
+    match placement {
+        // Of a CRD that another install owns, what is applied is what it is.
+        Placement::Apply(object) | Placement::Inherit(object, _) => {
+            if object["spec"] == new.object["spec"] {
+                types(live, new, changes);
+            }
+        }
+        Placement::Keep => {}
+        Placement::Anew => {
+            types(live, new, changes);
+            let how = "is deleted and created again, since it has no objects".to_owned();
+            changes.push(Change { how, ..of(Action::Update, format!("type {kind}")) });
+        }
+        Placement::Wait(why) => changes.push(Change { how: why.clone(), ..of(Action::Hold, format!("type {kind}")) }),
+        Placement::Refuse(trouble) => changes.push(refused(trouble.message.clone())),
+        Placement::Break(Break { broken, users, by_install, .. }) => {
+            types(live, new, changes);
+            let remedy = if *by_install { Remedy::Install } else { Remedy::Crd(new.name.clone()) };
+            changes.extend(broken.iter().map(|breakage| Change {
+                remedy: remedy.clone(),
+                ..refused(format!("would break what uses it: {breakage}{users}"))
+            }));
+        }
+    }
 }
 
-/// What works now and would not any more, also for other installs.
-fn breaks(live: &Crd, crd: &Crd, others: &[String]) -> Vec<Change> {
-    let whom = if others.is_empty() { String::new() } else { format!("; it is also used by {}", others.join(", ")) };
-    let told = |breakage: &Breakage| Change {
-        how: format!("would break what uses it: {breakage}{whom}"),
-        ..of(Action::Refuse, format!("type {}", crd.names.kind))
-    };
-    breakages(live, crd, &stored(live)).iter().map(told).collect()
+/// What should be known of types that others use too, or that are not for the stack manager to change.
+pub(super) fn notes(placed: &[Placed<'_>], parent: &Parent) -> Vec<String> {
+    let mut found = Vec::new();
+    for Placed { new, live, placement } in placed {
+        let Some(live) = live else { continue };
+        let name = &new.name;
+        let differs = || {
+            let mut changes = Vec::new();
+            types(&live.crd, new, &mut changes);
+            !changes.is_empty()
+        };
+        match placement {
+            Placement::Inherit(_, note) => found.push(note.clone()),
+            Placement::Keep if differs() => {
+                found.push(format!("the CRD {name} is not managed by the stack manager and stays as it is"));
+            }
+            Placement::Apply(object) => {
+                let (before, Some(after)) = (live.record(), LiveCrd::read(object).map(|live| live.record())) else {
+                    continue;
+                };
+                let owner = after.owner().map(ToString::to_string).unwrap_or_default();
+                let names = |user: &engine::manage::User| user.to_string();
+                let others: Vec<String> = after.others(parent).map(names).collect();
+                if after.others(parent).any(|user| Some(user) == after.owner()) {
+                    if differs() {
+                        found.push(format!(
+                            "the CRD {name} is owned by {owner} and stays as it is; it serves this package"
+                        ));
+                    }
+                    continue;
+                }
+                if let Some(former) = before.others(parent).find(|user| Some(*user) == before.owner()) {
+                    found.push(format!(
+                        "the CRD {name} passes from {former} to {owner}, which alone can change it then"
+                    ));
+                }
+                if !others.is_empty() && differs() {
+                    found.push(format!("the CRD {name} is also used by {}", others.join(", ")));
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Why a type that a package no longer brings stays, if others use it.
+fn stays(kind: &api::KindRef, left: &[(&LiveCrd, Leaving)]) -> Option<String> {
+    let group = kind.api_version.split_once('/').map_or("", |(group, _)| group);
+    let (_, leaving) = left.iter().find(|(live, _)| live.crd.group == group && live.crd.names.kind == kind.kind)?;
+    let Leaving::Apply(object) = leaving else { return None };
+    let users: Vec<String> = LiveCrd::read(object)?.record().users().iter().map(ToString::to_string).collect();
+    Some(format!("is no longer brought, and is left to {}", users.join(", ")))
 }
 
 /// The versions that objects of a type are stored in.
@@ -240,13 +306,14 @@ pub(super) fn merged(live: &Value, patch: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
-    use std::slice::from_ref;
 
     use api::{Crd, StackSpec};
+    use engine::manage::{LiveCrd, NamespacedCrds, Parent, Wanted, place};
     use serde_json::{Value, json};
 
-    use super::{Parent, changes};
-    use crate::differences::Action;
+    use super::{changes, notes};
+    use crate::differences::placed::{Fate, Placed};
+    use crate::differences::{Action, Change};
 
     fn crd(spec: &Value) -> Crd {
         let object = json!({
@@ -263,41 +330,153 @@ mod tests {
         Crd::read(&object).0.unwrap()
     }
 
-    fn told(old: Option<&StackSpec>, live: &[Crd], new: &StackSpec, crd: &Crd) -> Vec<String> {
-        let changes = changes(old, live, new, &[crd], &install("team"), false, &BTreeSet::new());
-        changes.iter().map(|change| format!("{} {} {}", change.action.word(), change.what, change.how)).collect()
+    fn found(old: Option<&StackSpec>, live: Option<&Crd>, new: &StackSpec, crd: &Crd) -> Vec<Change> {
+        let owned = live.map(|live| owned(live, &["team"]));
+        changes(old, new, &fate(owned.as_ref(), crd, "team", &[], "p"), &BTreeSet::new())
+    }
+
+    fn told(old: Option<&StackSpec>, live: Option<&Crd>, new: &StackSpec, crd: &Crd) -> Vec<String> {
+        found(old, live, new, crd).iter().map(in_words).collect()
+    }
+
+    fn in_words(change: &Change) -> String {
+        format!("{} {} {}", change.action.word(), change.what, change.how)
     }
 
     fn install(namespace: &str) -> Parent {
-        let scope = api::PermissionScope::Namespaced;
-        Parent { scope, namespace: namespace.into(), name: "web".into(), uid: String::new() }
+        let scope = if namespace.is_empty() { api::PermissionScope::Cluster } else { api::PermissionScope::Namespaced };
+        Parent { scope, namespace: namespace.into(), name: "web".into(), uid: namespace.into() }
+    }
+
+    /// A CRD that these installs use, the first of which owns it.
+    fn owned(crd: &Crd, by: &[&str]) -> LiveCrd {
+        let mut shared = crd.object.clone();
+        let user = |namespace: &&str| json!({ "kind": "StackInstall", "namespace": namespace, "name": "web", "uid": namespace });
+        shared["metadata"]["labels"] = json!({ "app.kubernetes.io/managed-by": "stack-manager" });
+        shared["metadata"]["annotations"] = json!({
+            "stacks.crossplane.io/parents": json!(by.iter().map(user).collect::<Vec<_>>()).to_string(),
+            "stacks.crossplane.io/spec-owner": format!("StackInstall/{}/web", by[0]),
+            "stacks.crossplane.io/publisher": "p",
+        });
+        shared["status"] = json!({ "storedVersions": ["v1"] });
+        LiveCrd::read(&shared).unwrap()
+    }
+
+    fn fate<'f>(live: Option<&'f LiveCrd>, new: &'f Crd, by: &str, instances: &[&str], publisher: &str) -> Fate<'f> {
+        let instances: Vec<String> = instances.iter().map(|place| (*place).to_owned()).collect();
+        let placement = place(&Wanted {
+            new,
+            version: "1.0.0",
+            live,
+            parent: &install(by),
+            publisher,
+            allow_breaking: false,
+            group: &[],
+            gone: &BTreeSet::new(),
+            instances: &instances,
+            in_use: !instances.is_empty(),
+            reserved: None,
+            namespaced: NamespacedCrds::Allow,
+        });
+        Fate { placed: vec![Placed { new, live, placement }], ..Fate::default() }
+    }
+
+    fn field(names: &[&str]) -> Crd {
+        let fields: Value = names.iter().map(|name| ((*name).to_owned(), json!({ "type": "string" }))).collect();
+        crd(&json!({ "type": "object", "properties": fields }))
     }
 
     #[test]
     fn what_a_change_does_to_other_installs_is_told() {
-        let field = |name: &str| json!({ "type": "object", "properties": { name: { "type": "string" } } });
-        let mut shared = crd(&field("a")).object;
-        let user = |namespace: &str| json!({ "kind": "StackInstall", "namespace": namespace, "name": "web", "uid": namespace });
-        shared["metadata"]["labels"] = json!({ "app.kubernetes.io/managed-by": "stack-manager" });
-        shared["metadata"]["annotations"] = json!({
-            "stacks.crossplane.io/parents": json!([user("team"), user("other")]).to_string(),
-            "stacks.crossplane.io/spec-owner": "StackInstall/team/web",
-        });
-        let shared = Crd::read(&shared).0.unwrap();
-        let told = |namespace: &str| {
-            let (stack, new) = (StackSpec::default(), crd(&field("b")));
-            let by = install(namespace);
-            let found = changes(Some(&stack), from_ref(&shared), &stack, &[&new], &by, false, &BTreeSet::new());
-            found.last().map(|change| format!("{} {} {}", change.action.word(), change.what, change.how)).unwrap()
-        };
-        assert_eq!(
-            told("team"),
-            "refused type Web would break what uses it: v1: `spec.a` would be gone; it is also used by StackInstall other/web"
-        );
-        assert_eq!(
-            told("other"),
-            "refused type Web is owned by StackInstall team/web, and lacks what this needs: v1: `spec.b` does not exist"
-        );
+        let shared = owned(&field(&["a"]), &["team", "other"]);
+        let create = "create field spec.b of Web (example.org/v1) string";
+        let delete = "delete field spec.a of Web (example.org/v1) ";
+        let breaks =
+            "refused type Web would break what uses it: v1: `spec.a` would be gone; it is also used by StackInstall";
+        for (by, fields, instances, publisher, expected) in [
+            ("team", &["b"][..], &[][..], "p", vec![create.to_owned(), delete.to_owned(), format!("{breaks} other/web")]),
+            (
+                "team",
+                &["b"],
+                &["other"],
+                "p",
+                vec![create.to_owned(), delete.to_owned(), format!("{breaks} other/web (with instances)")],
+            ),
+            ("team", &["a", "b"], &["other"], "p", vec![create.to_owned()]),
+            // What is not its to change, it does not change.
+            (
+                "other",
+                &["b"],
+                &[],
+                "p",
+                vec![
+                    "refused type Web the CRD webs.example.org is owned by StackInstall team/web, as version  of its \
+                     package has it, and lacks what version 1.0.0 needs: v1: `spec.b` does not exist; only its owner can \
+                     change it, or a ClusterStackInstall of this package"
+                        .to_owned(),
+                ],
+            ),
+            ("other", &[], &[], "p", vec![]),
+            (
+                "third",
+                &["a"],
+                &[],
+                "q",
+                vec![
+                    "refused type Web the CRD webs.example.org is published by p, and owned by StackInstall team/web, while \
+                     q publishes this package: install the package from there, or ask an administrator for a \
+                     ClusterStackInstall of it, which owns the CRD then"
+                        .to_owned(),
+                ],
+            ),
+        ] {
+            let (stack, new) = (StackSpec::default(), field(fields));
+            let fate = fate(Some(&shared), &new, by, instances, publisher);
+            let found = changes(Some(&stack), &stack, &fate, &BTreeSet::new());
+            assert_eq!(found.iter().map(in_words).collect::<Vec<_>>(), expected, "{by} {fields:?}");
+        }
+    }
+
+    #[test]
+    fn a_crd_that_others_use_or_own_is_noted() {
+        let shared = owned(&field(&["a"]), &["team", "other"]);
+        let mut foreign = field(&["a"]).object;
+        foreign["status"] = json!({ "storedVersions": ["v1"] });
+        let foreign = LiveCrd::read(&foreign).unwrap();
+        for (live, by, fields, expected) in [
+            (&shared, "team", &["a", "b"][..], vec!["the CRD webs.example.org is also used by StackInstall other/web"]),
+            (
+                &shared,
+                "other",
+                &[],
+                vec![
+                    "the CRD webs.example.org is owned by StackInstall team/web and stays as it is; it serves this package",
+                ],
+            ),
+            (
+                &shared,
+                "",
+                &["a"],
+                vec![
+                    "the CRD webs.example.org passes from StackInstall team/web to ClusterStackInstall web, which alone can \
+                     change it then",
+                ],
+            ),
+            (
+                &foreign,
+                "team",
+                &[],
+                vec!["the CRD webs.example.org is not managed by the stack manager and stays as it is"],
+            ),
+            (&foreign, "team", &["a"], vec![]),
+        ] {
+            let new = field(fields);
+            let fate = fate(Some(live), &new, by, &[], "p");
+            assert_eq!(notes(&fate.placed, &install(by)), expected, "{by} {fields:?}");
+            let stack = StackSpec::default();
+            let found = changes(Some(&stack), &stack, &fate, &BTreeSet::new());
+            assert_eq!(found.is_empty(), fields.len() < 2, "{found:?}");
+        }
     }
 
     #[test]
@@ -311,7 +490,7 @@ mod tests {
         } }));
         let stack = StackSpec::default();
         assert_eq!(
-            told(Some(&stack), from_ref(&before), &stack, &after),
+            told(Some(&stack), Some(&before), &stack, &after),
             [
                 "create field spec.more of Web (example.org/v1) object",
                 "update field spec.size of Web (example.org/v1) default none -> 2, required true -> none",
@@ -319,8 +498,8 @@ mod tests {
                 "refused type Web would break what uses it: v1: `spec.old` would be gone",
             ]
         );
-        assert_eq!(told(Some(&stack), from_ref(&before), &stack, &before), [""; 0]);
-        assert_eq!(told(None, &[], &stack, &before), ["create type Web (example.org/v1) "]);
+        assert_eq!(told(Some(&stack), Some(&before), &stack, &before), [""; 0]);
+        assert_eq!(told(None, None, &stack, &before), ["create type Web (example.org/v1) "]);
     }
 
     #[test]
@@ -334,7 +513,7 @@ mod tests {
             ("1.0.0", "1.1.0", vec!["update version 1.0.0 -> 1.1.0"]),
             ("", "1.0.0", vec!["update version none -> 1.0.0"]),
         ] {
-            assert_eq!(told(Some(&spec(old)), from_ref(&web), &spec(new), &web), expected, "{old} {new}");
+            assert_eq!(told(Some(&spec(old)), Some(&web), &spec(new), &web), expected, "{old} {new}");
         }
     }
 
@@ -351,7 +530,7 @@ mod tests {
         let new = spec(json!({ "a": "x: 1\ny: 3\n", "c": "c" }), "1.1.0");
         let web = crd(&json!({ "type": "object" }));
         assert_eq!(
-            told(Some(&old), from_ref(&web), &new, &web),
+            told(Some(&old), Some(&web), &new, &web),
             [
                 "update version 1.0.0 -> 1.1.0",
                 "update template web.example.org/v1 a +1 -1 lines",
@@ -359,8 +538,8 @@ mod tests {
                 "delete template web.example.org/v1 b ",
             ]
         );
-        let changes = changes(Some(&old), from_ref(&web), &new, &[&web], &install("team"), false, &BTreeSet::new());
-        let changed = changes.iter().find(|change| change.action == Action::Update && !change.diff.is_empty());
+        let found = found(Some(&old), Some(&web), &new, &web);
+        let changed = found.iter().find(|change| change.action == Action::Update && !change.diff.is_empty());
         assert_eq!(changed.unwrap().diff, "@@ -1,2 +1,2 @@\n x: 1\n-y: 2\n+y: 3\n");
     }
 }

@@ -1,7 +1,8 @@
 //! Reading a cluster, and trying changes without keeping them: all that a comparison asks of it.
 
-use api::{ClusterStackInstall, Crd, Stack, StackInstall, annotations};
+use api::{ClusterStackInstall, Crd, Stack, StackInstall};
 use controller::{Key, Resource};
+use engine::manage::install::Install;
 use engine::manage::{Commitment, seed_bytes};
 use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
@@ -46,17 +47,17 @@ impl Reader {
         Ok(found.into_iter().filter_map(|object| serde_json::from_value(object).ok()).collect())
     }
 
-    /// Whether the install of a stack says that its types may change so that what uses them breaks.
-    pub(super) async fn may_break(&self, stack: &Key, wide: bool) -> bool {
-        let (kind, key) = if wide {
-            let kind = (ClusterStackInstall::KIND, ClusterStackInstall::PLURAL);
-            (Resource::cluster(api::GROUP, api::VERSION, kind.0, kind.1), Key::new("", &stack.name))
-        } else {
-            let kind = (StackInstall::KIND, StackInstall::PLURAL);
-            (Resource::namespaced(api::GROUP, api::VERSION, kind.0, kind.1), stack.clone())
-        };
-        let install = self.get(&kind, &key).await.ok().flatten().unwrap_or_default();
-        install["metadata"]["annotations"][annotations::ALLOW_BREAKING_CHANGES] == "true"
+    /// An install, if it exists; a cluster install has no namespace.
+    pub(super) async fn install(&self, key: &Key, wide: bool) -> Result<Option<Install>, Failure> {
+        if wide {
+            let names = (ClusterStackInstall::KIND, ClusterStackInstall::PLURAL);
+            let kind = Resource::cluster(api::GROUP, api::VERSION, names.0, names.1);
+            let found = self.get(&kind, &Key::new("", &key.name)).await?;
+            return Ok(found.and_then(|found| Some(serde_json::from_value::<ClusterStackInstall>(found).ok()?.into())));
+        }
+        let kind = Resource::namespaced(api::GROUP, api::VERSION, StackInstall::KIND, StackInstall::PLURAL);
+        let found = self.get(&kind, key).await?;
+        Ok(found.and_then(|found| Some(serde_json::from_value::<StackInstall>(found).ok()?.into())))
     }
 
     /// What drawn values of a stack begin with, if it may be read.

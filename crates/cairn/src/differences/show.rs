@@ -1,10 +1,12 @@
 //! A comparison for people: what changes, instance by instance, as lines.
 
+use std::collections::BTreeSet;
+
 use api::annotations;
 use controller::Key;
 
 use super::text::lines;
-use super::{Action, Change, Difference, Instance, Object};
+use super::{Action, Change, Difference, Instance, Object, Remedy};
 use crate::failure::Failure;
 use crate::printer::{Paint, Printer};
 
@@ -19,13 +21,7 @@ pub(crate) fn show(difference: &Difference, printer: &Printer) -> Result<(), Fai
         package(change, more, printer)?;
     }
     if difference.breaks() {
-        let (install, annotation) = (&difference.install, annotations::ALLOW_BREAKING_CHANGES);
-        printer.line(
-            "hint: keep the field beside the new one, or serve a new version; if it is meant, allow it, and no longer \
-             than it takes:",
-        )?;
-        printer.line(&format!("      kubectl annotate {install} {annotation}=true"))?;
-        printer.line(&format!("      kubectl annotate {install} {annotation}-"))?;
+        hints(difference, printer)?;
     }
     let told = |instance: &&Instance| !instance.objects.is_empty();
     for instance in difference.instances.iter().filter(told) {
@@ -37,6 +33,32 @@ pub(crate) fn show(difference: &Difference, printer: &Printer) -> Result<(), Fai
         }
     }
     Ok(())
+}
+
+/// Who can allow what is refused, and how.
+fn hints(difference: &Difference, printer: &Printer) -> Result<(), Failure> {
+    let annotation = annotations::ALLOW_BREAKING_CHANGES;
+    let remedies: Vec<&Remedy> = difference.package.iter().map(|change| &change.remedy).collect();
+    let hint = |who: &str, what: &str| {
+        printer.line(&format!(
+            "hint: keep the field beside the new one, or serve a new version; if it is meant, {who}:"
+        ))?;
+        printer.line(&format!("      kubectl annotate {what} {annotation}=true"))?;
+        printer.line(&format!("      kubectl annotate {what} {annotation}-"))
+    };
+    if remedies.contains(&&Remedy::Install) {
+        hint("allow it, and no longer than it takes", &difference.install)?;
+    }
+    let crds: BTreeSet<&str> = remedies
+        .iter()
+        .filter_map(|remedy| match remedy {
+            Remedy::Crd(name) => Some(name.as_str()),
+            _ => None,
+        })
+        .collect();
+    crds.into_iter().try_for_each(|name| {
+        hint("only an administrator can allow it, and no longer than it takes", &format!("crd {name}"))
+    })
 }
 
 /// How much would change, in a line.
@@ -53,7 +75,11 @@ pub(crate) fn summary(difference: &Difference) -> String {
         return format!("it is refused in {refused} of {}{others}", of(count));
     }
     if difference.breaks() {
-        return "nothing changes until it is allowed".to_owned();
+        let refused = |change: &&Change| change.action == Action::Refuse;
+        let hopeless = difference.package.iter().filter(refused).any(|change| change.remedy == Remedy::Nobody);
+        let how =
+            if hopeless { "nothing changes: its types are rejected" } else { "nothing changes until it is allowed" };
+        return how.to_owned();
     }
     match (count, changed) {
         (0, _) => "there are no instances".to_owned(),

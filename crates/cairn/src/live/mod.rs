@@ -1,6 +1,7 @@
 //! Instances as a cluster shows them: their children by template, what is to be watched to see them, and the tree of
 //! what waits for what.
 
+mod attention;
 mod follow;
 mod pause;
 mod tree;

@@ -10,6 +10,7 @@ use engine::{
 use objects::Gvk;
 use serde_json::Value;
 
+use super::attention::{Said, attention};
 use super::children;
 use super::pause::Pause;
 use crate::verbs::render::PREVIEW_SEED;
@@ -91,6 +92,9 @@ pub(crate) fn grow_all(stacks: &[&Compiled], instance: &Value, live: &[&Value]) 
 /// Of what is not the first that an instance could not apply: why, it says in its events.
 pub(crate) const OTHER: &str = "could not be applied; the events of its instance say why";
 
+/// Of what is not there, where more instances fail than their Stack names.
+const PERHAPS: &str = "does not exist yet; if the API server rejects it, the events of its instance say why";
+
 /// Instances that make instances that make instances: deeper is a circle.
 const DEPTH: usize = 12;
 
@@ -118,10 +122,16 @@ fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, 
     kind.fill(&mut filled);
     let object = &filled;
     let observed = children(kind, object, live.iter().copied(), None);
-    let message = match condition(object, "Synced") {
-        Some(one) => one["message"].as_str().filter(|_| one["status"] == "False" && one["reason"] != "RenderFailed"),
+    let (message, unnamed) = match condition(object, "Synced") {
+        Some(one) => {
+            (one["message"].as_str().filter(|_| one["status"] == "False" && one["reason"] != "RenderFailed"), false)
+        }
         // Where it has no place for conditions, its stack says what is wrong with it.
-        None => attention(compiled, kind, object, live),
+        None => match attention(compiled, kind, object, live) {
+            Said::Nothing => (None, false),
+            Said::Perhaps => (None, true),
+            Said::This(message) => (Some(message), false),
+        },
     };
     let seed = Seed::new(PREVIEW_SEED);
     let context = Context::new(&compiled.name, &seed);
@@ -163,7 +173,7 @@ fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, 
                 }
                 None if odd.is_none() => wanted.first().map(|own| Node {
                     wanted: making(own),
-                    ..absent(child, State::Coming, "is being made".to_owned())
+                    ..absent(child, State::Coming, if unnamed { PERHAPS } else { "is being made" }.to_owned())
                 }),
                 None => odd.clone().map(|(state, note)| absent(child, state, note)),
             });
@@ -210,32 +220,6 @@ fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, 
     }
     node.note = pause.told(node.note);
     node
-}
-
-/// What a Stack among the objects says of an instance that fails, if it is among the first that it names.
-fn attention<'l>(compiled: &Compiled, kind: &CompiledKind, instance: &Value, live: &[&'l Value]) -> Option<&'l str> {
-    let is_stack = |object: &&&Value| {
-        let metadata = &object["metadata"];
-        object["kind"] == api::Stack::KIND
-            && object["apiVersion"] == api::API_VERSION
-            && metadata["name"] == *compiled.name
-            && metadata["namespace"] == *compiled.namespace
-    };
-    let is_meant = |one: &&Value| {
-        let named = one["kind"].as_str().and_then(|kind| kind.split_once('.')).unwrap_or_default();
-        // A plural is mostly the name of the kind with an ending.
-        let singular = kind.gvk.kind.to_lowercase();
-        let stem = singular.get(..singular.len().saturating_sub(1)).unwrap_or_default();
-        let own = |field: &str| instance["metadata"][field].as_str().unwrap_or_default();
-        named.1 == kind.gvk.group
-            && named.0.starts_with(stem)
-            && one["name"] == own("name")
-            && one["namespace"].as_str().unwrap_or_default() == own("namespace")
-            && one["state"] == "Failing"
-            && one["reason"] != "RenderFailed"
-    };
-    let stack: &'l Value = live.iter().find(is_stack)?;
-    stack["status"]["attention"].as_array()?.iter().find(is_meant)?["message"].as_str()
 }
 
 /// What is to be said of an object that nothing asks for any more, where a template is refused.

@@ -155,10 +155,11 @@ impl Installer {
             PermissionScope::Namespaced => Some(self.namespace.as_str()),
             PermissionScope::Cluster => None,
         };
-        let asked = Asked { namespace, instance: None, name: &self.name, context: "default" };
+        let name = self.name.as_str();
+        let asked = Asked { namespace, name, context: "default", ..Asked::default() };
         let mut differences = compare(reader, project, &asked).await?;
-        if differences.iter().any(Difference::breaks) && harmless(reader, project).await? {
-            for difference in differences.iter_mut().filter(|difference| difference.breaks()) {
+        if differences.iter().any(Difference::may_be_allowed) && harmless(reader, project).await? {
+            for difference in differences.iter_mut().filter(|difference| difference.may_be_allowed()) {
                 difference.allowed = true;
             }
         }

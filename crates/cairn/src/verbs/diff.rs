@@ -34,7 +34,8 @@ pub(crate) fn run(args: &Diff, printer: &Printer) -> Result<Code, Failure> {
         let connected = args.connection.connect().await?;
         let namespace = args.connection.namespace.as_deref();
         let context = connected.context.as_str();
-        let asked = Asked { namespace, instance: instance.as_ref(), name: &compiled.name, context };
+        let namespaced = args.namespaced_crds.into();
+        let asked = Asked { namespace, instance: instance.as_ref(), name: &compiled.name, context, namespaced };
         compare(&Reader::new(connected.client), &project, &asked).await
     })??;
     found.iter_mut().for_each(Difference::stay);

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use testkit::{Cluster, Scene};
 
 /// A package whose kind `Page` becomes a ConfigMap, a Secret with a drawn password, and a ConfigMap that waits.
-fn write_package(dir: &Path, group: &str) -> Result<()> {
+pub fn write_package(dir: &Path, group: &str) -> Result<()> {
     let crd = format!(
         "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: pages.{group}}}\n\
          spec:\n  group: {group}\n  scope: Namespaced\n  names: {{kind: Page, plural: pages, singular: page}}\n  \
@@ -56,12 +56,12 @@ fn edit(dir: &Path, group: &str, template: &str, text: Option<&str>) -> Result<(
     Ok(())
 }
 
-fn ours(scene: &Scene<'_>, kind: &str, plural: &str) -> Api<DynamicObject> {
+pub fn ours(scene: &Scene<'_>, kind: &str, plural: &str) -> Api<DynamicObject> {
     let kind = GroupVersionKind::gvk("stacks.crossplane.io", "v1alpha1", kind);
     scene.dynamic(scene.client(), &ApiResource::from_gvk_with_plural(&kind, plural))
 }
 
-fn page(group: &str, name: &str) -> Value {
+pub fn page(group: &str, name: &str) -> Value {
     json!({
         "apiVersion": format!("{group}/v1"), "kind": "Page", "metadata": { "name": name }, "spec": { "text": "hello" },
     })
@@ -76,9 +76,8 @@ async fn install(scene: &Scene<'_>, dir: &Path) -> Result<Arc<TemplateStackManag
     for definition in api::definitions() {
         scene.install_crd(&definition).await?;
     }
-    for crd in &package.crds {
-        scene.install_crd(&crd.crd.object).await?;
-    }
+    crate::shared::define(scene, &package, &crate::shared::install(scene, "registry.test/team/pages:v1").await?)
+        .await?;
     let (name, text) = (api::names::seed(scene.namespace(), "pages"), "a seed of exactly 32 characters!");
     let seed = json!({ "metadata": { "name": name }, "stringData": { "seed": text } });
     let secrets: Api<Secret> = Api::namespaced(scene.client(), "default");
@@ -95,7 +94,7 @@ async fn install(scene: &Scene<'_>, dir: &Path) -> Result<Arc<TemplateStackManag
     Ok(manager)
 }
 
-fn gather(root: &Path, dir: &Path, files: &mut package::Files) -> Result<()> {
+pub fn gather(root: &Path, dir: &Path, files: &mut package::Files) -> Result<()> {
     for entry in std::fs::read_dir(dir)? {
         let path = entry?.path();
         if path.is_dir() {
@@ -107,7 +106,7 @@ fn gather(root: &Path, dir: &Path, files: &mut package::Files) -> Result<()> {
     Ok(())
 }
 
-fn command(scene: &Scene<'_>, dir: &Path, more: &[&str]) -> tokio::process::Command {
+pub fn command(scene: &Scene<'_>, dir: &Path, more: &[&str]) -> tokio::process::Command {
     let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_cairn"));
     command.arg("diff").arg(dir).arg("--kubeconfig").arg(scene.cluster().kubeconfig()).args(more);
     if !more.contains(&"-n") {
@@ -116,18 +115,18 @@ fn command(scene: &Scene<'_>, dir: &Path, more: &[&str]) -> tokio::process::Comm
     command
 }
 
-async fn diff(scene: &Scene<'_>, dir: &Path, more: &[&str]) -> Result<Output> {
+pub async fn diff(scene: &Scene<'_>, dir: &Path, more: &[&str]) -> Result<Output> {
     Ok(command(scene, dir, more).output().await?)
 }
 
 /// What was printed, if it ended with this code.
-fn told(output: &Output, code: i32) -> Result<String> {
+pub fn told(output: &Output, code: i32) -> Result<String> {
     let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     ensure!(output.status.code() == Some(code), "{:?} in place of {code}:\n{text}", output.status);
     Ok(text)
 }
 
-fn all_in(text: &str, parts: &[&str]) -> Result<()> {
+pub fn all_in(text: &str, parts: &[&str]) -> Result<()> {
     for part in parts {
         ensure!(text.contains(part), "{part:?} is missing:\n{text}");
     }
@@ -259,7 +258,9 @@ pub async fn what_would_change_is_told_and_nothing_is_changed(cluster: Arc<Clust
     // Where it is not installed, it is told where it is.
     let nowhere = diff(&scene, dir, &["-n", "no-such-place"]).await?;
     let installed = format!("note: it is installed in {}", scene.namespace());
-    all_in(&told(&nowhere, 3)?, &["it is not installed", "note: there is no namespace no-such-place", &installed])?;
+    let owned = format!("is owned by StackInstall {}/pages", scene.namespace());
+    let parts = ["it is not installed", "note: there is no namespace no-such-place", &installed, &owned];
+    all_in(&told(&nowhere, 1)?, &parts)?;
 
     // What the API server would refuse is told in its words.
     let bad = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .metadata.name }}-bad'}\ndata: {'a b': c}\n";

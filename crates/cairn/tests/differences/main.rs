@@ -6,6 +6,7 @@ mod diff;
 mod kubectl;
 #[path = "../support/running.rs"]
 mod running;
+mod shared;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -17,6 +18,8 @@ fn main() -> ExitCode {
     Suite::on_kubernetes(scenarios![
         diff::what_would_change_is_told_and_nothing_is_changed,
         diff::what_is_not_installed_is_all_new,
+        shared::what_a_change_of_a_shared_crd_does_to_whom_is_told,
+        shared::what_is_not_the_installs_to_change_is_rejected_as_the_stack_manager_would,
     ])
     .also_on("embedded", embedded)
     // It brings its own control plane, and is here since kubectl is built beside the real one.

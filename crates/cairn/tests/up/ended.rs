@@ -1,4 +1,4 @@
-//! How `cairn up` ends: within two seconds of the signal, whatever it is busy with, and with everything that it
+//! How `cairn up` ends: within two seconds of the signal where a processor is free, whatever it is busy with, and with everything that it
 //! acknowledged.
 
 use std::fs;
@@ -7,24 +7,34 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use package::Files;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
+use crate::pace::{ALONE, overload};
+use crate::registry::Registry;
 use crate::running::Running;
-use crate::{client, support};
+use crate::{client, create_instance, support, until};
 
-/// Two seconds are promised; a machine that is busy with other tests is given more.
-const MOST: Duration = Duration::from_secs(10);
+/// What is promised where a processor is free.
+const MOST: Duration = Duration::from_secs(2);
 
-/// Ends it, prints how long that took, and holds it to the limit.
+/// Ends it, prints how long that took, and holds it to the limit. A machine that is busy with other things is given as
+/// many times longer as it takes for any work.
 fn end(up: Running, state: &str) {
+    let before = overload();
     up.terminate();
     let begin = Instant::now();
     let code = up.end();
     let took = begin.elapsed();
-    println!("{state}: ended after {took:?}");
     assert_eq!(code, Some(0), "{state}");
-    assert!(took < MOST, "{state}: {took:?}");
+    hold(state, took, before);
+}
+
+fn hold(state: &str, took: Duration, overloaded: f64) {
+    let overloaded = if took < MOST { overloaded } else { overloaded.max(overload()) };
+    println!("{state}: ended after {took:?}, overload {overloaded:.2}");
+    assert!(took < MOST.mul_f64(overloaded), "{state}: {took:?}, overload {overloaded:.2}");
 }
 
 /// A config map that was acknowledged, to be found again.
@@ -49,10 +59,30 @@ async fn is_there(place: &Path, name: &str) -> bool {
     maps.get_opt(name).await.expect("an answer").is_some()
 }
 
-/// Starts it, makes it busy, ends it, and starts it once more to see what is left.
-async fn survives(state: &str, busy: impl AsyncFnOnce(&Path, &mut Running)) {
+fn package() -> tempfile::TempDir {
     let place = tempfile::tempdir().expect("a directory");
     support::copy(&support::root().join("examples/caching-web-service"), &place.path().join("web"));
+    place
+}
+
+fn installs(client: kube::Client) -> kube::Api<kube::api::DynamicObject> {
+    let gvk = kube::core::GroupVersionKind::gvk(api::GROUP, api::VERSION, "StackInstall");
+    kube::Api::default_namespaced_with(client, &kube::core::ApiResource::from_gvk_with_plural(&gvk, "stackinstalls"))
+}
+
+async fn install(place: &Path, name: &str, package: &str) {
+    let object = json!({
+        "apiVersion": api::API_VERSION, "kind": "StackInstall", "metadata": {"name": name}, "spec": {"package": package},
+    });
+    let object = serde_json::from_value(object).expect("an object");
+    let made = installs(client(place).await).create(&kube::api::PostParams::default(), &object).await;
+    made.expect("it is created");
+}
+
+/// Starts it, makes it busy, ends it, and starts it once more to see what is left.
+async fn survives(state: &str, busy: impl AsyncFnOnce(&Path, &mut Running)) {
+    let _alone = ALONE.lock().await;
+    let place = package();
     let mut up = Running::start(place.path(), &["up", "web"]);
     up.says("is installed in the namespace default");
     create(place.path(), "kept").await;
@@ -95,15 +125,7 @@ async fn it_ends_while_a_registry_does_not_answer() {
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = silent.local_addr().expect("an address").port();
     survives("a silent registry", async |place, _| {
-        let gvk = kube::core::GroupVersionKind::gvk(api::GROUP, api::VERSION, "StackInstall");
-        let resource = kube::core::ApiResource::from_gvk_with_plural(&gvk, "stackinstalls");
-        let installs = kube::Api::<kube::api::DynamicObject>::default_namespaced_with(client(place).await, &resource);
-        let object = json!({
-            "apiVersion": format!("{}/{}", api::GROUP, api::VERSION), "kind": "StackInstall", "metadata": {"name": "hangs"},
-            "spec": {"package": format!("127.0.0.1:{port}/team/app:v1")},
-        });
-        let object = serde_json::from_value(object).expect("an object");
-        installs.create(&kube::api::PostParams::default(), &object).await.expect("it is created");
+        install(place, "hangs", &format!("127.0.0.1:{port}/team/app:v1")).await;
         let (connection, _) = silent.accept().expect("a connection");
         // It is held open, and never answered.
         std::mem::forget(connection);
@@ -155,12 +177,94 @@ async fn it_ends_while_the_journal_is_written_without_pause() {
     .await;
 }
 
+/// A schema of lists in lists, as deep as that of a pod in a definition: reading it used to take time that doubled with
+/// each level.
+fn deep() -> Files {
+    let mut schema = json!({"type": "string"});
+    for _ in 0..10 {
+        let fields = json!({"a": schema, "b": {"type": "string"}});
+        schema = json!({"type": "array", "items": {"type": "object", "properties": fields}});
+    }
+    let crd = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "deeps.example.net"},
+        "spec": {
+            "group": "example.net", "scope": "Namespaced", "names": {"kind": "Deep", "plural": "deeps", "singular": "deep"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {
+                "type": "object", "properties": {"spec": {"type": "object", "properties": {"a": schema}}},
+            }}}],
+        },
+    });
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .metadata.name }}'}\ndata: {a: b}\n";
+    let files = [
+        ("app.yaml", "title: Deep\nversion: 1.0.0\ndependsOn: [{crd: configmap/v1}]\n".to_owned()),
+        ("resources/deep.crd.yaml", crd.to_string()),
+        ("templates/deep.example.net/v1/map.yaml", map.to_owned()),
+    ];
+    files.into_iter().map(|(path, text)| (format!(".registry/{path}"), text.into_bytes())).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_ends_while_a_package_with_a_deep_schema_is_installed() {
+    let registry = Registry::start();
+    registry.put("team/deep", "1.0.0", &deep());
+    survives("a deep schema", async |place, _| {
+        install(place, "deep", &format!("{}/team/deep:1.0.0", registry.host)).await;
+        let gvk = kube::core::GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+        let resource = kube::core::ApiResource::from_gvk_with_plural(&gvk, "customresourcedefinitions");
+        until(kube::Api::all_with(client(place).await, &resource), "deeps.example.net", |_| true).await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_ends_while_it_starts() {
+    let _alone = ALONE.lock().await;
+    let place = package();
+    let mut up = Running::start(place.path(), &["up", "web"]);
+    // Whatever its first line is.
+    up.says("");
+    end(up, "starting");
+    let mut again = Running::start(place.path(), &["up", "web"]);
+    again.says("web 0.1.0 is installed in the namespace default");
+    end(again, "started after all");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_ends_while_an_install_is_taken_away() {
+    let _alone = ALONE.lock().await;
+    let place = package();
+    let mut up = Running::start(place.path(), &["up", "web"]);
+    up.says("is installed in the namespace default");
+    let client = client(place.path()).await;
+    create_instance(&client).await;
+    up.says("CachingWebService default/cacheme: ready");
+    installs(client).delete("web", &kube::api::DeleteParams::default()).await.expect("it is to go");
+    end(up, "uninstalling");
+    // What was begun comes to its end.
+    let again = Running::start(place.path(), &["up"]);
+    let deadline = Instant::now() + crate::running::PATIENCE;
+    loop {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert!(Instant::now() < deadline, "it goes");
+        let Ok(text) = fs::read_to_string(place.path().join(".cairn/kubeconfig")) else { continue };
+        if text.is_empty() {
+            continue;
+        }
+        let client = crate::client(place.path()).await;
+        if matches!(installs(client).get_opt("web").await, Ok(None)) {
+            break;
+        }
+    }
+    end(again, "uninstalled");
+}
+
 /// Fills the pipe that the program prints to before it starts, and never reads it: its first line keeps it waiting.
 const UNREAD: &str =
     "{ sh -c 'echo $$ > pid; head -c 65536 /dev/zero; exec \"$0\" \"$@\" 2>/dev/null' \"$0\" \"$@\"; } | sleep 30";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn it_ends_and_cleans_up_while_a_thread_is_stuck_in_printing() {
+    let _alone = ALONE.lock().await;
     let place = tempfile::tempdir().expect("a directory");
     let out = place.path().join("out");
     let _up = Running::start_in_shell(place.path(), UNREAD, &["up", "--ephemeral", "--kubeconfig-out", "out"]);
@@ -171,13 +275,14 @@ async fn it_ends_and_cleans_up_while_a_thread_is_stuck_in_printing() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let pid = fs::read_to_string(place.path().join("pid")).expect("an id").trim().parse::<i32>().expect("a number");
+    let before = overload();
     let begin = Instant::now();
     kill_process(Pid::from_raw(pid).expect("an id"), Signal::TERM).expect("it is told");
     while !is_over(pid) {
-        assert!(begin.elapsed() < MOST, "it ends");
+        assert!(begin.elapsed() < crate::running::PATIENCE, "it ends");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    println!("a stuck thread: ended after {:?}", begin.elapsed());
+    hold("a stuck thread", begin.elapsed(), before);
     assert!(!out.exists() && !place.path().join(".cairn").exists(), "nothing is left");
 }
 

@@ -6,9 +6,13 @@
     reason = "a test may panic, and reports what it measured"
 )]
 
+mod costly;
 mod ended;
+mod pace;
 mod told;
 
+#[path = "../support/registry.rs"]
+mod registry;
 #[path = "../support/running.rs"]
 mod running;
 #[path = "../support/mod.rs"]

@@ -36,6 +36,7 @@ use testkit::{Suite, embedded, scenarios};
 fn main() -> ExitCode {
     Suite::on_kubernetes(scenarios![
         installs::an_install_becomes_ready_with_everything_in_place,
+        installs::a_package_with_a_deep_schema_becomes_ready_as_soon_as_any_other,
         installs::a_stack_may_do_what_its_kinds_need_and_no_more,
         installs::looking_at_what_is_in_place_costs_no_request,
         installs::an_uninstall_takes_instances_rights_and_types_along,

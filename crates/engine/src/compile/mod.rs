@@ -54,6 +54,8 @@ impl Compiled {
 pub struct CompiledKind {
     /// Group, version and kind.
     pub gvk: Gvk,
+    /// Its name in URLs.
+    pub plural: String,
     /// Whether its objects live in namespaces.
     pub namespaced: bool,
     /// What its objects look like.
@@ -353,6 +355,7 @@ impl Compiler<'_> {
         let children = graph::ordered(children, &edges, problems);
         Some(CompiledKind {
             gvk: kind.gvk.clone(),
+            plural: kind.plural.clone(),
             namespaced: kind.namespaced,
             schema: kind.schema.clone(),
             status_subresource: kind.status_subresource,

@@ -165,6 +165,11 @@ impl Record {
         &self.users
     }
 
+    /// Whose API it is; empty if that is not known.
+    pub fn publisher(&self) -> &str {
+        &self.publisher
+    }
+
     /// The annotations and labels that hold it.
     pub(super) fn annotations(&self) -> [(&'static str, String); 5] {
         [
@@ -205,7 +210,7 @@ impl Record {
     }
 
     /// The installs beside one.
-    pub(super) fn others(&self, parent: &Parent) -> impl Iterator<Item = &User> {
+    pub fn others(&self, parent: &Parent) -> impl Iterator<Item = &User> {
         self.users.iter().filter(|user| !user.is_named_like(parent))
     }
 

@@ -124,35 +124,6 @@ impl LiveCrd {
     }
 }
 
-/// What a package would do to a CRD that is there.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Foreseen {
-    /// Who owns it, if it is not the install: then nothing of it changes.
-    pub owner: Option<String>,
-    /// What it lacks that the package needs, if another owns it.
-    pub lacks: Vec<Breakage>,
-    /// The other installs that use it, which a change would affect.
-    pub others: Vec<String>,
-}
-
-impl LiveCrd {
-    /// What the package of an install would do to it, as far as its record says.
-    pub fn foresee(&self, new: &Crd, parent: &Parent) -> Foreseen {
-        if !self.is_ours() {
-            let owner = Some("somebody other than the stack manager".to_owned());
-            return Foreseen { owner, lacks: missing(new, &self.crd), others: Vec::new() };
-        }
-        let before = self.record();
-        let publisher = before.publisher.clone();
-        let record = before.with(parent, &publisher).settle();
-        let others = record.others(parent).map(ToString::to_string).collect();
-        match record.owner().filter(|_| !record.is_owned_by(parent)) {
-            Some(owner) => Foreseen { owner: Some(owner.to_string()), lacks: missing(new, &self.crd), others },
-            None => Foreseen { owner: None, lacks: Vec::new(), others },
-        }
-    }
-}
-
 /// What becomes of a CRD that an install no longer needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Leaving {
@@ -179,6 +150,21 @@ pub enum Placement {
     Wait(String),
     /// Nothing at all.
     Refuse(Trouble),
+    /// Nothing, unless somebody who may do so allows it.
+    Break(Break),
+}
+
+/// A change of a CRD that would break its users.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Break {
+    /// All of it, as a condition reports it.
+    pub trouble: Trouble,
+    /// What would break.
+    pub broken: Vec<Breakage>,
+    /// The other installs and namespaces that use the CRD, as the end of a sentence; empty if there are none.
+    pub users: String,
+    /// Whether the annotation of the install would allow it. Otherwise only an administrator's on the CRD does.
+    pub by_install: bool,
 }
 
 /// A CRD of a package, and what is around it.
@@ -341,12 +327,26 @@ pub fn place(wanted: &Wanted<'_>) -> Placement {
             list(&broken),
             affected.way(name, claimed.takes)
         );
-        return Placement::Refuse(Trouble::new("CRDConflict", why));
+        return Placement::Break(Break {
+            trouble: Trouble::new("CRDConflict", why),
+            broken,
+            users: affected.to_string(),
+            by_install: affected.by_install(claimed.takes),
+        });
     }
     if !can_become(&live.crd, new, &live.stored) {
         return Placement::Anew;
     }
     Placement::Apply(defined(wanted, claimed.record, claimed.hash))
+}
+
+/// Why a CRD that has to be made anew is not, while it has objects.
+pub fn has_objects(name: &str) -> Trouble {
+    let why = format!(
+        "the CRD {name} has to be made anew, since the API server lets nobody change its names, its scope or versions that \
+         objects are stored in; it still has objects: delete them first"
+    );
+    Trouble::new("CRDConflict", why)
 }
 
 /// The reason for which an install waits for the owner of a CRD.

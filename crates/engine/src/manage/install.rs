@@ -20,7 +20,7 @@ use package::Package;
 use serde_json::Value;
 
 use super::crd_owner::{Parent, publisher};
-use super::definition::{LiveCrd, NamespacedCrds, Placement, Wanted, place};
+use super::definition::{Break, LiveCrd, NamespacedCrds, Placement, Wanted, has_objects, place};
 use super::progress::{Conditions, Notice, Step, Trouble};
 use super::{Claim, Index, Kinds, Policy, Reference};
 use crate::budget::Budgets;
@@ -391,16 +391,11 @@ impl Work<'_> {
                 Placement::Keep => {}
                 Placement::Anew if facts.in_use.contains(&file.crd.name) => {
                     self.soon = true;
-                    let what = format!(
-                        "the CRD {} has to be made anew, since the API server lets nobody change its names, its scope or \
-                         versions that objects are stored in; it still has objects: delete them first",
-                        file.crd.name
-                    );
-                    refusals.push(Trouble::new("CRDConflict", what));
+                    refusals.push(has_objects(&file.crd.name));
                 }
                 Placement::Anew => anew.extend(live.map(reference_to)),
                 Placement::Wait(why) => waits.push(why),
-                Placement::Refuse(trouble) => refusals.push(trouble),
+                Placement::Refuse(trouble) | Placement::Break(Break { trouble, .. }) => refusals.push(trouble),
             }
         }
         // Nothing is written unless all of it can be.

@@ -26,7 +26,7 @@ mod workload;
 pub use claim::{Claim, KIND_TAKEN, waits_for_kind};
 pub use compatible::{Breakage, breakages, missing};
 pub use crd_owner::{Parent, Record, User, publisher};
-pub use definition::{Foreseen, Leaving, LiveCrd, NamespacedCrds, OWNED, Placement, Wanted, place};
+pub use definition::{Break, Leaving, LiveCrd, NamespacedCrds, OWNED, Placement, Wanted, has_objects, place};
 pub use drift::{Correction, corrected, corrected_workload, covers, with_metadata};
 pub use harmless::{can_become, takes_unchanged};
 pub use index::{Entry, Index, Kind};

@@ -35,6 +35,7 @@ fn source(name: &str, text: &str) -> Source {
 pub fn stack(templates: &[(&str, &str)]) -> Stack {
     let mut kind = Kind {
         gvk: Gvk::new("example.org", "v1", "App"),
+        plural: "apps".to_owned(),
         namespaced: true,
         schema: Some(schema()),
         status_subresource: true,

@@ -32,9 +32,14 @@ impl<'a> Affected<'a> {
         !self.elsewhere.is_empty() || self.users.iter().any(|(_, has)| *has)
     }
 
+    /// Whether the install itself can allow a change that breaks something.
+    pub(super) fn by_install(&self, takes: bool) -> bool {
+        !self.has_instances() && !takes
+    }
+
     /// What to do about a change that breaks something.
     pub(super) fn way(&self, crd: &str, takes: bool) -> String {
-        if self.has_instances() || takes {
+        if !self.by_install(takes) {
             return format!(
                 "an administrator can allow it with `kubectl annotate crd {crd} {ALLOW_BREAKING_CHANGES}=true`, and should \
                  take that off again afterwards"

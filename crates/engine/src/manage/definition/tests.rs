@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use api::{Crd, PermissionScope};
 use serde_json::{Value, json};
 
-use super::{Leaving, LiveCrd, NamespacedCrds, Parent, Placement, Wanted, place};
+use super::{Break, Leaving, LiveCrd, NamespacedCrds, Parent, Placement, Wanted, place};
 use crate::manage::User;
 
 fn parent(namespace: &str, name: &str) -> Parent {
@@ -82,7 +82,9 @@ fn live(placement: &Placement) -> LiveCrd {
 }
 
 fn refused(placement: &Placement) -> (&'static str, &str) {
-    let Placement::Refuse(trouble) = placement else { panic!("{placement:?}") };
+    let (Placement::Refuse(trouble) | Placement::Break(Break { trouble, .. })) = placement else {
+        panic!("{placement:?}")
+    };
     (trouble.reason, &trouble.message)
 }
 
@@ -347,18 +349,23 @@ fn an_administrator_says_which_crds_namespaced_installs_may_bring() {
 }
 
 #[test]
-fn what_a_package_would_do_to_whom_is_foreseen() {
+fn a_change_that_breaks_names_its_users_and_who_can_allow_it() {
     let (one, two, all) = (parent("one", "redis"), parent("two", "redis"), parent("", "redis"));
     let shared = live(&USUAL.place(&crd(&["a"]), Some(&live(&USUAL.place(&crd(&["a"]), None, &one))), &two));
-    let unknown = |parent: &Parent| Parent { uid: String::new(), ..parent.clone() };
-    for (by, owner, others) in [
-        (&one, None, vec!["StackInstall two/redis"]),
-        (&two, Some("StackInstall one/redis"), vec!["StackInstall one/redis"]),
-        (&all, None, vec!["StackInstall one/redis", "StackInstall two/redis"]),
+    for (by, instances, users, by_install) in [
+        (&one, vec![], "; it is also used by StackInstall two/redis", true),
+        (&one, vec!["two"], "; it is also used by StackInstall two/redis (with instances)", false),
+        (
+            &all,
+            vec!["one"],
+            "; it is also used by StackInstall one/redis (with instances), StackInstall two/redis",
+            false,
+        ),
     ] {
-        let found = shared.foresee(&crd(&["a", "b"]), &unknown(by));
-        assert_eq!((found.owner.as_deref(), found.lacks.len()), (owner, usize::from(owner.is_some())), "{by:?}");
-        assert_eq!(found.others, others, "{by:?}");
+        let placed = Case { instances: &instances, ..USUAL }.place(&crd(&["b"]), Some(&shared), by);
+        let Placement::Break(found) = placed else { panic!("{placed:?}") };
+        assert_eq!((found.users.as_str(), found.by_install), (users, by_install), "{by:?} {instances:?}");
+        assert!(found.trouble.message.contains(users) && found.broken.len() == 1, "{found:?}");
     }
 }
 
@@ -452,7 +459,7 @@ fn whatever_others_do_in_whatever_order_only_the_owner_changes_a_spec() {
             let placed = case.place(&specs[dice.below(5)], live.as_ref(), &by);
             let (Placement::Apply(_) | Placement::Inherit(..)) = &placed else {
                 refusals += 1;
-                if let Placement::Refuse(trouble) = &placed {
+                if let Placement::Refuse(trouble) | Placement::Break(Break { trouble, .. }) = &placed {
                     assert!(!trouble.message.is_empty(), "seed {seed}, step {step}");
                 }
                 continue;
