@@ -8,9 +8,10 @@ use api::conditions::UNPACKED;
 use api::names::INSTALL_FINALIZER;
 use api::{ClusterStackInstall, Stack, StackInstall, Status};
 use engine::manage::install::{Facts, Install, InstallPlan, Refused, plan};
-use engine::manage::{Index, LiveCrd, Reference, Step, Trouble, User, covers};
+use engine::manage::{Index, LiveCrd, Reference, Step, Trouble, User, covers, publisher};
 use package::Package;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::interests::groups;
 use super::pulls::{Bring, Brought, Failure, Wish};
@@ -24,6 +25,8 @@ use crate::resource::{Key, Resource};
 const NAMED: usize = 5;
 /// How soon to look again whether the objects of a CRD are gone.
 const SOON: Duration = Duration::from_secs(5);
+/// How long a publisher has an API group before the watch shows a CRD of it, or its write has failed.
+const RESERVED: Duration = Duration::from_secs(10);
 
 impl StackManager {
     pub(super) async fn install(&self, key: &Key) -> Result<Again, Error> {
@@ -100,7 +103,17 @@ impl StackManager {
         if cluster {
             self.reserve(key, &install, &made);
         }
-        let refused = self.carry_out(&resource, key, &object, &crds, &made).await?;
+        let groups = match &facts.resolved {
+            Step::Done(reference) => self.reserve_groups(cluster, &publisher(reference), &crds, &made)?,
+            _ => Vec::new(),
+        };
+        let carried = self.carry_out(&resource, key, &object, &crds, &made).await;
+        if !matches!(carried, Ok(None)) {
+            // What was not written keeps nobody out.
+            let mut reserved = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
+            groups.iter().for_each(|group| drop(reserved.remove(group)));
+        }
+        let refused = carried?;
         if refused.is_some() {
             facts.refused = refused.as_ref();
             made = plan(&facts);
@@ -219,6 +232,34 @@ impl StackManager {
         } else if !made.applies.is_empty() || !made.deletes.is_empty() {
             reservations.insert(key.clone(), crds.chain(anew).collect());
         }
+    }
+
+    /// Notes that a publisher is about to define the first CRDs of API groups. Two that come at the same time both find
+    /// the group free, until the watch shows what one of them wrote: the other waits for that and is decided again. A
+    /// cluster install waits for nobody. Answers the groups.
+    fn reserve_groups(
+        &self,
+        cluster: bool,
+        publisher: &str,
+        seen: &[LiveCrd],
+        made: &InstallPlan,
+    ) -> Result<Vec<String>, Error> {
+        let mut groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
+        groups.retain(|_, (_, since)| since.elapsed() < RESERVED);
+        let crds = made.applies.iter().filter(|object| object["kind"] != Stack::KIND);
+        let first: BTreeSet<&str> = crds
+            .filter_map(|object| object["spec"]["group"].as_str())
+            .filter(|group| !seen.iter().any(|live| live.crd.group == *group))
+            .collect();
+        for group in &first {
+            if !cluster && groups.get(*group).is_some_and(|(other, _)| other != publisher) {
+                let why = format!("another publisher is defining CRDs in the API group {group}");
+                return Err(Error::Conflict(why));
+            }
+        }
+        let first: Vec<String> = first.into_iter().map(str::to_owned).collect();
+        groups.extend(first.iter().map(|group| (group.clone(), (publisher.to_owned(), Instant::now()))));
+        Ok(first)
     }
 
     /// The CRDs that cluster installs define, with their names.

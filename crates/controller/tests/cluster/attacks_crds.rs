@@ -319,20 +319,24 @@ async fn uninstall(installs: &Api<DynamicObject>, name: &str) -> Result<()> {
 
 /// An attacker has put a CRD of this group in place before the victim came.
 async fn squat(
-    index: usize,
+    (index, choices): (usize, &mut Choices),
     manager: &Manager,
     victim: &Scene<'_>,
     attacker: &Scene<'_>,
     client: &Client,
-    has_instance: bool,
 ) -> Result<()> {
+    // Every change with instances of the attacker's and without, and whatever else may differ by chance.
+    let has_instance = (index / CHANGES).is_multiple_of(2);
     let group = format!("s{index}.{}", victim.group());
     let squatted = changed(&definition(&group), index % CHANGES);
     let evil = format!("{}/squat-{index}", attacker.namespace());
-    manager.shelf.put(&evil, "1.0.0", package_of(&squatted, "1.0.0", "Namespaced", false));
+    let version = *choices.pick(&["99.0.0", "1.0.0", "0.0.1", "2.0.0-rc.1"]);
+    manager.shelf.put(&evil, version, package_of(&squatted, version, "Namespaced", choices.toss()));
     let hers = installs_of(client, attacker.namespace());
-    let name = format!("squat-{index}");
-    hers.create(&PostParams::default(), &wish("StackInstall", &name, &format!("{evil}:1.0.0"), &json!({}))?).await?;
+    let long = *choices.pick(&[12, 40, 100]);
+    let name = choices.name(&format!("squat-{index}-"), long);
+    let breaking = json!({ "stacks.crossplane.io/allow-breaking-changes": if choices.toss() { "true" } else { "false" } });
+    hers.create(&PostParams::default(), &wish("StackInstall", &name, &format!("{evil}:{version}"), &breaking)?).await?;
     let (ready, _, why) = settled(attacker, &hers, &name).await.context("the attacker")?;
     ensure!(ready, "the first may have the group: {why}");
     let kind = squatted["spec"]["names"]["kind"].as_str().unwrap_or_default();
@@ -405,10 +409,9 @@ pub async fn a_group_that_was_taken_first_is_given_back_by_a_cluster_install(clu
     let attacker_scene = cluster.scene("squat-attacker").await?;
     let client = attacker(&cluster, &attacker_scene).await?;
     let (manager, victim_scene, scene, client) = (&manager, &victim, &attacker_scene, &client);
-    // All changes with instances of the attacker's, and those that need the CRD to be made anew also without.
-    side_by_side((0..CHANGES).chain([CHANGES, CHANGES + 8, CHANGES + 10]).map(|index| async move {
-        let outcome = squat(index, manager, victim_scene, scene, client, index < CHANGES).await;
-        outcome.with_context(|| format!("variant {index}"))
+    side_by_side(variants().map(|(index, mut choices)| async move {
+        let outcome = squat((index, &mut choices), manager, victim_scene, scene, client).await;
+        outcome.with_context(|| format!("variant {index} ({})", index % CHANGES))
     }))
     .await?;
 
@@ -460,9 +463,16 @@ fn by_hand(group: &str, name: &str, way: usize) -> Value {
 }
 
 /// The attacker's Stack is there before or after the administrator's cluster install.
-async fn block(way: usize, manager: &Manager, victim: &Scene<'_>, attacker: &Scene<'_>, client: &Client) -> Result<()> {
+async fn block(
+    (way, choices): (usize, &mut Choices),
+    manager: &Manager,
+    victim: &Scene<'_>,
+    attacker: &Scene<'_>,
+    client: &Client,
+) -> Result<()> {
     let group = format!("m{way}.{}", victim.group());
-    let (name, comes_first) = (format!("m{way}"), way < 4);
+    let long = *choices.pick(&[8, 30, 100]);
+    let (name, comes_first) = (choices.name(&format!("m{way}-"), long), way % 8 < 4);
     let kind = resource("stacks.crossplane.io", "v1alpha1", "Stack", "stacks");
     let hers: Api<DynamicObject> = Api::namespaced_with(client.clone(), attacker.namespace(), &kind);
     let repository = format!("{}/m{way}", victim.namespace());
@@ -498,9 +508,12 @@ async fn block(way: usize, manager: &Manager, victim: &Scene<'_>, attacker: &Sce
     ready.with_context(|| format!("the administrator waits: {state}"))?;
     attacker.wait(&hers, &name, has("ControllerAvailable", "False", "KindTaken")).await.context("she is told")?;
     // What she says of her Stack, which she may, changes nothing.
-    let conditions = ["DependenciesSatisfied", "ControllerAvailable", "Ready"].map(
-        |kind| json!({ "type": kind, "status": "True", "reason": "Available", "message": "", "observedGeneration": 1 }),
+    let reason = *choices.pick(&["Available", "Running", "Waiting"]);
+    let said = choices.shuffled(vec!["DependenciesSatisfied", "ControllerAvailable", "Ready"]).into_iter();
+    let said = said.map(
+        |kind| json!({ "type": kind, "status": "True", "reason": reason, "message": "", "observedGeneration": 1 }),
     );
+    let conditions: Vec<Value> = said.collect();
     let status = Patch::Merge(json!({ "status": { "conditions": conditions } }));
     hers.patch_status(&name, &PatchParams::default(), &status).await?;
     attacker.wait(&hers, &name, has("ControllerAvailable", "False", "KindTaken")).await.context("she is told again")?;
@@ -525,8 +538,8 @@ pub async fn no_stack_of_a_namespace_holds_up_a_cluster_install(cluster: Arc<Clu
     let client = attacker(&cluster, &attacker_scene).await?;
     let (manager, scene, client) = (&manager, &attacker_scene, &client);
     let victim = &victim;
-    side_by_side((0..8).map(|way| async move {
-        let outcome = block(way, manager, victim, scene, client).await;
+    side_by_side(variants().map(|(way, mut choices)| async move {
+        let outcome = block((way, &mut choices), manager, victim, scene, client).await;
         outcome.with_context(|| format!("variant {way}"))
     }))
     .await
