@@ -61,7 +61,9 @@ impl Error {
 /// A text as a value of a query.
 fn escaped(text: &str) -> String {
     let is_safe = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(byte);
-    text.bytes().map(|byte| if is_safe(&byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+    text.bytes()
+        .map(|byte| if is_safe(&byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
 }
 
 impl From<kube::Error> for Error {

@@ -244,22 +244,21 @@ impl StackManager {
         seen: &[LiveCrd],
         made: &InstallPlan,
     ) -> Result<Vec<String>, Error> {
-        let mut groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
-        groups.retain(|_, (_, since)| since.elapsed() < RESERVED);
         let crds = made.applies.iter().filter(|object| object["kind"] != Stack::KIND);
         let first: BTreeSet<&str> = crds
             .filter_map(|object| object["spec"]["group"].as_str())
             .filter(|group| !seen.iter().any(|live| live.crd.group == *group))
             .collect();
-        for group in &first {
-            if !cluster && groups.get(*group).is_some_and(|(other, _)| other != publisher) {
-                let why = format!("another publisher is defining CRDs in the API group {group}");
-                return Err(Error::Conflict(why));
+        let first: Vec<String> = first.into_iter().map(str::to_owned).collect();
+        let mut groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
+        groups.retain(|_, (_, since)| since.elapsed() < RESERVED);
+        match taken_group(&groups, publisher, &first).filter(|_| !cluster) {
+            Some(group) => Err(Error::Conflict(format!("another publisher is defining CRDs in the API group {group}"))),
+            None => {
+                groups.extend(first.iter().map(|group| (group.clone(), (publisher.to_owned(), Instant::now()))));
+                Ok(first)
             }
         }
-        let first: Vec<String> = first.into_iter().map(str::to_owned).collect();
-        groups.extend(first.iter().map(|group| (group.clone(), (publisher.to_owned(), Instant::now()))));
-        Ok(first)
     }
 
     /// The CRDs that cluster installs define, with their names.
@@ -376,6 +375,15 @@ impl StackManager {
         }
         Ok(())
     }
+}
+
+/// Which of these groups another publisher has reserved.
+fn taken_group<'g, T>(
+    groups: &BTreeMap<String, (String, T)>,
+    publisher: &str,
+    wanted: &'g [String],
+) -> Option<&'g String> {
+    wanted.iter().find(|group| groups.get(*group).is_some_and(|(other, _)| other != publisher))
 }
 
 /// The objects of a kind; none if it is not served.
@@ -502,8 +510,26 @@ mod tests {
     use engine::manage::install::Install;
     use serde_json::json;
 
-    use super::{RESYNC, SOON, is_asked_for, read, when_again};
+    use super::{RESYNC, SOON, is_asked_for, read, taken_group, when_again};
     use crate::queue::Again;
+
+    #[test]
+    fn a_group_that_a_publisher_is_about_to_define_is_not_anothers() {
+        let groups = [("a.org".to_owned(), ("r/one".to_owned(), ()))].into();
+        for (publisher, wanted, expected) in [
+            ("r/one", vec!["a.org"], None),
+            ("r/two", vec!["b.org"], None),
+            ("r/two", vec!["b.org", "a.org"], Some("a.org")),
+            ("r/two", vec![], None),
+        ] {
+            let wanted: Vec<String> = wanted.into_iter().map(str::to_owned).collect();
+            assert_eq!(
+                taken_group(&groups, publisher, &wanted).map(String::as_str),
+                expected,
+                "{publisher} {wanted:?}"
+            );
+        }
+    }
 
     #[test]
     fn only_what_failed_is_tried_again_with_ever_longer_pauses() {

@@ -10,12 +10,12 @@ use engine::manage::{is_instance, keeps_data, owned_kinds, waiting};
 use engine::release::let_go;
 use serde_json::{Value, json};
 
-use super::{StackManager, Work};
 use super::install::resource_of;
 use super::ownership::Owned;
 use super::seed::is_seed;
 use super::stack::{limits, purpose};
 use super::world::stack_resource;
+use super::{StackManager, Work};
 use crate::Error;
 use crate::queue::Again;
 use crate::resource::{Key, Resource};
@@ -201,13 +201,7 @@ impl StackManager {
 
     /// Deletes those instances of these kinds that the Stack ran, or that came with its install; answers how many of them
     /// are left.
-    async fn remove_instances(
-        &self,
-        key: &Key,
-        live: &Value,
-        stack: &Stack,
-        going: &[Going],
-    ) -> Result<usize, Error> {
+    async fn remove_instances(&self, key: &Key, live: &Value, stack: &Stack, going: &[Going]) -> Result<usize, Error> {
         let parent = self.parent_of(key, live);
         let mut left = 0;
         for Going { resource, crd, served } in going {

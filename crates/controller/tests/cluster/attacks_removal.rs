@@ -75,7 +75,8 @@ pub async fn a_stack_that_never_served_a_kind_deletes_none_of_its_objects(cluste
                 .collect();
             let mut more = json!({ "customresourcedefinitions": kinds });
             if choices.toss() {
-                more["dependsOn"] = json!([{ "crd": *choices.pick(&["configmap/v1", "service/v1", "deployment.apps/v1"]) }]);
+                more["dependsOn"] =
+                    json!([{ "crd": *choices.pick(&["configmap/v1", "service/v1", "deployment.apps/v1"]) }]);
             }
             if choices.toss() {
                 more["permissionScope"] = json!("Cluster");
@@ -131,7 +132,10 @@ pub async fn what_a_status_claims_is_no_reason_to_delete_anything(cluster: Arc<C
             let name = format!("c{index}-{}", choices.name("", 20));
             let more = json!({ "dependsOn": [{ "crd": "configmap/v1" }] });
             own.create(&PostParams::default(), &bare(scene, &name, &more)).await?;
-            scene.wait(&stacks(scene), &name, has("Ready", "True", "")).await.with_context(|| format!("variant {index}"))?;
+            scene
+                .wait(&stacks(scene), &name, has("Ready", "True", ""))
+                .await
+                .with_context(|| format!("variant {index}"))?;
             let uid = own.get(&name).await?.metadata.uid.unwrap_or_default();
             // An instance that the Stack ran, which has to be seen off, and what claims to be its children.
             let mut instance = redis(scene, &name);
@@ -172,7 +176,9 @@ pub async fn what_a_status_claims_is_no_reason_to_delete_anything(cluster: Arc<C
     let mine = scene.namespace().to_owned();
     let theirs = move |request: &testkit::Request| {
         let deletes = request.user == USER && request.verb.starts_with("delete");
-        deletes && ["secrets", "zones"].contains(&request.resource.as_str()) && request.uri.contains(&mine)
+        deletes
+            && ["secrets", "zones"].contains(&request.resource.as_str())
+            && request.uri.contains(&mine)
             && !request.uri.contains("/namespaces/cairn/")
     };
     let deleted = cluster.requests(mark, theirs).await?;
@@ -195,7 +201,8 @@ pub async fn objects_of_one_namespace_wake_up_no_stack_of_another(cluster: Arc<C
     stacks(&scene).create(&PostParams::default(), &bare(&scene, "notes", &json!({}))).await?;
     scene.wait(&stacks(&scene), "notes", has("Ready", "False", "Refused")).await?;
     let writes = json!(["get", "create", "patch", "update"]);
-    let mallory = attacker(&other, &[json!({ "apiGroups": [""], "resources": ["serviceaccounts"], "verbs": writes })]).await?;
+    let mallory =
+        attacker(&other, &[json!({ "apiGroups": [""], "resources": ["serviceaccounts"], "verbs": writes })]).await?;
     let accounts: Api<ServiceAccount> = Api::namespaced(mallory.clone(), other.namespace());
     let real = scene.api::<ServiceAccount>().get("stack-notes").await?.metadata.annotations;
     settled(&other, "before").await?;
@@ -203,11 +210,16 @@ pub async fn objects_of_one_namespace_wake_up_no_stack_of_another(cluster: Arc<C
     each(variants().map(|(index, mut choices)| {
         let (scene, accounts, real) = (&scene, accounts.clone(), real.clone());
         async move {
-            let name = if choices.toss() { format!("stack-notes-{index}") } else { choices.name(&format!("w{index}-"), 40) };
-            let mut account = json!({ "metadata": { "name": name, "labels": { "app.kubernetes.io/managed-by": "stack-manager" } } });
+            let name =
+                if choices.toss() { format!("stack-notes-{index}") } else { choices.name(&format!("w{index}-"), 40) };
+            let mut account =
+                json!({ "metadata": { "name": name, "labels": { "app.kubernetes.io/managed-by": "stack-manager" } } });
             let marks = &mut account["metadata"];
             match choices.below(3) {
-                0 => marks["annotations"] = json!({ "stacks.crossplane.io/created-for": format!("Stack/{}/notes", scene.namespace()) }),
+                0 => {
+                    marks["annotations"] =
+                        json!({ "stacks.crossplane.io/created-for": format!("Stack/{}/notes", scene.namespace()) })
+                }
                 1 => marks["annotations"] = json!(real),
                 _ => {
                     marks["labels"]["core.crossplane.io/parent-kind"] = json!("Stack");

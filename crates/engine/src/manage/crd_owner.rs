@@ -393,7 +393,9 @@ mod tests {
 
     #[test]
     fn a_publisher_has_one_spelling() {
-        let of = |text: &str| publisher(&Reference { registry: text.into(), ..Reference::parse("r.example.org/team/redis:1").unwrap() });
+        let of = |text: &str| {
+            publisher(&Reference { registry: text.into(), ..Reference::parse("r.example.org/team/redis:1").unwrap() })
+        };
         for (registry, expected) in [
             ("r.example.org", "r.example.org/team"),
             ("R.Example.ORG", "r.example.org/team"),

@@ -249,7 +249,11 @@ mod tests {
             ("another namespace, by labels", account("other", json!({}), of("Stack", "team")), None),
             ("another namespace's personas", account("other", says("Namespace/team"), json!({})), None),
             ("a cluster install", account("other", says("ClusterStackInstall/a"), json!({})), None),
-            ("its own personas", account("other", says("Namespace/other"), json!({})), Some(Purpose::Namespace("other".into()))),
+            (
+                "its own personas",
+                account("other", says("Namespace/other"), json!({})),
+                Some(Purpose::Namespace("other".into())),
+            ),
             ("nothing", account("other", json!({}), json!({})), None),
         ] {
             assert_eq!(Purpose::concerned(&object, Some(&key(1))), expected, "{what}");

@@ -163,7 +163,8 @@ mod tests {
 
     #[test]
     fn a_child_is_what_its_controller_would_delete_too() {
-        let instance = json!({ "apiVersion": "a.b/v1", "kind": "K", "metadata": { "name": "x", "namespace": "ns", "uid": "u" } });
+        let instance =
+            json!({ "apiVersion": "a.b/v1", "kind": "K", "metadata": { "name": "x", "namespace": "ns", "uid": "u" } });
         let owner = |uid: &str, controller: bool| json!([{ "apiVersion": "a.b/v1", "kind": "K", "name": "x", "uid": uid, "controller": controller }]);
         let object = |namespace: Option<&str>, owners: Value| {
             let mut object = json!({ "apiVersion": "v1", "kind": "Z", "metadata": { "name": "z", "uid": "z", "ownerReferences": owners } });
@@ -203,7 +204,8 @@ mod tests {
 
     #[test]
     fn an_instance_goes_with_the_stack_that_ran_it_or_the_install_that_brought_its_kind() {
-        let owned = |kind: &str, uid: &str| json!({ "metadata": { "ownerReferences": [{ "kind": kind, "uid": uid }] } });
+        let owned =
+            |kind: &str, uid: &str| json!({ "metadata": { "ownerReferences": [{ "kind": kind, "uid": uid }] } });
         for (instance, stack, came, expected) in [
             (owned("Stack", "s"), "s", false, true),
             (owned("Stack", "s"), "t", false, false),
