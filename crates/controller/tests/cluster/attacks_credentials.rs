@@ -86,7 +86,7 @@ pub async fn no_template_makes_a_secret_with_the_credentials_of_others(cluster: 
         let text = match index % 10 {
             9 => format!("account|{}", choices.pick(&["service-account.name", "service-account.uid"])),
             spelling => {
-                let kind: &str = *choices.pick(&TYPES);
+                let kind = *choices.pick(&TYPES);
                 spelt(spelling, kind)
             }
         };
