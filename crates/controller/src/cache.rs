@@ -213,6 +213,26 @@ impl<T: Clone + Send + 'static> Cache<T> {
         self.lock().iter().map(|(key, object)| (key.clone(), object.clone())).collect()
     }
 
+    /// The objects of a namespace.
+    pub fn within(&self, namespace: &str) -> Vec<(Key, T)> {
+        self.matching(Some(&[namespace]), |_| true)
+    }
+
+    /// Those objects that are wanted, in some namespaces or in all. Others cost neither a copy nor, elsewhere, a look.
+    pub fn matching(&self, namespaces: Option<&[&str]>, wanted: impl Fn(&T) -> bool) -> Vec<(Key, T)> {
+        let objects = self.lock();
+        let copy = |(key, object): (&Key, &T)| (key.clone(), object.clone());
+        let Some(namespaces) = namespaces else {
+            return objects.iter().filter(|(_, object)| wanted(object)).map(copy).collect();
+        };
+        let of = |namespace: &&str| {
+            let namespace = (*namespace).to_owned();
+            let first = Key { namespace: namespace.clone(), name: String::new() };
+            objects.range(first..).take_while(move |(key, _)| key.namespace == namespace)
+        };
+        namespaces.iter().flat_map(of).filter(|(_, object)| wanted(object)).map(copy).collect()
+    }
+
     /// Puts in what we wrote ourselves, so that nobody acts on what was before. A later event of the watch replaces it.
     pub fn overlay(&self, key: &Key, object: Option<T>) {
         let mut objects = self.lock();

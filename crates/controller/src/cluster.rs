@@ -12,6 +12,10 @@ use crate::resource::{Key, Resource};
 
 /// The longest that a request may take.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How many objects a page of a list has.
+const PAGE: usize = 500;
+/// The form of an answer that has metadata alone.
+const METADATA: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
 /// A cluster, as one field manager.
 #[derive(Clone)]
@@ -52,6 +56,14 @@ impl Error {
             Self::Unavailable(_) => "Unavailable",
         }
     }
+}
+
+/// A text as a value of a query.
+fn escaped(text: &str) -> String {
+    let is_safe = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(byte);
+    text.bytes()
+        .map(|byte| if is_safe(&byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
 }
 
 impl From<kube::Error> for Error {
@@ -180,6 +192,28 @@ impl Cluster {
         self.items(resource, namespace, &query).await
     }
 
+    /// The metadata of all objects in a namespace, or of the whole cluster, in pages: who only has to know whose they are
+    /// does not make the API server and this process hold all of them as a whole.
+    pub async fn list_metadata(&self, resource: &Resource, namespace: &str) -> Result<Vec<Value>, Error> {
+        let (mut found, mut token) = (Vec::new(), String::new());
+        loop {
+            let mut path = format!("{}?limit={PAGE}", resource.collection(namespace));
+            if !token.is_empty() {
+                path = format!("{path}&continue={}", escaped(&token));
+            }
+            let mut list = self.request(("list", resource), Method::GET, &path, ("", METADATA), &Value::Null).await?;
+            for mut item in list["items"].as_array_mut().map(std::mem::take).unwrap_or_default() {
+                item["apiVersion"] = resource.gvk.api_version().to_string().into();
+                item["kind"] = resource.gvk.kind.as_str().into();
+                found.push(item);
+            }
+            match list["metadata"]["continue"].as_str() {
+                Some(next) if !next.is_empty() => token = next.to_owned(),
+                _ => return Ok(found),
+            }
+        }
+    }
+
     /// A few objects that are in other namespaces than this one.
     pub async fn list_elsewhere(&self, resource: &Resource, than: &str, limit: usize) -> Result<Vec<Value>, Error> {
         self.items(resource, "", &format!("?fieldSelector=metadata.namespace%21%3D{than}&limit={limit}")).await
@@ -211,7 +245,18 @@ impl Cluster {
         content: &str,
         body: &Value,
     ) -> Result<Value, Error> {
-        let mut request = Request::builder().method(method).uri(path).header(header::ACCEPT, "application/json");
+        self.request((verb, resource), method, path, (content, "application/json"), body).await
+    }
+
+    async fn request(
+        &self,
+        (verb, resource): (&str, &Resource),
+        method: Method,
+        path: &str,
+        (content, accept): (&str, &str),
+        body: &Value,
+    ) -> Result<Value, Error> {
+        let mut request = Request::builder().method(method).uri(path).header(header::ACCEPT, accept);
         let body = match body {
             Value::Null => Vec::new(),
             body => {

@@ -8,9 +8,10 @@ use api::conditions::UNPACKED;
 use api::names::INSTALL_FINALIZER;
 use api::{ClusterStackInstall, Stack, StackInstall, Status};
 use engine::manage::install::{Facts, Install, InstallPlan, Refused, plan};
-use engine::manage::{Index, LiveCrd, Reference, Step, Trouble, User, covers};
+use engine::manage::{Index, LiveCrd, Reference, Step, Trouble, User, covers, publisher};
 use package::Package;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::interests::groups;
 use super::pulls::{Bring, Brought, Failure, Wish};
@@ -24,6 +25,8 @@ use crate::resource::{Key, Resource};
 const NAMED: usize = 5;
 /// How soon to look again whether the objects of a CRD are gone.
 const SOON: Duration = Duration::from_secs(5);
+/// How long a publisher has an API group before the watch shows a CRD of it, or its write has failed.
+const RESERVED: Duration = Duration::from_secs(10);
 
 impl StackManager {
     pub(super) async fn install(&self, key: &Key) -> Result<Again, Error> {
@@ -100,7 +103,17 @@ impl StackManager {
         if cluster {
             self.reserve(key, &install, &made);
         }
-        let refused = self.carry_out(&resource, key, &object, &crds, &made).await?;
+        let groups = match &facts.resolved {
+            Step::Done(reference) => self.reserve_groups(cluster, &publisher(reference), &crds, &made)?,
+            _ => Vec::new(),
+        };
+        let carried = self.carry_out(&resource, key, &object, &crds, &made).await;
+        if !matches!(carried, Ok(None)) {
+            // What was not written keeps nobody out.
+            let mut reserved = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
+            groups.iter().for_each(|group| drop(reserved.remove(group)));
+        }
+        let refused = carried?;
         if refused.is_some() {
             facts.refused = refused.as_ref();
             made = plan(&facts);
@@ -221,6 +234,33 @@ impl StackManager {
         }
     }
 
+    /// Notes that a publisher is about to define the first CRDs of API groups. Two that come at the same time both find
+    /// the group free, until the watch shows what one of them wrote: the other waits for that and is decided again. A
+    /// cluster install waits for nobody. Answers the groups.
+    fn reserve_groups(
+        &self,
+        cluster: bool,
+        publisher: &str,
+        seen: &[LiveCrd],
+        made: &InstallPlan,
+    ) -> Result<Vec<String>, Error> {
+        let crds = made.applies.iter().filter(|object| object["kind"] != Stack::KIND);
+        let first: BTreeSet<&str> = crds
+            .filter_map(|object| object["spec"]["group"].as_str())
+            .filter(|group| !seen.iter().any(|live| live.crd.group == *group))
+            .collect();
+        let first: Vec<String> = first.into_iter().map(str::to_owned).collect();
+        let mut groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
+        groups.retain(|_, (_, since)| since.elapsed() < RESERVED);
+        match taken_group(&groups, publisher, &first).filter(|_| !cluster) {
+            Some(group) => Err(Error::Conflict(format!("another publisher is defining CRDs in the API group {group}"))),
+            None => {
+                groups.extend(first.iter().map(|group| (group.clone(), (publisher.to_owned(), Instant::now()))));
+                Ok(first)
+            }
+        }
+    }
+
     /// The CRDs that cluster installs define, with their names.
     fn reserved(&self) -> BTreeMap<String, String> {
         let reservations = self.reservations.lock().unwrap_or_else(PoisonError::into_inner);
@@ -335,6 +375,15 @@ impl StackManager {
         }
         Ok(())
     }
+}
+
+/// Which of these groups another publisher has reserved.
+fn taken_group<'g, T>(
+    groups: &BTreeMap<String, (String, T)>,
+    publisher: &str,
+    wanted: &'g [String],
+) -> Option<&'g String> {
+    wanted.iter().find(|group| groups.get(*group).is_some_and(|(other, _)| other != publisher))
 }
 
 /// The objects of a kind; none if it is not served.
@@ -461,8 +510,26 @@ mod tests {
     use engine::manage::install::Install;
     use serde_json::json;
 
-    use super::{RESYNC, SOON, is_asked_for, read, when_again};
+    use super::{RESYNC, SOON, is_asked_for, read, taken_group, when_again};
     use crate::queue::Again;
+
+    #[test]
+    fn a_group_that_a_publisher_is_about_to_define_is_not_anothers() {
+        let groups = [("a.org".to_owned(), ("r/one".to_owned(), ()))].into();
+        for (publisher, wanted, expected) in [
+            ("r/one", vec!["a.org"], None),
+            ("r/two", vec!["b.org"], None),
+            ("r/two", vec!["b.org", "a.org"], Some("a.org")),
+            ("r/two", vec![], None),
+        ] {
+            let wanted: Vec<String> = wanted.into_iter().map(str::to_owned).collect();
+            assert_eq!(
+                taken_group(&groups, publisher, &wanted).map(String::as_str),
+                expected,
+                "{publisher} {wanted:?}"
+            );
+        }
+    }
 
     #[test]
     fn only_what_failed_is_tried_again_with_ever_longer_pauses() {

@@ -45,16 +45,14 @@ impl StackManager {
 
     /// Requeues what its namespace had too many of, since it has fewer now.
     pub(super) fn wake_limited(&self, cache: &Objects, namespace: &str, work: fn(Key) -> Work) {
-        for (key, object) in cache.all() {
-            if key.namespace == namespace && Standing::of(&object) == Standing::Limited {
-                self.queue.add(work(key));
-            }
+        for (key, _) in cache.matching(Some(&[namespace]), |object| Standing::of(object) == Standing::Limited) {
+            self.queue.add(work(key));
         }
     }
 }
 
 fn members(cache: &Objects, namespace: &str, bytes: impl Fn(&Key) -> u64) -> Vec<Member> {
-    let own = cache.all().into_iter().filter(|(key, _)| key.namespace == namespace);
+    let own = cache.within(namespace).into_iter();
     own.map(|(key, object)| {
         let created = object["metadata"]["creationTimestamp"].as_str().unwrap_or_default().to_owned();
         let counts = object["status"]["instances"].as_object().into_iter().flat_map(|kinds| kinds.values());

@@ -28,6 +28,8 @@ use std::time::Duration;
 use engine::manage::install::Settings;
 use engine::manage::{Index, Limits, Purpose, Reference, SigningKey, Trouble};
 use package::{Files, Package};
+use tokio::sync::OnceCell;
+use tokio::time::Instant;
 
 pub use crate::handover::Endpoint;
 pub use process::{ProcessOptions, ProcessRunner};
@@ -136,7 +138,9 @@ pub struct StackManager {
     reservations: Mutex<BTreeMap<Key, BTreeSet<String>>>,
     /// Which Stacks were started and stopped.
     handover: Mutex<Handover>,
-    key: tokio::sync::OnceCell<SigningKey>,
+    /// The publishers that are about to define CRDs in API groups that had none, and since when.
+    groups: Mutex<BTreeMap<String, (String, Instant)>>,
+    key: Arc<OnceCell<SigningKey>>,
     /// What was created for what, by uid, as far as it was seen.
     created: Mutex<BTreeMap<String, Purpose>>,
 }
@@ -157,7 +161,8 @@ impl StackManager {
         let queue = Arc::new(Queue::at_once(PER_NAMESPACE));
         let news = queue.clone();
         parts.runner.begin(Arc::new(move |stack| news.add(Work::Stack(stack.clone()))));
-        let world = World::watch(&parts, &queue);
+        let key = Arc::new(OnceCell::new());
+        let world = World::watch(&parts, &queue, &key);
         world.synced().await;
         let pulls = Pulls::new(&parts.bounds);
         let pool = Pool::new(parts.bounds.compile_threads, parts.bounds.compile.time + GRACE);
@@ -172,7 +177,8 @@ impl StackManager {
             seeds: Mutex::default(),
             reservations: Mutex::default(),
             handover: Mutex::default(),
-            key: tokio::sync::OnceCell::new(),
+            groups: Mutex::default(),
+            key,
             created: Mutex::default(),
         })
     }
@@ -204,7 +210,7 @@ impl StackManager {
     }
 
     async fn look(&self, work: &Work) -> Again {
-        let begin = tokio::time::Instant::now();
+        let begin = Instant::now();
         let (kind, outcome) = match work {
             Work::Install(key) => ("install", self.install(key).await),
             Work::Stack(key) => ("stack", self.stack(key).await),

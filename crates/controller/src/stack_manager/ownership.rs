@@ -68,7 +68,16 @@ impl StackManager {
         // Few objects claim to be what is looked for, and only of those it has to be found out.
         let mut found = {
             let known = self.created.lock().unwrap_or_else(PoisonError::into_inner);
-            self.world.made_where(|object| {
+            // Beside its namespace, what is made for a Stack is in no namespace and in the stack manager's; only a cluster
+            // install's may have more, in those that it is limited to.
+            let own = self.parts.settings.own_namespace.as_str();
+            let places = match purpose {
+                Purpose::Stack { namespace, .. } if self.parts.settings.is_reserved(namespace) => None,
+                Purpose::Stack { namespace, .. } => Some(["", namespace.as_str(), own]),
+                Purpose::Namespace(name) => Some(["", name.as_str(), own]),
+                Purpose::ClusterInstall(_) => None,
+            };
+            self.world.made_where(places.as_ref().map(<[&str; 3]>::as_slice), |object| {
                 let metadata = &object["metadata"];
                 let uid = metadata["uid"].as_str().unwrap_or_default();
                 metadata["annotations"][annotations::CREATED_FOR] == claimed.as_str() || known.get(uid) == Some(purpose)

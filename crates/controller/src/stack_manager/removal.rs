@@ -4,21 +4,29 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::names::{self, CHILDREN_FINALIZER, Role, STACK_FINALIZER};
-use api::{Crd, Stack, key};
-use engine::manage::{Claim, Farewell, LiveCrd, farewell, goes_next, is_child, is_run, keeps_data, waiting};
-use engine::manage::{is_instance, owned_kinds};
+use api::{Crd, PermissionScope, Stack, key};
+use engine::manage::{Claim, Farewell, LiveCrd, Parent, farewell, goes_next, goes_with, is_child, is_granted, is_run};
+use engine::manage::{is_instance, keeps_data, owned_kinds, waiting};
 use engine::release::let_go;
 use serde_json::{Value, json};
 
-use super::StackManager;
 use super::install::resource_of;
 use super::ownership::Owned;
 use super::seed::is_seed;
 use super::stack::{limits, purpose};
 use super::world::stack_resource;
+use super::{StackManager, Work};
 use crate::Error;
 use crate::queue::Again;
 use crate::resource::{Key, Resource};
+
+/// A kind whose instances go with a Stack, and in how far all of them do.
+struct Going {
+    resource: Resource,
+    crd: Arc<LiveCrd>,
+    /// Whether the Stack served it in all the places that it acts in. Its instances elsewhere cannot name it as an owner.
+    served: bool,
+}
 
 /// How soon to look again whether instances are gone.
 const SOON: Duration = Duration::from_millis(300);
@@ -73,19 +81,33 @@ impl StackManager {
     /// The kinds that a Stack was granted as its own, by group and plural. The role that says so was created by the stack
     /// manager; what a Stack says of itself is no reason to delete anything.
     async fn granted(&self, key: &Key) -> Result<Vec<(String, String)>, Error> {
-        let name = names::role(&key.namespace, &key.name, Role::Types);
+        Ok(self.role(key, Role::Types).await?.map(|role| owned_kinds(&role)).unwrap_or_default())
+    }
+
+    /// A role that the stack manager created for a Stack.
+    async fn role(&self, key: &Key, role: Role) -> Result<Option<Arc<Value>>, Error> {
+        let name = names::role(&key.namespace, &key.name, role);
         let purpose = purpose(key);
         let owned = self.owned(&purpose).await?;
         let seen = owned.into_iter().find(|(resource, at, _)| resource.plural == "clusterroles" && at.name == name);
         if let Some((_, _, role)) = seen {
-            return Ok(owned_kinds(&role));
+            return Ok(Some(role));
         }
         // A watch that is late must not strand the instances.
         let roles = Resource::cluster("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles");
         let role = self.parts.tenant.get(&roles, &Key::new("", &name)).await?;
         let signing = self.signing_key().await?;
-        let role = role.filter(|role| self.is_owned(signing, role, &purpose));
-        Ok(role.map(|role| owned_kinds(&role)).unwrap_or_default())
+        Ok(role.filter(|role| self.is_owned(signing, role, &purpose)).map(Arc::new))
+    }
+
+    /// The install that a Stack was made for, as CRDs know it.
+    fn parent_of(&self, key: &Key, live: &Value) -> Option<Parent> {
+        let (Work::Install(at), uid) = self.install_of(key, live)? else { return None };
+        let scope = match at.namespace.is_empty() {
+            true => PermissionScope::Cluster,
+            false => PermissionScope::Namespaced,
+        };
+        Some(Parent { scope, namespace: at.namespace, name: at.name, uid })
     }
 
     /// What the Stack serves, and the kinds that it owns: those whose objects stay, since somebody says so or another
@@ -95,7 +117,7 @@ impl StackManager {
         key: &Key,
         live: &Arc<Value>,
         stack: &Stack,
-    ) -> Result<(Claim, Vec<Resource>, Vec<Resource>), Error> {
+    ) -> Result<(Claim, Vec<Resource>, Vec<Going>), Error> {
         let granted = self.granted(key).await?;
         let definitions = self.world.definitions();
         let crds: Vec<&Crd> = definitions.iter().map(|live| &live.crd).collect();
@@ -106,14 +128,26 @@ impl StackManager {
         let found = owned.iter().filter_map(|own| {
             definitions.iter().find(|live| live.crd.group == own.group && live.crd.names.kind == own.kind)
         });
-        let (kept, mut going): (Vec<Resource>, Vec<Resource>) = found
-            .filter_map(|live| resource_of(live))
-            .partition(|kind| all || own.shares(&kind.gvk.group, &kind.gvk.kind, &claims));
-        going.retain(|kind| is_instance(&kind.gvk.group, &kind.plural, &granted));
+        // What the Stack of a cluster install says is what its package says, unless somebody edited it.
+        let signed = match self.install_of(key, live) {
+            Some((_, uid)) if self.is_cluster_wide(live) => self.signing_key().await?.is_recorded(stack, &uid),
+            _ => false,
+        };
+        let (mut kept, mut going) = (Vec::new(), Vec::new());
+        for crd in found {
+            let Some(resource) = resource_of(crd) else { continue };
+            let (group, kind) = (&resource.gvk.group, &resource.gvk.kind);
+            if all || own.shares(group, kind, &claims) {
+                kept.push(resource);
+            } else if is_instance(group, &resource.plural, &granted) {
+                let served = signed && own.serves(group, kind);
+                going.push(Going { resource, crd: crd.clone(), served });
+            }
+        }
         Ok((own, kept, going))
     }
 
-    /// The objects of these kinds that the Stack acts on.
+    /// The objects of a kind in the places that the Stack acts in, without anything but their metadata.
     async fn instances(&self, key: &Key, live: &Value, kind: &Resource) -> Result<Vec<Value>, Error> {
         let install = self.cluster_install(live);
         let places = match limits(install.as_deref()) {
@@ -123,7 +157,7 @@ impl StackManager {
         };
         let mut found = Vec::new();
         for place in &places {
-            match self.parts.tenant.list(kind, place, None).await {
+            match self.parts.tenant.list_metadata(kind, place).await {
                 Err(Error::NotFound(_)) => {}
                 outcome => found.extend(outcome?),
             }
@@ -165,20 +199,22 @@ impl StackManager {
         keeps_data(live, install.as_deref())
     }
 
-    /// Deletes the instances of these kinds; answers how many are left.
-    async fn remove_instances(
-        &self,
-        key: &Key,
-        live: &Value,
-        stack: &Stack,
-        going: &[Resource],
-    ) -> Result<usize, Error> {
+    /// Deletes those instances of these kinds that the Stack ran, or that came with its install; answers how many of them
+    /// are left.
+    async fn remove_instances(&self, key: &Key, live: &Value, stack: &Stack, going: &[Going]) -> Result<usize, Error> {
+        let parent = self.parent_of(key, live);
         let mut left = 0;
-        for resource in going {
-            let instances = self.instances(key, live, resource).await?;
-            left += instances.len();
-            for instance in instances {
-                self.remove_instance(resource, &instance, stack).await?;
+        for Going { resource, crd, served } in going {
+            let record = crd.record();
+            let came = |namespace: &str| {
+                let brought = |parent: &Parent| crd.is_ours() && record.came_with(parent, namespace);
+                *served || parent.as_ref().is_some_and(brought)
+            };
+            for instance in self.instances(key, live, resource).await? {
+                if goes_with(&instance, &stack.metadata.uid, came(&Key::of(&instance).namespace)) {
+                    left += 1;
+                    self.remove_instance(resource, &instance, stack).await?;
+                }
             }
         }
         Ok(left)
@@ -189,7 +225,7 @@ impl StackManager {
         let uid = instance["metadata"]["uid"].as_str().unwrap_or_default();
         match farewell(instance, is_run(stack)) {
             Farewell::Delete => self.parts.tenant.delete(resource, &key, uid, "Background").await?,
-            Farewell::Finish if self.remove_children(&key, uid, stack).await? => {
+            Farewell::Finish if self.remove_children(instance, stack).await? => {
                 self.release(resource, &key, instance, CHILDREN_FINALIZER).await?;
             }
             Farewell::Finish | Farewell::Wait => {}
@@ -205,26 +241,29 @@ impl StackManager {
         stack: Option<&Stack>,
     ) -> Result<(), Error> {
         for resource in kinds.filter_map(resource_of) {
-            let instances = match self.parts.tenant.list(&resource, namespace, None).await {
+            let instances = match self.parts.tenant.list_metadata(&resource, namespace).await {
                 Err(Error::NotFound(_)) => Vec::new(),
                 outcome => outcome?,
             };
             for instance in instances.iter().filter(|instance| farewell(instance, false) == Farewell::Finish) {
-                let (key, uid) = (Key::of(instance), instance["metadata"]["uid"].as_str().unwrap_or_default());
                 let alone = match stack {
-                    Some(stack) => self.remove_children(&key, uid, stack).await?,
+                    Some(stack) => self.remove_children(instance, stack).await?,
                     None => true,
                 };
                 if alone {
-                    self.release(&resource, &key, instance, CHILDREN_FINALIZER).await?;
+                    self.release(&resource, &Key::of(instance), instance, CHILDREN_FINALIZER).await?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Deletes the children of an instance, of all kinds that its Stack ever rendered; answers whether none is left.
-    async fn remove_children(&self, key: &Key, uid: &str, stack: &Stack) -> Result<bool, Error> {
+    /// Deletes the children of an instance, of all kinds that its Stack ever rendered and may use; answers whether none is
+    /// left.
+    async fn remove_children(&self, instance: &Value, stack: &Stack) -> Result<bool, Error> {
+        let of = Key::new(&stack.metadata.namespace, &stack.metadata.name);
+        let Some(role) = self.role(&of, Role::System).await? else { return Ok(true) };
+        let (key, seed) = (Key::of(instance), self.known_seed(stack));
         let definitions = self.world.definitions();
         let mut none = true;
         for kind in stack.status.iter().flat_map(|status| &status.rendered_kinds) {
@@ -236,9 +275,12 @@ impl StackManager {
                 resource_of(live)
             };
             let Some(resource) = Resource::builtin(&object).or_else(custom) else { continue };
+            if !is_granted(&role, &resource.gvk.group, &resource.plural) {
+                continue;
+            }
             let namespace = if resource.namespaced { key.namespace.as_str() } else { "" };
-            for child in self.parts.tenant.list(&resource, namespace, None).await? {
-                if is_child(&child, uid) {
+            for child in self.parts.tenant.list_metadata(&resource, namespace).await? {
+                if is_child(&child, instance, seed.as_ref()) {
                     none = false;
                     let child_uid = child["metadata"]["uid"].as_str().unwrap_or_default();
                     self.parts.tenant.delete(&resource, &Key::of(&child), child_uid, "Background").await?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{MutexGuard, PoisonError};
 
 use api::annotations::{ACCEPT_NEW_SEED, SEED, SEED_OWNER};
-use api::{PermissionScope, labels};
+use api::{PermissionScope, Stack, labels, names};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use engine::manage::stack::Run;
 use engine::manage::{
@@ -189,6 +189,17 @@ impl StackManager {
     /// Seeds that were seen, by the uids of their Stacks, to put back those that somebody deletes.
     fn seeds(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
         self.seeds.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The seed of a Stack, if it has been seen.
+    pub(super) fn known_seed(&self, stack: &Stack) -> Option<engine::Seed> {
+        let known = self.seeds().get(&stack.metadata.uid).and_then(|text| STANDARD.decode(text).ok());
+        let at = || {
+            let name = names::seed(&stack.metadata.namespace, &stack.metadata.name);
+            Key::new(&self.parts.settings.own_namespace, &name)
+        };
+        let bytes = known.or_else(|| seed_bytes(&*self.world.made(&secrets(), &at())?));
+        bytes.map(engine::Seed::new)
     }
 
     /// Nobody puts back the seed of a Stack that is gone.

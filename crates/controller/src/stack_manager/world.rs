@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use api::{ClusterStackInstall, GROUP, PermissionScope, Stack, StackInstall, VERSION, labels};
-use engine::manage::{Kinds, LiveCrd, Parent, Purpose};
+use engine::manage::{Kinds, LiveCrd, Parent, Purpose, SigningKey};
 use serde_json::Value;
+use tokio::sync::OnceCell;
 
 use super::Parts;
 use super::interests::Interests;
@@ -87,7 +88,8 @@ fn made_kinds() -> Vec<Resource> {
 }
 
 impl World {
-    pub(super) fn watch(parts: &Parts, queue: &Arc<Queue<Work>>) -> Self {
+    /// `key` is what the stack manager signs with, once that is known.
+    pub(super) fn watch(parts: &Parts, queue: &Arc<Queue<Work>>, key: &Arc<OnceCell<SigningKey>>) -> Self {
         let client = parts.tenant.client();
         let whole = |resource: Resource, tell: Box<dyn Fn(&Key) + Send>| {
             let tell = move |change: Change<'_, Arc<Value>>| tell(change.key);
@@ -151,7 +153,7 @@ impl World {
             Cache::watch(client.clone(), &scope, |object| Arc::new(strip(object)), tell)
         };
         let made = made_kinds().into_iter().map(|resource| {
-            let queue = queue.clone();
+            let (queue, key) = (queue.clone(), key.clone());
             let scope = Scope {
                 labels: format!("{}={}", labels::MANAGED_BY, labels::MANAGED_BY_STACK_MANAGER),
                 // Secrets of others are not looked at at all.
@@ -163,7 +165,7 @@ impl World {
             };
             let tell = move |change: Change<'_, Arc<Value>>| {
                 for object in [change.old, change.new].into_iter().flatten() {
-                    if let Some(purpose) = Purpose::claimed(object) {
+                    if let Some(purpose) = Purpose::concerned(object, key.get()) {
                         queue.add(purpose.into());
                     }
                 }
@@ -195,11 +197,15 @@ impl World {
         self.made.iter().find(|(kind, _)| kind == resource).map(|(_, cache)| cache)
     }
 
-    /// What may have been created by the stack manager, in the order in which it goes.
-    pub(super) fn made_where(&self, wanted: impl Fn(&Value) -> bool) -> Vec<(Resource, Key, Arc<Value>)> {
+    /// What may have been created by the stack manager in some namespaces, or in all, in the order in which it goes.
+    pub(super) fn made_where(
+        &self,
+        namespaces: Option<&[&str]>,
+        wanted: impl Fn(&Value) -> bool,
+    ) -> Vec<(Resource, Key, Arc<Value>)> {
         let mut found = Vec::new();
         for (resource, cache) in &self.made {
-            let all = cache.all().into_iter().filter(|(_, object)| wanted(object));
+            let all = cache.matching(namespaces, |object| wanted(object)).into_iter();
             found.extend(all.map(|(key, object)| (resource.clone(), key, object)));
         }
         found

@@ -320,12 +320,14 @@ async fn uninstall(installs: &Api<DynamicObject>, name: &str) -> Result<()> {
 /// An attacker has put a CRD of this group in place before the victim came.
 async fn squat(
     index: usize,
+    victims: Vec<(usize, Choices)>,
     manager: &Manager,
     victim: &Scene<'_>,
     attacker: &Scene<'_>,
     client: &Client,
-    has_instance: bool,
 ) -> Result<()> {
+    // All changes with instances of the attacker's, and those that need the CRD to be made anew also without.
+    let has_instance = index < CHANGES;
     let group = format!("s{index}.{}", victim.group());
     let squatted = changed(&definition(&group), index % CHANGES);
     let evil = format!("{}/squat-{index}", attacker.namespace());
@@ -356,10 +358,21 @@ async fn squat(
     let good = format!("{}/good-{index}", victim.namespace());
     manager.shelf.put(&good, "1.0.0", package_of(&definition(&group), "1.0.0", "Namespaced", false));
     let theirs = installs_of(&victim.client(), victim.namespace());
-    theirs.create(&PostParams::default(), &wish("StackInstall", &name, &format!("{good}:1.0.0"), &json!({}))?).await?;
-    let (ready, reason, why) = settled(victim, &theirs, &name).await.context("the victim")?;
-    let told = reason == "CRDOwnedBy" && why.contains(attacker.namespace()) && why.contains("ClusterStackInstall");
-    ensure!(!ready && told, "{reason}: {why}");
+    for (variant, mut choices) in victims {
+        let long = *choices.pick(&[12, 40, 63, 100, 200]);
+        let name = choices.name(&format!("v{variant}-"), long);
+        let version = *choices.pick(&["1.0.0", "99.0.0", "0.0.1", "2.0.0-rc.1"]);
+        let good = format!("{}{}/good-{variant}", victim.namespace(), choices.pick(&["", "/sub", "-other"]));
+        manager.shelf.put(&good, version, package_of(&definition(&group), version, "Namespaced", choices.toss()));
+        let allow = if choices.toss() { "true" } else { "false" };
+        let annotations = json!({ "stacks.crossplane.io/allow-breaking-changes": allow });
+        let wished = wish("StackInstall", &name, &format!("{good}:{version}"), &annotations)?;
+        theirs.create(&PostParams::default(), &wished).await?;
+        let (ready, reason, why) = settled(victim, &theirs, &name).await.context("the victim")?;
+        let told = reason == "CRDOwnedBy" && why.contains(attacker.namespace()) && why.contains("ClusterStackInstall");
+        ensure!(!ready && told, "variant {variant}: {reason}: {why}");
+        uninstall(&theirs, &name).await?;
+    }
 
     // An administrator's cluster install wins: at once where nothing breaks, else after a word about what does.
     let wide = cluster_installs(&victim.client());
@@ -395,7 +408,6 @@ async fn squat(
     };
     attacker.wait(&hers, &name, taken).await.context("the attacker is told")?;
     uninstall(&hers, &name).await?;
-    uninstall(&theirs, &name).await?;
     uninstall(&wide, &wide_name).await
 }
 
@@ -405,10 +417,13 @@ pub async fn a_group_that_was_taken_first_is_given_back_by_a_cluster_install(clu
     let attacker_scene = cluster.scene("squat-attacker").await?;
     let client = attacker(&cluster, &attacker_scene).await?;
     let (manager, victim_scene, scene, client) = (&manager, &victim, &attacker_scene, &client);
-    // All changes with instances of the attacker's, and those that need the CRD to be made anew also without.
-    side_by_side((0..CHANGES).chain([CHANGES, CHANGES + 8, CHANGES + 10]).map(|index| async move {
-        let outcome = squat(index, manager, victim_scene, scene, client, index < CHANGES).await;
-        outcome.with_context(|| format!("variant {index}"))
+    // Victims share what is squatted: every CRD costs more than it tells.
+    let mut victims = variants();
+    let squats = (0..CHANGES).chain([CHANGES, CHANGES + 8, CHANGES + 10]);
+    let squats: Vec<_> = squats.map(|index| (index, victims.by_ref().take(3).collect())).collect();
+    side_by_side(squats.into_iter().map(|(index, victims)| async move {
+        let outcome = squat(index, victims, manager, victim_scene, scene, client).await;
+        outcome.with_context(|| format!("change {index}"))
     }))
     .await?;
 
@@ -460,7 +475,14 @@ fn by_hand(group: &str, name: &str, way: usize) -> Value {
 }
 
 /// The attacker's Stack is there before or after the administrator's cluster install.
-async fn block(way: usize, manager: &Manager, victim: &Scene<'_>, attacker: &Scene<'_>, client: &Client) -> Result<()> {
+async fn block(
+    way: usize,
+    others: Vec<(usize, Choices)>,
+    manager: &Manager,
+    victim: &Scene<'_>,
+    attacker: &Scene<'_>,
+    client: &Client,
+) -> Result<()> {
     let group = format!("m{way}.{}", victim.group());
     let (name, comes_first) = (format!("m{way}"), way < 4);
     let kind = resource("stacks.crossplane.io", "v1alpha1", "Stack", "stacks");
@@ -504,6 +526,34 @@ async fn block(way: usize, manager: &Manager, victim: &Scene<'_>, attacker: &Sce
     let status = Patch::Merge(json!({ "status": { "conditions": conditions } }));
     hers.patch_status(&name, &PatchParams::default(), &status).await?;
     attacker.wait(&hers, &name, has("ControllerAvailable", "False", "KindTaken")).await.context("she is told again")?;
+    // Nor does any other Stack of hers, whatever it is called and says.
+    for (variant, mut choices) in others {
+        let place = || format!("variant {variant}");
+        let long = *choices.pick(&[10, 40, 63, 100]);
+        let first = *choices.pick(&["a", "m", "zz"]);
+        let name = choices.name(&format!("{first}{variant}-"), long);
+        let mut stack = by_hand(&group, &name, choices.below(4));
+        if choices.toss() {
+            stack["metadata"]["finalizers"] = json!(["attacker.example.org/mine"]);
+        }
+        if choices.toss() {
+            stack["metadata"]["labels"] = json!({ "core.crossplane.io/parent-kind": "ClusterStackInstall" });
+        }
+        hers.create(&PostParams::default(), &serde_json::from_value(stack)?).await?;
+        if choices.toss() {
+            hers.patch_status(&name, &PatchParams::default(), &status).await?;
+        }
+        let told = attacker.wait(&hers, &name, has("ControllerAvailable", "False", "KindTaken")).await;
+        told.with_context(place)?;
+        uninstall(&hers, &name).await?;
+        let free = Patch::Merge(json!({ "metadata": { "finalizers": null } }));
+        let _ = hers.patch(&name, &PatchParams::default(), &free).await;
+        ensure!(
+            has("Ready", "True", "")(Some(&wide.get(&wide_name).await?)),
+            "{}: the administrator's goes on",
+            place()
+        );
+    }
     ensure!(has("Ready", "True", "")(Some(&wide.get(&wide_name).await?)), "the administrator's goes on");
     if before.is_some() {
         let kept = instances.get("one").await?;
@@ -525,9 +575,12 @@ pub async fn no_stack_of_a_namespace_holds_up_a_cluster_install(cluster: Arc<Clu
     let client = attacker(&cluster, &attacker_scene).await?;
     let (manager, scene, client) = (&manager, &attacker_scene, &client);
     let victim = &victim;
-    side_by_side((0..8).map(|way| async move {
-        let outcome = block(way, manager, victim, scene, client).await;
-        outcome.with_context(|| format!("variant {way}"))
+    // Her Stacks share cluster installs: every CRD costs more than it tells.
+    let mut others = variants();
+    let ways: Vec<_> = (0..8).map(|way| (way, others.by_ref().take(7).collect())).collect();
+    side_by_side(ways.into_iter().map(|(way, others)| async move {
+        let outcome = block(way, others, manager, victim, scene, client).await;
+        outcome.with_context(|| format!("way {way}"))
     }))
     .await
 }

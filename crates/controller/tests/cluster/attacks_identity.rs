@@ -19,11 +19,11 @@ use crate::manager::{
     Manager, Shelf, USER, furnish, has, installed, installs, manager, package, resource, stacks, start,
 };
 
-const API: &str = "stacks.crossplane.io/v1alpha1";
-const RBAC: &str = "rbac.authorization.k8s.io";
+pub const API: &str = "stacks.crossplane.io/v1alpha1";
+pub const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// A user who may do everything with StackInstalls and Stacks in the scene's namespace, and what else is granted there.
-async fn attacker(scene: &Scene<'_>, more: &[Value]) -> Result<Client> {
+pub async fn attacker(scene: &Scene<'_>, more: &[Value]) -> Result<Client> {
     let name = format!("mallory-{}", scene.namespace());
     let mut rules = vec![json!({
         "apiGroups": ["stacks.crossplane.io"], "resources": ["stackinstalls", "stacks", "stacks/status"], "verbs": ["*"],
@@ -39,7 +39,7 @@ async fn attacker(scene: &Scene<'_>, more: &[Value]) -> Result<Client> {
     scene.cluster().client_for_user(&name, &[])
 }
 
-fn stacks_of(scene: &Scene<'_>, client: &Client) -> Api<DynamicObject> {
+pub fn stacks_of(scene: &Scene<'_>, client: &Client) -> Api<DynamicObject> {
     Api::namespaced_with(
         client.clone(),
         scene.namespace(),
@@ -48,7 +48,7 @@ fn stacks_of(scene: &Scene<'_>, client: &Client) -> Api<DynamicObject> {
 }
 
 /// A Stack without templates that owns `Redis`: any number of them get along with each other.
-fn bare(scene: &Scene<'_>, name: &str, more: &Value) -> DynamicObject {
+pub fn bare(scene: &Scene<'_>, name: &str, more: &Value) -> DynamicObject {
     let mut spec = json!({
         "customresourcedefinitions": [{ "kind": "Redis", "apiVersion": format!("{}/v1", scene.group()) }],
     });
@@ -60,12 +60,12 @@ fn bare(scene: &Scene<'_>, name: &str, more: &Value) -> DynamicObject {
 }
 
 /// Runs variants, a few side by side: others use the same stack manager.
-async fn each<T>(attempts: impl Iterator<Item = impl Future<Output = Result<T>>>) -> Result<Vec<T>> {
+pub async fn each<T>(attempts: impl Iterator<Item = impl Future<Output = Result<T>>>) -> Result<Vec<T>> {
     stream::iter(attempts).buffer_unordered(4).try_collect().await
 }
 
 /// Deletes a Stack, and waits until it is gone.
-async fn removed(scene: &Scene<'_>, own: &Api<DynamicObject>, name: &str) -> Result<()> {
+pub async fn removed(scene: &Scene<'_>, own: &Api<DynamicObject>, name: &str) -> Result<()> {
     let uid = stacks(scene).get(name).await?.metadata.uid.unwrap_or_default();
     own.delete(name, &DeleteParams::default()).await?;
     scene.wait(&stacks(scene), name, is_deleted(&uid)).await?;
@@ -73,7 +73,7 @@ async fn removed(scene: &Scene<'_>, own: &Api<DynamicObject>, name: &str) -> Res
 }
 
 /// Waits until the stack manager has looked at a Stack again: what it needs is put back.
-async fn looked_at(scene: &Scene<'_>, name: &str) -> Result<()> {
+pub async fn looked_at(scene: &Scene<'_>, name: &str) -> Result<()> {
     let own = format!("stack:{}:{name}:own", scene.namespace());
     let bindings: Api<RoleBinding> = scene.api();
     let before = bindings.get(&own).await?.metadata.uid;
@@ -84,14 +84,14 @@ async fn looked_at(scene: &Scene<'_>, name: &str) -> Result<()> {
 }
 
 /// Puts the kind `Redis` into the cluster, which no install manages.
-async fn defined(scene: &Scene<'_>) -> Result<()> {
+pub async fn defined(scene: &Scene<'_>) -> Result<()> {
     let (package, _) = package::read(&package(scene.group(), "1.0.0", &["a"], ""));
     scene.install_crd(&package.crds[0].crd.object).await?;
     Ok(())
 }
 
 /// Waits until the stack manager has seen everything that was done before: a Stack that comes last gets ready.
-async fn settled(scene: &Scene<'_>, mark: &str) -> Result<()> {
+pub async fn settled(scene: &Scene<'_>, mark: &str) -> Result<()> {
     let name = format!("settled-{mark}");
     stacks(scene).create(&PostParams::default(), &bare(scene, &name, &json!({}))).await?;
     scene.wait(&stacks(scene), &name, has("Ready", "True", "")).await?;
@@ -504,13 +504,13 @@ pub async fn an_edited_stack_of_an_install_gets_no_permissions_by_it(cluster: Ar
     Ok(())
 }
 
-fn cluster_installs(scene: &Scene<'_>) -> Api<DynamicObject> {
+pub fn cluster_installs(scene: &Scene<'_>) -> Api<DynamicObject> {
     let kind = resource("stacks.crossplane.io", "v1alpha1", "ClusterStackInstall", "clusterstackinstalls");
     Api::all_with(scene.client(), &kind)
 }
 
 /// Creates a ClusterStackInstall of a package whose kind has a group of its own.
-async fn wide(scene: &Scene<'_>, manager: &Manager, name: &str, more: &Value) -> Result<()> {
+pub async fn wide(scene: &Scene<'_>, manager: &Manager, name: &str, more: &Value) -> Result<()> {
     let repository = format!("{}/{name}", scene.namespace());
     let group = format!("{}.{}", &name[..name.len().min(20)], scene.group());
     let app = "permissionScope: Cluster\ndependsOn: [{crd: configmap/v1}]\n";

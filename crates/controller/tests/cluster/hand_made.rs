@@ -51,7 +51,13 @@ pub async fn a_stack_by_hand_waits_for_its_type_runs_and_goes(cluster: Arc<Clust
     ensure!(found.data["status"]["rules"].as_array().is_some_and(|rules| !rules.is_empty()));
 
     let client = cluster.client_for_service_account(scene.namespace(), "stack-hand").await?;
-    redises(&scene, client.clone()).create(&PostParams::default(), &redis(&scene, "mine")).await?;
+    // Its controller makes the Stack an owner of what it runs.
+    let mut mine = redis(&scene, "mine");
+    mine.metadata.owner_references = Some(vec![serde_json::from_value(json!({
+        "apiVersion": "stacks.crossplane.io/v1alpha1", "kind": "Stack", "name": "hand", "uid": found.metadata.uid,
+    }))?]);
+    redises(&scene, client.clone()).create(&PostParams::default(), &mine).await?;
+    redises(&scene, client.clone()).create(&PostParams::default(), &redis(&scene, "theirs")).await?;
     Api::<ConfigMap>::namespaced(client.clone(), scene.namespace()).list(&ListParams::default()).await?;
     let elsewhere: Api<DynamicObject> =
         Api::namespaced_with(client, "default", &resource(scene.group(), "v1", "Redis", "redises"));
@@ -61,6 +67,7 @@ pub async fn a_stack_by_hand_waits_for_its_type_runs_and_goes(cluster: Arc<Clust
     scene.wait(&stacks, "hand", |stack: Option<&DynamicObject>| stack.is_none()).await?;
     ensure!(scene.api::<ServiceAccount>().get_opt("stack-hand").await?.is_none());
     ensure!(redises(&scene, scene.client()).get_opt("mine").await?.is_none(), "its instances go first");
+    ensure!(redises(&scene, scene.client()).get_opt("theirs").await?.is_some(), "what it never ran stays");
     let system = format!("stack:{}:hand:system", scene.namespace());
     ensure!(Api::<ClusterRole>::all(scene.client()).get_opt(&system).await?.is_none());
     let crd = definitions(scene.client()).get(&format!("redises.{}", scene.group())).await?;

@@ -4,10 +4,12 @@
 mod actor;
 mod attacks_budget;
 mod attacks_crds;
+mod attacks_credentials;
 mod attacks_fairness;
 mod attacks_identity;
 mod attacks_limits;
 mod attacks_ours;
+mod attacks_removal;
 mod attacks_values;
 mod cluster_wide;
 mod drift;
@@ -81,6 +83,12 @@ fn main() -> ExitCode {
         attacks_ours::leftovers_are_named_in_a_condition_and_nothing_else_happens,
         attacks_ours::no_copy_of_a_child_outside_of_namespaces_is_deleted,
         attacks_ours::an_object_of_another_namespace_is_never_a_child,
+        attacks_credentials::no_template_makes_a_secret_with_the_credentials_of_others,
+        attacks_credentials::a_seed_that_is_missing_or_damaged_is_never_replaced_without_consent,
+        attacks_credentials::a_cluster_stack_reaches_the_namespaces_that_it_is_limited_to_however_they_are_listed,
+        attacks_removal::a_stack_that_never_served_a_kind_deletes_none_of_its_objects,
+        attacks_removal::what_a_status_claims_is_no_reason_to_delete_anything,
+        attacks_removal::objects_of_one_namespace_wake_up_no_stack_of_another,
         attacks_limits::instances_that_make_two_of_themselves_end_at_the_depth,
         attacks_limits::chains_of_instances_end_at_the_depth_whatever_ties_them,
         attacks_limits::growth_ends_at_the_number_of_instances_whatever_their_depth_says,

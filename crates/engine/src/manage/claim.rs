@@ -172,7 +172,7 @@ impl Claim {
     }
 
     /// Whether the Stack serves a kind.
-    pub(super) fn serves(&self, group: &str, kind: &str) -> bool {
+    pub fn serves(&self, group: &str, kind: &str) -> bool {
         self.kinds.iter().any(|(own, name)| own == group && name == kind)
     }
 

@@ -43,10 +43,24 @@ impl Parent {
 /// The publisher of a package: the repository's parent path. A verified signer is to take its place once packages are
 /// verified.
 pub fn publisher(reference: &Reference) -> String {
+    let registry = canonical(&reference.registry);
     match reference.repository.rsplit_once('/') {
-        Some((parent, _)) => format!("{}/{parent}", reference.registry),
-        None => reference.registry.clone(),
+        Some((parent, _)) => format!("{registry}/{parent}"),
+        None => registry,
     }
+}
+
+/// One spelling of a registry, or of a publisher that begins with one: hosts have no case, 443 is the port anyway, and
+/// Docker Hub has several names.
+fn canonical(publisher: &str) -> String {
+    let (host, path) = match publisher.split_once('/') {
+        Some((host, path)) => (host, format!("/{path}")),
+        None => (publisher, String::new()),
+    };
+    let host = host.to_ascii_lowercase();
+    let host = host.strip_suffix(":443").unwrap_or(&host);
+    let host = if ["index.docker.io", "registry-1.docker.io"].contains(&host) { "docker.io" } else { host };
+    format!("{host}{path}")
 }
 
 /// An install in the record of a CRD.
@@ -149,15 +163,18 @@ impl Record {
     /// Reads the record of a CRD. What was written before there were records is read from labels.
     pub(super) fn read(labels: &BTreeMap<String, String>, annotations: &BTreeMap<String, String>) -> Self {
         let noted = |key: &str| annotations.get(key).cloned().unwrap_or_default();
-        let users: Option<Vec<User>> = annotations.get(PARENTS).and_then(|text| serde_json::from_str(text).ok());
+        let mut users: Option<Vec<User>> = annotations.get(PARENTS).and_then(|text| serde_json::from_str(text).ok());
         let by_label = users.is_none();
+        // What was recorded before publishers had one spelling.
+        users.iter_mut().flatten().for_each(|user| user.publisher = canonical(&user.publisher));
         let users = users.unwrap_or_else(|| by_labels(labels));
         let mut owner = noted(SPEC_OWNER);
         if by_label {
             let named = users.iter().find(|user| user.label() == owner || user.name == owner);
             owner = named.map(User::key).unwrap_or_default();
         }
-        Self { users, owner, publisher: noted(PUBLISHER), version: noted(SPEC_VERSION), hash: noted(SPEC_HASH) }
+        let publisher = canonical(&noted(PUBLISHER));
+        Self { users, owner, publisher, version: noted(SPEC_VERSION), hash: noted(SPEC_HASH) }
     }
 
     /// The installs that use the CRD, oldest first.
@@ -207,6 +224,13 @@ impl Record {
     /// Whether an install is the recorded owner.
     pub(super) fn is_owned_by(&self, parent: &Parent) -> bool {
         self.owner().is_some_and(|owner| owner.is(parent))
+    }
+
+    /// Whether the objects of the CRD in a namespace came with an install, and go with it: it uses the CRD, and no other
+    /// install that reaches that namespace does.
+    pub fn came_with(&self, parent: &Parent, namespace: &str) -> bool {
+        let reaches = |user: &User| user.is_cluster() || user.namespace == namespace;
+        self.users.iter().any(|user| user.is(parent)) && !self.others(parent).any(reaches)
     }
 
     /// The installs beside one.
@@ -349,6 +373,47 @@ mod tests {
         // One whose finalizer was taken off is known to be gone by its uid.
         let gone = BTreeSet::from(["1".to_owned()]);
         assert_eq!(owner(&shared.present(&gone).settle()), "StackInstall b/x");
+    }
+
+    #[test]
+    fn objects_came_with_the_only_install_that_reaches_them() {
+        let (one, two, wide) = (parent("a", "x", "1"), parent("a", "y", "2"), parent("", "w", "3"));
+        let far = parent("b", "x", "4");
+        for (what, users, install, namespace, expected) in [
+            ("the only one", vec![&one], &one, "a", true),
+            ("another elsewhere", vec![&one, &far], &one, "a", true),
+            ("another beside it", vec![&one, &two], &one, "a", false),
+            ("a cluster install", vec![&one, &wide], &one, "a", false),
+            ("not recorded", vec![&one], &two, "a", false),
+            ("one of the same name before it", vec![&one], &parent("a", "x", "9"), "a", false),
+            ("the cluster install, elsewhere", vec![&one, &wide], &wide, "b", true),
+            ("the cluster install, where another needs it", vec![&one, &wide], &wide, "a", false),
+            ("the cluster install, outside of namespaces", vec![&one, &wide], &wide, "", true),
+        ] {
+            let users: Vec<(&Parent, &str)> = users.into_iter().map(|user| (user, "p")).collect();
+            assert_eq!(record(&users).came_with(install, namespace), expected, "{what}");
+        }
+        assert!(!Record::default().came_with(&one, "a"));
+    }
+
+    #[test]
+    fn a_publisher_has_one_spelling() {
+        let of = |text: &str| {
+            publisher(&Reference { registry: text.into(), ..Reference::parse("r.example.org/team/redis:1").unwrap() })
+        };
+        for (registry, expected) in [
+            ("r.example.org", "r.example.org/team"),
+            ("R.Example.ORG", "r.example.org/team"),
+            ("r.example.org:443", "r.example.org/team"),
+            ("r.example.org:5000", "r.example.org:5000/team"),
+            ("docker.io", "docker.io/team"),
+            ("index.docker.io", "docker.io/team"),
+            ("Registry-1.Docker.io", "docker.io/team"),
+        ] {
+            assert_eq!(of(registry), expected);
+        }
+        let old = BTreeMap::from([("stacks.crossplane.io/publisher".to_owned(), "Index.Docker.IO/team".to_owned())]);
+        assert_eq!(Record::read(&BTreeMap::new(), &old).publisher, "docker.io/team");
     }
 
     #[test]

@@ -46,9 +46,26 @@ impl Purpose {
         }
     }
 
-    /// What an object says that it was created for: enough to reconcile that, and no more. Whether it is true, only
-    /// [`SigningKey::owns`] knows.
-    pub fn claimed(object: &Value) -> Option<Self> {
+    /// What to reconcile when an object changes: what it says that it was created for. About another namespace than its
+    /// own only a signature is believed, or whoever may label objects in one namespace could keep the stack manager busy
+    /// on behalf of all others. Without a key everything is: it is read with the first reconcile.
+    pub fn concerned(object: &Value, key: Option<&SigningKey>) -> Option<Self> {
+        let claimed = Self::claimed(object)?;
+        let place = object["metadata"]["namespace"].as_str().unwrap_or_default();
+        let is_own = match &claimed {
+            Self::Stack { namespace, .. } => namespace == place,
+            Self::Namespace(name) => name == place,
+            Self::ClusterInstall(_) => false,
+        };
+        // Tenants do not write what is in no namespace.
+        match key.filter(|_| !is_own && !place.is_empty()) {
+            Some(key) => key.owns(object),
+            None => Some(claimed),
+        }
+    }
+
+    /// What an object says that it was created for. Whether it is true, only [`SigningKey::owns`] knows.
+    fn claimed(object: &Value) -> Option<Self> {
         let metadata = &object["metadata"];
         if let Some(text) = metadata["annotations"][annotations::CREATED_FOR].as_str() {
             return Self::parse(text);
@@ -199,6 +216,49 @@ mod tests {
 
     fn purpose() -> Purpose {
         Purpose::Stack { namespace: "team".into(), name: "x".repeat(200) }
+    }
+
+    #[test]
+    fn an_object_concerns_another_namespace_only_with_a_signature() {
+        let account = |namespace: &str, annotations: Value, labels: Value| {
+            let metadata = json!({
+                "namespace": namespace, "name": "stack-a", "annotations": annotations, "labels": labels,
+            });
+            json!({ "kind": "ServiceAccount", "metadata": metadata })
+        };
+        let says = |text: &str| json!({ "stacks.crossplane.io/created-for": text });
+        let of = |kind: &str, namespace: &str| {
+            json!({
+                "core.crossplane.io/parent-kind": kind, "core.crossplane.io/parent-name": "a",
+                "core.crossplane.io/parent-namespace": namespace,
+            })
+        };
+        let mut signed = account("other", json!({}), json!({}));
+        let victim = Purpose::Stack { namespace: "team".into(), name: "a".into() };
+        key(1).sign(&mut signed, &victim);
+        let mut moved = signed.clone();
+        moved["metadata"]["name"] = json!("copy");
+        let it = Some(victim);
+        for (what, object, expected) in [
+            ("its own namespace", account("team", says("Stack/team/a"), json!({})), it.clone()),
+            ("its own namespace, by labels", account("team", json!({}), of("Stack", "team")), it.clone()),
+            ("outside of namespaces", account("", says("Stack/team/a"), json!({})), it.clone()),
+            ("signed", signed, it),
+            ("a copied signature", moved, None),
+            ("another namespace", account("other", says("Stack/team/a"), json!({})), None),
+            ("another namespace, by labels", account("other", json!({}), of("Stack", "team")), None),
+            ("another namespace's personas", account("other", says("Namespace/team"), json!({})), None),
+            ("a cluster install", account("other", says("ClusterStackInstall/a"), json!({})), None),
+            (
+                "its own personas",
+                account("other", says("Namespace/other"), json!({})),
+                Some(Purpose::Namespace("other".into())),
+            ),
+            ("nothing", account("other", json!({}), json!({})), None),
+        ] {
+            assert_eq!(Purpose::concerned(&object, Some(&key(1))), expected, "{what}");
+            assert_eq!(Purpose::concerned(&object, None), Purpose::claimed(&object), "{what}, before there is a key");
+        }
     }
 
     #[test]

@@ -6,6 +6,9 @@ use api::{Condition, Stack, Status, annotations, labels};
 use serde_json::Value;
 
 use super::progress::{Conditions, Trouble};
+use crate::carry::{controller_of, is_orphan};
+use crate::ours::tie;
+use crate::seed::Seed;
 
 /// What is done about an instance of a Stack that is going.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,10 +44,29 @@ pub fn keeps_data(stack: &Value, install: Option<&Value>) -> bool {
     says(stack) || install.is_some_and(says)
 }
 
-/// Whether an instance with this uid made an object, and nobody else.
-pub fn is_child(object: &Value, uid: &str) -> bool {
-    let owners = object["metadata"]["ownerReferences"].as_array().map(Vec::as_slice).unwrap_or_default();
-    owners.iter().any(|owner| owner["uid"] == uid && owner["controller"] == true)
+/// Whether an object is deleted together with an instance whose controller no longer runs: by the same rule that the
+/// controller goes by.
+pub fn is_child(object: &Value, instance: &Value, seed: Option<&Seed>) -> bool {
+    // Without the seed no record can be checked: only the uid of the instance counts.
+    let can_tell = seed.is_some() || controller_of(object).is_some();
+    can_tell && tie(object, instance, seed).may_delete() && !is_orphan(object)
+}
+
+/// Whether an instance goes with a Stack: the Stack ran it, which its controller notes on the instance before anything
+/// else, or its kind `came` with the install that goes. That a Stack lists a kind is no reason.
+pub fn goes_with(instance: &Value, stack: &str, came: bool) -> bool {
+    let owners = instance["metadata"]["ownerReferences"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let ran = |owner: &Value| owner["kind"] == Stack::KIND && owner["uid"] == stack && !stack.is_empty();
+    came || owners.iter().any(ran)
+}
+
+/// Whether a role grants a kind. What a Stack's status says of the kinds that it rendered, its users may have written.
+pub fn is_granted(role: &Value, group: &str, plural: &str) -> bool {
+    let has = |list: &Value, wanted: &str| {
+        list.as_array().is_some_and(|all| all.iter().any(|found| found == wanted || found == "*"))
+    };
+    let mut rules = role["rules"].as_array().into_iter().flatten();
+    rules.any(|rule| has(&rule["apiGroups"], group) && has(&rule["resources"], plural))
 }
 
 /// The kinds that a role grants, by group and plural: of the role that the stack manager created for the kinds of a
@@ -93,7 +115,10 @@ mod tests {
     use api::{Stack, Status};
     use serde_json::{Value, json};
 
-    use super::{Farewell, farewell, goes_next, is_child, is_instance, is_run, keeps_data, owned_kinds, waiting};
+    use super::{Farewell, farewell, goes_next, goes_with, is_child, is_granted, is_instance, is_run};
+    use super::{keeps_data, owned_kinds, waiting};
+    use crate::ours::record;
+    use crate::seed::Seed;
 
     #[test]
     fn an_instance_is_left_to_its_controller_while_that_runs() {
@@ -137,11 +162,76 @@ mod tests {
     }
 
     #[test]
-    fn only_a_controlling_owner_has_a_child() {
+    fn a_child_is_what_its_controller_would_delete_too() {
+        let instance =
+            json!({ "apiVersion": "a.b/v1", "kind": "K", "metadata": { "name": "x", "namespace": "ns", "uid": "u" } });
+        let owner = |uid: &str, controller: bool| json!([{ "apiVersion": "a.b/v1", "kind": "K", "name": "x", "uid": uid, "controller": controller }]);
+        let object = |namespace: Option<&str>, owners: Value| {
+            let mut object = json!({ "apiVersion": "v1", "kind": "Z", "metadata": { "name": "z", "uid": "z", "ownerReferences": owners } });
+            if let Some(namespace) = namespace {
+                object["metadata"]["namespace"] = json!(namespace);
+            }
+            object
+        };
+        let seed = Seed::new("seed");
+        let mut recorded = object(None, Value::Null);
+        recorded["metadata"]["annotations"] =
+            json!({ "stacks.crossplane.io/record": record(&seed, &instance, &recorded, Some("z")) });
+        let mut made_up = recorded.clone();
+        made_up["metadata"]["annotations"] =
+            json!({ "stacks.crossplane.io/record": record(&Seed::new(""), &instance, &recorded, Some("z")) });
+        made_up["metadata"]["labels"] = json!({ "stacks.crossplane.io/stack": "s" });
+        for (key, value) in crate::carry::parent_labels(&instance) {
+            made_up["metadata"]["labels"][key] = json!(value);
+        }
+        let mut stays = object(Some("ns"), owner("u", true));
+        stays["metadata"]["annotations"] = json!({ "stacks.crossplane.io/deletion-policy": "Orphan" });
+        for (what, object, expected) in [
+            ("a controller", object(Some("ns"), owner("u", true)), true),
+            ("an owner", object(Some("ns"), owner("u", false)), false),
+            ("another's", object(Some("ns"), owner("v", true)), false),
+            ("in another namespace", object(Some("other"), owner("u", true)), false),
+            ("outside of namespaces", object(None, owner("u", true)), false),
+            ("outside of namespaces, with its record", recorded.clone(), true),
+            ("outside of namespaces, with a record of somebody without the seed", made_up.clone(), false),
+            ("one that is to stay", stays, false),
+            ("nobody's", object(Some("ns"), Value::Null), false),
+        ] {
+            assert_eq!(is_child(&object, &instance, Some(&seed)), expected, "{what}");
+        }
+        assert!(!is_child(&recorded, &instance, None) && !is_child(&made_up, &instance, None), "nobody can tell");
+    }
+
+    #[test]
+    fn an_instance_goes_with_the_stack_that_ran_it_or_the_install_that_brought_its_kind() {
         let owned =
-            |controller: bool| json!({ "metadata": { "ownerReferences": [{ "uid": "u", "controller": controller }] } });
-        assert!(is_child(&owned(true), "u"));
-        assert!(!is_child(&owned(false), "u") && !is_child(&owned(true), "v") && !is_child(&json!({}), "u"));
+            |kind: &str, uid: &str| json!({ "metadata": { "ownerReferences": [{ "kind": kind, "uid": uid }] } });
+        for (instance, stack, came, expected) in [
+            (owned("Stack", "s"), "s", false, true),
+            (owned("Stack", "s"), "t", false, false),
+            (owned("ConfigMap", "s"), "s", false, false),
+            (owned("Stack", ""), "", false, false),
+            (json!({}), "s", false, false),
+            (json!({}), "s", true, true),
+        ] {
+            assert_eq!(goes_with(&instance, stack, came), expected, "{instance} {stack} {came}");
+        }
+    }
+
+    #[test]
+    fn a_role_grants_what_its_rules_name() {
+        let role = json!({ "rules": [
+            { "apiGroups": [""], "resources": ["configmaps"] }, { "apiGroups": ["apps"], "resources": ["*"] },
+        ] });
+        for (group, plural, expected) in [
+            ("", "configmaps", true),
+            ("", "secrets", false),
+            ("apps", "deployments", true),
+            ("apps.example.org", "deployments", false),
+        ] {
+            assert_eq!(is_granted(&role, group, plural), expected, "{plural}.{group}");
+        }
+        assert!(!is_granted(&Value::Null, "", "configmaps"));
     }
 
     #[test]

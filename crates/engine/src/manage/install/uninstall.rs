@@ -60,7 +60,13 @@ impl<'u> Uninstall<'u> {
         let mut taken = Taken { kept, ..Taken::default() };
         for live in self.owned() {
             let all = objects.get(&live.crd.name).map(Vec::as_slice).unwrap_or_default();
-            let is_its = |place: &&String| is_wide(stack) || place.is_empty() || **place == stack.metadata.namespace;
+            // What it served has it for an owner; what it only defined goes unless another install needs it there.
+            let served = own.serves(&live.crd.group, &live.crd.names.kind);
+            let record = live.record();
+            let is_its = |place: &&String| {
+                let reaches = is_wide(stack) || place.is_empty() || **place == stack.metadata.namespace;
+                reaches && (served || (live.is_ours() && record.came_with(&parent, place)))
+            };
             let going = match kept || own.shares(&live.crd.group, &live.crd.names.kind, &claims) {
                 true => 0,
                 false => all.iter().filter(is_its).count(),
