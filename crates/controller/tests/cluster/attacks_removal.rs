@@ -218,7 +218,7 @@ pub async fn objects_of_one_namespace_wake_up_no_stack_of_another(cluster: Arc<C
             match choices.below(3) {
                 0 => {
                     marks["annotations"] =
-                        json!({ "stacks.crossplane.io/created-for": format!("Stack/{}/notes", scene.namespace()) })
+                        json!({ "stacks.crossplane.io/created-for": format!("Stack/{}/notes", scene.namespace()) });
                 }
                 1 => marks["annotations"] = json!(real),
                 _ => {
