@@ -397,7 +397,11 @@ fn progress(status: &Value, pending: &Pending) -> Progress {
         .filter(current)
         .find(|one| one["status"] == "False" && !needs_only_time(&text(one, "reason")))
         .map(|one| format!("{} ({})", text(one, "message"), text(one, "reason")));
-    let waits = all.iter().filter(current).find(|one| one["status"] == "False").map(|one| {
+    // `Ready` repeats what another condition says, and may come before it.
+    let fails = |one: &&Value| one["status"] == "False";
+    let is_cause = |one: &&Value| one["type"] != conditions::READY;
+    let cause = all.iter().filter(current).filter(is_cause).find(fails);
+    let waits = cause.or_else(|| all.iter().filter(current).find(fails)).map(|one| {
         let patience = if one["type"] == conditions::DEPENDENCIES_SATISFIED { A_MOMENT } else { A_WHILE };
         Progress::Waiting(text(one, "message"), patience)
     });
@@ -479,6 +483,11 @@ mod tests {
                 "observedGeneration": 2,
             })
         };
+        let waiting_to_be_ready = || {
+            json!({
+                "type": "Ready", "status": "False", "reason": "Waiting", "message": "no", "observedGeneration": 2,
+            })
+        };
         let stuck = || Progress::Stuck("no (CRDConflict)".to_owned());
         for (digest, conditions, expected) in [
             ("new", vec![ready(2)], Progress::Done),
@@ -487,6 +496,7 @@ mod tests {
             ("old", vec![ready(2), crds(1, "CRDConflict")], Progress::Coming),
             ("old", vec![ready(2), crds(2, "Waiting")], Progress::Waiting("no".to_owned(), A_WHILE)),
             ("", vec![depends()], Progress::Waiting("no".to_owned(), A_MOMENT)),
+            ("", vec![waiting_to_be_ready(), depends()], Progress::Waiting("no".to_owned(), A_MOMENT)),
             ("", vec![], Progress::Coming),
         ] {
             let status: Value = json!({ "digest": digest, "conditions": conditions });

@@ -347,7 +347,12 @@ async fn crowd(cluster: &Cluster, home: &Path) -> Result<()> {
     let maps = scene.api::<k8s_openapi::api::core::v1::ConfigMap>();
     ensure!(maps.get_opt(&names[0]).await?.is_none(), "something was made of it");
 
-    // Two go, and two of the younger Stack have their place.
+    // Two go once all are counted, and two of the younger Stack have their place.
+    let counted = |stack: Option<&DynamicObject>| {
+        let kinds = stack.and_then(|stack| stack.data["status"]["instances"].as_object());
+        kinds.is_some_and(|kinds| kinds.values().any(|counts| counts["total"] == names.len() + 1))
+    };
+    scene.wait(&stacks, "b", counted).await?;
     for name in ["a0", "a1"] {
         first.delete(name, &DeleteParams::default()).await?;
     }
