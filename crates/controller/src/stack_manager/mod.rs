@@ -1,6 +1,7 @@
 //! The stack manager: installs become CRDs and Stacks, Stacks get an identity, rights and a controller, and everything
 //! goes in order. What is decided is `engine::manage`'s; here it is carried out.
 
+mod claims;
 mod compile_pool;
 mod finalizers;
 mod handover;
@@ -140,6 +141,8 @@ pub struct StackManager {
     handover: Mutex<Handover>,
     /// The publishers that are about to define CRDs in API groups that had none, and since when.
     groups: Mutex<BTreeMap<String, (String, Instant)>>,
+    /// What Stacks serve, as far as it was found out.
+    known_claims: Mutex<claims::Claims>,
     key: Arc<OnceCell<SigningKey>>,
     /// What was created for what, by uid, as far as it was seen.
     created: Mutex<BTreeMap<String, Purpose>>,
@@ -178,6 +181,7 @@ impl StackManager {
             reservations: Mutex::default(),
             handover: Mutex::default(),
             groups: Mutex::default(),
+            known_claims: Mutex::default(),
             key,
             created: Mutex::default(),
         })

@@ -9,6 +9,7 @@ use engine::manage::stack::{Decision, Facts, Run, decide};
 use engine::manage::{Claim, LiveCrd, Purpose, Reference, covers, crds_hash, report, waits_for_kind};
 use serde_json::{Map, Value, json};
 
+use super::claims::near;
 use super::handover::Handover;
 use super::install::resource_of;
 use super::interests::groups;
@@ -168,7 +169,8 @@ impl StackManager {
 
     fn decide(&self, object: &Value, stack: &Stack, definitions: &[Arc<LiveCrd>], claims: &[Claim]) -> Decision {
         let kinds = self.world.kinds(definitions);
-        let crds: Vec<Crd> = definitions.iter().filter(|live| live.established).map(|live| live.crd.clone()).collect();
+        let near = near(object, definitions).into_iter().filter(|live| live.established);
+        let crds: Vec<Crd> = near.map(|live| live.crd.clone()).collect();
         let settings = &self.parts.settings;
         let install = self.cluster_install(object);
         if install.is_none() && settings.is_reserved(&stack.metadata.namespace) {
@@ -204,13 +206,6 @@ impl StackManager {
         let installs = [&self.world.installs, &self.world.cluster_installs].into_iter().flat_map(waiting);
         installs.for_each(|key| self.queue.add(Work::Install(key)));
         waiting(&self.world.stacks).into_iter().for_each(|key| self.queue.add(Work::Stack(key)));
-    }
-
-    /// What the Stacks of the cluster serve.
-    pub(super) fn claims(&self, definitions: &[Arc<LiveCrd>]) -> Vec<Claim> {
-        let crds: Vec<&Crd> = definitions.iter().map(|live| &live.crd).collect();
-        let stacks = self.world.stacks.all().into_iter();
-        stacks.map(|(_, stack)| Claim::of(&stack, self.is_cluster_wide(&stack), &crds)).collect()
     }
 
     /// Ends the controllers of a Stack that another took the place of; its rights stay until it goes.

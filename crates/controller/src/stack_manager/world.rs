@@ -1,7 +1,7 @@
 //! What the stack manager knows of the cluster: a watch for each kind it makes or reads, so that looking at something
 //! that is as it should be costs no request.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use api::{ClusterStackInstall, GROUP, PermissionScope, Stack, StackInstall, VERSION, labels};
 use engine::manage::{Kinds, LiveCrd, Parent, Purpose, SigningKey};
@@ -54,6 +54,8 @@ pub(super) struct World {
     pub(super) made: Vec<(Resource, Objects)>,
     /// Who has to do with which CRDs.
     pub(super) interests: Arc<Interests>,
+    /// The kinds of the CRDs that there were when somebody last asked.
+    kinds: Mutex<Option<(Vec<Arc<LiveCrd>>, Arc<Kinds>)>>,
 }
 
 pub(super) fn stack_resource() -> Resource {
@@ -175,7 +177,7 @@ impl World {
             (resource, cache)
         });
         let made = made.collect();
-        Self { installs, cluster_installs, stacks, crds, namespaces, made, interests }
+        Self { installs, cluster_installs, stacks, crds, namespaces, made, interests, kinds: Mutex::default() }
     }
 
     pub(super) async fn synced(&self) {
@@ -217,9 +219,18 @@ impl World {
     }
 
     /// The kinds that the cluster serves: those of every cluster, and those of its CRDs.
-    pub(super) fn kinds(&self, crds: &[Arc<LiveCrd>]) -> Kinds {
+    pub(super) fn kinds(&self, crds: &[Arc<LiveCrd>]) -> Arc<Kinds> {
+        let mut known = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_same = |before: &[Arc<LiveCrd>]| {
+            before.len() == crds.len() && before.iter().zip(crds).all(|(one, other)| Arc::ptr_eq(one, other))
+        };
+        if let Some((_, kinds)) = known.as_ref().filter(|(before, _)| is_same(before)) {
+            return kinds.clone();
+        }
         let mut kinds = Kinds::of_every_cluster();
         crds.iter().filter(|live| live.established).for_each(|live| kinds.add(&live.crd));
+        let kinds = Arc::new(kinds);
+        *known = Some((crds.to_vec(), kinds.clone()));
         kinds
     }
 }

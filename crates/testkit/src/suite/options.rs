@@ -1,6 +1,9 @@
 //! The arguments of a suite: those of libtest that make sense here; the others are taken and ignored, since
 //! `cargo test -- ...` gives the same arguments to every test program.
 
+/// Scenarios at once: more of them would wait for each other on a small machine, until their patience ends.
+const THREADS: usize = 4;
+
 /// What to run, and how many at once.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Options {
@@ -15,7 +18,7 @@ pub(super) struct Options {
 impl Options {
     pub(super) fn parse(args: impl IntoIterator<Item = String>) -> Self {
         let mut options =
-            Self { list: false, threads: 8, exact: false, ignored_only: false, filters: vec![], skips: vec![] };
+            Self { list: false, threads: THREADS, exact: false, ignored_only: false, filters: vec![], skips: vec![] };
         let mut args = args.into_iter();
         while let Some(arg) = args.next() {
             let (name, mut value) = match arg.split_once('=') {
@@ -73,7 +76,7 @@ mod tests {
 
     #[test]
     fn the_number_of_threads_is_at_least_one() {
-        for (args, expect) in [("--test-threads=3", 3), ("--test-threads 0", 1), ("--test-threads x", 8), ("", 8)] {
+        for (args, expect) in [("--test-threads=3", 3), ("--test-threads 0", 1), ("--test-threads x", 4), ("", 4)] {
             assert_eq!(Options::parse(args.split_whitespace().map(str::to_owned)).threads, expect, "{args}");
         }
     }
