@@ -41,12 +41,13 @@ impl Parent {
 }
 
 /// The publisher of a package: the repository's parent path. A verified signer is to take its place once packages are
-/// verified.
+/// verified. Empty for what comes from this very machine, such as the directories of `cairn up`: that is not published
+/// yet, and keeps no API group from whoever does publish it.
 pub fn publisher(reference: &Reference) -> String {
     let registry = canonical(&reference.registry);
     match reference.repository.rsplit_once('/') {
-        Some((parent, _)) => format!("{registry}/{parent}"),
-        None => registry,
+        Some((parent, _)) if !registry.is_empty() => format!("{registry}/{parent}"),
+        _ => registry,
     }
 }
 
@@ -60,6 +61,11 @@ fn canonical(publisher: &str) -> String {
     let host = host.to_ascii_lowercase();
     let host = host.strip_suffix(":443").unwrap_or(&host);
     let host = if ["index.docker.io", "registry-1.docker.io"].contains(&host) { "docker.io" } else { host };
+    // RFC 6761: names below `localhost` mean the machine that asks, so that they name nobody.
+    let name = host.split_once(':').map_or(host, |(name, _)| name);
+    if name.ends_with(".localhost") {
+        return String::new();
+    }
     format!("{host}{path}")
 }
 
@@ -408,6 +414,9 @@ mod tests {
             ("r.example.org:5000", "r.example.org:5000/team"),
             ("docker.io", "docker.io/team"),
             ("index.docker.io", "docker.io/team"),
+            ("up.localhost", ""),
+            ("Up.LocalHost:5000", ""),
+            ("localhost.example.org", "localhost.example.org/team"),
             ("Registry-1.Docker.io", "docker.io/team"),
         ] {
             assert_eq!(of(registry), expected);
