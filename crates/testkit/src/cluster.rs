@@ -31,7 +31,7 @@ pub trait Backend: Send + Sync {
     }
     /// The longest that anything a test waits for may take.
     fn patience(&self) -> Duration {
-        Duration::from_secs(30)
+        Duration::from_secs(60)
     }
     /// A kubeconfig of the admin, for programs.
     fn kubeconfig(&self) -> &Path;

@@ -54,9 +54,11 @@ pub(super) struct World {
     pub(super) made: Vec<(Resource, Objects)>,
     /// Who has to do with which CRDs.
     pub(super) interests: Arc<Interests>,
-    /// The kinds of the CRDs that there were when somebody last asked.
-    kinds: Mutex<Option<(Vec<Arc<LiveCrd>>, Arc<Kinds>)>>,
+    kinds: Mutex<Option<KnownKinds>>,
 }
+
+/// CRDs, and the kinds of a cluster with them: those of when somebody last asked.
+type KnownKinds = (Vec<Arc<LiveCrd>>, Arc<Kinds>);
 
 pub(super) fn stack_resource() -> Resource {
     Resource::namespaced(GROUP, VERSION, Stack::KIND, Stack::PLURAL)

@@ -10,7 +10,7 @@ use engine::budget::{self, Limits};
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::Api;
-use kube::api::{DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use testkit::{Choices, Cluster, Scene, variants};
 
@@ -18,6 +18,7 @@ use crate::actor::{NEVER, STACK, web, webs};
 use crate::attacks_fairness::tenant;
 use crate::attacks_ours::attacker;
 use crate::manager::{has, resource};
+use crate::permitted::permitted;
 
 /// Costs as much as its instance has text.
 const LARGE: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .metadata.name }}-extra'}\n\
@@ -245,13 +246,7 @@ pub async fn costly_instances_of_one_namespace_hold_up_no_other_of_the_same_stac
     attacked.api::<Role>().create(&PostParams::default(), &serde_json::from_value(role)?).await?;
     attacked.api::<RoleBinding>().create(&PostParams::default(), &serde_json::from_value(binding)?).await?;
     let theirs = attacked.dynamic(cluster.client_for_user(&user, &[])?, &redises);
-    let allowed = async {
-        while theirs.list(&ListParams::default()).await.is_err() {
-            tokio::task::yield_now().await;
-        }
-        Ok(())
-    };
-    attacked.within("the user's role", allowed).await?;
+    permitted(&attacked, &theirs).await?;
     let mut names = Vec::new();
     for (index, mut choices) in variants() {
         names.push(format!("v{index}-{}", choices.name("a", 12)));

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use testkit::{Cluster, Scene, variants};
 
 use crate::manager::{Manager, has, install, installed, installs, manager, package, resource};
+use crate::permitted::permitted;
 
 /// Installs of a scene's namespace as a user who may have installs and Stacks there, and nothing else.
 pub async fn tenant(scene: &Scene<'_>) -> Result<Api<DynamicObject>> {
@@ -31,14 +32,7 @@ pub async fn tenant(scene: &Scene<'_>) -> Result<Api<DynamicObject>> {
     scene.api::<RoleBinding>().create(&PostParams::default(), &serde_json::from_value(binding)?).await?;
     let kind = resource("stacks.crossplane.io", "v1alpha1", "StackInstall", "stackinstalls");
     let api = scene.dynamic(scene.cluster().client_for_user(&user, &[])?, &kind);
-    // A real server takes a moment to learn of the role.
-    let allowed = async {
-        while api.list(&ListParams::default()).await.is_err() {
-            tokio::task::yield_now().await;
-        }
-        Ok(())
-    };
-    scene.within("the tenant's role", allowed).await?;
+    permitted(scene, &api).await?;
     Ok(api)
 }
 

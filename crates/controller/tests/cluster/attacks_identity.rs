@@ -18,6 +18,7 @@ use crate::installs::{code, redis, redises};
 use crate::manager::{
     Manager, Shelf, USER, furnish, has, installed, installs, manager, package, resource, stacks, start,
 };
+use crate::permitted::permitted;
 
 pub const API: &str = "stacks.crossplane.io/v1alpha1";
 pub const RBAC: &str = "rbac.authorization.k8s.io";
@@ -36,15 +37,13 @@ pub async fn attacker(scene: &Scene<'_>, more: &[Value]) -> Result<Client> {
         "subjects": [{ "apiGroup": RBAC, "kind": "User", "name": name }],
     });
     scene.api::<RoleBinding>().create(&PostParams::default(), &serde_json::from_value(binding)?).await?;
-    scene.cluster().client_for_user(&name, &[])
+    let client = scene.cluster().client_for_user(&name, &[])?;
+    permitted(scene, &stacks_of(scene, &client)).await?;
+    Ok(client)
 }
 
 pub fn stacks_of(scene: &Scene<'_>, client: &Client) -> Api<DynamicObject> {
-    Api::namespaced_with(
-        client.clone(),
-        scene.namespace(),
-        &resource("stacks.crossplane.io", "v1alpha1", "Stack", "stacks"),
-    )
+    scene.dynamic(client.clone(), &resource("stacks.crossplane.io", "v1alpha1", "Stack", "stacks"))
 }
 
 /// A Stack without templates that owns `Redis`: any number of them get along with each other.

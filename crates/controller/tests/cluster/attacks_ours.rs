@@ -16,6 +16,7 @@ use crate::actor::{STACK, own, web, webs};
 use crate::instances_left::{with_a_zone, zones};
 use crate::instances_ways::manage;
 use crate::manager::{has, stacks};
+use crate::permitted::permitted;
 
 /// A user who may do everything with config maps, secrets and the scene's own kinds in its namespace, and nothing else.
 pub async fn attacker(scene: &Scene<'_>) -> Result<Client> {
@@ -34,7 +35,9 @@ pub async fn attacker(scene: &Scene<'_>) -> Result<Client> {
         "subjects": [{ "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user }],
     });
     scene.api::<RoleBinding>().create(&PostParams::default(), &serde_json::from_value(binding)?).await?;
-    scene.cluster().client_for_user(&user, &[])
+    let client = scene.cluster().client_for_user(&user, &[])?;
+    permitted(scene, &Api::<ConfigMap>::namespaced(client.clone(), scene.namespace())).await?;
+    Ok(client)
 }
 
 /// Deletions by the account of the stack.

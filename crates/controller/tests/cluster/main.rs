@@ -27,6 +27,7 @@ mod instances_trouble;
 mod instances_ways;
 mod manager;
 mod mishap;
+mod permitted;
 mod rivals;
 mod started;
 mod upgrades;

@@ -243,7 +243,7 @@ impl Backend for ControlPlane {
 
     fn patience(&self) -> Duration {
         // The garbage collector learns new kinds every 30 seconds.
-        Duration::from_secs(75)
+        Duration::from_secs(120)
     }
 
     fn kubeconfig(&self) -> &Path {
