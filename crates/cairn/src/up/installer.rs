@@ -397,10 +397,10 @@ fn progress(status: &Value, pending: &Pending) -> Progress {
         .filter(current)
         .find(|one| one["status"] == "False" && !needs_only_time(&text(one, "reason")))
         .map(|one| format!("{} ({})", text(one, "message"), text(one, "reason")));
-    // `Ready` repeats what another condition says, and may come before it.
+    // Conditions that sum up repeat what another says, and may come before it.
     let fails = |one: &&Value| one["status"] == "False";
-    let is_cause = |one: &&Value| one["type"] != conditions::READY;
-    let cause = all.iter().filter(current).filter(is_cause).find(fails);
+    let depends = |one: &&Value| one["type"] == conditions::DEPENDENCIES_SATISFIED;
+    let cause = all.iter().filter(current).filter(fails).find(depends);
     let waits = cause.or_else(|| all.iter().filter(current).find(fails)).map(|one| {
         let patience = if one["type"] == conditions::DEPENDENCIES_SATISFIED { A_MOMENT } else { A_WHILE };
         Progress::Waiting(text(one, "message"), patience)
@@ -483,9 +483,9 @@ mod tests {
                 "observedGeneration": 2,
             })
         };
-        let waiting_to_be_ready = || {
+        let sum = |kind: &str| {
             json!({
-                "type": "Ready", "status": "False", "reason": "Waiting", "message": "no", "observedGeneration": 2,
+                "type": kind, "status": "False", "reason": "Waiting", "message": "no", "observedGeneration": 2,
             })
         };
         let stuck = || Progress::Stuck("no (CRDConflict)".to_owned());
@@ -496,7 +496,7 @@ mod tests {
             ("old", vec![ready(2), crds(1, "CRDConflict")], Progress::Coming),
             ("old", vec![ready(2), crds(2, "Waiting")], Progress::Waiting("no".to_owned(), A_WHILE)),
             ("", vec![depends()], Progress::Waiting("no".to_owned(), A_MOMENT)),
-            ("", vec![waiting_to_be_ready(), depends()], Progress::Waiting("no".to_owned(), A_MOMENT)),
+            ("", vec![sum("Ready"), sum("UpToDate"), depends()], Progress::Waiting("no".to_owned(), A_MOMENT)),
             ("", vec![], Progress::Coming),
         ] {
             let status: Value = json!({ "digest": digest, "conditions": conditions });

@@ -202,7 +202,9 @@ pub async fn a_type_changed_by_hand_is_put_back(cluster: Arc<Cluster>) -> Result
     };
     scene.wait(&stacks, "redis", anew).await?;
     let defines = move |request: &testkit::Request| {
-        request.user == USER && request.verb == "patch" && request.uri.contains(&format!("/{name}"))
+        // A look at a view that is older than the last repair may try once more: at that version nothing is written.
+        let is_written = request.code.is_none_or(|code| code < 400);
+        request.user == USER && request.verb == "patch" && is_written && request.uri.contains(&format!("/{name}"))
     };
     let written = cluster.requests(mark, defines).await?;
     ensure!(written.is_empty(), "nobody writes it any more: {written:?}");
