@@ -22,7 +22,7 @@ use options::Options;
 type Running<T> = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
 
 /// No scenario takes longer; one that does has hung.
-const LIMIT: Duration = Duration::from_secs(420);
+const LIMIT: Duration = Duration::from_secs(600);
 
 /// A named test on a cluster. The macro [`crate::scenarios!`] makes them from functions.
 pub struct Scenario {
