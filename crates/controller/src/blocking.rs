@@ -68,7 +68,7 @@ impl Shared {
             let next = self.lock().next();
             let Some((lane, waiting)) = next else { return };
             if waiting.is_closed() {
-                // Whoever waited has gone.
+                // The caller no longer waits.
                 self.lock().leave(&lane);
                 continue;
             }
@@ -107,7 +107,7 @@ impl Pool {
         lanes.remove(|_| true);
     }
 
-    /// Does something for a share on a thread of its own, with a meter that knows the time. Whoever no longer waits for it
+    /// Does something for a share on a thread of its own, with a meter that knows the time. A caller that no longer waits for it
     /// ends it; its panics are the caller's.
     ///
     /// # Errors

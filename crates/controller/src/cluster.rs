@@ -192,7 +192,7 @@ impl Cluster {
         self.items(resource, namespace, &query).await
     }
 
-    /// The metadata of all objects in a namespace, or of the whole cluster, in pages: who only has to know whose they are
+    /// The metadata of all objects in a namespace, or of the cluster, in pages: who only has to know whose they are
     /// does not make the API server and this process hold all of them as a whole.
     pub async fn list_metadata(&self, resource: &Resource, namespace: &str) -> Result<Vec<Value>, Error> {
         let (mut found, mut token) = (Vec::new(), String::new());

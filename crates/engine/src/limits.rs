@@ -117,7 +117,7 @@ impl InstanceLimits {
 
 /// How many instances are above an instance, as the annotation says that its maker wrote. It counts whether or not the
 /// instance names an owner: one that is to stay when its maker goes, or that lies outside of its maker's namespace, has
-/// none. Whoever edits it gains little: the maker writes it again, and all other limits count what is there.
+/// none. An edit gains little: the maker writes it again, and all other limits count what is there.
 pub fn depth_of(instance: &Value) -> usize {
     let text = instance["metadata"]["annotations"][annotations::DEPTH].as_str();
     text.and_then(|text| text.parse().ok()).unwrap_or_default()
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(depth_of(&json!({})), 0);
     }
 
-    /// Instances that make an instance each, of every sort: owned or to stay, in a namespace or in none, with whatever the
+    /// Instances that make an instance each, of every sort: owned or to stay, in a namespace or in none, with any annotation that the
     /// template says of the depth itself.
     #[test]
     fn a_chain_ends_at_the_depth_whatever_ties_its_links() {

@@ -288,7 +288,7 @@ const GOALS: &[&str] = &[
 /// What such a template begins with.
 const BEGIN: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {{ .metadata.name }}";
 
-/// Whatever the budget is, what does not fit into it is not told rather than told as it is.
+/// With any budget: a message that cannot be checked within it is withheld.
 #[test]
 fn no_secret_is_told_whatever_the_template_costs_and_however_small_the_budget_is() {
     let seed = Seed::new(*b"a seed for tests");

@@ -135,7 +135,7 @@ fn rules_that_cost_too_much_for_an_object_are_not_evaluated() {
         let said: Vec<&str> = broken.iter().map(|rule| rule.what.as_str()).collect();
         assert_eq!(said.len(), 1, "{rule}: {said:?}");
         assert!(said[0].contains("exceeds the cost limit"), "{rule}: {said:?}");
-        // Nobody is refused for what only this evaluator cannot do.
+        // A limit of this evaluator alone rejects no object.
         let mut admitted = object.clone();
         assert_eq!(read.admit(&mut admitted), [], "{rule}");
     }

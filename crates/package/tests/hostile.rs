@@ -1,4 +1,4 @@
-//! Packages that would stop whoever reads them.
+//! Packages that would exhaust their reader.
 #![allow(clippy::panic, reason = "a test may panic")]
 
 use package::{Files, Severity};

@@ -66,7 +66,7 @@ impl Downloaded {
         Ok(Pulled { files: layers.into_files(), resolved })
     }
 
-    /// Unpacks it on another thread, until nobody waits for it any more.
+    /// Unpacks it on another thread, until the caller no longer waits for it.
     async fn unpack_aside(self) -> Result<Pulled, Error> {
         let host = self.resolved.reference.registry.clone();
         let waiting = Arc::new(());

@@ -86,10 +86,10 @@ pub(crate) struct Change {
 /// Who can allow a change that the stack manager refuses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Remedy {
-    /// Nobody: something else has to be done, which the refusal says.
+    /// No annotation helps: the message says what does.
     #[default]
-    Nobody,
-    /// Whoever may annotate the install.
+    None,
+    /// An annotation on the install.
     Install,
     /// An administrator, by annotating this CRD.
     Crd(String),

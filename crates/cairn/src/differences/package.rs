@@ -11,7 +11,7 @@ use super::templates::texts;
 use super::{Action, Change, Remedy};
 
 /// The changes from what is installed, if anything is, to a package's Stack, with what becomes of its types. Of the
-/// templates in `secrets`, and of those that look like them, only how many lines change is told: what they make is a
+/// templates in `secrets`, and of those that look like them, only the number of changed lines is shown: what they make is a
 /// Secret.
 pub(super) fn changes(
     old: Option<&StackSpec>,
@@ -58,7 +58,7 @@ pub(super) fn changes(
 }
 
 pub(super) fn of(action: Action, what: String) -> Change {
-    Change { action, what, how: String::new(), diff: String::new(), remedy: Remedy::Nobody }
+    Change { action, what, how: String::new(), diff: String::new(), remedy: Remedy::None }
 }
 
 fn moved(what: &str, old: &str, new: &str) -> Change {
@@ -146,7 +146,7 @@ fn of_type(placed: &Placed<'_>, changes: &mut Vec<Change>) {
             }
         }
         Placement::Keep => {}
-        Placement::Anew => {
+        Placement::Recreate => {
             types(live, new, changes);
             let how = "is deleted and created again, since it has no objects".to_owned();
             changes.push(Change { how, ..of(Action::Update, format!("type {kind}")) });
@@ -216,7 +216,7 @@ fn stays(kind: &api::KindRef, left: &[(&LiveCrd, Leaving)]) -> Option<String> {
     let (_, leaving) = left.iter().find(|(live, _)| live.crd.group == group && live.crd.names.kind == kind.kind)?;
     let Leaving::Apply(object) = leaving else { return None };
     let users: Vec<String> = LiveCrd::read(object)?.record().users().iter().map(ToString::to_string).collect();
-    Some(format!("is no longer brought, and is left to {}", users.join(", ")))
+    Some(format!("is no longer in the package and is left to {}", users.join(", ")))
 }
 
 /// The versions that objects of a type are stored in.

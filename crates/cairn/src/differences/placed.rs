@@ -72,7 +72,7 @@ pub(super) async fn fate<'f>(reader: &Reader, wish: &Wish<'f>, live: &'f [LiveCr
             gone: &gone,
             instances: &[],
             in_use: false,
-            // Only the stack manager knows what it is about to make anew.
+            // Only the stack manager knows which CRDs it is about to recreate.
             reserved: None,
             namespaced: wish.namespaced,
         };
@@ -80,7 +80,7 @@ pub(super) async fn fate<'f>(reader: &Reader, wish: &Wish<'f>, live: &'f [LiveCr
         let wanted = Wanted { instances: &used.namespaces, in_use: used.any, ..wanted };
         let wanted = Wanted { namespaced: observed(&wanted, wish.install), ..wanted };
         let placement = match place(&wanted) {
-            Placement::Anew if used.any => Placement::Refuse(has_objects(&new.name)),
+            Placement::Recreate if used.any => Placement::Refuse(has_objects(&new.name)),
             placement => placement,
         };
         if known.is_none()
@@ -124,7 +124,7 @@ fn says(install: &Install, annotation: &str) -> bool {
     install.metadata.annotations.get(annotation).is_some_and(|value| value == api::labels::TRUE)
 }
 
-/// What namespaced installs may bring, if the install itself was told so.
+/// What namespaced installs may bring, if a condition of the install says so.
 fn observed(wanted: &Wanted<'_>, install: Option<&Install>) -> NamespacedCrds {
     let is_told = |condition: &Condition| condition.reason == "CRDsNotAllowed";
     let told = install.is_some_and(|install| install.status.conditions.iter().any(is_told));

@@ -76,7 +76,7 @@ pub(crate) fn summary(difference: &Difference) -> String {
     }
     if difference.breaks() {
         let refused = |change: &&Change| change.action == Action::Refuse;
-        let hopeless = difference.package.iter().filter(refused).any(|change| change.remedy == Remedy::Nobody);
+        let hopeless = difference.package.iter().filter(refused).any(|change| change.remedy == Remedy::None);
         let how =
             if hopeless { "nothing changes: its types are rejected" } else { "nothing changes until it is allowed" };
         return how.to_owned();

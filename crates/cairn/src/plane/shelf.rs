@@ -22,7 +22,7 @@ pub(crate) const HERE: &str = "up.localhost";
 pub(crate) struct Shelf {
     /// Where images are kept.
     dir: Option<Room>,
-    /// Files of packages, by repository and the digest of their image: a digest alone is no permission to have one.
+    /// Files of packages, by repository and the digest of their image: a digest alone does not permit having one.
     known: Mutex<BTreeMap<(String, String), Files>>,
     /// Where all other packages come from.
     beyond: Option<Box<dyn Packages>>,

@@ -105,7 +105,7 @@ fn fails(kind: &'static str, reason: &'static str) -> impl Fn(Option<&DynamicObj
     move |object| has(object, kind, "False", reason)
 }
 
-/// Whether a package was looked for and not found, for whatever reason.
+/// Whether a package could not be resolved, for any reason.
 fn has_failed(object: Option<&DynamicObject>) -> bool {
     has(object, "PackageResolved", "False", "") && !has(object, "PackageResolved", "False", "Pulling")
 }
@@ -129,7 +129,7 @@ async fn fail_all(scene: &Scene<'_>, attacker: &Tenant, wishes: Vec<(String, Wis
     stream::iter(wishes).map(each).buffer_unordered(8).try_collect().await
 }
 
-/// A service of somebody else that answers whoever asks: where, and how often it was asked.
+/// Another service that answers every client: its address and the number of requests.
 fn inner() -> Result<(String, Arc<AtomicUsize>)> {
     let listener = std::net::TcpListener::bind("127.0.0.2:0")?;
     let (address, asked) = (listener.local_addr()?.to_string(), Arc::new(AtomicUsize::new(0)));
@@ -242,7 +242,7 @@ async fn story(cluster: &Cluster, home: &Path) -> Result<()> {
     }
     ensure!(!mark.exists(), "the helper in a tenant's Secret was run");
 
-    // As many are there as may be. One more waits, whatever its name, and the others do not change.
+    // As many are there as may be. One more waits, with any name, and the others do not change.
     let silent = std::net::TcpListener::bind("127.0.0.1:0")?;
     let slow = format!("{}/slow/notes:1.0.0", silent.local_addr()?);
     thief.install("aaa", &slow, "").await?;

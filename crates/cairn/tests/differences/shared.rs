@@ -15,7 +15,7 @@ use testkit::{Cluster, Scene};
 
 use crate::diff::{all_in, diff, gather, ours, page, told, write_package};
 
-/// An install of `pages` in a scene's namespace, which nobody carries out.
+/// An install of `pages` in a scene's namespace, which no stack manager reconciles.
 pub async fn install(scene: &Scene<'_>, package: &str) -> Result<(Parent, String)> {
     let object = json!({
         "apiVersion": "stacks.crossplane.io/v1alpha1", "kind": "StackInstall", "metadata": { "name": "pages" },
@@ -122,7 +122,7 @@ pub async fn what_a_change_of_a_shared_crd_does_to_whom_is_told(cluster: Arc<Clu
     none_in(&text, &["+ field", "hint:", "kubectl annotate"])?;
     edit(dir, "text: {type: string}, size: {type: integer}", TEXT)?;
 
-    // Where nobody else has instances, the owner may allow it.
+    // Where no other install has instances, the owner may allow it.
     edit(dir, TEXT, "text: {type: string, maxLength: 9}")?;
     let text = told(&diff(&one, dir, &[]).await?, 1)?;
     let broken = "! type Page: would break what uses it: v1: ";
@@ -163,7 +163,7 @@ pub async fn what_a_change_of_a_shared_crd_does_to_whom_is_told(cluster: Arc<Clu
     all_in(&text, &[&taken])?;
     std::fs::write(&app, said)?;
 
-    // Whoever is left when the owner goes owns it.
+    // The install that is left when the owner is deleted owns it.
     installs.delete("pages", &DeleteParams::default()).await?;
     edit(dir, TEXT, "text: {type: string}, size: {type: integer}")?;
     let text = told(&diff(&two, dir, &[]).await?, 3)?;
@@ -184,7 +184,7 @@ pub async fn what_is_not_the_installs_to_change_is_rejected_as_the_stack_manager
     write_package(dir, group)?;
     tenant(&one, dir, "registry.test/team/pages:v1").await?;
 
-    // Nobody knows yet where a package comes from that is not installed.
+    // The publisher of a package that is not installed is unknown.
     let text = told(&diff(&two, dir, &[]).await?, 3)?;
     let unless =
         format!("note: unless registry.test/team publishes this package, it is rejected: the CRD pages.{group} is");
@@ -239,7 +239,7 @@ pub async fn what_is_not_the_installs_to_change_is_rejected_as_the_stack_manager
     }] } });
     let installs = ours(&two, "StackInstall", "stackinstalls");
     installs.patch_status("pages", &PatchParams::default(), &Patch::Merge(not_allowed)).await?;
-    // Its own install was told so.
+    // A condition of its own install says so.
     all_in(&told(&diff(&two, &free, &[]).await?, 1)?, &["lets namespaced installs use only CRDs"])?;
 
     // One that an administrator applied is left alone.

@@ -1,4 +1,4 @@
-//! Templates that cost too much, installed by somebody who has nothing but installs and Stacks of one namespace: the API,
+//! Templates that cost too much, installed by a user with permissions on installs and Stacks of one namespace only: the API,
 //! health and the stacks of others answer as fast as without.
 
 use std::path::Path;
@@ -47,7 +47,7 @@ fn package(turn: usize, number: usize, costly: &str) -> Files {
     files.into_iter().map(|(path, text)| (format!(".registry/{path}"), text.into_bytes())).collect()
 }
 
-/// A client of somebody who may do everything with installs and Stacks in the namespace `team-b`, and nothing else.
+/// A client of a user with all permissions on installs and Stacks in the namespace `team-b`, and no others.
 async fn attacker(place: &Path, admin: &Client) -> Client {
     let post = async |path: &str, object: Value| -> Value {
         let request = http::Request::post(path).header("content-type", "application/json");

@@ -221,7 +221,7 @@ async fn it_ends_while_it_starts() {
     let _alone = ALONE.lock().await;
     let place = package();
     let mut up = Running::start(place.path(), &["up", "web"]);
-    // Whatever its first line is.
+    // Any first line.
     up.says("");
     end(up, "starting");
     let mut again = Running::start(place.path(), &["up", "web"]);

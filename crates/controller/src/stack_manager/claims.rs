@@ -157,7 +157,7 @@ mod tests {
         check(&mut claims, &stacks, &definitions);
         stacks.remove(1);
         check(&mut claims, &stacks, &definitions);
-        assert_eq!(claims.known.len(), 2, "what is gone is forgotten");
+        assert_eq!(claims.known.len(), 2, "deleted Stacks are forgotten");
         definitions.clear();
         check(&mut claims, &stacks, &definitions);
     }

@@ -109,7 +109,7 @@ impl StackManager {
         };
         let carried = self.carry_out(&resource, key, &object, &crds, &made).await;
         if !matches!(carried, Ok(None)) {
-            // What was not written keeps nobody out.
+            // A CRD that was not written reserves no group.
             let mut reserved = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
             groups.iter().for_each(|group| drop(reserved.remove(group)));
         }
@@ -236,7 +236,7 @@ impl StackManager {
 
     /// Notes that a publisher is about to define the first CRDs of API groups. Two that come at the same time both find
     /// the group free, until the watch shows what one of them wrote: the other waits for that and is decided again. A
-    /// cluster install waits for nobody. Answers the groups.
+    /// cluster install never waits. Returns the groups.
     fn reserve_groups(
         &self,
         cluster: bool,

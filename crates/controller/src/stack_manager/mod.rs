@@ -60,7 +60,7 @@ pub trait Packages: Send + Sync {
         reference: &'f Reference,
         secrets: &'f [Vec<u8>],
     ) -> Future<'f, Result<Reference, Trouble>>;
-    /// The package in an image, which is named by digest. Whatever a package can make costly belongs into what is
+    /// The package in an image, which is named by digest. Work that a package can make costly belongs into what is
     /// answered, since that runs where namespaces take turns.
     fn fetch<'f>(&'f self, reference: &'f Reference, secrets: &'f [Vec<u8>]) -> Future<'f, Result<Fetched, Trouble>>;
     /// The packages that could be had, for installs that name a kind.

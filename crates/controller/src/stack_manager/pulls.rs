@@ -124,12 +124,12 @@ struct State {
     lanes: Lanes<Job>,
     entries: BTreeMap<Key, Entry>,
     lookups: Lookups,
-    /// Packages that somebody has, by digest and tag, and the bytes of their files. Who finds one here has pulled the same
+    /// Packages in use by an install, by digest and tag, and the bytes of their files. Who finds one here has pulled the same
     /// itself.
     read: BTreeMap<Content, (Weak<Package>, u64)>,
     /// What compiling has shown, which depends on the content alone: not on who asks, nor on what they call it.
     verdicts: BTreeMap<Content, Arc<Verdict>>,
-    /// Packages that took too long to compile, by namespace: whoever keeps the threads of their own namespace busy says
+    /// Packages that took too long to compile, by namespace: a namespace that keeps its own threads busy says
     /// nothing about the packages of others. Until when that counts, and what it was.
     slow: BTreeMap<(Content, String), (Instant, Trouble)>,
     number: u64,
@@ -222,7 +222,7 @@ impl State {
         }
     }
 
-    /// A package that somebody has, with the bytes of its files; puts one there.
+    /// A package in use by an install, with the bytes of its files; stores `found`.
     fn read(&mut self, content: &Content, found: Option<&(Arc<Package>, u64)>) -> Option<(Arc<Package>, u64)> {
         if let Some((package, bytes)) = found {
             self.read.insert(content.clone(), (Arc::downgrade(package), *bytes));

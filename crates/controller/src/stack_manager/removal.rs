@@ -128,7 +128,7 @@ impl StackManager {
         let found = owned.iter().filter_map(|own| {
             definitions.iter().find(|live| live.crd.group == own.group && live.crd.names.kind == own.kind)
         });
-        // What the Stack of a cluster install says is what its package says, unless somebody edited it.
+        // What the Stack of a cluster install says is what its package says, unless it was edited.
         let signed = match self.install_of(key, live) {
             Some((_, uid)) if self.is_cluster_wide(live) => self.signing_key().await?.is_recorded(stack, &uid),
             _ => false,

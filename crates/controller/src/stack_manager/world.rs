@@ -57,7 +57,7 @@ pub(super) struct World {
     kinds: Mutex<Option<KnownKinds>>,
 }
 
-/// CRDs, and the kinds of a cluster with them: those of when somebody last asked.
+/// The CRDs of the last call, and the kinds that a cluster serves with them.
 type KnownKinds = (Vec<Arc<LiveCrd>>, Arc<Kinds>);
 
 pub(super) fn stack_resource() -> Resource {

@@ -175,7 +175,7 @@ pub struct TemplateStackManager {
 
 /// How many instances are looked at side by side.
 const WORKERS: usize = 8;
-/// How many of them are in one namespace: the others stay free for other namespaces, whatever it has them do.
+/// How many of them are in one namespace: the others stay free for other namespaces.
 const PER_NAMESPACE: usize = WORKERS / 2;
 /// How many compiles and costly renders run side by side, each on a thread of its own.
 const COSTLY: usize = 2;

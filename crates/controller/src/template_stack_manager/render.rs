@@ -100,7 +100,7 @@ impl TemplateStackManager {
         }
     }
 
-    /// That rendering did not end in time, which is nobody's fault in particular.
+    /// The failure of a render that did not end in time, which no single template caused.
     fn late(&self) -> TemplateProblem {
         let what = format!("over budget: rendering took longer than {:?}", self.parts.render.time);
         TemplateProblem { template: "templates".to_owned(), problem: Problem::general(what).hint(HINT) }

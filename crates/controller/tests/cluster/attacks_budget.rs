@@ -232,7 +232,7 @@ pub async fn costly_instances_of_one_namespace_hold_up_no_other_of_the_same_stac
     hers.create(&PostParams::default(), &redis("victim", "a")?).await?;
     let alone = pace(&victim, &hers, "x").await?;
 
-    // Whoever has a namespace may write what is served there.
+    // The owner of a namespace may write the instances that are served there.
     let user = format!("user-of-{}", attacked.namespace());
     let role = json!({
         "metadata": { "name": "user" },

@@ -326,7 +326,7 @@ async fn squat(
     attacker: &Scene<'_>,
     client: &Client,
 ) -> Result<()> {
-    // All changes with instances of the attacker's, and those that need the CRD to be made anew also without.
+    // All changes with instances of the attacker's, and those that need the CRD to be recreated also without.
     let has_instance = index < CHANGES;
     let group = format!("s{index}.{}", victim.group());
     let squatted = changed(&definition(&group), index % CHANGES);
@@ -526,7 +526,7 @@ async fn block(
     let status = Patch::Merge(json!({ "status": { "conditions": conditions } }));
     hers.patch_status(&name, &PatchParams::default(), &status).await?;
     attacker.wait(&hers, &name, has("ControllerAvailable", "False", "KindTaken")).await.context("she is told again")?;
-    // Nor does any other Stack of hers, whatever it is called and says.
+    // Nor does any other Stack of hers, with any name and spec.
     for (variant, mut choices) in others {
         let place = || format!("variant {variant}");
         let long = *choices.pick(&[10, 40, 63, 100]);

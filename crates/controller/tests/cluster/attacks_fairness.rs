@@ -53,7 +53,7 @@ async fn create_all(api: &Api<DynamicObject>, objects: Vec<DynamicObject>) -> Re
 /// How much longer an install may take while another tenant attacks.
 const NOTICEABLE: Duration = Duration::from_secs(2);
 
-/// How long an install takes while nobody attacks: the longer of two, since other scenarios run beside this one.
+/// How long an install takes without an attack: the longer of two, since other scenarios run beside this one.
 async fn usual(cluster: &Cluster, manager: &Manager) -> Result<Duration> {
     let mut longest = Duration::ZERO;
     for hint in ["usual", "usual-again"] {

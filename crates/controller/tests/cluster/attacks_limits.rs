@@ -124,8 +124,8 @@ fn tied(scene: &Scene<'_>) -> String {
     )
 }
 
-/// Fifty variants at once, with credentials of the namespace: whatever ties an instance to the one that made it, and
-/// whatever either says of its depth, the chain ends.
+/// Fifty variants at once, with credentials of the namespace: every tie between an instance and the one that made
+/// it, and every depth that either claims. The chain ends.
 pub async fn chains_of_instances_end_at_the_depth_whatever_ties_them(cluster: Arc<Cluster>) -> Result<()> {
     let scene = cluster.scene("chains").await?;
     let mut files = package_of(scene.group(), "", &[("next", &tied(&scene))]);
@@ -176,7 +176,7 @@ pub async fn growth_ends_at_the_number_of_instances_whatever_their_depth_says(cl
         }
     };
     let grown = scene.within("the growth to end", ended()).await?;
-    // Fifty more attempts: whatever an instance then says of itself, no more come of it.
+    // Fifty more attempts: no claim of an instance about itself creates more.
     for (index, mut choices) in variants() {
         let name = choices.pick(&grown).metadata.name.clone().unwrap_or_default();
         let patch = match choices.below(3) {

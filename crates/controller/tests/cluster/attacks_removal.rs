@@ -1,4 +1,4 @@
-//! Attacks by way of removal and of wake-ups: a Stack takes away only what it really ran, whatever its spec, its status and
+//! Attacks by way of removal and of wake-ups: a Stack deletes only what it really ran, independent of what its spec, its status and
 //! the objects of its namespace claim; and objects of one namespace reconcile nothing of another.
 
 use std::sync::Arc;
@@ -194,7 +194,7 @@ pub async fn objects_of_one_namespace_wake_up_no_stack_of_another(cluster: Arc<C
     let (scene, other) = (cluster.scene("woken").await?, cluster.scene("waker").await?);
     defined(&scene).await?;
     defined(&other).await?;
-    // A Stack that costs a request each time it is reconciled: a role of its name is somebody else's.
+    // A Stack that costs a request each time it is reconciled: a role of its name already exists.
     let theirs = format!("stack:{}:notes:system", scene.namespace());
     let role = serde_json::from_value(json!({ "metadata": { "name": theirs }, "rules": [] }))?;
     Api::<ClusterRole>::all(scene.client()).create(&PostParams::default(), &role).await?;

@@ -42,7 +42,7 @@ impl Parent {
 
 /// The publisher of a package: the repository's parent path. A verified signer is to take its place once packages are
 /// verified. Empty for what comes from this very machine, such as the directories of `cairn up`: that is not published
-/// yet, and keeps no API group from whoever does publish it.
+/// yet, and reserves no API group.
 pub fn publisher(reference: &Reference) -> String {
     let registry = canonical(&reference.registry);
     match reference.repository.rsplit_once('/') {
@@ -61,7 +61,7 @@ fn canonical(publisher: &str) -> String {
     let host = host.to_ascii_lowercase();
     let host = host.strip_suffix(":443").unwrap_or(&host);
     let host = if ["index.docker.io", "registry-1.docker.io"].contains(&host) { "docker.io" } else { host };
-    // RFC 6761: names below `localhost` mean the machine that asks, so that they name nobody.
+    // RFC 6761: names below `localhost` mean the machine that asks, so they name no publisher.
     let name = host.split_once(':').map_or(host, |(name, _)| name);
     if name.ends_with(".localhost") {
         return String::new();

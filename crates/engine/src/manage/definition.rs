@@ -145,12 +145,12 @@ pub enum Placement {
     /// It is there and stays as it is.
     Keep,
     /// The API server does not let it become what it should be: if it has no objects it goes, and is made anew.
-    Anew,
+    Recreate,
     /// Nothing yet.
     Wait(String),
     /// Nothing at all.
     Refuse(Trouble),
-    /// Nothing, unless somebody who may do so allows it.
+    /// Nothing, unless a user who may do so allows it.
     Break(Break),
 }
 
@@ -335,16 +335,16 @@ pub fn place(wanted: &Wanted<'_>) -> Placement {
         });
     }
     if !can_become(&live.crd, new, &live.stored) {
-        return Placement::Anew;
+        return Placement::Recreate;
     }
     Placement::Apply(defined(wanted, claimed.record, claimed.hash))
 }
 
-/// Why a CRD that has to be made anew is not, while it has objects.
+/// Why a CRD that must be recreated is not, while it has objects.
 pub fn has_objects(name: &str) -> Trouble {
     let why = format!(
-        "the CRD {name} has to be made anew, since the API server lets nobody change its names, its scope or versions that \
-         objects are stored in; it still has objects: delete them first"
+        "the CRD {name} must be recreated because names, scope and stored versions are immutable, but it still has objects: \
+         delete them first"
     );
     Trouble::new("CRDConflict", why)
 }

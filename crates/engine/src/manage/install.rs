@@ -389,11 +389,11 @@ impl Work<'_> {
                     notes.push(note);
                 }
                 Placement::Keep => {}
-                Placement::Anew if facts.in_use.contains(&file.crd.name) => {
+                Placement::Recreate if facts.in_use.contains(&file.crd.name) => {
                     self.soon = true;
                     refusals.push(has_objects(&file.crd.name));
                 }
-                Placement::Anew => anew.extend(live.map(reference_to)),
+                Placement::Recreate => anew.extend(live.map(reference_to)),
                 Placement::Wait(why) => waits.push(why),
                 Placement::Refuse(trouble) | Placement::Break(Break { trouble, .. }) => refusals.push(trouble),
             }

@@ -88,9 +88,7 @@ impl Limits {
                 "instances" => limits.instances = number,
                 "package-bytes" => limits.package_bytes = number,
                 other => {
-                    return Err(format!(
-                        "there is no limit `{other}`: the limits are installs, stacks, instances and package-bytes"
-                    ));
+                    return Err(format!("unknown limit `{other}`: use installs, stacks, instances or package-bytes"));
                 }
             }
         }
@@ -122,7 +120,7 @@ impl Limits {
     }
 
     /// How many instances each Stack of a namespace may serve, by its name: what the older ones leave. Nothing while all of
-    /// them together are within the limit, so that nothing has to be written as long as nobody is near it.
+    /// them together are within the limit, so that nothing is written below the limit.
     pub fn shares<'m>(&self, all: &'m [Member]) -> BTreeMap<&'m str, u64> {
         let total = all.iter().map(|member| member.instances).fold(0, u64::saturating_add);
         if total <= self.instances {
@@ -189,7 +187,7 @@ mod tests {
             ("installs=+1", "`+1` is not a valid number"),
             ("installs=", "`` is not a valid number"),
             ("package-bytes=99999999999999Gi", "is not a valid number for the limit `package-bytes`"),
-            ("pods=1", "there is no limit `pods`: the limits are installs, stacks, instances and package-bytes"),
+            ("pods=1", "unknown limit `pods`: use installs, stacks, instances or package-bytes"),
         ] {
             let error = Limits::default().read(text).unwrap_err();
             assert!(error.contains(expected), "{text}: {error}");

@@ -47,7 +47,7 @@ impl Purpose {
     }
 
     /// What to reconcile when an object changes: what it says that it was created for. About another namespace than its
-    /// own only a signature is believed, or whoever may label objects in one namespace could keep the stack manager busy
+    /// own only a signature is believed, or a user who may label objects in one namespace could keep the stack manager busy
     /// on behalf of all others. Without a key everything is: it is read with the first reconcile.
     pub fn concerned(object: &Value, key: Option<&SigningKey>) -> Option<Self> {
         let claimed = Self::claimed(object)?;

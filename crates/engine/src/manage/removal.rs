@@ -53,7 +53,7 @@ pub fn is_child(object: &Value, instance: &Value, seed: Option<&Seed>) -> bool {
 }
 
 /// Whether an instance goes with a Stack: the Stack ran it, which its controller notes on the instance before anything
-/// else, or its kind `came` with the install that goes. That a Stack lists a kind is no reason.
+/// else, or its kind `came` with the install that goes. Listing a kind is not enough.
 pub fn goes_with(instance: &Value, stack: &str, came: bool) -> bool {
     let owners = instance["metadata"]["ownerReferences"].as_array().map(Vec::as_slice).unwrap_or_default();
     let ran = |owner: &Value| owner["kind"] == Stack::KIND && owner["uid"] == stack && !stack.is_empty();
@@ -193,13 +193,16 @@ mod tests {
             ("in another namespace", object(Some("other"), owner("u", true)), false),
             ("outside of namespaces", object(None, owner("u", true)), false),
             ("outside of namespaces, with its record", recorded.clone(), true),
-            ("outside of namespaces, with a record of somebody without the seed", made_up.clone(), false),
+            ("outside of namespaces, with a record made without the seed", made_up.clone(), false),
             ("one that is to stay", stays, false),
-            ("nobody's", object(Some("ns"), Value::Null), false),
+            ("without an owner", object(Some("ns"), Value::Null), false),
         ] {
             assert_eq!(is_child(&object, &instance, Some(&seed)), expected, "{what}");
         }
-        assert!(!is_child(&recorded, &instance, None) && !is_child(&made_up, &instance, None), "nobody can tell");
+        assert!(
+            !is_child(&recorded, &instance, None) && !is_child(&made_up, &instance, None),
+            "without the seed a record proves nothing"
+        );
     }
 
     #[test]

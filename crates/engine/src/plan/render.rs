@@ -184,7 +184,7 @@ impl<'r> Renderer<'r> {
                 hint: problem.hint.as_deref().map(|hint| self.told(hint)),
                 ..problem
             },
-            // Nobody knows what of it is secret.
+            // It is unknown which parts are secret.
             false => Problem { what: WITHHELD.to_owned(), ..problem }.hint(budget::HINT),
         };
         problems.into_iter().map(hide).collect()
@@ -199,7 +199,7 @@ impl<'r> Renderer<'r> {
         self.watched.borrow().contains(source)
     }
 
-    /// Takes for secret whatever a template prints from data; answers whether that is known.
+    /// Treats everything that a template prints from data as secret; returns whether that is known.
     fn keep_printed(&self, source: &str) -> bool {
         let run = self.run(source, &self.siblings(), Watch::Closely, true);
         let Ok(Output { text, trace: Some(trace), .. }) = run else {
@@ -429,7 +429,7 @@ impl<'r> Renderer<'r> {
     }
 }
 
-/// What is said of a failure in place of its message, if nobody knows what in that is secret.
+/// The text of a failure in place of its message, if the secret parts of that are unknown.
 const WITHHELD: &str = "it failed; the message is withheld, because finding the secret values in it went over budget";
 
 /// What the API server says of anything: a secret that happens to have such words in it does not make them secret.

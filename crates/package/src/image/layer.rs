@@ -259,7 +259,7 @@ fn inside(name: &[u8]) -> io::Result<Option<String>> {
     }
 }
 
-/// Ends with an error once more was read than allowed, or nobody waits for it any more.
+/// Ends with an error once more was read than allowed, or the caller no longer waits for it.
 struct Counted<'g, R> {
     inner: R,
     left: u64,

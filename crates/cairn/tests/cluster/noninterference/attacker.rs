@@ -183,7 +183,7 @@ impl<'s> Attacker<'s> {
                 }
             }
             "copies the victim's children" => {
-                // She cannot read them; what she knows of them, somebody told her.
+                // She may not read them: assume that she learned their metadata elsewhere.
                 let maps: Api<DynamicObject> = Api::namespaced_with(
                     self.scene.client(),
                     namespace,

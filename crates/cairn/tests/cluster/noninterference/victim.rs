@@ -177,7 +177,7 @@ impl<'s> Victim<'s> {
     pub async fn deletions(&self) -> Result<Vec<String>> {
         let namespace = self.scene.namespace().to_owned();
         let taken = move |request: &testkit::Request| {
-            // Roles and CRDs of the whole cluster and the manager's own Secrets are called after her.
+            // Cluster-scoped objects and the manager's Secrets for her have her namespace in their names.
             let hers = request.namespace == namespace || request.name.contains(&namespace);
             hers && request.verb.starts_with("delete") && request.resource != "rolebindings"
         };

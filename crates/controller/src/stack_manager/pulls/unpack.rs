@@ -1,4 +1,4 @@
-//! Unpacking, reading and compiling packages on the threads for it, each once for the same content, whoever asks.
+//! Unpacking, reading and compiling packages on the threads for it, each once for the same content.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

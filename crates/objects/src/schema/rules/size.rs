@@ -19,7 +19,7 @@ pub(super) struct Size {
     pub len: u64,
     /// What it costs to copy: about one for each value in it.
     pub weight: u64,
-    /// The largest that a number can be, whatever its sign; none if it is not known.
+    /// The largest absolute value of a number; none if it is unknown.
     pub number: Option<u64>,
     /// Of a list its items.
     pub each: Option<Rc<Size>>,
