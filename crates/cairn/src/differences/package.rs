@@ -410,9 +410,9 @@ mod tests {
                 &[],
                 "p",
                 vec![
-                    "refused type Web the CRD webs.example.org is owned by StackInstall team/web, as version  of its \
-                     package has it, and lacks what version 1.0.0 needs: v1: `spec.b` does not exist; only its owner can \
-                     change it, or a ClusterStackInstall of this package"
+                    "refused type Web the CRD webs.example.org is owned by StackInstall team/web and lacks what version 1.0.0 \
+                     needs: v1: `spec.b` does not exist; only its owner can change it, or a ClusterStackInstall of this \
+                     package"
                         .to_owned(),
                 ],
             ),

@@ -299,10 +299,14 @@ pub fn place(wanted: &Wanted<'_>) -> Placement {
             return Placement::Apply(desired(&live.crd, &claimed.record));
         }
         let owner = claimed.record.owner().map(ToString::to_string).unwrap_or_default();
+        let at = match claimed.record.version.as_str() {
+            "" => String::new(),
+            version => format!(" at version {version}"),
+        };
         let why = format!(
-            "the CRD {name} is owned by {owner}, as version {} of its package has it, and lacks what version {} needs: \
-             {lacks}; only its owner can change it, or a ClusterStackInstall of this package",
-            claimed.record.version, wanted.version
+            "the CRD {name} is owned by {owner}{at} and lacks what version {} needs: {lacks}; only its owner can change it, \
+             or a ClusterStackInstall of this package",
+            wanted.version
         );
         return Placement::Refuse(Trouble::new(OWNED, why));
     }

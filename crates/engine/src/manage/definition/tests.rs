@@ -290,9 +290,11 @@ fn a_group_belongs_to_the_publisher_who_has_it() {
         Crd::read(&serde_json::from_str(&text).unwrap()).0.unwrap()
     };
     let evil = Case { publisher: "r/evil", ..USUAL };
+    let unpublished = Case { publisher: "", ..USUAL };
     for (what, case, new, group, by, expected) in [
         ("the same publisher", USUAL, named("es", "b.c"), &first, &two, None),
         ("another", evil, named("es", "b.c"), &first, &two, Some("GroupOwnedBy")),
+        ("an unpublished package", unpublished, named("es", "b.c"), &first, &two, Some("GroupOwnedBy")),
         ("a cluster install of another", evil, named("es", "b.c"), &first, &all, None),
         ("a group below", evil, named("es", "d.b.c"), &first, &two, None),
         ("beside what is not ours", USUAL, named("es", "b.c"), &foreign, &two, Some("GroupOwnedBy")),
@@ -319,6 +321,11 @@ fn a_group_belongs_to_the_publisher_who_has_it() {
     assert_eq!(moved.record().publisher, "r/evil");
     let shared = live(&USUAL.place(&crd(&["a"]), Some(&first), &two));
     assert_eq!(refused(&evil.place(&crd(&["a"]), Some(&shared), &one)).0, "CRDOwnedBy");
+    // A package without a publisher gains nothing by that, and keeps nothing from others.
+    assert_eq!(refused(&unpublished.place(&crd(&["a"]), Some(&first), &two)).0, "CRDOwnedBy");
+    let local = live(&unpublished.place(&crd(&["a"]), None, &one));
+    assert!(matches!(USUAL.place(&crd(&["a"]), Some(&local), &two), Placement::Apply(_)));
+    assert_eq!(refused(&USUAL.place(&crd(&["a", "b"]), Some(&local), &two)).0, "CRDOwnedBy", "it owns the spec");
 }
 
 #[test]
