@@ -38,9 +38,52 @@ impl Scope {
 
 /// The objects of a kind as `T`.
 pub struct Cache<T> {
-    objects: Mutex<BTreeMap<Key, T>>,
+    shown: Mutex<Shown<T>>,
     synced: watch::Sender<bool>,
     trouble: Mutex<Option<String>>,
+}
+
+/// What is known of the objects.
+struct Shown<T> {
+    objects: BTreeMap<Key, T>,
+    /// The version up to which the watch has shown what happened.
+    until: u64,
+    /// What we wrote that the watch has not shown yet, by the version that it got.
+    written: BTreeMap<Key, u64>,
+}
+
+impl<T: Clone> Shown<T> {
+    fn starting_with(objects: BTreeMap<Key, T>) -> Self {
+        Self { objects, until: 0, written: BTreeMap::new() }
+    }
+
+    /// Puts in what we wrote, unless the watch is past that already: what it has shown since may be that the object is gone.
+    fn write(&mut self, key: &Key, version: u64, object: T) {
+        if version > self.until {
+            self.objects.insert(key.clone(), object);
+            self.written.insert(key.clone(), version);
+        }
+    }
+
+    /// Puts in what the watch shows, unless that is from before what we wrote. Returns what was there.
+    fn show(&mut self, key: &Key, version: u64, object: Option<&T>) -> Option<T> {
+        self.until = self.until.max(version);
+        if self.written.get(key).is_some_and(|written| version < *written) {
+            return self.objects.get(key).cloned();
+        }
+        self.written.remove(key);
+        match object {
+            Some(object) => self.objects.insert(key.clone(), object.clone()),
+            None => self.objects.remove(key),
+        }
+    }
+
+    /// Puts in a whole list. Returns what was there.
+    fn replace(&mut self, until: u64, objects: BTreeMap<Key, T>) -> BTreeMap<Key, T> {
+        self.until = self.until.max(until);
+        self.written.clear();
+        std::mem::replace(&mut self.objects, objects)
+    }
 }
 
 /// What happened to an object: what it was and what it is.
@@ -86,7 +129,7 @@ impl<T: Clone + Send + 'static> Cache<T> {
         keep: impl Fn(Value) -> T + Send + 'static,
         tell: impl Fn(Change<'_, T>) + Send + 'static,
     ) -> Arc<Self> {
-        Self::follow(client, scope, self.lock().clone(), (known, keep), tell)
+        Self::follow(client, scope, self.lock().objects.clone(), (known, keep), tell)
     }
 
     fn follow(
@@ -97,7 +140,7 @@ impl<T: Clone + Send + 'static> Cache<T> {
         tell: impl Fn(Change<'_, T>) + Send + 'static,
     ) -> Arc<Self> {
         let cache = Arc::new(Self {
-            objects: Mutex::new(before),
+            shown: Mutex::new(Shown::starting_with(before)),
             synced: watch::Sender::new(false),
             trouble: Mutex::default(),
         });
@@ -131,12 +174,12 @@ impl<T: Clone + Send + 'static> Cache<T> {
                         }
                     },
                 };
-                Some((stamp.key, kept))
+                Some((stamp, kept))
             }
         };
         tokio::spawn(async move {
             let mut events = watcher(api, config).default_backoff().boxed();
-            let mut fresh: BTreeMap<Key, T> = BTreeMap::new();
+            let (mut fresh, mut until): (BTreeMap<Key, T>, u64) = (BTreeMap::new(), 0);
             let mut told = String::new();
             loop {
                 // Nobody listens any more: the watch ends with its cache.
@@ -152,18 +195,23 @@ impl<T: Clone + Send + 'static> Cache<T> {
                         fresh.clear();
                         continue;
                     }
-                    Ok(Event::InitApply(object)) => fresh.extend(read(&object)),
+                    Ok(Event::InitApply(object)) => {
+                        if let Some((stamp, kept)) = read(&object) {
+                            until = until.max(stamp.version);
+                            fresh.insert(stamp.key, kept);
+                        }
+                    }
                     Ok(Event::InitDone) => {
-                        cache.replace(&fresh, &tell);
+                        cache.replace(until, &fresh, &tell);
                         fresh.clear();
                         cache.synced.send_replace(true);
                     }
                     Ok(Event::Apply(object)) => {
-                        if let Some((key, kept)) = read(&object) {
-                            cache.set(&key, Some(&kept), &tell);
+                        if let Some((stamp, kept)) = read(&object) {
+                            cache.set(&stamp, Some(&kept), &tell);
                         }
                     }
-                    Ok(Event::Delete(object)) => cache.set(&object.stamp().key, None, &tell),
+                    Ok(Event::Delete(object)) => cache.set(&object.stamp(), None, &tell),
                     Err(error) => {
                         let refusal = refusal(&error);
                         let why = refusal.clone().unwrap_or_else(|| error.to_string());
@@ -205,12 +253,12 @@ impl<T: Clone + Send + 'static> Cache<T> {
 
     /// An object.
     pub fn get(&self, key: &Key) -> Option<T> {
-        self.lock().get(key).cloned()
+        self.lock().objects.get(key).cloned()
     }
 
     /// All objects.
     pub fn all(&self) -> Vec<(Key, T)> {
-        self.lock().iter().map(|(key, object)| (key.clone(), object.clone())).collect()
+        self.lock().objects.iter().map(|(key, object)| (key.clone(), object.clone())).collect()
     }
 
     /// The objects of a namespace.
@@ -220,7 +268,8 @@ impl<T: Clone + Send + 'static> Cache<T> {
 
     /// Those objects that are wanted, in some namespaces or in all. Others cost neither a copy nor, elsewhere, a look.
     pub fn matching(&self, namespaces: Option<&[&str]>, wanted: impl Fn(&T) -> bool) -> Vec<(Key, T)> {
-        let objects = self.lock();
+        let shown = self.lock();
+        let objects = &shown.objects;
         let copy = |(key, object): (&Key, &T)| (key.clone(), object.clone());
         let Some(namespaces) = namespaces else {
             return objects.iter().filter(|(_, object)| wanted(object)).map(copy).collect();
@@ -233,28 +282,20 @@ impl<T: Clone + Send + 'static> Cache<T> {
         namespaces.iter().flat_map(of).filter(|(_, object)| wanted(object)).map(copy).collect()
     }
 
-    /// Puts in what we wrote ourselves, so that nobody acts on what was before. A later event of the watch replaces it.
-    pub fn overlay(&self, key: &Key, object: Option<T>) {
-        let mut objects = self.lock();
-        match object {
-            Some(object) => objects.insert(key.clone(), object),
-            None => objects.remove(key),
-        };
+    /// Puts in what we wrote, as the API server answered, so that what was before is not acted upon until the watch shows
+    /// it. `object` is what is kept of `answer`.
+    pub fn wrote(&self, answer: &Value, object: T) {
+        let version = answer["metadata"]["resourceVersion"].as_str().and_then(|version| version.parse().ok());
+        self.lock().write(&Key::of(answer), version.unwrap_or_default(), object);
     }
 
-    fn set(&self, key: &Key, new: Option<&T>, tell: &impl Fn(Change<'_, T>)) {
-        let old = {
-            let mut objects = self.lock();
-            match new {
-                Some(object) => objects.insert(key.clone(), object.clone()),
-                None => objects.remove(key),
-            }
-        };
-        tell(Change { key, old: old.as_ref(), new });
+    fn set(&self, stamp: &Stamp, new: Option<&T>, tell: &impl Fn(Change<'_, T>)) {
+        let old = self.lock().show(&stamp.key, stamp.version, new);
+        tell(Change { key: &stamp.key, old: old.as_ref(), new });
     }
 
-    fn replace(&self, fresh: &BTreeMap<Key, T>, tell: &impl Fn(Change<'_, T>)) {
-        let old = std::mem::replace(&mut *self.lock(), fresh.clone());
+    fn replace(&self, until: u64, fresh: &BTreeMap<Key, T>, tell: &impl Fn(Change<'_, T>)) {
+        let old = self.lock().replace(until, fresh.clone());
         for (key, new) in fresh {
             tell(Change { key, old: old.get(key), new: Some(new) });
         }
@@ -263,8 +304,8 @@ impl<T: Clone + Send + 'static> Cache<T> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, T>> {
-        self.objects.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Shown<T>> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -285,4 +326,51 @@ async fn gone<T>(cache: &std::sync::Weak<Cache<T>>) {
     let Some(mut end) = cache.upgrade().map(|cache| cache.synced.subscribe()) else { return };
     // The sender goes with the cache; values that are sent before are none of our business.
     while end.changed().await.is_ok() {}
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::Shown;
+    use crate::resource::Key;
+
+    /// A step: what the watch shows of the object at a version (nothing if it went), a write of ours, or a whole list.
+    enum Step {
+        Shows(u64, Option<&'static str>),
+        Wrote(u64, &'static str),
+        Lists(u64, Option<&'static str>),
+    }
+    use Step::{Lists, Shows, Wrote};
+
+    #[test]
+    fn what_we_wrote_counts_until_the_watch_is_past_it() {
+        for (story, steps, expected) in [
+            ("a write is known at once", vec![Shows(5, Some("old")), Wrote(6, "ours")], Some("ours")),
+            ("so is a new object", vec![Wrote(6, "ours")], Some("ours")),
+            ("an older event does not hide it", vec![Wrote(6, "ours"), Shows(5, Some("old"))], Some("ours")),
+            ("nor does an older deletion", vec![Wrote(6, "ours"), Shows(5, None)], Some("ours")),
+            ("its own event ends that", vec![Wrote(6, "ours"), Shows(6, Some("ours")), Shows(7, None)], None),
+            ("a later change counts", vec![Wrote(6, "ours"), Shows(7, Some("theirs"))], Some("theirs")),
+            ("an answer that is late does not bring back what is gone", vec![Shows(7, None), Wrote(6, "ours")], None),
+            ("nor what was changed", vec![Shows(7, Some("theirs")), Wrote(6, "ours")], Some("theirs")),
+            ("a list counts", vec![Wrote(6, "ours"), Lists(7, None)], None),
+            ("and what comes after it", vec![Lists(7, None), Wrote(8, "ours"), Shows(9, None)], None),
+            ("a version that is no number says nothing", vec![Shows(5, Some("old")), Wrote(0, "ours")], Some("old")),
+        ] {
+            let key = Key::new("a", "b");
+            let mut shown = Shown::starting_with(BTreeMap::new());
+            for step in steps {
+                match step {
+                    Shows(version, object) => drop(shown.show(&key, version, object.as_ref())),
+                    Wrote(version, object) => shown.write(&key, version, object),
+                    Lists(version, object) => {
+                        let listed = object.into_iter().map(|object| (key.clone(), object)).collect();
+                        drop(shown.replace(version, listed));
+                    }
+                }
+            }
+            assert_eq!(shown.objects.get(&key).copied(), expected, "{story}");
+        }
+    }
 }

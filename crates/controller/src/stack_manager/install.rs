@@ -342,7 +342,7 @@ impl StackManager {
             let kind = kind_of(kind);
             let outcome = match is_record {
                 true => self.put_record(&object).await,
-                false => tenant.apply(&kind, &object, true).await.map(|_| ()),
+                false => tenant.apply(&kind, &object, true).await.map(|answer| self.world.wrote(&kind, answer)),
             };
             if let Err(error) = outcome {
                 return refused(&kind, &name, error).map(Some);
@@ -367,7 +367,8 @@ impl StackManager {
     async fn conclude(&self, resource: &Resource, key: &Key, live: &Value, made: &InstallPlan) -> Result<(), Error> {
         let status = serde_json::to_value(&made.status).unwrap_or_default();
         if !covers(&live["status"], &status) {
-            self.parts.tenant.merge(resource, key, "status", &json!({ "status": status })).await?;
+            let answer = self.parts.tenant.merge(resource, key, "status", &json!({ "status": status })).await?;
+            self.world.wrote(resource, answer);
         }
         self.tell(live, &made.notices).await;
         if !made.finalizer {

@@ -103,7 +103,14 @@ impl StackManager {
         let key = self.signing_key().await?;
         let live = self.world.made(&resource, &Key::of(wanted));
         let is_owned = |live: &Value| self.is_owned(key, live, purpose);
-        settle(&self.parts.tenant, &resource, wanted, live, &is_owned).await
+        Ok(match settle(&self.parts.tenant, &resource, wanted, live, &is_owned).await? {
+            Settled::Theirs => false,
+            Settled::AsItWas => true,
+            Settled::Written(answer) => {
+                self.world.wrote(&resource, answer);
+                true
+            }
+        })
     }
 
     /// Puts the Stack of an install in place, signed, with all of its spec as the install says.
@@ -119,7 +126,10 @@ impl StackManager {
         let live = match self.world.stacks.get(&at) {
             Some(live) => live,
             None => match self.parts.tenant.create(&resource, &wanted).await {
-                Ok(_) => return Ok(()),
+                Ok(answer) => {
+                    self.world.wrote(&resource, answer);
+                    return Ok(());
+                }
                 // The watch may be late to show what was created before.
                 Err(Error::Conflict(why)) => match self.parts.tenant.get(&resource, &at).await? {
                     Some(live) if is_controlled_by(&live, owner) => Arc::new(strip(live)),
@@ -150,7 +160,9 @@ impl StackManager {
         if object == *live {
             return Ok(());
         }
-        self.parts.tenant.replace(&resource, &object).await.map(|_| ())
+        let answer = self.parts.tenant.replace(&resource, &object).await?;
+        self.world.wrote(&resource, answer);
+        Ok(())
     }
 
     /// The install that a Stack belongs to, if it has one: its work, and its uid.
@@ -175,21 +187,31 @@ fn is_controlled_by(object: &Value, owner: &Value) -> bool {
     owners.iter().any(|found| found["uid"] == owner["uid"] && found["controller"] == true)
 }
 
-/// Creates an object that is signed, or corrects it. Answers whether it could: one of that name that neither carries the
-/// same signature nor `is_owned` is left as it is.
+/// What became of an object that is to be there.
+pub(super) enum Settled {
+    /// Another of that name is there, and was left as it is.
+    Theirs,
+    /// It was there as it should be.
+    AsItWas,
+    /// It was created or corrected; the answer of the API server.
+    Written(Value),
+}
+
+/// Creates an object that is signed, or corrects it. One of that name that neither carries the same signature nor
+/// `is_owned` is left as it is.
 pub(super) async fn settle(
     cluster: &Cluster,
     resource: &Resource,
     wanted: &Value,
     live: Option<Arc<Value>>,
     is_owned: &(dyn Fn(&Value) -> bool + Sync),
-) -> Result<bool, Error> {
+) -> Result<Settled, Error> {
     let key = Key::of(wanted);
     let live = match live {
         Some(live) => live,
         // Created and not applied: whoever creates one of this name first has it.
         None => match cluster.create(resource, wanted).await {
-            Ok(_) => return Ok(true),
+            Ok(answer) => return Ok(Settled::Written(answer)),
             Err(Error::Conflict(_)) => match cluster.get(resource, &key).await? {
                 Some(live) => Arc::new(strip(live)),
                 None => return Err(Error::Conflict(format!("{resource} {key} was deleted meanwhile"))),
@@ -199,22 +221,21 @@ pub(super) async fn settle(
     };
     let signature = |object: &Value| object["metadata"]["annotations"][annotations::SIGNATURE].clone();
     if signature(&live) != signature(wanted) && !is_owned(&live) {
-        return Ok(false);
+        return Ok(Settled::Theirs);
     }
     if !live["metadata"]["deletionTimestamp"].is_null() {
         return Err(Error::Unavailable(format!("{resource} {key} is being deleted and has to be created again")));
     }
     let correct = if resource.plural == "deployments" { corrected_workload } else { corrected };
     match correct(&live, wanted) {
-        Correction::None => {}
-        Correction::Replace(object) => drop(cluster.replace(resource, &object).await?),
+        Correction::None => Ok(Settled::AsItWas),
+        Correction::Replace(object) => Ok(Settled::Written(cluster.replace(resource, &object).await?)),
         Correction::Recreate => {
             let uid = live["metadata"]["uid"].as_str().unwrap_or_default();
             cluster.delete(resource, &key, uid, "Background").await?;
-            return Err(Error::Conflict(format!("{resource} {key} has to be created again")));
+            Err(Error::Conflict(format!("{resource} {key} has to be created again")))
         }
     }
-    Ok(true)
 }
 
 /// Why a Stack cannot run where an object of somebody else has the name of one of its own.

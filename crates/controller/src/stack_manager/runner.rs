@@ -7,7 +7,7 @@ use engine::{Readiness, readiness};
 use serde_json::Value;
 
 use super::Future;
-use super::ownership::{in_the_way, settle};
+use super::ownership::{Settled, in_the_way, settle};
 use crate::resource::{Key, Resource};
 use crate::{Cluster, Error};
 
@@ -80,7 +80,7 @@ impl Runner for KubernetesRunner {
             for wanted in self.objects(run) {
                 let key = Key::of(wanted);
                 let there = live(&resource, &key);
-                if !settle(&self.host, &resource, wanted, there.clone(), &|_| false).await? {
+                if let Settled::Theirs = settle(&self.host, &resource, wanted, there.clone(), &|_| false).await? {
                     return Err(in_the_way(wanted));
                 }
                 if let Some(why) = unavailable(there.as_deref()) {

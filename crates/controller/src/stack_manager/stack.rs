@@ -321,7 +321,9 @@ impl StackManager {
         status.digest = digest.unwrap_or_default();
         let status = serde_json::to_value(&status).unwrap_or_default();
         if let Some(patch) = changed(&live["status"], &status) {
-            self.parts.tenant.merge(&stack_resource(), key, "status", &json!({ "status": patch })).await?;
+            let patch = json!({ "status": patch });
+            let answer = self.parts.tenant.merge(&stack_resource(), key, "status", &patch).await?;
+            self.world.wrote(&stack_resource(), answer);
         }
         self.tell(live, &notices).await;
         Ok(())

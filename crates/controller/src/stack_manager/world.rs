@@ -201,6 +201,25 @@ impl World {
         self.made.iter().find(|(kind, _)| kind == resource).map(|(_, cache)| cache)
     }
 
+    /// Takes note of what the API server answered to a write, so that the next look does not repeat it before the watch
+    /// shows it.
+    pub(super) fn wrote(&self, resource: &Resource, answer: Value) {
+        if *resource == crd_resource() {
+            let kept = LiveCrd::read(&answer).map(Arc::new);
+            return self.crds.wrote(&answer, kept);
+        }
+        let cache = match resource {
+            resource if *resource == stack_resource() => Some(&self.stacks),
+            resource if *resource == install_resource(false) => Some(&self.installs),
+            resource if *resource == install_resource(true) => Some(&self.cluster_installs),
+            resource => self.cache_of(resource),
+        };
+        if let Some(cache) = cache {
+            let kept = Arc::new(strip(answer));
+            cache.wrote(&kept, kept.clone());
+        }
+    }
+
     /// What may have been created by the stack manager in some namespaces, or in all, in the order in which it goes.
     pub(super) fn made_where(
         &self,

@@ -262,7 +262,7 @@ impl TemplateStackManager {
         let stacks = Resource::namespaced(api::GROUP, api::VERSION, Stack::KIND, Stack::PLURAL);
         let key = self.stack_key();
         let written = self.parts.cluster.merge(&stacks, &key, "status", &json!({ "status": patch })).await?;
-        self.stack.overlay(&key, Some(Arc::new(written)));
+        self.stack.wrote(&written, Arc::new(written.clone()));
         Ok(())
     }
 }
