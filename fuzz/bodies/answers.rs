@@ -1,7 +1,8 @@
 //! What a fuzzer does with bytes: takes them for what a registry answers, what an install names and what a pull secret
 //! holds. Nothing may panic, and a name that is read is written as it can be read again.
 
-use engine::manage::{Index as Packages, Reference};
+use install::Index as Packages;
+use package::image::Reference;
 use package::image::{Digest, Index, Manifest};
 use registry::Credentials;
 

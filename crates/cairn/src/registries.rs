@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use engine::manage::Reference;
 use package::Files;
 use package::image::Archive;
+use package::image::Reference;
 use registry::{Client, Credentials, HostPattern, Options, Progress, Pulled, Reach, Store};
 
 use crate::args::Registries;

@@ -5,6 +5,7 @@ mod archive;
 mod digest;
 mod layer;
 mod manifest;
+mod reference;
 mod tar;
 mod zstd;
 
@@ -14,6 +15,7 @@ pub use archive::Archive;
 pub use digest::{BadDigest, Digest};
 pub use layer::{Layers, Limits, Refused};
 pub use manifest::{Descriptor, Index, Manifest, MediaType, Platform};
+pub use reference::{BadReference, Reference};
 use serde_json::{Value, json};
 
 use crate::{Files, Package, layout};

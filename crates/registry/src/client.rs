@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use engine::manage::Reference;
 use http::{Method, StatusCode, header};
+use package::image::Reference;
 use serde_json::Value;
 use url::Url;
 

@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
 
-use engine::manage::Reference;
 use http::{Method, StatusCode, header};
 use http_body_util::BodyExt;
 use package::Files;
+use package::image::Reference;
 use package::image::{Descriptor, Digest, Index, Layers, Limits, Manifest, MediaType};
 
 use crate::store::Part;

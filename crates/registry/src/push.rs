@@ -1,7 +1,7 @@
 //! Pushing: the blobs that the registry does not have yet, and then the manifest that names them.
 
-use engine::manage::Reference;
 use http::{Method, StatusCode, header};
+use package::image::Reference;
 use package::image::{Blob, Image};
 
 use crate::{Client, Error, Progress};

@@ -91,7 +91,7 @@ pub(crate) struct Capacity {
 impl Capacity {
     /// The bounds of the stack manager.
     pub fn bounds(&self) -> Result<Bounds, Failure> {
-        let mut limits = engine::manage::Limits::default();
+        let mut limits = install::Limits::default();
         for text in &self.limits {
             limits = limits.read(text).map_err(|why| Failure::usage(format!("--limits: {why}")))?;
         }
@@ -153,7 +153,7 @@ mod tests {
             format!("| {} | {} | {} s |", grouped(limits.work), mebi(limits.bytes), limits.time.as_secs())
         };
         let (bounds, image) = (Bounds::default(), package::image::Limits::default());
-        let engine::manage::Limits { installs, stacks, instances, package_bytes } = bounds.limits;
+        let install::Limits { installs, stacks, instances, package_bytes } = bounds.limits;
         for said in [
             row(&budget::RENDER),
             row(&budget::COMPILE),

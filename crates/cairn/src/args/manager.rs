@@ -88,7 +88,7 @@ pub(crate) enum NamespacedCrds {
     Deny,
 }
 
-impl From<NamespacedCrds> for engine::manage::NamespacedCrds {
+impl From<NamespacedCrds> for install::NamespacedCrds {
     fn from(which: NamespacedCrds) -> Self {
         match which {
             NamespacedCrds::Allow => Self::Allow,

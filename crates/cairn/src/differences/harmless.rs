@@ -2,7 +2,7 @@
 //! refused. What clients elsewhere send is not known here.
 
 use controller::Resource;
-use engine::manage::{breakages, can_become, takes_unchanged};
+use install::{breakages, can_become, takes_unchanged};
 use objects::Gvk;
 
 use super::Reader;

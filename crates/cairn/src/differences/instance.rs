@@ -6,10 +6,10 @@ use api::names::{field_manager, label_value};
 use api::{Crd, Metadata, PermissionScope, Stack, annotations, key, labels};
 use controller::{Key, Resource};
 use engine::carry::{Owns, controller_of, dressed, is_orphan, may_adopt, owns, status_patch};
-use engine::manage::install::Install;
-use engine::manage::{NamespacedCrds, Parent};
 use engine::ours::tie;
 use engine::{Apply, Compiled, CompiledKind, Context, Observed, Plan, Seed, Shape, kept_by, plan};
+use install::reconcile::install::Install;
+use install::{NamespacedCrds, Parent};
 use objects::Gvk;
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use api::{Crd, StackSpec};
-use engine::manage::{Break, Leaving, LiveCrd, Parent, Placement};
+use install::{Break, Leaving, LiveCrd, Parent, Placement};
 use serde_json::{Map, Value};
 
 use super::placed::{Fate, Placed};
@@ -185,7 +185,7 @@ pub(super) fn notes(placed: &[Placed<'_>], parent: &Parent) -> Vec<String> {
                     continue;
                 };
                 let owner = after.owner().map(ToString::to_string).unwrap_or_default();
-                let names = |user: &engine::manage::User| user.to_string();
+                let names = |user: &install::User| user.to_string();
                 let others: Vec<String> = after.others(parent).map(names).collect();
                 if after.others(parent).any(|user| Some(user) == after.owner()) {
                     if differs() {
@@ -308,7 +308,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use api::{Crd, StackSpec};
-    use engine::manage::{LiveCrd, NamespacedCrds, Parent, Wanted, place};
+    use install::{LiveCrd, NamespacedCrds, Parent, Wanted, place};
     use serde_json::{Value, json};
 
     use super::{changes, notes};

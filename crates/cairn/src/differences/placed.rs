@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 use api::conditions::PACKAGE_RESOLVED;
 use api::{Condition, Crd, Scope, Status, annotations};
 use controller::{Key, Resource};
-use engine::manage::install::Install;
-use engine::manage::{
-    Leaving, LiveCrd, NamespacedCrds, Parent, Placement, Reference, Wanted, can_become, has_objects, place, publisher,
-};
+use install::reconcile::install::Install;
+use install::{Leaving, LiveCrd, NamespacedCrds, Parent, Placement, Wanted, can_become, has_objects, place, publisher};
+use package::image::Reference;
 
 use super::reader::Reader;
 use crate::failure::Failure;

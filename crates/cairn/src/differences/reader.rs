@@ -2,8 +2,8 @@
 
 use api::{ClusterStackInstall, Crd, Stack, StackInstall};
 use controller::{Key, Resource};
-use engine::manage::install::Install;
-use engine::manage::{Commitment, seed_bytes};
+use install::reconcile::install::Install;
+use install::{Commitment, seed_bytes};
 use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};

@@ -11,9 +11,9 @@ use std::collections::BTreeSet;
 use api::names::label_value;
 use api::{Crd, PermissionScope, Stack};
 use controller::Resource;
-use engine::manage::waits_for_kind;
 use engine::ours::tie;
 use engine::{Compiled, CompiledKind, Observed, Seed, Severity, Shape, Tie, compile};
+use install::waits_for_kind;
 use objects::Gvk;
 use serde_json::{Value, json};
 

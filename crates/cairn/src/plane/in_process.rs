@@ -8,7 +8,7 @@ use apiserver::Server;
 use controller::stack_manager::{Availability, Future, Live, Runner};
 use controller::template_stack_manager::{Parts, TemplateStackManager};
 use controller::{Cluster, Error, Key, Resource};
-use engine::manage::stack::Run;
+use install::reconcile::stack::Run;
 use kube::Client;
 use serde_json::{Value, json};
 

@@ -14,8 +14,8 @@ use controller::stack_manager::{Bounds, Packages, Parts, Runner, StackManager, T
 use controller::{Cluster, Metrics};
 use engine::budget::Budgets;
 use engine::limits::InstanceLimits;
-use engine::manage::NamespacedCrds;
-use engine::manage::install::Settings;
+use install::NamespacedCrds;
+use install::reconcile::install::Settings;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::PostParams;
 use kube::{Api, Client};

@@ -8,8 +8,9 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use controller::stack_manager::{Fetched, Future, Packages};
-use engine::manage::{Reference, Trouble};
+use install::Trouble;
 use package::Files;
+use package::image::Reference;
 use package::image::{Archive, Image};
 
 use crate::failure::Failure;
@@ -151,8 +152,8 @@ impl Packages for Shelf {
 mod tests {
     use std::fs;
 
-    use engine::manage::Reference;
-    use engine::start::{Names, blank};
+    use package::image::Reference;
+    use scaffold::{Names, blank};
 
     use super::Shelf;
     use crate::project::Project;

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use api::{ClusterStackInstall, PermissionScope, StackInstall, annotations, conditions};
 use engine::Severity;
-use engine::manage::{needs_only_time, waits_for_kind};
 use futures::StreamExt;
+use install::{needs_only_time, waits_for_kind};
 use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::runtime::WatchStreamExt;

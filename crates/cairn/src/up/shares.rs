@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use api::{Crd, PermissionScope};
-use engine::manage::Claim;
+use install::Claim;
 
 use crate::failure::Failure;
 use crate::project::Project;

@@ -1,6 +1,6 @@
 //! `cairn index`: which packages bring which kinds, by what their images say of themselves.
 
-use engine::manage::{Entry, Index};
+use install::{Entry, Index};
 
 use crate::args::{Index as Args, Objects};
 use crate::failure::{Code, Failure};

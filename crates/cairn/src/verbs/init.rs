@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use engine::Severity;
-use engine::start::{Manifest, Names, Started, blank, from};
 use package::Files;
+use scaffold::{Manifest, Names, Started, blank, from_manifests};
 use serde_json::json;
 
 use crate::args::Init;
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &Init, printer: &Printer) -> Result<Code, Failure> {
     } else {
         let Given { manifests, passed_over } = given(&args.from)?;
         warnings.extend(passed_over);
-        let made = from(&names, &manifests).map_err(|problems| {
+        let made = from_manifests(&names, &manifests).map_err(|problems| {
             let failures = problems.iter().map(|problem| {
                 let finding = Finding::from(problem);
                 let text = manifests.iter().find(|manifest| manifest.file == finding.file);

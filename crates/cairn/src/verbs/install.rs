@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use api::{ClusterStackInstall, Stack, StackInstall};
 use controller::Resource;
-use engine::manage::LiveCrd;
-use engine::manage::install::{self as manage, Taken};
 use futures::StreamExt;
+use install::LiveCrd;
+use install::reconcile::install as manage;
+use install::reconcile::install::Taken;
 use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, ListParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};

@@ -10,12 +10,13 @@ use controller::stack_manager::{
     StackManager, TAGS,
 };
 use controller::{Cluster, Key, Metrics};
-use engine::manage::install::Settings;
-use engine::manage::{Index, Pattern, Policy, Reference, Trouble, quantity};
+use install::reconcile::install::Settings;
+use install::{Index, Pattern, Policy, Trouble, quantity};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
+use package::image::Reference;
 use registry::{Client, Credentials, HostPattern};
 
 use crate::args::{Capacity, RunnerKind, StackManager as Args};

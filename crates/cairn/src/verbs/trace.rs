@@ -6,7 +6,7 @@ use api::Crd;
 use controller::template_stack_manager::Catalog;
 use controller::{Cluster, Error, Resource};
 use engine::Compiled;
-use engine::manage::waits_for_kind;
+use install::waits_for_kind;
 use kube::api::{DynamicObject, ListParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};

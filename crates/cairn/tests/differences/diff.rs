@@ -82,7 +82,7 @@ async fn install(scene: &Scene<'_>, dir: &Path) -> Result<Arc<TemplateStackManag
     let seed = json!({ "metadata": { "name": name }, "stringData": { "seed": text } });
     let secrets: Api<Secret> = Api::namespaced(scene.client(), "default");
     secrets.create(&PostParams::default(), &serde_json::from_value(seed)?).await?;
-    let said = engine::manage::Commitment::to("default", &name, text.as_bytes()).to_string();
+    let said = install::Commitment::to("default", &name, text.as_bytes()).to_string();
     let mut stack = serde_json::to_value(&package.stack)?;
     stack["metadata"] = json!({
         "name": "pages", "namespace": scene.namespace(), "annotations": { "stacks.crossplane.io/seed": said },

@@ -6,10 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
-use engine::manage::{LiveCrd, NamespacedCrds, Parent, Placement, Reference, Wanted, place, publisher};
+use install::{LiveCrd, NamespacedCrds, Parent, Placement, Wanted, place, publisher};
 use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
+use package::image::Reference;
 use serde_json::json;
 use testkit::{Cluster, Scene};
 

@@ -12,7 +12,7 @@ pub struct Pure {
 }
 
 /// The pure crates, those that are planned too.
-pub const PURE: [Pure; 7] = [
+pub const PURE: [Pure; 9] = [
     Pure { name: "yaml", level: 0, dependencies: &["memchr", "serde", "serde_json"] },
     Pure {
         name: "gotpl",
@@ -91,19 +91,14 @@ pub const PURE: [Pure; 7] = [
     Pure {
         name: "engine",
         level: 4,
-        dependencies: &[
-            "base64",
-            "hmac",
-            "jiff",
-            "regex",
-            "semver",
-            "serde",
-            "serde_json",
-            "sha2",
-            "similar",
-            "thiserror",
-        ],
+        dependencies: &["base64", "hmac", "jiff", "regex", "serde", "serde_json", "sha2", "similar", "thiserror"],
     },
+    Pure {
+        name: "install",
+        level: 5,
+        dependencies: &["base64", "hmac", "semver", "serde", "serde_json", "sha2", "thiserror"],
+    },
+    Pure { name: "scaffold", level: 6, dependencies: &["serde_json"] },
 ];
 
 /// Crates that act. They never use each other; `cairn` wires them, and in tests `testkit` does.

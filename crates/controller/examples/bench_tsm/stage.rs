@@ -120,7 +120,7 @@ impl Stage {
         let seed = serde_json::from_value(seed).unwrap();
         let elsewhere = Self { client: self.client.clone(), namespace: "default".to_owned() };
         elsewhere.api("", "v1", "Secret", "secrets").create(&PostParams::default(), &seed).await.unwrap();
-        let said = engine::manage::Commitment::to("default", &name, text.as_bytes()).to_string();
+        let said = install::Commitment::to("default", &name, text.as_bytes()).to_string();
         let key = format!("app.{GROUP}/v1");
         let stack = json!({
             "apiVersion": api::API_VERSION, "kind": "Stack",

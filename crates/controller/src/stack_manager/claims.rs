@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError};
 
 use api::Crd;
-use engine::manage::{Claim, LiveCrd};
+use install::{Claim, LiveCrd};
 use serde_json::Value;
 
 use super::StackManager;
@@ -103,7 +103,7 @@ impl StackManager {
 mod tests {
     use std::sync::Arc;
 
-    use engine::manage::{Claim, LiveCrd};
+    use install::{Claim, LiveCrd};
     use serde_json::{Value, json};
 
     use super::Claims;

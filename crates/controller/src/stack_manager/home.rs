@@ -1,8 +1,8 @@
 //! The namespace of a ClusterStackInstall's Stack: created for it alone, and deleted with it.
 
 use api::{PermissionScope, annotations, labels, names};
-use engine::manage::Purpose;
-use engine::manage::install::Install;
+use install::Purpose;
+use install::reconcile::install::Install;
 use serde_json::{Value, json};
 
 use super::StackManager;

@@ -7,9 +7,10 @@ use std::time::Duration;
 use api::conditions::UNPACKED;
 use api::names::INSTALL_FINALIZER;
 use api::{ClusterStackInstall, Stack, StackInstall, Status};
-use engine::manage::install::{Facts, Install, InstallPlan, Refused, plan};
-use engine::manage::{Index, LiveCrd, Reference, Step, Trouble, User, covers, publisher};
+use install::reconcile::install::{Facts, Install, InstallPlan, Refused, plan};
+use install::{Index, LiveCrd, Step, Trouble, User, covers, publisher};
 use package::Package;
+use package::image::Reference;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -508,7 +509,7 @@ pub(super) fn resource_of(live: &LiveCrd) -> Option<Resource> {
 mod tests {
     use std::time::Duration;
 
-    use engine::manage::install::Install;
+    use install::reconcile::install::Install;
     use serde_json::json;
 
     use super::{RESYNC, SOON, is_asked_for, read, taken_group, when_again};

@@ -1,6 +1,6 @@
 //! What each namespace may have, counted over what the watches show.
 
-use engine::manage::{Member, Standing, Trouble};
+use install::{Member, Standing, Trouble};
 
 use super::world::Objects;
 use super::{StackManager, Work};

@@ -1,5 +1,5 @@
 //! The stack manager: installs become CRDs and Stacks, Stacks get an identity, rights and a controller, and everything
-//! goes in order. What is decided is `engine::manage`'s; here it is carried out.
+//! goes in order. What is decided is `install`'s; here it is carried out.
 
 mod claims;
 mod compile_pool;
@@ -26,8 +26,9 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
-use engine::manage::install::Settings;
-use engine::manage::{Index, Limits, Purpose, Reference, SigningKey, Trouble};
+use ::install::reconcile::install::Settings;
+use ::install::{Index, Limits, Purpose, SigningKey, Trouble};
+use package::image::Reference;
 use package::{Files, Package};
 use tokio::sync::OnceCell;
 use tokio::time::Instant;

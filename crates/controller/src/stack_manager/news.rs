@@ -1,6 +1,6 @@
 //! What should be known to whoever looks at an object, as Events and as lines of the log.
 
-use engine::manage::Notice;
+use install::Notice;
 use serde_json::{Value, json};
 
 use super::StackManager;

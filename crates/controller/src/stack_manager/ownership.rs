@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError};
 use api::names::SIGNING_KEY;
 use api::{Stack, annotations, labels};
 use base64::{Engine, engine::general_purpose::STANDARD};
-use engine::manage::{Correction, Purpose, SigningKey, corrected, corrected_workload};
+use install::{Correction, Purpose, SigningKey, corrected, corrected_workload};
 use serde_json::{Value, json};
 
 use super::StackManager;

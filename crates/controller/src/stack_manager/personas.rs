@@ -1,6 +1,6 @@
 //! The roles by which people use what is installed in a namespace, for namespaces that want them.
 
-use engine::manage::{Purpose, personas};
+use install::{Purpose, personas};
 use serde_json::Value;
 
 use super::StackManager;

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use engine::budget::Budgets;
 use engine::limits::InstanceLimits;
-use engine::manage::stack::{Role, Run};
+use install::reconcile::stack::{Role, Run};
 use serde_json::Value;
 
 use super::Future;

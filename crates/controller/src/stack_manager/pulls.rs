@@ -11,10 +11,11 @@ use std::time::Duration;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use engine::limits::LIMIT_REACHED;
-use engine::manage::install::{self, Verdict};
-use engine::manage::{Reference, Trouble};
 use futures::FutureExt;
+use install::Trouble;
+use install::reconcile::install::Verdict;
 use package::Package;
+use package::image::Reference;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
@@ -511,7 +512,7 @@ const CONTENT: [&str; 2] = ["PackageInvalid", "VersionMismatch"];
 /// How long to wait after so many failures.
 fn wait(trouble: &Trouble, pinned: bool, failures: u32, chance: u64) -> Duration {
     let content = CONTENT.contains(&trouble.reason);
-    let costly = [TOO_COSTLY, install::TOO_COSTLY].contains(&trouble.reason);
+    let costly = [TOO_COSTLY, install::reconcile::install::TOO_COSTLY].contains(&trouble.reason);
     if costly || (content && pinned) {
         return NEVER;
     }
@@ -529,7 +530,7 @@ fn wait(trouble: &Trouble, pinned: bool, failures: u32, chance: u64) -> Duration
 mod tests {
     use std::time::Duration;
 
-    use engine::manage::Trouble;
+    use install::Trouble;
 
     use super::{NEVER, wait};
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use api::names::{self, CHILDREN_FINALIZER, Role, STACK_FINALIZER};
 use api::{Crd, PermissionScope, Stack, key};
-use engine::manage::{Claim, Farewell, LiveCrd, Parent, farewell, goes_next, goes_with, is_child, is_granted, is_run};
-use engine::manage::{is_instance, keeps_data, owned_kinds, waiting};
 use engine::release::let_go;
+use install::{Claim, Farewell, LiveCrd, Parent, farewell, goes_next, goes_with, is_child, is_granted, is_run};
+use install::{is_instance, keeps_data, owned_kinds, waiting};
 use serde_json::{Value, json};
 
 use super::install::resource_of;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use engine::manage::stack::Run;
 use engine::{Readiness, readiness};
+use install::reconcile::stack::Run;
 use serde_json::Value;
 
 use super::Future;

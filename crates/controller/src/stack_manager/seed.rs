@@ -7,8 +7,8 @@ use std::sync::{MutexGuard, PoisonError};
 use api::annotations::{ACCEPT_NEW_SEED, SEED, SEED_OWNER};
 use api::{PermissionScope, Stack, labels, names};
 use base64::{Engine, engine::general_purpose::STANDARD};
-use engine::manage::stack::Run;
-use engine::manage::{
+use install::reconcile::stack::Run;
+use install::{
     Claim, Commitment, Seed, accepts_new_seed, has_generated, inherited, is_kept, keeping, lost_seed, seed_bytes,
     whose_seed,
 };
@@ -167,7 +167,7 @@ impl StackManager {
     async fn mark_seed(&self, at: &Key, secret: &Value, run: &Run) -> Result<(), Error> {
         let mut wanted = json!({ "kind": "Secret", "metadata": run.identity.elsewhere(&at.namespace, &at.name) });
         self.signing_key().await?.sign(&mut wanted, &run.identity.purpose());
-        if engine::manage::covers(&secret["metadata"], &wanted["metadata"]) {
+        if install::covers(&secret["metadata"], &wanted["metadata"]) {
             return Ok(());
         }
         let marks = json!({ "labels": wanted["metadata"]["labels"], "annotations": wanted["metadata"]["annotations"] });

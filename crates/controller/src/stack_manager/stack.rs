@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use api::names::{self, STACK_FINALIZER};
 use api::{ClusterStackInstall, Crd, ObjectRef, Stack, StackStatus, annotations};
-use engine::manage::stack::{Decision, Facts, Run, decide};
-use engine::manage::{Claim, LiveCrd, Purpose, Reference, covers, crds_hash, report, waits_for_kind};
+use install::reconcile::stack::{Decision, Facts, Run, decide};
+use install::report;
+use install::{Claim, LiveCrd, Purpose, covers, crds_hash, waits_for_kind};
+use package::image::Reference;
 use serde_json::{Map, Value, json};
 
 use super::claims::near;

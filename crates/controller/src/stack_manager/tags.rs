@@ -3,8 +3,9 @@
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use engine::manage::install::Install;
-use engine::manage::{Index, Reference};
+use install::Index;
+use install::reconcile::install::Install;
+use package::image::Reference;
 use tokio::time::Instant;
 
 use super::{StackManager, Work};

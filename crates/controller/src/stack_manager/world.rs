@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use api::{ClusterStackInstall, GROUP, PermissionScope, Stack, StackInstall, VERSION, labels};
-use engine::manage::{Kinds, LiveCrd, Parent, Purpose, SigningKey};
+use install::{Kinds, LiveCrd, Parent, Purpose, SigningKey};
 use serde_json::Value;
 use tokio::sync::OnceCell;
 

@@ -9,7 +9,7 @@ use api::names::CHILDREN_FINALIZER;
 use api::{Stack, annotations};
 use engine::CompiledKind;
 use engine::carry::{Failure, controller_of, other_stack};
-use engine::manage::KIND_TAKEN;
+use install::KIND_TAKEN;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 

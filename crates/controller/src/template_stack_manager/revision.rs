@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use api::{Diagnostic, KindRef, PermissionScope, Stack, annotations};
 use engine::budget::Meter;
-use engine::manage::{Commitment, seed_bytes};
 use engine::{Compiled, Problem, Seed, Severity, compile_within};
+use install::{Commitment, seed_bytes};
 use objects::Gvk;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;

@@ -87,7 +87,7 @@ pub async fn seeded(scene: &Scene<'_>, stack: &str) -> Result<Value> {
     let secrets: Api<k8s_openapi::api::core::v1::Secret> = Api::namespaced(scene.client(), "default");
     let made = secrets.create(&PostParams::default(), &serde_json::from_value(seed)?).await?;
     let bytes = made.data.unwrap_or_default().remove("seed").context("it has a seed")?.0;
-    let said = engine::manage::Commitment::to("default", &name, &bytes).to_string();
+    let said = install::Commitment::to("default", &name, &bytes).to_string();
     Ok(json!({ "stacks.crossplane.io/seed": said }))
 }
 

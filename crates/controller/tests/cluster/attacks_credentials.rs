@@ -130,7 +130,7 @@ pub async fn a_seed_that_is_missing_or_damaged_is_never_replaced_without_consent
             let name = format!("s{index}-{}", choices.name("", 30));
             let at = api::names::seed(scene.namespace(), &name);
             let bytes = [index as u8; 32];
-            let commitment = engine::manage::Commitment::to("cairn", &at, &bytes).to_string();
+            let commitment = install::Commitment::to("cairn", &at, &bytes).to_string();
             let damage = damaged(&mut choices);
             if let Some(text) = &damage {
                 let secret = json!({ "metadata": { "name": at }, "stringData": { "seed": text } });

@@ -9,14 +9,15 @@ use controller::stack_manager::{
     Availability, Bounds, Fetched, Future, KubernetesRunner, Live, Packages, Parts, Runner, StackManager,
 };
 use controller::{Cluster as Hands, Error, Key};
-use engine::manage::install::Settings;
-use engine::manage::stack::Run;
-use engine::manage::{Reference, Trouble};
+use install::Trouble;
+use install::reconcile::install::Settings;
+use install::reconcile::stack::Run;
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use package::Files;
 use package::image::Digest;
+use package::image::Reference;
 use serde_json::{Value, json};
 use testkit::{Cluster, Scene};
 
@@ -205,9 +206,9 @@ pub async fn start(cluster: &Cluster, shelf: Arc<Shelf>) -> Result<tokio::task::
             own_namespace: "cairn".into(),
             cluster_namespace: "cairn-stacks".into(),
             source: "registry.example.org".into(),
-            policy: engine::manage::Policy::default(),
+            policy: install::Policy::default(),
             own_image: "example.org/cairn:1".into(),
-            namespaced_crds: engine::manage::NamespacedCrds::Allow,
+            namespaced_crds: install::NamespacedCrds::Allow,
             instance_limits: Default::default(),
             budgets: Default::default(),
         },

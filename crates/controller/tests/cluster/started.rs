@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
-use engine::start::{Manifest, Names, blank, from};
 use futures::{StreamExt, TryStreamExt, stream};
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::api::PostParams;
 use package::Files;
+use scaffold::{Manifest, Names, blank, from_manifests};
 use serde_json::{Value, json};
 use testkit::{Cluster, Scene};
 
@@ -15,10 +15,10 @@ use crate::instances_examples::lives;
 
 /// Manifests of other tests, by what they are called there.
 const MANIFESTS: [(&str, &str); 4] = [
-    ("web", include_str!("../../../engine/tests/start/web.yaml")),
-    ("database", include_str!("../../../engine/tests/start/database.yaml")),
-    ("several", include_str!("../../../engine/tests/start/several.yaml")),
-    ("live", include_str!("../../../engine/tests/start/live.yaml")),
+    ("web", include_str!("../../../scaffold/tests/manifests/web.yaml")),
+    ("database", include_str!("../../../scaffold/tests/manifests/database.yaml")),
+    ("several", include_str!("../../../scaffold/tests/manifests/several.yaml")),
+    ("live", include_str!("../../../scaffold/tests/manifests/live.yaml")),
 ];
 
 /// What the controllers of a cluster with nodes say of Ingresses.
@@ -73,7 +73,7 @@ async fn taken(cluster: &Cluster, name: &str, text: &str) -> Result<()> {
     // The real server keeps a claim until a controller that is not part of the testbed lets it go.
     let parts: Vec<&str> = text.split("---\n").filter(|part| !part.contains("kind: PersistentVolumeClaim")).collect();
     let manifest = Manifest { file: format!("{name}.yaml"), text: parts.join("---\n") };
-    let started = from(&names, &[manifest]).map_err(|problems| anyhow!("{problems:?}"))?;
+    let started = from_manifests(&names, &[manifest]).map_err(|problems| anyhow!("{problems:?}"))?;
     let first = instance(&started.files, name, &scene)?;
     lives(&scene, &package_of(&started.files), rules()?, vec![first]).await
 }

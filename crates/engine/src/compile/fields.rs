@@ -365,7 +365,7 @@ fn is_scalar(value: &Value, path: &Path) -> bool {
 }
 
 /// A path into a text as a path into the object that is read from it.
-pub(crate) fn path(steps: &[yaml::Step]) -> Path {
+pub fn path(steps: &[yaml::Step]) -> Path {
     let step = |step: &yaml::Step| match step {
         yaml::Step::Key(key) => objects::Step::from(&**key),
         yaml::Step::Index(index) => objects::Step::from(*index),

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use engine::manage::Reference;
 use http::{StatusCode, header};
+use package::image::Reference;
 use registry::{Client, Credential, Credentials, Options, Store};
 use testkit::variants;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

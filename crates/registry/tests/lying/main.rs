@@ -4,9 +4,9 @@
 mod attacks;
 mod server;
 
-use engine::manage::Reference;
 use http::{Method, StatusCode, header};
 use package::Files;
+use package::image::Reference;
 use package::image::{Digest, Image, MediaType};
 use registry::{Client, Credential, Credentials, Error, Options, Store};
 use serde_json::json;

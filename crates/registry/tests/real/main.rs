@@ -7,8 +7,8 @@ mod server;
 use std::path::Path;
 use std::process::Command;
 
-use engine::manage::Reference;
 use package::Files;
+use package::image::Reference;
 use package::image::{Archive, Image};
 use registry::{Client, Credential, Credentials, Options, Store};
 use serde_json::Value;

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use engine::budget::{Meter, Over};
-use engine::manage::install::Verdict;
-use engine::manage::{Reference, Trouble};
+use install::Trouble;
+use install::reconcile::install::Verdict;
 use package::Package;
+use package::image::Reference;
 use tokio::time::Instant;
 
 use super::super::compile_pool::NoResult;

@@ -1,0 +1,4 @@
+//! The conditions of installs and Stacks.
+
+pub(crate) mod install;
+pub(crate) mod stack;
