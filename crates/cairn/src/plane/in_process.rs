@@ -52,6 +52,10 @@ impl Runner for InProcess {
         })
     }
 
+    fn is_started(&self, stack: &Key) -> bool {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).contains_key(stack)
+    }
+
     fn objects<'r>(&self, _run: &'r Run) -> Vec<&'r Value> {
         Vec::new()
     }

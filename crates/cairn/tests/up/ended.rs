@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::pace::{ALONE, overload};
 use crate::registry::Registry;
 use crate::running::Running;
-use crate::{client, create_instance, support, until};
+use crate::{client, create_instance, deployments, support, until};
 
 /// What is promised where a processor is free.
 const MOST: Duration = Duration::from_secs(2);
@@ -238,9 +238,15 @@ async fn it_ends_while_an_install_is_taken_away() {
     let client = client(place.path()).await;
     create_instance(&client).await;
     up.says("CachingWebService default/cacheme: ready");
+    // A child that somebody holds keeps the Stack, its instance and its install while it is being deleted.
+    let hold = |finalizers: Value| kube::api::Patch::Merge(json!({ "metadata": { "finalizers": finalizers } }));
+    let params = kube::api::PatchParams::default();
+    let held = deployments(&client);
+    held.patch("cacheme-web", &params, &hold(json!(["example.org/wait"]))).await.expect("it is held");
     installs(client).delete("web", &kube::api::DeleteParams::default()).await.expect("it is to go");
+    until(held, "cacheme-web", |child| child.metadata.deletion_timestamp.is_some()).await;
     end(up, "uninstalling");
-    // What was begun comes to its end.
+    // What was begun comes to its end, although nothing runs the templates of a Stack that is being deleted.
     let again = Running::start(place.path(), &["up"]);
     let deadline = Instant::now() + crate::running::PATIENCE;
     loop {
@@ -251,6 +257,8 @@ async fn it_ends_while_an_install_is_taken_away() {
             continue;
         }
         let client = crate::client(place.path()).await;
+        let held = deployments(&client);
+        let _ = held.patch("cacheme-web", &params, &hold(json!(null))).await;
         if matches!(installs(client).get_opt("web").await, Ok(None)) {
             break;
         }

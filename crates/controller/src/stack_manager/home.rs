@@ -69,7 +69,8 @@ impl StackManager {
         if install.status.namespace != name {
             name.clone_into(&mut install.status.namespace);
             let patch = json!({ "status": { "namespace": name } });
-            self.parts.tenant.merge(&install_resource(true), key, "status", &patch).await?;
+            let answer = self.parts.tenant.merge(&install_resource(true), key, "status", &patch).await?;
+            self.world.wrote(&install_resource(true), answer);
         }
         Ok(())
     }

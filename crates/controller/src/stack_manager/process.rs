@@ -140,6 +140,10 @@ impl Runner for ProcessRunner {
         })
     }
 
+    fn is_started(&self, stack: &Key) -> bool {
+        self.children().contains_key(stack)
+    }
+
     fn objects<'r>(&self, _run: &'r Run) -> Vec<&'r Value> {
         Vec::new()
     }

@@ -223,7 +223,8 @@ impl StackManager {
     async fn remove_instance(&self, resource: &Resource, instance: &Value, stack: &Stack) -> Result<(), Error> {
         let key = Key::of(instance);
         let uid = instance["metadata"]["uid"].as_str().unwrap_or_default();
-        match farewell(instance, is_run(stack)) {
+        let of = Key::new(&stack.metadata.namespace, &stack.metadata.name);
+        match farewell(instance, is_run(stack) && self.parts.runner.is_started(&of)) {
             Farewell::Delete => self.parts.tenant.delete(resource, &key, uid, "Background").await?,
             Farewell::Finish if self.remove_children(instance, stack).await? => {
                 self.release(resource, &key, instance, CHILDREN_FINALIZER).await?;
@@ -298,6 +299,8 @@ impl StackManager {
             return Ok(());
         };
         let patch = json!({ "status": { "conditions": conditions } });
-        self.parts.tenant.merge(&stack_resource(), key, "status", &patch).await.map(|_| ())
+        let answer = self.parts.tenant.merge(&stack_resource(), key, "status", &patch).await?;
+        self.world.wrote(&stack_resource(), answer);
+        Ok(())
     }
 }

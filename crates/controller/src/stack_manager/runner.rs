@@ -56,6 +56,12 @@ pub trait Runner: Send + Sync {
     /// The objects by which it runs a stack; others of their kinds that were made for the stack go.
     fn objects<'r>(&self, run: &'r Run) -> Vec<&'r Value>;
 
+    /// Whether the controllers of a stack were started and not stopped since. What its status says of them may be about
+    /// processes that ended with the one that wrote it.
+    fn is_started(&self, _stack: &Key) -> bool {
+        true
+    }
+
     /// Stops the controllers of a stack; what is a Deployment goes with everything else that was made for it.
     fn stop<'f>(&'f self, stack: &'f Key) -> Future<'f, Result<(), Error>>;
 }
