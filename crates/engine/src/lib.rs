@@ -3,47 +3,34 @@
 //! Nothing here touches a cluster, a clock or a file. `cairn render` and the controllers call the very same functions.
 
 mod at;
-mod blame;
 pub mod budget;
-pub mod carry;
+pub mod children;
 mod compile;
-mod forbidden;
-mod functions;
-mod hide;
-mod kept;
+mod explain;
+mod forbidden_kinds;
 pub mod limits;
-mod origin;
-pub mod ours;
-mod plan;
-mod play;
 mod problem;
+mod random;
 mod readiness;
-mod record;
-pub mod release;
-mod secrecy;
-mod seed;
+mod reconcile;
 mod simulate;
-mod source;
 mod stack;
-mod structure;
-pub mod succession;
-mod surface;
-mod view;
 
-pub use compile::fields::{Quotes, path as object_path};
+pub use children::ownership::{Parent, Tie, stack_label};
+pub use children::record::Kept;
+pub use compile::projection::View;
+pub use compile::schema_check::{Quotes, path as object_path};
+pub use compile::secret_sources::{TextName, makes_secret, secret_texts};
 pub use compile::{Child, Compiled, CompiledKind, Known, Shape, compile, compile_knowing, compile_within};
-pub use forbidden::{Forbidden, forbidden};
-pub use kept::Kept;
-pub use ours::{Parent, Tie, stack_label};
-pub use plan::{
-    Apply, Context, Delete, Event, Explanation, Hold, Maker, Observed, Plan, Refusal, TemplateProblem, Unready, Wait,
-    decide, explain, halted, hidden, kept_by, not_applied, plan, refused, tell, withheld,
-};
-pub use play::{PLAYED, play};
+pub use explain::{Explanation, Maker, explain};
+pub use forbidden_kinds::{Forbidden, forbidden};
 pub use problem::{Place, Problem, Severity};
+pub use random::Seed;
 pub use readiness::{Readiness, readiness};
-pub use secrecy::{TextName, makes_secret, secret_texts};
-pub use seed::Seed;
+pub use reconcile::{
+    Apply, Context, Delete, Event, Hold, Observed, Plan, Refusal, TemplateProblem, Unready, Wait, decide, halted,
+    hidden, kept_by, not_applied, plan, refused, tell, withheld,
+};
+pub use simulate::workloads::{PLAYED, play};
 pub use simulate::{Pass, Report, Rule, Simulation, simulate};
 pub use stack::{Kind, Source, Stack};
-pub use view::View;

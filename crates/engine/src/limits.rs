@@ -128,8 +128,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{InstanceLimits, Standing, depth_of};
-    use crate::carry::dressed;
-    use crate::seed::Seed;
+    use crate::children::desired::dressed;
+    use crate::random::Seed;
 
     #[test]
     fn limits_are_read_as_they_are_written() {

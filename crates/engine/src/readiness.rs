@@ -384,7 +384,7 @@ mod tests {
     use serde_json::json;
 
     use super::{Readiness, readiness_of_told};
-    use crate::view::View;
+    use crate::compile::projection::View;
 
     #[test]
     fn one_of_whom_a_word_is_expected_is_not_ready_without_it_once_it_is_stored() {

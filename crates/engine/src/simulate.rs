@@ -1,12 +1,14 @@
 //! Stepping an instance to convergence without a cluster: each pass applies the plan, and played statuses follow.
 
+pub(crate) mod workloads;
+
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::compile::{CompiledKind, Shape};
-use crate::plan::{Context, Observed, Plan, plan, text};
+use crate::reconcile::{Context, Observed, Plan, plan, text};
 
 /// What an outside controller would do: once a child is there, its status becomes this.
 #[derive(Clone, Debug, Deserialize)]

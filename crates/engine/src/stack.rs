@@ -1,5 +1,8 @@
 //! What the engine is given: the kinds a stack owns, their schemas and their templates.
 
+pub(crate) mod from_package;
+pub(crate) mod from_record;
+
 use std::collections::BTreeMap;
 
 use api::PermissionScope;

@@ -4,7 +4,7 @@
 mod support;
 
 use engine::budget::{Limits, Meter};
-use engine::carry::Failure;
+use engine::children::desired::Failure;
 use engine::{Context, Observed, Plan, Seed, decide, hidden, plan, tell};
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use api::{ClusterStackInstall, Stack, StackInstall};
 use serde_json::Value;
 
-use super::Policy;
+use crate::Policy;
 
 /// Why a Stack cannot have any of these kinds (group and plural), which are cluster-scoped, and what would help.
 /// A ClusterStackInstall is no way out where the policy grants none of them to any stack.

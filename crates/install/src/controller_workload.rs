@@ -4,7 +4,7 @@
 use api::names;
 use serde_json::{Map, Value, json};
 
-use super::{Grants, Identity};
+use crate::{Grants, Identity};
 use package::image::Reference;
 
 /// Where the images of a package's controller come from.

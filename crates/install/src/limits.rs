@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::Trouble;
+use crate::Trouble;
 use engine::limits::LIMIT_REACHED;
 
 /// How much each namespace may have. What belongs to the whole cluster is not limited.

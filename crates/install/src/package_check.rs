@@ -5,10 +5,10 @@ use api::conditions::{DEPENDENCIES_SATISFIED, UNPACKED};
 use api::{ClusterStackInstall, Crd, PermissionScope, StackInstall};
 use package::Package;
 
-use super::reconcile::stack;
-use super::stack_record::{is_of, is_ours};
 use crate::reconcile::install::{Facts, Stop};
+use crate::reconcile::stack;
 use crate::reconcile::stack::Decision;
+use crate::stack_record::{is_of, is_ours};
 use crate::{Claim, KIND_TAKEN, Step, Trouble};
 use engine::budget::Meter;
 use engine::{Severity, compile_within};

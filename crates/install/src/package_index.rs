@@ -10,7 +10,7 @@ use semver::Version;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Trouble;
+use crate::Trouble;
 use package::image::Reference;
 
 /// Packages that can be had, and what each brings.

@@ -8,7 +8,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use package::image::Digest;
 use serde_json::{Value, json};
 
-use super::{Claim, Identity};
+use crate::{Claim, Identity};
 
 /// How many bytes a seed has.
 pub const SEED_BYTES: usize = 32;

@@ -4,7 +4,7 @@ use api::{Stack, annotations, labels, names};
 use package::Package;
 use serde_json::{Map, Value, json};
 
-use super::controller_workload::{Images, fill_images};
+use crate::controller_workload::{Images, fill_images};
 use crate::reconcile::install::{Facts, Install};
 use package::image::Reference;
 

@@ -2,7 +2,7 @@
 
 use package::Files;
 
-use super::names::Names;
+use crate::names::Names;
 
 /// The files by what they are called in a package; `@NAME@` and its like are filled in, in paths too.
 const FILES: [(&str, &str); 9] = [

@@ -3,9 +3,9 @@
 use objects::Gvk;
 use serde_json::{Value, json};
 
-use super::kinds::{main_workload, secret};
-use super::names::Names;
+use crate::kinds::{main_workload, secret};
 use crate::manifests::split::Piece;
+use crate::names::Names;
 use crate::rewrite::fields::Field;
 
 /// A template with what it makes, for whoever writes about it.

@@ -6,22 +6,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use package::Files;
 use serde_json::Value;
 
-use super::files::Made;
-use super::kinds::{autoscaler, checksum, helm, job, secret};
-use super::names::{Names, camel};
-use super::rewrite::namespace;
-use super::{files, missing_resources, shared_resources, verify};
+use crate::files::Made;
+use crate::kinds::{autoscaler, checksum, helm, job, secret};
 use crate::manifests::noise::cleaned;
 use crate::manifests::split::{Manifest, Piece, Read, read};
 use crate::manifests::unknown_kinds::mistaken;
 use crate::manifests::unsupported::{perhaps_unfit, unfit};
+use crate::names::{Names, camel};
 use crate::rewrite::common_name::{base, rest};
 use crate::rewrite::edit::escaped;
 use crate::rewrite::fields::Fields;
+use crate::rewrite::namespace;
 use crate::rewrite::substitute::{Kept, Shared, Template, template};
 use crate::rewrite::text_references::Known;
-use engine::object_path;
-use engine::{Place, Problem};
+use crate::{files, missing_resources, shared_resources, verify};
+use engine::{Place, Problem, object_path};
 
 /// A stack that was made from manifests.
 #[derive(Clone, Debug)]

@@ -5,14 +5,13 @@ use std::collections::BTreeMap;
 
 use yaml::Step;
 
-use super::shared_resources::own;
 use crate::manifests::split::Piece;
 use crate::manifests::unsupported::is_everywhere;
 use crate::rewrite::common_name::holds;
 use crate::rewrite::field_meaning::{Sense, makes_secret, sense, texts};
 use crate::rewrite::substitute::{Shared, makes_secret_of};
-use engine::Problem;
-use engine::object_path;
+use crate::shared_resources::own;
+use engine::{Problem, object_path};
 
 /// Kinds whose objects make a difference when they are shared, whatever they are called.
 const TELLING: [&str; 4] = ["ConfigMap", "PersistentVolumeClaim", "Secret", "ServiceAccount"];

@@ -6,10 +6,9 @@ use std::collections::BTreeMap;
 use package::Files;
 use serde_json::{Value, json};
 
-use super::kinds::secret;
+use crate::kinds::secret;
 use crate::manifests::split::Piece;
-use engine::{Context, Observed, Plan, Seed, Stack, compile, plan};
-use engine::{Problem, Severity};
+use engine::{Context, Observed, Plan, Problem, Seed, Severity, Stack, compile, plan};
 
 /// Templates whose objects are not what they were made from, with what is wrong; an empty name is the stack itself.
 pub(super) fn differing(files: &Files, instance: &str, expected: &BTreeMap<String, &Piece>) -> Vec<(String, String)> {

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use api::names::label_value;
 use api::{Crd, PermissionScope, Stack};
 use controller::Resource;
-use engine::ours::tie;
+use engine::children::ownership::tie;
 use engine::{Compiled, CompiledKind, Observed, Seed, Severity, Shape, Tie, compile};
 use install::waits_for_kind;
 use objects::Gvk;

@@ -1,8 +1,8 @@
 //! The tree of an instance and what became of it: which child is ready, and what the others wait for. Values in, a tree
 //! out; the engine says what waits, as it says to the controllers.
 
-use engine::carry::{controller_of, is_orphan, may_adopt, not_ours, status_patch};
-use engine::ours::tie;
+use engine::children::desired::{controller_of, is_orphan, may_adopt, not_ours, status_patch};
+use engine::children::ownership::tie;
 use engine::{
     Child, Compiled, CompiledKind, Context, Kept, Plan, Readiness, Seed, Shape, View, kept_by, not_applied, plan,
     readiness,

@@ -1,5 +1,5 @@
 //! Plays the controllers of a cluster with nodes: what a Deployment and the like ask for is reported as running, though
-//! nothing runs. What is reported is decided by `engine::play`.
+//! nothing runs. What is reported is decided by `engine::simulate::workloads`.
 
 use std::sync::Arc;
 use std::time::Duration;

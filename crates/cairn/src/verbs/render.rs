@@ -1,6 +1,6 @@
 //! `cairn render`: what the controller would do for an instance, pass by pass.
 
-use engine::carry::marked;
+use engine::children::desired::marked;
 use engine::{Context, Pass, Plan, Seed, Simulation};
 use serde_json::{Value, json};
 

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use api::names::{self, CHILDREN_FINALIZER, Role, STACK_FINALIZER};
 use api::{Crd, PermissionScope, Stack, key};
-use engine::release::let_go;
-use install::{Claim, Farewell, LiveCrd, Parent, farewell, goes_next, goes_with, is_child, is_granted, is_run};
-use install::{is_instance, keeps_data, owned_kinds, waiting};
+use engine::children::orphaning::let_go;
+use install::{
+    Claim, Farewell, LiveCrd, Parent, farewell, goes_next, goes_with, is_child, is_granted, is_instance, is_run,
+    keeps_data, owned_kinds, waiting,
+};
 use serde_json::{Value, json};
 
 use super::install::resource_of;

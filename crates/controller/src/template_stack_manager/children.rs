@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use api::names::label_value;
-use engine::carry::{Failure, dressed, has_no_owner, not_ours, put_right};
-use engine::succession::taken_over;
+use engine::children::desired::{Failure, dressed, has_no_owner, not_ours, put_right};
+use engine::children::field_handover::taken_over;
 use engine::{Apply, CompiledKind, Kept, Observed, Plan, Refusal, Shape, Tie, View, kept_by};
 use serde_json::{Value, json};
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use api::names::CHILDREN_FINALIZER;
 use api::{Stack, annotations};
 use engine::CompiledKind;
-use engine::carry::{Failure, controller_of, other_stack};
+use engine::children::desired::{Failure, controller_of, other_stack};
 use install::KIND_TAKEN;
 use serde_json::{Value, json};
 use tokio::time::Instant;

@@ -69,9 +69,9 @@ impl Known {
         let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
         let (uid, version) = (text("uid").into(), text("resourceVersion").parse().unwrap_or_default());
         let is_deleting = !object["metadata"]["deletionTimestamp"].is_null();
-        let is_orphaning = engine::release::is_orphaning(&object);
+        let is_orphaning = engine::children::orphaning::is_orphaning(&object);
         let created = text("creationTimestamp").into();
-        let maker = engine::carry::controller_of(&object).and_then(|owner| owner["uid"].as_str());
+        let maker = engine::children::desired::controller_of(&object).and_then(|owner| owner["uid"].as_str());
         let (maker, depth) = (maker.unwrap_or_default().into(), engine::limits::depth_of(&object));
         // A status that is not there and one that is make no difference to the rest.
         let status = object.as_object_mut().and_then(|object| object.remove("status"));

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use engine::carry::Failure;
+use engine::children::desired::Failure;
 use engine::limits::{InstanceLimits, LIMIT_REACHED, Standing, depth_of};
 use engine::{Context, halted};
 

@@ -2,10 +2,9 @@
 //! renders; then it may go. Or, if it was deleted without them, its children are let go.
 
 use api::labels;
-use api::names::CHILDREN_FINALIZER;
-use api::names::label_value;
-use engine::carry::next_to_go;
-use engine::release::{is_orphaning, let_go, were_orphaned};
+use api::names::{CHILDREN_FINALIZER, label_value};
+use engine::children::desired::next_to_go;
+use engine::children::orphaning::{is_orphaning, let_go, were_orphaned};
 use engine::{Kept, Tie, View};
 use objects::Gvk;
 use serde_json::{Value, json};

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use engine::budget::{HINT, Limits, Meter};
-use engine::carry::Failure;
+use engine::children::desired::Failure;
 use engine::{
     CompiledKind, Context, Observed, Place, Plan, Problem, Refusal, TemplateProblem, decide, halted, refused, tell,
     withheld,

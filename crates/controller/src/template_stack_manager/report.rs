@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use engine::Plan;
-use engine::carry::{Failure, status_patch};
+use engine::children::desired::{Failure, status_patch};
 use engine::limits::LIMIT_REACHED;
 use serde_json::{Value, json};
 use tokio::time::Instant;

@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use objects::{ApiVersion, Gvk};
 
+use super::dry_run::{Found, Sketch};
 use crate::compile::Shape;
-use crate::compile::sketch::{Found, Sketch};
 use crate::problem::{Place, Problem};
 
 /// What a template makes.

@@ -1,16 +1,22 @@
 //! Compiling a stack: everything that can be known of its templates before there is an instance.
 
-mod assumed;
+mod branches;
+mod dry_run;
 mod endless;
-pub(crate) mod fields;
-mod graph;
+pub(crate) mod functions;
 mod identity;
+mod order;
+mod permissions;
+pub(crate) mod projection;
 mod reads;
-mod rights;
-mod sketch;
-mod unset;
+pub(crate) mod schema_check;
+pub(crate) mod secret_sources;
+pub(crate) mod source_map;
+pub(crate) mod top_level_fields;
+mod unset_fields;
+pub(crate) mod yaml_error;
 
-pub(crate) use sketch::HALF;
+pub(crate) use dry_run::HALF;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,12 +25,11 @@ use gotpl::{Analysis, Set};
 use objects::{Gvk, Schema, nearest};
 
 use crate::budget::{self, Meter, Purse};
-use crate::functions::{options, partial};
-use crate::origin::Origins;
 use crate::problem::{Place, Problem, Severity};
 use crate::stack::{Kind, Source, Stack};
-use crate::surface;
-use crate::view::{View, Views};
+use functions::{options, partial};
+use projection::{View, Views};
+use source_map::Origins;
 
 /// A compiled stack.
 #[derive(Debug)]
@@ -236,7 +241,7 @@ impl Compiler<'_> {
         let mut children: Vec<Child> = Vec::new();
         let mut identities: Vec<identity::Identity> = Vec::new();
         for (name, source) in &usable {
-            let Some(sketch) = sketch::Sketch::of(&set, source, &origins, purse) else {
+            let Some(sketch) = dry_run::Sketch::of(&set, source, &origins, purse) else {
                 continue;
             };
             let before = problems.len();
@@ -244,7 +249,7 @@ impl Compiler<'_> {
             let mut in_branches = Vec::new();
             let assumed = match &identity {
                 None if problems.len() > before => Vec::new(),
-                _ => assumed::sketches(&set, source, &origins, purse, &mut in_branches),
+                _ => branches::sketches(&set, source, &origins, purse, &mut in_branches),
             };
             if let Some(found) = identity {
                 let owned = self.stack.kinds.iter().find(|kind| kind.gvk == found.gvk);
@@ -253,18 +258,18 @@ impl Compiler<'_> {
                     None => (self.known)(&found.gvk),
                 };
                 let checked = match (&schema, owned) {
-                    (None, None) => Some(Arc::new(surface::schema(&found.gvk))),
+                    (None, None) => Some(Arc::new(top_level_fields::schema(&found.gvk))),
                     _ => schema.clone(),
                 };
-                unset::check(&sketch, kind, problems);
+                unset_fields::check(&sketch, kind, problems);
                 let made = checked.as_ref().map(|schema| {
                     let (owned, instance) = (owned.is_some(), kind.schema.as_ref());
-                    fields::Made { gvk: &found.gvk, schema, owned, known: self.known, instance }
+                    schema_check::Made { gvk: &found.gvk, schema, owned, known: self.known, instance }
                 });
-                fields::child(&sketch, &sketch.documents(), made.as_ref(), problems);
-                fields::forbidden(&sketch, &sketch.documents(), problems);
+                schema_check::child(&sketch, &sketch.documents(), made.as_ref(), problems);
+                schema_check::forbidden(&sketch, &sketch.documents(), problems);
                 for (sketch, documents) in &assumed {
-                    fields::child(sketch, documents, made.as_ref(), &mut in_branches);
+                    schema_check::child(sketch, documents, made.as_ref(), &mut in_branches);
                 }
                 twins(&children, &identities, &found, problems);
                 children.push(Child {
@@ -281,7 +286,7 @@ impl Compiler<'_> {
                     tells_ready: owned.is_some_and(Kind::tells_ready),
                     always: sketch.is_always().then(|| found.places.kind.clone()),
                 });
-                rights::check(self.stack, &found, problems);
+                permissions::check(self.stack, &found, problems);
                 if kind.namespaced && objects::builtin_kind(&found.gvk).is_some_and(|known| !known.namespaced) {
                     let what = format!(
                         "a namespaced {} cannot make a {}, which belongs to no namespace",
@@ -297,12 +302,12 @@ impl Compiler<'_> {
             problems.extend(self.softened(in_branches));
         }
         if let Some((source, sketch)) =
-            status.and_then(|source| Some((source, sketch::Sketch::of(&set, source, &origins, purse)?)))
-            && fields::status(&sketch, kind, problems)
+            status.and_then(|source| Some((source, dry_run::Sketch::of(&set, source, &origins, purse)?)))
+            && schema_check::status(&sketch, kind, problems)
         {
             let mut in_branches = Vec::new();
-            for (sketch, _) in assumed::sketches(&set, source, &origins, purse, &mut in_branches) {
-                fields::status(&sketch, kind, &mut in_branches);
+            for (sketch, _) in branches::sketches(&set, source, &origins, purse, &mut in_branches) {
+                schema_check::status(&sketch, kind, &mut in_branches);
             }
             problems.extend(self.softened(in_branches));
         }
@@ -352,7 +357,7 @@ impl Compiler<'_> {
                 child.prints_all = found.prints_all;
             }
         }
-        let children = graph::ordered(children, &edges, problems);
+        let children = order::ordered(children, &edges, problems);
         Some(CompiledKind {
             gvk: kind.gvk.clone(),
             plural: kind.plural.clone(),

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::conditions::install::{Conditions, Trouble};
 use engine::Seed;
-use engine::carry::{controller_of, is_orphan};
-use engine::ours::tie;
+use engine::children::desired::{controller_of, is_orphan};
+use engine::children::ownership::tie;
 
 /// What is done about an instance of a Stack that is going.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,10 +115,12 @@ mod tests {
     use api::{Stack, Status};
     use serde_json::{Value, json};
 
-    use super::{Farewell, farewell, goes_next, goes_with, is_child, is_granted, is_instance, is_run};
-    use super::{keeps_data, owned_kinds, waiting};
+    use super::{
+        Farewell, farewell, goes_next, goes_with, is_child, is_granted, is_instance, is_run, keeps_data, owned_kinds,
+        waiting,
+    };
     use engine::Seed;
-    use engine::ours::record;
+    use engine::children::ownership::record;
 
     #[test]
     fn an_instance_is_left_to_its_controller_while_that_runs() {
@@ -181,7 +183,7 @@ mod tests {
         made_up["metadata"]["annotations"] =
             json!({ "stacks.crossplane.io/record": record(&Seed::new(""), &instance, &recorded, Some("z")) });
         made_up["metadata"]["labels"] = json!({ "stacks.crossplane.io/stack": "s" });
-        for (key, value) in engine::carry::parent_labels(&instance) {
+        for (key, value) in engine::children::desired::parent_labels(&instance) {
             made_up["metadata"]["labels"][key] = json!(value);
         }
         let mut stays = object(Some("ns"), owner("u", true));

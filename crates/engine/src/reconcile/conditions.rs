@@ -1,6 +1,6 @@
 //! What a condition says of several objects that could not be applied: of the first all, of the others which they are.
 
-use crate::carry::Failure;
+use crate::children::desired::Failure;
 
 const ALSO: &str = "; also not applied: ";
 
@@ -38,7 +38,7 @@ pub fn not_applied(message: &str) -> (&str, Vec<&str>) {
 #[cfg(test)]
 mod tests {
     use super::{not_applied, summed};
-    use crate::carry::Failure;
+    use crate::children::desired::Failure;
 
     #[test]
     fn a_condition_tells_of_the_first_failure_and_names_the_templates_of_the_others() {

@@ -3,7 +3,7 @@
 use gotpl::Step;
 use objects::Schema;
 
-use crate::compile::sketch::Sketch;
+use super::dry_run::Sketch;
 use crate::problem::Problem;
 use crate::stack::Kind;
 

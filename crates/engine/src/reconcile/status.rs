@@ -4,16 +4,14 @@ use gotpl::{Presence, Span, Step, Trace, Watch};
 use objects::Schema;
 use serde_json::{Map, Value, json};
 
+use super::render::Renderer;
+use super::{Plan, TemplateProblem, Unready, text, value_structure};
 use crate::at::at;
-use crate::blame;
-use crate::carry::Failure;
-use crate::compile::Shape;
-use crate::compile::fields::steps;
-use crate::plan::render::Renderer;
-use crate::plan::{Plan, TemplateProblem, Unready, text};
+use crate::children::desired::Failure;
+use crate::compile::schema_check::steps;
+use crate::compile::{Shape, yaml_error};
 use crate::problem::{Place, Problem};
 use crate::readiness::{Readiness, readiness, readiness_of_told};
-use crate::structure;
 
 /// The API server stores no object that is much larger, and says so in words that nobody understands.
 const LARGEST: usize = 1 << 20;
@@ -106,10 +104,10 @@ fn rendered(renderer: &Renderer<'_>, plan: &Plan, failures: &[Failure]) -> Resul
     let text = String::from_utf8(text).map_err(|_| vec![fail("the rendered status is not UTF-8".into(), None)])?;
     let at = |offset: usize| renderer.kind.origins.line(&trace, &text, offset);
     let spanned = yaml::parse_spanned(&text).map_err(|error| {
-        let what = blame::told("the rendered status is not YAML", &text, &error);
-        vec![fail(what, at(blame::offset(&text, &error))).hint(blame::hint(&text, &error))]
+        let what = yaml_error::told("the rendered status is not YAML", &text, &error);
+        vec![fail(what, at(yaml_error::offset(&text, &error))).hint(yaml_error::hint(&text, &error))]
     })?;
-    let breaches = structure::breaches(&text, &trace);
+    let breaches = value_structure::breaches(&text, &trace);
     if !breaches.is_empty() {
         return Err(breaches);
     }
@@ -351,7 +349,7 @@ fn ready(renderer: &Renderer<'_>, plan: &Plan) -> Condition {
     ("Ready", true, "Available", String::new())
 }
 
-fn observed<'r>(renderer: &Renderer<'r>, apply: &crate::plan::Apply) -> Option<&'r Value> {
+fn observed<'r>(renderer: &Renderer<'r>, apply: &super::Apply) -> Option<&'r Value> {
     match renderer.observed.get(&apply.template)? {
         Value::Array(objects) => {
             objects.iter().find(|object| at(object, "/metadata/name") == at(&apply.object, "/metadata/name"))

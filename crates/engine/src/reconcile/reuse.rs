@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use super::{Observed, Plan, Verdict};
 use crate::compile::{Child, CompiledKind};
-use crate::plan::{Observed, Plan, Verdict};
 
 /// The plan before, and what has become of the children since.
 pub(super) struct Before<'b> {

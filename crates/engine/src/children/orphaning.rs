@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::ours::Tie;
+use super::ownership::Tie;
 
 /// The finalizer by which the API server notes that what an object owns is to stay. The garbage collector takes the
 /// object off everything that it owns, and then the finalizer off the object.
@@ -39,7 +39,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{is_orphaning, let_go, were_orphaned};
-    use crate::ours::Tie;
+    use crate::children::ownership::Tie;
 
     #[test]
     fn an_instance_keeps_its_children_while_it_is_deleted_and_says_so() {

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use gotpl::{Trace, Watch};
 use serde_json::Value;
 
+use super::redaction::HIDDEN;
+use super::render::Renderer;
+use super::{Context, Observed, immutable, text as text_of};
 use crate::budget::Meter;
 use crate::compile::{Child, CompiledKind};
-use crate::hide::HIDDEN;
-use crate::plan::render::Renderer;
-use crate::plan::{Context, Observed, immutable, text as text_of};
 use crate::problem::Place;
 
 /// A message about an object that a template makes, such as a refusal of the API server.

@@ -8,10 +8,10 @@ use api::{API_VERSION, Stack, annotations, labels};
 use objects::{Gvk, Schema};
 use serde_json::{Map, Value, json};
 
+use super::ownership::record;
 use crate::compile::CompiledKind;
 use crate::limits::depth_of;
-use crate::ours::record;
-use crate::seed::Seed;
+use crate::random::Seed;
 
 /// An object of a plan as it is applied: with the labels of its parent, a record of it and the hash of all that is
 /// wanted, and owned only where the garbage collector can see both. `uid` is that of the object, once there is one.

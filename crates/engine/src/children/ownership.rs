@@ -8,8 +8,8 @@ use api::{annotations, labels};
 use objects::Gvk;
 use serde_json::Value;
 
-use crate::carry::{controller_of, is_orphan, parent_labels};
-use crate::seed::Seed;
+use super::desired::{controller_of, is_orphan, parent_labels};
+use crate::random::Seed;
 
 /// How a live object and an instance belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -213,8 +213,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{Tie, record, tie};
-    use crate::carry::parent_labels;
-    use crate::seed::Seed;
+    use crate::children::desired::parent_labels;
+    use crate::random::Seed;
 
     fn instance() -> Value {
         json!({ "apiVersion": "a.b/v1", "kind": "K", "metadata": { "name": "x", "namespace": "ns", "uid": "1" } })

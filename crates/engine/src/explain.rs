@@ -5,9 +5,9 @@ use serde_json::Value;
 
 use crate::budget::Meter;
 use crate::compile::CompiledKind;
-use crate::plan::render::Renderer;
-use crate::plan::{Context, Observed};
 use crate::problem::Place;
+use crate::reconcile::render::Renderer;
+use crate::reconcile::{Context, Observed};
 
 /// Where a field comes from.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]

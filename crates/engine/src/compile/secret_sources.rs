@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use api::StackSpec;
 use gotpl::{Set, TemplateUse};
 
-use crate::functions::{options, partial};
+use super::functions::{options, partial};
 
 /// A template or a partial of a Stack: its key and its name.
 pub type TextName<'s> = (&'s str, &'s str);

@@ -8,13 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use gotpl::{Error, Input, Output, Path, Presence, Read, Run, Site, Span, Step, Trace, UseKind, Watch};
 use serde_json::Value;
 
+use super::redaction::Secrets;
+use super::{Context, Observed, Wait, objects, text as text_of, value_structure};
 use crate::budget::{self, Meter, Purse};
 use crate::compile::{Child, CompiledKind, Shape};
-use crate::hide::Secrets;
-use crate::plan::{Context, Observed, Wait, object, text as text_of};
 use crate::problem::{Place, Problem};
-use crate::seed::Fixed;
-use crate::structure;
+use crate::random::Fixed;
 
 /// What becomes of a template.
 pub(crate) enum Verdict {
@@ -322,14 +321,15 @@ impl<'r> Renderer<'r> {
         }
         let exists =
             self.observed.get(&child.name).is_some_and(|value| value.as_array().is_none_or(|list| !list.is_empty()));
-        if !findings.pending.is_empty() && (exists || object::is_nothing(&text)) {
+        if !findings.pending.is_empty() && (exists || objects::is_nothing(&text)) {
             return Verdict::Wait(sorted(findings.pending));
         }
-        if !findings.deciding.is_empty() && object::is_nothing(&text) {
+        if !findings.deciding.is_empty() && objects::is_nothing(&text) {
             return Verdict::Wait(sorted(findings.deciding));
         }
         // Text that is not UTF-8 is told as such.
-        let breaches = std::str::from_utf8(&text).map(|text| structure::breaches(text, &trace)).unwrap_or_default();
+        let breaches =
+            std::str::from_utf8(&text).map(|text| value_structure::breaches(text, &trace)).unwrap_or_default();
         if !breaches.is_empty() {
             return Verdict::Fail(breaches);
         }
@@ -337,7 +337,7 @@ impl<'r> Renderer<'r> {
     }
 
     fn made(&self, child: &Child, text: &[u8]) -> Verdict {
-        match object::read(self, child, text) {
+        match objects::read(self, child, text) {
             Ok(objects) if objects.is_empty() => Verdict::Nothing,
             Ok(objects) => Verdict::Make(objects),
             Err(problems) => Verdict::Fail(problems),

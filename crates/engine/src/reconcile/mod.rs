@@ -1,14 +1,15 @@
 //! Planning an instance: from the object, what is observed of its children and a seed to what has to be done.
 
-mod again;
-mod explain;
+mod conditions;
 mod immutable;
-mod object;
+mod objects;
 mod prune;
-mod refusal;
-mod refused;
-mod render;
+pub(crate) mod redaction;
+mod rejection;
+pub(crate) mod render;
+mod reuse;
 mod status;
+pub(crate) mod value_structure;
 
 use std::collections::BTreeMap;
 
@@ -17,15 +18,14 @@ use serde_json::Value;
 
 use crate::at::at;
 use crate::budget::{self, Limits, Meter};
-use crate::carry::{Failure, blamed};
+use crate::children::desired::{Failure, blamed};
 use crate::compile::{Child, CompiledKind, Shape};
 use crate::problem::{Place, Problem};
-use crate::seed::Seed;
+use crate::random::Seed;
 
-pub use explain::{Explanation, Maker, explain};
+pub use conditions::not_applied;
 pub use prune::kept_by;
-pub use refusal::{Refusal, hidden, refused, withheld};
-pub use refused::not_applied;
+pub use rejection::{Refusal, hidden, refused, withheld};
 pub(crate) use render::Verdict;
 
 /// The children that are there, by template: an object, or for a collection a list of objects.
@@ -187,7 +187,7 @@ pub fn decide(
     let mut plan = Plan::default();
     let own = Meter::new(context.limits.clone());
     let renderer = render::Renderer::new(kind, instance, observed, context, &own);
-    let mut before = before.map(|(plan, then)| again::Before::new(kind, plan, then, observed));
+    let mut before = before.map(|(plan, then)| reuse::Before::new(kind, plan, then, observed));
     let mut verdicts: BTreeMap<String, Verdict> = BTreeMap::new();
     for child in &kind.children {
         let same = before.as_mut().and_then(|before| before.verdict(child));
@@ -240,7 +240,7 @@ pub fn tell(
     let own = Meter::new(context.limits.clone());
     let renderer = render::Renderer::new(kind, instance, observed, context, &own);
     status::add(&renderer, &mut plan, failures);
-    plan.status = blamed(plan.status, &refused::summed(failures));
+    plan.status = blamed(plan.status, &conditions::summed(failures));
     let told = |problem: &TemplateProblem| Event {
         severity: "Warning",
         reason: "RenderFailed",

@@ -6,14 +6,12 @@ use api::names::label_value;
 use gotpl::{Trace, Watch};
 use serde_json::{Map, Value, json};
 
+use super::render::Renderer;
+use super::text as text_of;
 use crate::at::at;
-use crate::blame;
-use crate::compile::fields::{NO_QUOTE, QUOTE, Quotes, format_hint, steps};
-use crate::compile::{Child, HALF, Shape};
-use crate::plan::render::Renderer;
-use crate::plan::text as text_of;
+use crate::compile::schema_check::{NO_QUOTE, QUOTE, Quotes, format_hint, steps};
+use crate::compile::{Child, HALF, Shape, top_level_fields, yaml_error};
 use crate::problem::{Place, Problem};
-use crate::surface;
 
 /// Whether a text holds no object: white space, comments and separators only.
 pub(super) fn is_nothing(text: &[u8]) -> bool {
@@ -94,9 +92,9 @@ impl Reader<'_> {
     /// YAML that does not parse: blamed on the line of the template that printed the bad line. `start` is where the
     /// document begins.
     fn bad_yaml(&self, text: &str, start: usize, document: &str, error: &yaml::Error) -> Problem {
-        let what = blame::told("the rendered text is not YAML", document, error);
-        let problem = Problem::at(self.start(), what).hint(blame::hint(document, error));
-        self.located(problem, text, start + blame::offset(document, error))
+        let what = yaml_error::told("the rendered text is not YAML", document, error);
+        let problem = Problem::at(self.start(), what).hint(yaml_error::hint(document, error));
+        self.located(problem, text, start + yaml_error::offset(document, error))
     }
 
     /// The same problem at the spot of the template that printed the byte at `offset`.
@@ -121,10 +119,10 @@ impl Reader<'_> {
         let unknown = |path: Vec<&str>| {
             let steps: Vec<yaml::Step> = path.iter().map(|name| yaml::Step::from(*name)).collect();
             let problem = refused(&steps, true, format!("it has no field `{}`", path.join(".")));
-            if path.len() < 3 { problem.hint(surface::HINT) } else { problem }
+            if path.len() < 3 { problem.hint(top_level_fields::HINT) } else { problem }
         };
         let Some(schema) = &self.child.schema else {
-            return surface::strange(&self.child.gvk, object).into_iter().map(unknown).collect();
+            return top_level_fields::strange(&self.child.gvk, object).into_iter().map(unknown).collect();
         };
         let mut stored = object.clone();
         let problem = |invalid: &objects::Invalid| {
@@ -183,7 +181,7 @@ impl Reader<'_> {
         let spans = yaml::parse_spanned(&document.text).ok().map(|spanned| spanned.spans);
         let steps: Vec<yaml::Step> = found.field.iter().map(|step| yaml::Step::from(*step)).collect();
         let offset = spans.as_ref().and_then(|spans| spans.find(&steps)).map_or(0, |found| found.value.start);
-        let problem = Problem::at(self.start(), found.what).hint(crate::forbidden::HINT);
+        let problem = Problem::at(self.start(), found.what).hint(crate::forbidden_kinds::HINT);
         Some(self.located(problem, text, document.start + offset))
     }
 

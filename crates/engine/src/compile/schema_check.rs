@@ -8,11 +8,11 @@ use objects::{Gvk, Invalid, Lookup, Path, Schema, Type};
 use serde_json::{Value, json};
 use yaml::Spanned;
 
+use super::dry_run::Sketch;
+use super::top_level_fields;
 use crate::compile::Known;
-use crate::compile::sketch::Sketch;
 use crate::problem::Problem;
 use crate::stack::Kind;
-use crate::surface;
 
 /// Keys that YAML takes for something else, and keys that stand twice, whatever the kind.
 fn keys(sketch: &Sketch<'_>, document: &Range<usize>, problems: &mut Vec<Problem>) {
@@ -49,7 +49,7 @@ pub(super) fn forbidden(sketch: &Sketch<'_>, documents: &[Range<usize>], problem
         let place = if found.field.len() == 1 { place.value } else { place.key.unwrap_or(place.value) };
         let range = document.start + place.start..document.start + place.end;
         if sketch.is_certain(&range, false) {
-            problems.push(Problem::at(sketch.place(range.start), found.what).hint(crate::forbidden::HINT));
+            problems.push(Problem::at(sketch.place(range.start), found.what).hint(crate::forbidden_kinds::HINT));
         }
     }
 }
@@ -187,7 +187,7 @@ impl Check<'_> {
                         }
                         .hint("check the number of this `nindent`: what is included stands too far in or out")
                     }
-                    None if whole && path.steps().len() < 3 => problem.hint(surface::HINT),
+                    None if whole && path.steps().len() < 3 => problem.hint(top_level_fields::HINT),
                     None if self.owned => problem.hint("add the field to the CRD's schema"),
                     None => problem,
                 };

@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use gotpl::{Path, Set, Step, UseKind, Watch};
 
+use super::dry_run::{Sketch, known};
+use super::source_map::Origins;
 use crate::budget::Purse;
-use crate::compile::sketch::{Sketch, known};
-use crate::origin::Origins;
 use crate::problem::{Place, Problem};
 use crate::stack::Source;
 

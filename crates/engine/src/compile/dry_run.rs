@@ -7,10 +7,10 @@ use std::ops::Range;
 use gotpl::{Input, Known, Path, Presence, Run, Set, Step, Still, Trace, UseKind, Watch};
 use serde_json::json;
 
-use crate::blame;
+use super::source_map::Origins;
+use super::yaml_error;
 use crate::budget::Purse;
 use crate::compile::reads::path;
-use crate::origin::Origins;
 use crate::problem::{Place, Problem};
 use crate::stack::Source;
 
@@ -106,8 +106,8 @@ impl<'s> Sketch<'s> {
         let Err(error) = yaml::parse(&self.blanked(document)) else {
             return Some(());
         };
-        let line = blame::line(text, &error);
-        let start = |line: usize| document.start + blame::start(text, line);
+        let line = yaml_error::line(text, &error);
+        let start = |line: usize| document.start + yaml_error::start(text, line);
         let (from, to) = (start(line.saturating_sub(1)), start(line + 2));
         let mut near = self.trace.spans.iter().filter(|span| span.start < to && from < span.end.max(span.start + 1));
         let doubtful = near.any(|span| {
@@ -117,10 +117,10 @@ impl<'s> Sketch<'s> {
         if doubtful {
             return Some(());
         }
-        let what = blame::told("the text is not YAML", text, &error);
-        let blamed = document.start + blame::offset(text, &error);
+        let what = yaml_error::told("the text is not YAML", text, &error);
+        let blamed = document.start + yaml_error::offset(text, &error);
         let place = self.origins.line(&self.trace, &self.text, blamed).unwrap_or_else(|| self.start());
-        problems.push(Problem::at(place, what).hint(blame::hint(text, &error)));
+        problems.push(Problem::at(place, what).hint(yaml_error::hint(text, &error)));
         None
     }
 

@@ -7,10 +7,10 @@ use api::{annotations, labels};
 use objects::Schema;
 use serde_json::Value;
 
-use crate::carry::{Owns, controller_of, owns};
-use crate::ours::{Marks, Parent, Tie};
-use crate::seed::Seed;
-use crate::view::View;
+use super::desired::{Owns, controller_of, owns};
+use super::ownership::{Marks, Parent, Tie};
+use crate::compile::projection::View;
+use crate::random::Seed;
 
 /// A child.
 #[derive(Clone, Debug)]
@@ -56,9 +56,9 @@ impl Kept {
             version: metadata["resourceVersion"].as_str().and_then(|text| text.parse().ok()).unwrap_or_default(),
             view: view.fingerprint(),
             is_deleting: !metadata["deletionTimestamp"].is_null(),
-            is_orphan: crate::carry::is_orphan(live),
+            is_orphan: super::desired::is_orphan(live),
             may_adopt: noted[annotations::ADOPT] == "true" && controller_of(live).is_none(),
-            is_held: crate::succession::is_held(live, manager),
+            is_held: super::field_handover::is_held(live, manager),
             uid: metadata["uid"].as_str().unwrap_or_default().into(),
             template: metadata["labels"][labels::TEMPLATE].as_str().unwrap_or_default().into(),
             marks: Marks::of(live),
@@ -160,7 +160,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::Kept;
-    use crate::view::View;
+    use crate::compile::projection::View;
 
     fn live(version: &str, fields: &Value) -> Value {
         json!({
