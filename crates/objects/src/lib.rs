@@ -3,7 +3,7 @@
 //! stacks.
 //!
 //! ```
-//! use self::Schema;
+//! use objects::Schema;
 //! use serde_json::json;
 //!
 //! let (schema, flaws) = Schema::read(&json!({
@@ -19,9 +19,9 @@
 //! Objects are applied by their shape:
 //!
 //! ```
-//! use apply::{Change, apply};
-//! use fields::FieldSet;
-//! use shape::Shapes;
+//! use objects::apply::{Change, apply};
+//! use objects::fields::FieldSet;
+//! use objects::shape::Shapes;
 //! use serde_json::json;
 //!
 //! let shapes = Shapes::deduced();
@@ -34,7 +34,7 @@
 //! let sweeter = json!({ "apiVersion": "v1", "kind": "Breakfast", "spec": { "sugar": 3 } });
 //! let conflict = apply(Some(&served), &sweeter, &guest, false).unwrap_err();
 //! assert_eq!(conflict.to_string(), "Apply failed with 1 conflict: conflict with \"cook\": .spec.sugar");
-//! # Ok::<(), apply::ApplyError>(())
+//! # Ok::<(), objects::apply::ApplyError>(())
 //! ```
 
 pub mod apply;

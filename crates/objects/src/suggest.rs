@@ -6,8 +6,8 @@ const LONGEST: usize = 256;
 /// The candidate with the fewest edits, if they are few; of equals the first in the alphabet. Case does not count.
 ///
 /// ```
-/// assert_eq!(super::nearest("replcas", ["replicas", "image"]), Some("replicas"));
-/// assert_eq!(super::nearest("colour", ["replicas", "image"]), None);
+/// assert_eq!(objects::nearest("replcas", ["replicas", "image"]), Some("replicas"));
+/// assert_eq!(objects::nearest("colour", ["replicas", "image"]), None);
 /// ```
 pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     if name.len() > LONGEST {

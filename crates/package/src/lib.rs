@@ -3,10 +3,10 @@
 //! no registry.
 //!
 //! ```
-//! use self::Files;
+//! use package::Files;
 //!
 //! let files = Files::from([(".registry/app.yaml".to_owned(), b"titel: Redis\n".to_vec())]);
-//! let (_, problems) = self::read(&files);
+//! let (_, problems) = package::read(&files);
 //! let problem = problems.iter().find(|problem| problem.line == 1).unwrap();
 //! assert_eq!(problem.to_string(), ".registry/app.yaml:1:1: warning: `app.yaml` has no field `titel`");
 //! assert_eq!(problem.hint.as_deref(), Some("did you mean `title`?"));

@@ -7,7 +7,7 @@
 /// The line, from one, and what is wrong with it.
 ///
 /// ```
-/// let values = self("# local\nexport A=1\nB: 'x # y'  # z\nC=\"a\\nb\"\n").unwrap();
+/// let values = templates::dotenv("# local\nexport A=1\nB: 'x # y'  # z\nC=\"a\\nb\"\n").unwrap();
 /// let expected = [("A", "1"), ("B", "x # y"), ("C", "a\nb")];
 /// assert_eq!(values, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
 /// ```

@@ -36,7 +36,7 @@ fn error(what: String, hint: &str) -> GenerateError {
 ///
 /// ```
 /// let mut bits = (0..).map(|number: u64| number << 58);
-/// let value = self("user[0-9]{3}", &mut || Ok(bits.next().unwrap())).unwrap();
+/// let value = templates::generate("user[0-9]{3}", &mut || Ok(bits.next().unwrap())).unwrap();
 /// assert!(value.starts_with("user") && value.len() == 7);
 /// ```
 pub fn generate(expression: &str, random: Random<'_>) -> Result<String, GenerateError> {

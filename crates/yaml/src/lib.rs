@@ -7,10 +7,10 @@
 //! and keys whose natural order runs in circles (`v1`, `v10`, `v1beta1`, `v2`) keep one order, where Go does not.
 //!
 //! ```
-//! let value = self::parse("replicas: 0o3\nenabled: yes\n").unwrap();
+//! let value = yaml::parse("replicas: 0o3\nenabled: yes\n").unwrap();
 //! assert_eq!(value, serde_json::json!({ "replicas": 3, "enabled": true }));
-//! assert_eq!(self::emit(&value).unwrap(), "enabled: true\nreplicas: 3\n");
-//! assert_eq!(self::parse("a: b: c").unwrap_err().to_string(), "yaml: mapping values are not allowed in this context");
+//! assert_eq!(yaml::emit(&value).unwrap(), "enabled: true\nreplicas: 3\n");
+//! assert_eq!(yaml::parse("a: b: c").unwrap_err().to_string(), "yaml: mapping values are not allowed in this context");
 //! ```
 
 mod analysis;
