@@ -8,7 +8,7 @@ mod support;
 use std::time::Duration;
 
 use apiserver::{Options, Server};
-use deep::{WAYS, assert_linear, definition, pods, spent};
+use deep::{COMPARISONS, WAYS, definition, nonlinear, pods, spent};
 use serde_json::{Value, json};
 use support::Client;
 
@@ -97,24 +97,35 @@ fn height(value: &Value) -> usize {
 
 const FLOOR: Duration = Duration::from_millis(5);
 
+/// Fails unless twice as much of a schema costs about twice as much, at every step.
+async fn assert_linear(what: &str, (small, few): (&Value, &Value), (large, many): (&Value, &Value)) {
+    let mut wrong = Vec::new();
+    for _ in 0..COMPARISONS {
+        let steps = cost(small, few).await.into_iter().zip(cost(large, many).await);
+        let compared = steps.map(|((step, once), (_, twice))| {
+            nonlinear(&format!("{step} of {what}"), once.max(FLOOR), twice.max(FLOOR))
+        });
+        wrong = compared.flatten().collect();
+        if wrong.is_empty() {
+            return;
+        }
+    }
+    panic!("{}", wrong.join("\n"));
+}
+
 #[tokio::test]
 async fn a_definition_costs_as_much_as_it_is_large() {
     for (way, grow) in WAYS {
         // JSON is read 128 levels deep, those of the definition around the schema and of its managed fields included.
         let height = |levels| height(&deep::deep(grow, levels));
         let levels = (50 / (height(2) - height(1))).min(45);
-        let once = cost(&definition("a", &deep::deep(grow, levels)), &object(way, levels)).await;
-        let twice = cost(&definition("a", &deep::deep(grow, 2 * levels)), &object(way, 2 * levels)).await;
-        for ((what, once), (_, twice)) in once.into_iter().zip(twice) {
-            assert_linear(&format!("{what} of {way}"), once.max(FLOOR), twice.max(FLOOR));
-        }
+        let schema = |levels| definition("a", &deep::deep(grow, levels));
+        let objects = (object(way, levels), object(way, 2 * levels));
+        assert_linear(way, (&schema(levels), &objects.0), (&schema(2 * levels), &objects.1)).await;
     }
     let container = json!([{"name": "c", "image": "i", "env": [{"name": "e", "value": "v"}], "resources": {"limits": {"cpu": "1"}}}]);
     let spec = json!({"template0": {"spec": {"containers": container, "initContainers": container}}});
-    let (once, twice) = (cost(&definition("a", &pods(6)), &spec).await, cost(&definition("a", &pods(12)), &spec).await);
-    for ((what, once), (_, twice)) in once.into_iter().zip(twice) {
-        assert_linear(&format!("{what} of pods"), once.max(FLOOR), twice.max(FLOOR));
-    }
+    assert_linear("pods", (&definition("a", &pods(6)), &spec), (&definition("a", &pods(12)), &spec)).await;
 }
 
 #[tokio::test]

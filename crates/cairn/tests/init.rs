@@ -44,7 +44,7 @@ fn a_new_stack_is_valid_and_passes_its_tests_and_the_next_commands_work() {
 
 #[test]
 fn manifests_become_a_stack_that_passes_its_tests() {
-    let folder = root().join("crates/engine/tests/start");
+    let folder = root().join("crates/scaffold/tests/manifests");
     let mut count = 0;
     for entry in fs::read_dir(folder).expect("manifests") {
         let file = entry.expect("a file").path();

@@ -130,8 +130,24 @@ pub fn spent() -> Duration {
     nanoseconds.map_or_else(|| START.elapsed(), Duration::from_nanos)
 }
 
-/// Fails unless twice as much of a schema costs about twice as much.
-pub fn assert_linear(what: &str, once: Duration, twice: Duration) {
+/// How often costs are compared before they count: other work on the machine slows some runs, a wrong algorithm all of
+/// them, and by orders of magnitude.
+pub const COMPARISONS: usize = 5;
+
+/// Says what is wrong unless twice as much of a schema costs about twice as much.
+pub fn nonlinear(what: &str, once: Duration, twice: Duration) -> Option<String> {
     let ratio = twice.as_secs_f64() / once.as_secs_f64();
-    assert!(ratio < 3.5, "{what}: twice the schema costs {ratio:.1} times as much ({once:?}, {twice:?})");
+    (ratio >= 3.5).then(|| format!("{what}: twice the schema costs {ratio:.1} times as much ({once:?}, {twice:?})"))
+}
+
+/// Fails unless twice as much of a schema costs about twice as much.
+pub fn assert_linear(what: &str, mut once: impl FnMut(), mut twice: impl FnMut()) {
+    let mut wrong = String::new();
+    for _ in 0..COMPARISONS {
+        match nonlinear(what, cost(&mut once), cost(&mut twice)) {
+            None => return,
+            Some(why) => wrong = why,
+        }
+    }
+    panic!("{wrong}");
 }
