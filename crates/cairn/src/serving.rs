@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use controller::{Cluster, Key, Lease, Metrics, Readiness};
+use controller::{Cluster, Lease, Metrics, Readiness};
+use objects::Key;
 use tokio::task::JoinHandle;
 
 use crate::args;

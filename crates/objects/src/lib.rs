@@ -46,6 +46,7 @@ mod gvk;
 pub mod name;
 pub mod patch;
 mod path;
+mod resource;
 mod schema;
 pub mod selector;
 pub mod shape;
@@ -56,6 +57,7 @@ pub use builtin::{Builtin, builtin, builtin_kind, builtins};
 pub use gvk::{ApiVersion, Gvk};
 pub use name::is_subdomain;
 pub use path::{Path, Step};
+pub use resource::{Key, Resource};
 pub use schema::{
     Additional, Bounds, BrokenRule, Evaluation, Flaw, Invalid, Lookup, Missing, Pattern, RuleFault, Rules, Schema,
     Type, object_meta, openapi_schema,

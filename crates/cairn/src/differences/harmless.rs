@@ -1,9 +1,8 @@
 //! Whether types that would break what uses them break nothing that is there: no object would lose a field or be
 //! refused. What clients elsewhere send is not known here.
 
-use controller::Resource;
 use install::{breakages, can_become, takes_unchanged};
-use objects::Gvk;
+use objects::{Gvk, Resource};
 
 use super::Reader;
 use super::package::stored;

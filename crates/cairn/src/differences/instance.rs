@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use api::names::{field_manager, label_value};
 use api::{Crd, Metadata, PermissionScope, Stack, annotations, key, labels};
-use controller::{Key, Resource};
 use engine::children::desired::{Owns, controller_of, dressed, is_orphan, may_adopt, owns, status_patch};
 use engine::children::ownership::tie;
 use engine::{Apply, Compiled, CompiledKind, Context, Observed, Plan, Seed, Shape, kept_by, plan};
 use install::reconcile::install::Install;
 use install::{NamespacedCrds, Parent};
-use objects::Gvk;
+use objects::{Gvk, Key, Resource};
 use serde_json::{Value, json};
 
 use super::package::{changes, merged, notes};

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use api::conditions::PACKAGE_RESOLVED;
 use api::{Condition, Crd, Scope, Status, annotations};
-use controller::{Key, Resource};
 use install::reconcile::install::Install;
 use install::{Leaving, LiveCrd, NamespacedCrds, Parent, Placement, Wanted, can_become, has_objects, place, publisher};
+use objects::{Key, Resource};
 use package::image::Reference;
 
 use super::reader::Reader;

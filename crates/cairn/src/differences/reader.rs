@@ -1,12 +1,12 @@
 //! Reading a cluster, and trying changes without keeping them: all that a comparison asks of it.
 
 use api::{ClusterStackInstall, Crd, Stack, StackInstall};
-use controller::{Key, Resource};
 use install::reconcile::install::Install;
 use install::{Commitment, seed_bytes};
 use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};
+use objects::{Key, Resource};
 use serde_json::Value;
 
 use crate::connection::unanswered;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use api::annotations;
-use controller::Key;
+use objects::Key;
 
 use super::text::lines;
 use super::{Action, Change, Difference, Instance, Object, Remedy};
@@ -153,7 +153,7 @@ fn diff(text: &str, indent: &str, printer: &Printer) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
-    use controller::Key;
+    use objects::Key;
 
     use super::named;
 

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use controller::{Cache, Resource, Scope};
+use controller::{Cache, Scope};
 use kube::Client;
+use objects::Resource;
 use serde_json::Value;
 use tokio::sync::watch;
 

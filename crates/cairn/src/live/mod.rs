@@ -10,11 +10,10 @@ use std::collections::BTreeSet;
 
 use api::names::label_value;
 use api::{Crd, PermissionScope, Stack};
-use controller::Resource;
 use engine::children::ownership::tie;
 use engine::{Compiled, CompiledKind, Observed, Seed, Severity, Shape, Tie, compile};
 use install::waits_for_kind;
-use objects::Gvk;
+use objects::{Gvk, Resource};
 use serde_json::{Value, json};
 
 pub(crate) use follow::Follower;

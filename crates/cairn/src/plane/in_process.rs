@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use apiserver::Server;
 use controller::stack_manager::{Availability, Future, Live, Runner};
 use controller::template_stack_manager::{Parts, TemplateStackManager};
-use controller::{Cluster, Error, Key, Resource};
+use controller::{Cluster, Error};
 use install::reconcile::stack::Run;
 use kube::Client;
+use objects::{Key, Resource};
 use serde_json::{Value, json};
 
 /// A runner of tasks.

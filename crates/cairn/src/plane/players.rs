@@ -4,8 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use controller::{Again, Cache, Cluster, Key, Queue, Resource, Scope};
+use controller::{Again, Cache, Cluster, Queue, Scope};
 use kube::Client;
+use objects::{Key, Resource};
 use serde_json::json;
 
 /// The field manager of played statuses.

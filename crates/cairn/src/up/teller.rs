@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use api::{Crd, Stack};
-use controller::Resource;
 use kube::Client;
-use objects::Gvk;
+use objects::{Gvk, Resource};
 use serde_json::Value;
 
 use crate::failure::Failure;

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use api::{ClusterStackInstall, Stack, StackInstall};
-use controller::Resource;
 use futures::StreamExt;
 use install::LiveCrd;
 use install::reconcile::install as manage;
@@ -14,6 +13,7 @@ use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, ListParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::runtime::watcher::{self, Event, watcher};
+use objects::Resource;
 use serde_json::{Value, json};
 
 use crate::args::{Install, List, Uninstall};

@@ -9,13 +9,14 @@ use controller::stack_manager::{
     Bounds, Endpoint, Fetched, Future, KubernetesRunner, Packages, Parts, ProcessOptions, ProcessRunner, Runner,
     StackManager, TAGS,
 };
-use controller::{Cluster, Key, Metrics};
+use controller::{Cluster, Metrics};
 use install::reconcile::install::Settings;
 use install::{Index, Pattern, Policy, Trouble, quantity};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
+use objects::Key;
 use package::image::Reference;
 use registry::{Client, Credentials, HostPattern};
 

@@ -3,9 +3,9 @@
 use std::io::Read;
 use std::time::Duration;
 
-use controller::Key;
 use controller::template_stack_manager::{Parts, TemplateStackManager};
 use kube::Client;
+use objects::Key;
 
 use crate::args::TemplateStackManager as Args;
 use crate::connection::install_tls;

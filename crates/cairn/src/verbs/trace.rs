@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use api::Crd;
 use controller::template_stack_manager::Catalog;
-use controller::{Cluster, Error, Resource};
+use controller::{Cluster, Error};
 use engine::Compiled;
 use install::waits_for_kind;
 use kube::api::{DynamicObject, ListParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};
-use objects::{Gvk, nearest};
+use objects::{Gvk, Resource, nearest};
 use serde_json::{Value, json};
 
 use crate::args::{Format, Objects, Trace};
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Trace, printer: &Printer) -> Result<Code, Failure> {
         let namespace = if kind.namespaced { connected.namespace.as_str() } else { "" };
         let instances = match name {
             Some(name) => {
-                let found = cluster.get(&kind, &controller::Key::new(namespace, name)).await.map_err(told)?;
+                let found = cluster.get(&kind, &objects::Key::new(namespace, name)).await.map_err(told)?;
                 let Some(found) = found else {
                     let others = cluster.list(&kind, namespace, Some(20)).await.map_err(told)?;
                     return Err(absent(&kind, namespace, name, &others));
@@ -132,7 +132,7 @@ async fn find_foreign(tree: &mut Node, cluster: &Cluster, catalog: &mut Catalog<
             && let Some(gvk) = Gvk::of(wanted.object())
             && let Ok(Some(kind)) = catalog.resource(&gvk).await
         {
-            let mut key = controller::Key::of(wanted.object());
+            let mut key = objects::Key::of(wanted.object());
             if !kind.namespaced {
                 key.namespace.clear();
             }

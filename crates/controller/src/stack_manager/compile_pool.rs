@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::lanes::{Lane, Lanes, Width};
+use crate::runtime::fair_lanes::{Lane, Lanes, Width};
 
 /// The most threads that go on with something that nobody waits for any more. Beyond, they are not replaced.
 const ABANDONED: usize = 8;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::StackManager;
 use crate::Error;
-use crate::resource::{Key, Resource};
+use objects::{Key, Resource};
 
 impl StackManager {
     /// Puts a finalizer onto an object.

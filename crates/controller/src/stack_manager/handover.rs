@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tokio::time::Instant;
 
-use crate::resource::Key;
+use objects::Key;
 
 /// The Stacks that were started and stopped.
 #[derive(Default)]

@@ -2,9 +2,9 @@
 
 use install::{Member, Standing, Trouble};
 
-use super::world::Objects;
+use super::informers::Objects;
 use super::{StackManager, Work};
-use crate::resource::Key;
+use objects::Key;
 
 impl StackManager {
     /// Why an install is not served, if its namespace has too many.

@@ -1,25 +1,24 @@
 //! The stack manager: installs become CRDs and Stacks, Stacks get an identity, rights and a controller, and everything
 //! goes in order. What is decided is `install`'s; here it is carried out.
 
-mod claims;
+mod cluster_namespace;
 mod compile_pool;
+mod crd_watchers;
+mod events;
 mod finalizers;
 mod handover;
-mod home;
-mod install;
-mod interests;
+mod informers;
+mod installs;
+mod kind_ownership;
 mod limits;
-mod news;
+mod namespace_roles;
 mod ownership;
-mod personas;
-mod process;
 mod pulls;
-mod removal;
 mod runner;
 mod seed;
-mod stack;
-mod tags;
-mod world;
+mod stacks;
+mod tag_drift;
+mod teardown;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
@@ -33,19 +32,18 @@ use package::{Files, Package};
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
-pub use crate::handover::Endpoint;
-pub use process::{ProcessOptions, ProcessRunner};
+pub use crate::credentials::Endpoint;
+pub use runner::process::{ProcessOptions, ProcessRunner};
 pub use runner::{Availability, KubernetesRunner, Live, Runner, Tell};
 
-use crate::lanes;
-use crate::queue::{Again, FairKey, Queue, guarded};
-use crate::resource::Key;
+use crate::runtime::work_queue::{Again, FairKey, Queue, guarded};
 use crate::{Cluster, Metrics};
 use compile_pool::Pool;
 use handover::Handover;
+use informers::{Work, World};
+use objects::Key;
 use pulls::Pulls;
-use tags::Tag;
-use world::{Work, World};
+use tag_drift::Tag;
 
 /// A future of a trait's function.
 pub type Future<'f, T> = Pin<Box<dyn std::future::Future<Output = T> + Send + 'f>>;
@@ -143,7 +141,7 @@ pub struct StackManager {
     /// The publishers that are about to define CRDs in API groups that had none, and since when.
     groups: Mutex<BTreeMap<String, (String, Instant)>>,
     /// What Stacks serve, as far as it was found out.
-    known_claims: Mutex<claims::Claims>,
+    known_claims: Mutex<kind_ownership::Claims>,
     key: Arc<OnceCell<SigningKey>>,
     /// What was created for what, by uid, as far as it was seen.
     created: Mutex<BTreeMap<String, Purpose>>,

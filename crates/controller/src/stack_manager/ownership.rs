@@ -10,9 +10,9 @@ use install::{Correction, Purpose, SigningKey, corrected, corrected_workload};
 use serde_json::{Value, json};
 
 use super::StackManager;
-use super::world::{Work, stack_resource, strip};
-use crate::resource::{Key, Resource};
+use super::informers::{Work, stack_resource, strip};
 use crate::{Cluster, Error};
+use objects::{Key, Resource};
 
 /// An object that was created for something.
 pub(super) type Owned = (Resource, Key, Arc<Value>);

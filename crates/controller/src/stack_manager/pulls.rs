@@ -19,9 +19,9 @@ use package::image::Reference;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use super::lanes::{Lane, Lanes, Width};
 use super::{Bounds, Fetched, RESYNC, StackManager, Work};
-use crate::resource::{Key, Resource};
+use crate::runtime::fair_lanes::{Lane, Lanes, Width};
+use objects::{Key, Resource};
 
 /// The first wait after a pull that failed; each time twice as long.
 const FIRST: Duration = Duration::from_millis(250);

@@ -1,5 +1,7 @@
 //! What runs the controllers of stacks: Deployments of a cluster that schedules pods, or anything else that can.
 
+pub(crate) mod process;
+
 use std::sync::Arc;
 
 use engine::{Readiness, readiness};
@@ -8,8 +10,8 @@ use serde_json::Value;
 
 use super::Future;
 use super::ownership::{Settled, in_the_way, settle};
-use crate::resource::{Key, Resource};
 use crate::{Cluster, Error};
+use objects::{Key, Resource};
 
 /// Whether the controllers of a stack run.
 #[derive(Debug, Clone, PartialEq, Eq)]

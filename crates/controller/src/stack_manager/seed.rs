@@ -15,11 +15,11 @@ use install::{
 use serde_json::{Value, json};
 
 use super::StackManager;
-use super::install::resource_of;
+use super::informers::{stack_resource, strip};
+use super::installs::resource_of;
 use super::ownership::random;
-use super::world::{stack_resource, strip};
 use crate::Error;
-use crate::resource::{Key, Resource};
+use objects::{Key, Resource};
 
 fn secrets() -> Resource {
     Resource::namespaced("", "v1", "Secret", "secrets")

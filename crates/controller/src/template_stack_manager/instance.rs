@@ -14,12 +14,12 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::inventory::{Id, Known, Place, hash_of};
-use super::removal::finalizers;
-use super::revision::Revision;
+use super::stack::Revision;
+use super::teardown::finalizers;
 use super::{Outcome, TemplateStackManager, lock};
 use crate::Error;
-use crate::queue::Again;
-use crate::resource::Resource;
+use crate::runtime::work_queue::Again;
+use objects::Resource;
 
 /// One look.
 pub(super) struct Look<'l> {

@@ -10,8 +10,8 @@ use engine::{Kept, Parent};
 use objects::Gvk;
 use serde_json::Value;
 
-use crate::raw::Stamp;
-use crate::resource::{Key, Resource};
+use crate::runtime::raw_object::Stamp;
+use objects::{Key, Resource};
 
 /// An instance of one of the stack's kinds.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -11,8 +11,8 @@ use super::instance::{Look, Written};
 use super::inventory::{Id, Place, hash_of};
 use super::{TemplateStackManager, Work, lock};
 use crate::Error;
-use crate::queue::Again;
-use crate::resource::Resource;
+use crate::runtime::work_queue::Again;
+use objects::Resource;
 
 impl TemplateStackManager {
     /// Why an instance is not served.
@@ -80,7 +80,7 @@ impl TemplateStackManager {
         Some(Failure { template: String::new(), reason: LIMIT_REACHED, message })
     }
 
-    fn id_of(&self, resource: &Resource, key: &crate::Key) -> Id {
+    fn id_of(&self, resource: &Resource, key: &objects::Key) -> Id {
         Id { gvk: Arc::new(resource.gvk.clone()), key: Arc::new(key.clone()) }
     }
 

@@ -1,17 +1,17 @@
 //! The template stack manager: the instances of one stack become what their templates say. What is decided is
 //! `engine`'s; here it is watched for and carried out, as the stack's own account.
 
-mod catalog;
-mod children;
+mod apply;
+mod counts;
+mod discovery;
+mod informers;
 mod instance;
 mod inventory;
 mod limits;
-mod removal;
 mod render;
-mod report;
-mod revision;
-mod summary;
-mod watches;
+mod stack;
+mod status;
+mod teardown;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,17 +21,16 @@ use std::time::Duration;
 use engine::budget::{self, Limits};
 use tokio::time::Instant;
 
-use crate::cache::{Cache, Scope};
-use crate::queue::{Again, FairKey, Queue, guarded};
-use crate::resource::{Key, Resource};
+use crate::runtime::informer::{Cache, Scope};
+use crate::runtime::work_queue::{Again, FairKey, Queue, guarded};
 use crate::{Cluster, Error, Metrics, Pool};
-pub use catalog::Catalog;
+pub use discovery::Catalog;
 pub use engine::limits::InstanceLimits;
+use informers::Watches;
 use inventory::{Id, Inventory};
-use objects::Gvk;
-use revision::Revision;
+use objects::{Gvk, Key, Resource};
 use serde_json::Value;
-use watches::Watches;
+use stack::Revision;
 
 /// What a template stack manager works with.
 pub struct Parts {
@@ -258,7 +257,7 @@ impl TemplateStackManager {
             Err(error) => {
                 tracing::warn!(?work, reason = error.reason(), %error, "this did not go well and is tried again");
                 let labels = [("reason", error.reason()), ("template", "")];
-                self.parts.metrics.count("cairn_errors_total", report::ERRORS, &labels);
+                self.parts.metrics.count("cairn_errors_total", status::ERRORS, &labels);
                 match error {
                     Error::Conflict(_) => Again::After(Duration::from_millis(20)),
                     Error::Unavailable(_) | Error::NotFound(_) => Again::BackOff,

@@ -12,7 +12,7 @@ use engine::{
 };
 
 use super::instance::Look;
-use super::revision::Revision;
+use super::stack::Revision;
 use super::{TemplateStackManager, lock};
 use crate::{Error, Unfinished};
 

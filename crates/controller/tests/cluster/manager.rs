@@ -8,16 +8,16 @@ use anyhow::{Context, Result};
 use controller::stack_manager::{
     Availability, Bounds, Fetched, Future, KubernetesRunner, Live, Packages, Parts, Runner, StackManager,
 };
-use controller::{Cluster as Hands, Error, Key};
+use controller::{Cluster as Hands, Error};
 use install::Trouble;
 use install::reconcile::install::Settings;
 use install::reconcile::stack::Run;
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
+use objects::Key;
 use package::Files;
-use package::image::Digest;
-use package::image::Reference;
+use package::image::{Digest, Reference};
 use serde_json::{Value, json};
 use testkit::{Cluster, Scene};
 

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::super::compile_pool::NoResult;
 use super::super::{Fetched, StackManager, read};
 use super::{Brought, Content, NEVER, State, TOO_COSTLY, VERDICTS};
-use crate::resource::Key;
+use objects::Key;
 
 impl StackManager {
     /// Unpacks, reads and compiles a package, each once for the same content.

@@ -6,23 +6,22 @@ use std::time::Duration;
 use api::names::{self, STACK_FINALIZER};
 use api::{ClusterStackInstall, Crd, ObjectRef, Stack, StackStatus, annotations};
 use install::reconcile::stack::{Decision, Facts, Run, decide};
-use install::report;
-use install::{Claim, LiveCrd, Purpose, covers, crds_hash, waits_for_kind};
+use install::{Claim, LiveCrd, Purpose, covers, crds_hash, report, waits_for_kind};
 use package::image::Reference;
 use serde_json::{Map, Value, json};
 
-use super::claims::near;
+use super::crd_watchers::groups;
 use super::handover::Handover;
-use super::install::resource_of;
-use super::interests::groups;
+use super::informers::{Objects, stack_resource};
+use super::installs::resource_of;
+use super::kind_ownership::near;
 use super::ownership::{Owned, in_the_way};
 use super::runner::Availability;
 use super::seed::is_seed;
-use super::world::{Objects, stack_resource};
 use super::{RESYNC, StackManager, Work};
 use crate::Error;
-use crate::queue::Again;
-use crate::resource::{Key, Resource};
+use crate::runtime::work_queue::Again;
+use objects::{Key, Resource};
 
 /// How long a Stack of a namespace may take to stop before that of a cluster install begins all the same.
 const STOPPING: Duration = Duration::from_secs(60);

@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use super::TemplateStackManager;
 use super::inventory::{Id, Place};
-use super::revision::Revision;
+use super::stack::Revision;
 use crate::Error;
-use crate::queue::Again;
-use crate::resource::Resource;
+use crate::runtime::work_queue::Again;
+use objects::Resource;
 
 impl TemplateStackManager {
     pub(super) async fn remove(

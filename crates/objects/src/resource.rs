@@ -1,9 +1,6 @@
-//! A kind of objects as requests name it.
+//! Kinds and objects as requests name them.
 
-use kube::core::{ApiResource, GroupVersionKind};
-use objects::Gvk;
-
-use crate::queue::FairKey;
+use crate::Gvk;
 
 /// A kind of objects.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -38,18 +35,6 @@ impl Key {
     }
 }
 
-impl FairKey for Key {
-    fn share(&self) -> &str {
-        &self.namespace
-    }
-}
-
-impl<T> FairKey for (T, Key) {
-    fn share(&self) -> &str {
-        &self.1.namespace
-    }
-}
-
 impl std::fmt::Display for Key {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if !self.namespace.is_empty() {
@@ -73,18 +58,12 @@ impl Resource {
     /// A kind that every cluster has, by what objects say of themselves.
     pub fn builtin(object: &serde_json::Value) -> Option<Self> {
         let gvk = Gvk::of(object)?;
-        let builtin = objects::builtin_kind(&gvk)?;
+        let builtin = crate::builtin_kind(&gvk)?;
         Some(Self { gvk, plural: builtin.plural.to_owned(), namespaced: builtin.namespaced })
     }
 
-    /// As kube-rs names it.
-    pub(crate) fn api_resource(&self) -> ApiResource {
-        let gvk = GroupVersionKind::gvk(&self.gvk.group, &self.gvk.version, &self.gvk.kind);
-        ApiResource::from_gvk_with_plural(&gvk, &self.plural)
-    }
-
     /// The path of the collection, or of all of them in the cluster.
-    pub(crate) fn collection(&self, namespace: &str) -> String {
+    pub fn collection(&self, namespace: &str) -> String {
         let Gvk { group, version, .. } = &self.gvk;
         let root = if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") };
         match namespace {
@@ -94,7 +73,7 @@ impl Resource {
     }
 
     /// The path of an object.
-    pub(crate) fn path(&self, key: &Key) -> String {
+    pub fn path(&self, key: &Key) -> String {
         format!("{}/{}", self.collection(&key.namespace), key.name)
     }
 }

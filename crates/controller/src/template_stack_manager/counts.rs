@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use super::inventory::Id;
 use super::{Outcome, TemplateStackManager, lock};
 use crate::Error;
-use crate::queue::Again;
-use crate::resource::Resource;
+use crate::runtime::work_queue::Again;
+use objects::Resource;
 
 /// How many instances of a kind are named.
 const NAMED: usize = 5;
@@ -114,9 +114,9 @@ mod tests {
     use serde_json::json;
 
     use super::{NAMED, difference, tally};
-    use crate::resource::{Key, Resource};
     use crate::template_stack_manager::Outcome;
     use crate::template_stack_manager::inventory::Id;
+    use objects::{Key, Resource};
 
     #[test]
     fn the_first_few_that_fail_or_wait_are_named_and_nothing_is_said_twice() {

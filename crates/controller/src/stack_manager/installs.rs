@@ -14,13 +14,13 @@ use package::image::Reference;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::interests::groups;
+use super::crd_watchers::groups;
+use super::informers::{crd_resource, install_resource, stack_resource};
 use super::pulls::{Bring, Brought, Failure, Wish};
-use super::world::{crd_resource, install_resource, stack_resource};
 use super::{RESYNC, StackManager, Work};
 use crate::Error;
-use crate::queue::Again;
-use crate::resource::{Key, Resource};
+use crate::runtime::work_queue::Again;
+use objects::{Key, Resource};
 
 /// How many namespaces with instances are looked for.
 const NAMED: usize = 5;
@@ -513,7 +513,7 @@ mod tests {
     use serde_json::json;
 
     use super::{RESYNC, SOON, is_asked_for, read, taken_group, when_again};
-    use crate::queue::Again;
+    use crate::runtime::work_queue::Again;
 
     #[test]
     fn a_group_that_a_publisher_is_about_to_define_is_not_anothers() {

@@ -8,7 +8,7 @@ use kube::Client;
 use serde_json::{Value, json};
 
 use crate::Metrics;
-use crate::resource::{Key, Resource};
+use objects::{Key, Resource};
 
 /// The longest that a request may take.
 const PATIENCE: Duration = Duration::from_secs(30);

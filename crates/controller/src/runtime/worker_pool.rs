@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use engine::budget::{Limits, Meter};
 use tokio::sync::oneshot;
 
-use crate::lanes::{Lane, Lanes, Width};
+use super::fair_lanes::{Lane, Lanes, Width};
 
 /// How much longer than its budget's time a piece of work is waited for: it asks the clock often, but not everywhere.
 const GRACE: Duration = Duration::from_secs(5);

@@ -14,8 +14,8 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::Shared;
-use crate::handover::Handover;
-use crate::resource::{Key, Resource};
+use crate::credentials::Handover;
+use objects::{Key, Resource};
 
 /// How a child is.
 #[derive(Debug, Clone, PartialEq, Eq)]

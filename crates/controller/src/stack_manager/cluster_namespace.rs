@@ -6,10 +6,10 @@ use install::reconcile::install::Install;
 use serde_json::{Value, json};
 
 use super::StackManager;
-use super::stack::limits;
-use super::world::{Work, install_resource};
+use super::informers::{Work, install_resource};
+use super::stacks::limits;
 use crate::Error;
-use crate::resource::{Key, Resource};
+use objects::{Key, Resource};
 
 fn namespaces() -> Resource {
     Resource::cluster("", "v1", "Namespace", "namespaces")

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::StreamExt;
+use kube::core::{ApiResource, GroupVersionKind};
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client};
+use objects::Gvk;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::raw::{Raw, Stamp};
-use crate::resource::{Key, Resource};
+use super::raw_object::{Raw, Stamp};
+use objects::{Key, Resource};
 
 /// How many objects a list shows at a time.
 const PAGE: u32 = 250;
@@ -144,7 +146,7 @@ impl<T: Clone + Send + 'static> Cache<T> {
             synced: watch::Sender::new(false),
             trouble: Mutex::default(),
         });
-        let kind = scope.resource.api_resource();
+        let kind = api_resource(&scope.resource);
         let api: Api<Raw> = match scope.namespace.as_str() {
             "" => Api::all_with(client, &kind),
             namespace => Api::namespaced_with(client, namespace, &kind),
@@ -309,6 +311,12 @@ impl<T: Clone + Send + 'static> Cache<T> {
     }
 }
 
+/// A kind as kube-rs names it.
+pub(crate) fn api_resource(resource: &Resource) -> ApiResource {
+    let Gvk { group, version, kind } = &resource.gvk;
+    ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), &resource.plural)
+}
+
 /// What the API server says where it would say so again; a broken connection is none of that.
 fn refusal(error: &watcher::Error) -> Option<String> {
     let status = match error {
@@ -333,7 +341,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::Shown;
-    use crate::resource::Key;
+    use objects::Key;
 
     /// A step: what the watch shows of the object at a version (nothing if it went), a write of ours, or a whole list.
     enum Step {

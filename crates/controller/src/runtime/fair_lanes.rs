@@ -93,7 +93,7 @@ impl<J> Lanes<J> {
     }
 
     /// A job has no more to do with its host, and goes on for its share.
-    pub(super) fn leave_host(&mut self, lane: &mut Lane) {
+    pub(crate) fn leave_host(&mut self, lane: &mut Lane) {
         let host = std::mem::take(&mut lane.host);
         // Jobs without a host count as well, so that leaving works the same for all.
         *self.by_host.entry(String::new()).or_default() += 1;

@@ -12,9 +12,9 @@ use serde_json::Value;
 
 use super::inventory::{Id, Known};
 use super::{Parts, Shared, lock};
-use crate::cache::{Cache, Change, Scope};
-use crate::raw::Stamp;
-use crate::resource::{Key, Resource};
+use crate::runtime::informer::{Cache, Change, Scope};
+use crate::runtime::raw_object::Stamp;
+use objects::{Key, Resource};
 
 /// A kind and a namespace, or all of them.
 type Where = (Resource, String);

@@ -47,7 +47,7 @@ mod tests {
     use serde_json::json;
 
     use super::{Interests, Work, groups};
-    use crate::resource::Key;
+    use objects::Key;
 
     #[test]
     fn a_crd_wakes_up_those_who_have_to_do_with_its_group_and_those_not_known() {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::resource::Key;
+use objects::Key;
 
 /// An object.
 #[derive(Debug, Clone)]
@@ -112,7 +112,7 @@ mod tests {
     use serde_json::json;
 
     use super::{Raw, Stamp};
-    use crate::resource::Key;
+    use objects::Key;
 
     #[test]
     fn an_object_is_known_by_its_metadata_and_read_when_it_is_asked_for() {

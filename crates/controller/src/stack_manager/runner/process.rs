@@ -15,11 +15,11 @@ use engine::limits::InstanceLimits;
 use install::reconcile::stack::{Role, Run};
 use serde_json::Value;
 
-use super::Future;
-use super::runner::{Availability, Live, Runner, Tell};
-use crate::resource::{Key, Resource};
+use super::{Availability, Live, Runner, Tell};
+use crate::stack_manager::Future;
 use crate::{Cluster, Endpoint, Error};
 use child::{Child, State};
+use objects::{Key, Resource};
 
 /// How processes are started.
 #[derive(Clone)]

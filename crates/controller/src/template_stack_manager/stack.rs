@@ -13,12 +13,12 @@ use objects::Gvk;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use super::catalog::Catalog;
+use super::discovery::Catalog;
 use super::inventory::hash_of;
 use super::{EVERYBODY, RESYNC, TemplateStackManager, Work, lock};
-use crate::queue::Again;
-use crate::resource::Resource;
+use crate::runtime::work_queue::Again;
 use crate::{Error, Unfinished};
+use objects::Resource;
 
 /// OpenAPI follows a changed CRD a moment later, so that it is read once more.
 const SETTLE: Duration = Duration::from_secs(3);
@@ -222,7 +222,7 @@ impl TemplateStackManager {
             return Ok(None);
         }
         let secrets = Resource::namespaced("", "v1", "Secret", "secrets");
-        let secret = match self.parts.cluster.get(&secrets, &crate::Key::new(&said.namespace, &name)).await {
+        let secret = match self.parts.cluster.get(&secrets, &objects::Key::new(&said.namespace, &name)).await {
             // The permission comes a moment later than the seed.
             Err(Error::Forbidden(_)) => None,
             outcome => outcome?,

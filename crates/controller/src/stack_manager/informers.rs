@@ -9,10 +9,10 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use super::Parts;
-use super::interests::Interests;
-use crate::cache::{Cache, Change, Scope};
-use crate::queue::{FairKey, Queue};
-use crate::resource::{Key, Resource};
+use super::crd_watchers::Interests;
+use crate::runtime::informer::{Cache, Change, Scope};
+use crate::runtime::work_queue::{FairKey, Queue};
+use objects::{Key, Resource};
 
 /// What to look at.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::resource::{Key, Resource};
 use crate::{Cluster, Error};
+use objects::{Key, Resource};
 
 /// How long a Lease holds that does not say it.
 const HOLDS: Duration = Duration::from_secs(15);

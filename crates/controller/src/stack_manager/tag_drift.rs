@@ -9,7 +9,7 @@ use package::image::Reference;
 use tokio::time::Instant;
 
 use super::{StackManager, Work};
-use crate::resource::Key;
+use objects::Key;
 
 /// What a tag meant when it was last looked up.
 #[derive(Debug, Clone)]

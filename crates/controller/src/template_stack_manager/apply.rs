@@ -13,7 +13,7 @@ use super::TemplateStackManager;
 use super::instance::Look;
 use super::inventory::Place;
 use crate::Error;
-use crate::resource::Key;
+use objects::Key;
 
 /// What can be made is made in one go; no chain of children is longer than this in one look.
 const PASSES: usize = 20;

@@ -12,15 +12,15 @@ use install::{
 };
 use serde_json::{Value, json};
 
-use super::install::resource_of;
+use super::informers::stack_resource;
+use super::installs::resource_of;
 use super::ownership::Owned;
 use super::seed::is_seed;
-use super::stack::{limits, purpose};
-use super::world::stack_resource;
+use super::stacks::{limits, purpose};
 use super::{StackManager, Work};
 use crate::Error;
-use crate::queue::Again;
-use crate::resource::{Key, Resource};
+use crate::runtime::work_queue::Again;
+use objects::{Key, Resource};
 
 /// A kind whose instances go with a Stack, and in how far all of them do.
 struct Going {

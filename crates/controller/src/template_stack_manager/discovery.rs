@@ -8,8 +8,8 @@ use http::{Request, header};
 use objects::{Gvk, builtin_kind};
 use serde_json::{Value, json};
 
-use crate::resource::Resource;
 use crate::{Cluster, Error};
+use objects::Resource;
 
 /// What is known of the served kinds; asked once for each group and version.
 pub struct Catalog<'c> {

@@ -9,7 +9,7 @@ use install::{Claim, LiveCrd};
 use serde_json::Value;
 
 use super::StackManager;
-use crate::resource::Key;
+use objects::Key;
 
 /// The claims that are known, and what each was found out from.
 #[derive(Default)]
@@ -107,7 +107,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::Claims;
-    use crate::resource::Key;
+    use objects::Key;
 
     fn live(group: &str) -> Arc<LiveCrd> {
         let crd = json!({

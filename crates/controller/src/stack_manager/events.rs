@@ -4,7 +4,7 @@ use install::Notice;
 use serde_json::{Value, json};
 
 use super::StackManager;
-use crate::resource::Resource;
+use objects::Resource;
 
 impl StackManager {
     /// Tells of changes. An Event that cannot be written is only worth a line.

@@ -8,6 +8,8 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use objects::Key;
+
 use futures::FutureExt;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -45,6 +47,18 @@ pub(crate) async fn guarded<K: Debug>(key: &K, look: impl Future<Output = Again>
 pub trait FairKey {
     /// The share of the work that the key belongs to: a namespace, or nothing for what belongs to the whole cluster.
     fn share(&self) -> &str;
+}
+
+impl FairKey for Key {
+    fn share(&self) -> &str {
+        &self.namespace
+    }
+}
+
+impl<T> FairKey for (T, Key) {
+    fn share(&self) -> &str {
+        &self.1.namespace
+    }
 }
 
 /// A queue of keys.

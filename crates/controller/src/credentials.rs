@@ -11,8 +11,9 @@ use std::task::{Context, Poll};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use http::{HeaderValue, Request, header::AUTHORIZATION};
 use kube::client::ClientBuilder;
-use kube::config::{AuthInfo, Cluster, Context as KubeContext, KubeConfigOptions, Kubeconfig};
-use kube::config::{NamedAuthInfo, NamedCluster, NamedContext};
+use kube::config::{
+    AuthInfo, Cluster, Context as KubeContext, KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext,
+};
 use kube::{Client, Config};
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;

@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::StackManager;
 use super::ownership::in_the_way;
 use crate::Error;
-use crate::queue::Again;
-use crate::resource::Key;
+use crate::runtime::work_queue::Again;
+use objects::Key;
 
 impl StackManager {
     pub(super) async fn namespace(&self, name: &str) -> Result<Again, Error> {

@@ -12,7 +12,7 @@ use super::instance::{Look, Written};
 use super::inventory::{Id, Known, hash_of};
 use super::{Outcome, TemplateStackManager, lock, now};
 use crate::Error;
-use crate::resource::Resource;
+use objects::Resource;
 
 /// Within this time a status is written twice at most: what flickers is told a little later.
 const PACE: Duration = Duration::from_secs(1);
