@@ -1,38 +1,17 @@
 //! The `cairn` command: a CRD and a few templates become a working Kubernetes API.
 
-mod args;
-mod cases;
-mod connection;
-mod differences;
-mod env;
-mod expect;
-mod failure;
-mod fields;
-mod finding;
-mod golden;
-mod host;
-mod input;
-mod instance;
-mod kubernetes;
-mod live;
-mod named;
-mod observed;
-mod plane;
-mod printer;
-mod private;
-mod processing;
+mod cli;
+mod cluster;
+mod commands;
+mod control_plane;
+mod controller_main;
+mod dev;
+mod diff;
+mod files;
+mod inspect;
 mod project;
-mod registries;
-mod rules;
-mod serving;
-mod shown;
-mod snippet;
-mod specimens;
-mod up;
-mod verbs;
-mod warnings;
-mod words;
-mod written;
+mod terminal;
+mod testing;
 
 use std::process::ExitCode;
 
@@ -44,9 +23,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let matches = called().get_matches();
-    let cli = args::Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    let printer = printer::Printer::new(env::Env::read());
-    match verbs::run(cli.command, &printer) {
+    let cli = cli::Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let printer = terminal::printer::Printer::new(terminal::env::Env::read());
+    match commands::run(cli.command, &printer) {
         Ok(code) => code.into(),
         Err(failure) => {
             printer.failure(&failure);
@@ -57,7 +36,7 @@ fn main() -> ExitCode {
 
 /// The command under the name it was called by: kubectl finds plugins as programs named so, and calls them with a space.
 fn called() -> clap::Command {
-    let command = args::Cli::command();
+    let command = cli::Cli::command();
     let path = std::env::args_os().next().map(std::path::PathBuf::from).unwrap_or_default();
     let plugin = path.file_stem().is_some_and(|name| name == "kubectl-cairn");
     if plugin { command.bin_name("kubectl cairn") } else { command }

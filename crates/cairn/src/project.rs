@@ -1,5 +1,9 @@
 //! A package directory on disk, read and compiled.
 
+pub(crate) mod builtin_schemas;
+pub(crate) mod instance;
+pub(crate) mod sample_instances;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -8,9 +12,8 @@ use objects::Gvk;
 use package::{Files, Package};
 use serde_json::Value;
 
-use crate::failure::Failure;
-use crate::finding::Finding;
-use crate::kubernetes;
+use crate::terminal::error::Failure;
+use crate::terminal::finding::Finding;
 
 /// The largest file that can be part of a package, and how many there can be.
 const FILE_BYTES: u64 = 4 << 20;
@@ -65,7 +68,7 @@ impl Project {
         let mut compiled = None;
         // Without one of its kinds, most of what could be said of the templates would not be true.
         if package.all_crds {
-            let (found, problems) = kubernetes::compile(&Stack::of(&package, name, "default"));
+            let (found, problems) = builtin_schemas::compile(&Stack::of(&package, name, "default"));
             findings.extend(problems.iter().map(Finding::from));
             compiled = found;
         }

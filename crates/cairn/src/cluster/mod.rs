@@ -1,0 +1,6 @@
+//! What commands ask a cluster and its registries.
+
+pub(crate) mod connect;
+pub(crate) mod dry_run;
+pub(crate) mod follow;
+pub(crate) mod registries;
