@@ -7,7 +7,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use crate::request::Attributes;
+use crate::request::info::Attributes;
 
 /// The most different counts; beyond them the user is left out, so that memory stays bounded.
 const MOST: usize = 4096;
@@ -77,7 +77,7 @@ mod tests {
     use http::Request;
 
     use super::*;
-    use crate::request::Asked;
+    use crate::request::info::Asked;
 
     #[test]
     fn requests_are_counted_and_users_beyond_the_limit_are_counted_together() {

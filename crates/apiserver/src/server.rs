@@ -8,20 +8,18 @@ use std::{
 
 use tokio::{sync::watch, task::AbortHandle};
 
-use crate::{
-    auth::Auth,
-    bodies::{Bodies, Limits},
-    door::Door,
-    extension::Extension,
-    faults::FaultPlan,
-    inside,
-    kinds::{self, Registry},
-    listener::{Authority, Listener},
-    metrics::Metrics,
-    record::{Records, RequestRecord},
-    store::{FileJournal, Store, Window},
-    user::User,
-};
+use crate::authn::Auth;
+use crate::authn::user::User;
+use crate::handlers::aggregated::Extension;
+use crate::metrics::Metrics;
+use crate::registry::Registry;
+use crate::storage::{FileJournal, Store, Window};
+use crate::testing::fault_injection::FaultPlan;
+use crate::testing::request_log::{Records, RequestRecord};
+use crate::transport::listener::{Authority, Listener};
+use crate::transport::request_body::{Bodies, Limits};
+use crate::transport::service::Door;
+use crate::{controllers, registry};
 
 /// What a server is started with. The default keeps everything in memory.
 #[derive(Clone, Debug, Default)]
@@ -48,7 +46,7 @@ pub enum StartError {
     Directory(PathBuf, std::io::Error),
     /// What was kept could not be read.
     #[error(transparent)]
-    Journal(#[from] crate::store::JournalError),
+    Journal(#[from] crate::storage::JournalError),
     /// Keys or certificates could not be made or read.
     #[error("cannot set up keys and certificates: {0}")]
     Keys(String),
@@ -126,14 +124,14 @@ impl Server {
             tasks: Mutex::default(),
             address: Mutex::default(),
         });
-        let definitions = kinds::follow(&inner.store, &inner.registry);
+        let definitions = registry::follow(&inner.store, &inner.registry);
         inner.spawn(definitions);
         // New keys and the first objects wait for the disk at the same time.
         let saving = options.data.map(|data| {
             let inner = inner.clone();
             tokio::task::spawn_blocking(move || inner.save_keys(&data))
         });
-        inside::start(&inner).await?;
+        controllers::start(&inner).await?;
         if let Some(saving) = saving {
             saving.await.map_err(|error| StartError::Keys(error.to_string()))??;
         }
@@ -154,7 +152,7 @@ impl Server {
     pub async fn listen(&self, address: SocketAddr) -> Result<Listener, StartError> {
         let listener = Listener::bind(&self.inner, address).await?;
         *self.inner.address.lock().unwrap_or_else(PoisonError::into_inner) = Some(listener.address());
-        inside::settle_own_service(&self.inner).await;
+        controllers::settle_own_service(&self.inner).await;
         Ok(listener)
     }
 
@@ -190,7 +188,7 @@ impl Server {
     }
 
     /// Waits until nothing can be kept any more, and answers why; that may never be. What was acknowledged is kept.
-    pub async fn failed(&self) -> Arc<crate::store::JournalError> {
+    pub async fn failed(&self) -> Arc<crate::storage::JournalError> {
         self.inner.store.failed().await
     }
 

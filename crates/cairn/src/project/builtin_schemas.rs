@@ -20,5 +20,5 @@ fn schema(gvk: &Gvk) -> Option<Arc<Schema>> {
     static READ: LazyLock<Mutex<HashMap<Gvk, Option<Arc<Schema>>>>> = LazyLock::new(Mutex::default);
     objects::builtin_kind(gvk)?;
     let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
-    read.entry(gvk.clone()).or_insert_with(|| apiserver::kinds::builtin_schema(gvk).map(Arc::new)).clone()
+    read.entry(gvk.clone()).or_insert_with(|| apiserver::registry::builtin_schema(gvk).map(Arc::new)).clone()
 }
