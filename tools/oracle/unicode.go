@@ -11,7 +11,7 @@ import (
 // runUnicode writes what Go knows of characters as Rust tables: which class each is of, and how cases map.
 func runUnicode(args []string) error {
 	flags := flag.NewFlagSet("unicode", flag.ContinueOnError)
-	path := flags.String("out", "../../crates/gotpl/src/go/tables.rs", "the file to write")
+	path := flags.String("out", "../../crates/gocompat/src/tables.rs", "the file to write")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ pub const GENERATED: [Generated; 4] = [
         ],
     },
     Generated {
-        path: "crates/gotpl/src/go/tables.rs",
+        path: "crates/gocompat/src/tables.rs",
         command: "cargo xtask oracle",
         sources: &["tools/oracle/unicode.go", "tools/oracle/go.mod"],
     },

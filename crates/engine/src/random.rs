@@ -1,6 +1,6 @@
 //! Values that are drawn once and stay: random functions answer from a secret seed and the place of the call.
 
-use gotpl::go::time::Time;
+use gocompat::time::Time;
 use gotpl::{Draw, Host};
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::Value;

@@ -17,7 +17,7 @@ fn observed(secret: &str) -> Observed {
     let object = json!({
         "apiVersion": "v1", "kind": "Secret",
         "metadata": { "name": "web-keys", "namespace": "default", "uid": "uid-keys" },
-        "data": { "p": gotpl::go::base::encode64(secret.as_bytes()) },
+        "data": { "p": gocompat::base::encode64(secret.as_bytes()) },
     });
     Observed::from([("keys".to_string(), object)])
 }
@@ -173,7 +173,7 @@ fn clean(turn: &str, end: &str, secret: &str) -> Result<(), String> {
         hidden(kind, &instance, &observed, &context, ("web", &apply.object), &message)
     });
     let said = said(&plan) + &echo.collect::<String>();
-    let encoded = gotpl::go::base::encode64(secret.as_bytes());
+    let encoded = gocompat::base::encode64(secret.as_bytes());
     let shapes =
         [secret.to_owned(), secret.to_uppercase(), secret.to_lowercase(), encoded, secret.chars().rev().collect()];
     match shapes.iter().find_map(|shape| leaks(&said, shape)) {
@@ -222,7 +222,7 @@ fn refusals_are_told_without_the_secrets_of_the_object() {
             for quoted in [
                 text.to_owned(),
                 format!("{text:?}"),
-                gotpl::go::base::encode64(text.as_bytes()),
+                gocompat::base::encode64(text.as_bytes()),
                 format!("map[string]string{{\"p\":{value}}}"),
                 text.chars().take(9).collect(),
             ] {
@@ -333,7 +333,7 @@ fn no_secret_is_told_whatever_the_template_costs_and_however_small_the_budget_is
                 }
             }
             for secret in [&secret, &generated] {
-                let encoded = gotpl::go::base::encode64(secret.as_bytes());
+                let encoded = gocompat::base::encode64(secret.as_bytes());
                 for shape in [secret.clone(), secret.to_uppercase(), encoded] {
                     let leaked = leaks(&told, &shape);
                     assert_eq!(leaked, None, "variant {index}, {share}/10 of the budget, {web}: {told}");

@@ -156,7 +156,7 @@ impl Node {
 /// Whether a body holds nothing but white space: such a definition never replaces another.
 pub(crate) fn is_empty(tree: &Tree) -> bool {
     tree.root.iter().all(|node| match node {
-        Node::Text(text) => text.as_str().chars().all(crate::go::unicode::is_space),
+        Node::Text(text) => text.as_str().chars().all(gocompat::unicode::is_space),
         _ => false,
     })
 }
@@ -205,7 +205,7 @@ impl fmt::Display for Branch {
 
 impl fmt::Display for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let quoted = crate::go::strconv::quote(self.name.as_bytes());
+        let quoted = gocompat::strconv::quote(self.name.as_bytes());
         write!(f, "{{{{template {}", String::from_utf8_lossy(&quoted))?;
         if let Some(pipe) = &self.pipe {
             write!(f, " {pipe}")?;

@@ -73,7 +73,7 @@ impl Error {
     ) -> Box<Error> {
         let Place { source, line, column } = &place;
         let column = column.unwrap_or_default();
-        let template_quoted = String::from_utf8_lossy(&crate::go::strconv::quote(template.as_bytes())).into_owned();
+        let template_quoted = String::from_utf8_lossy(&gocompat::strconv::quote(template.as_bytes())).into_owned();
         let text =
             format!("template: {source}:{line}:{column}: executing {template_quoted} at <{context}>: {}", fault.text);
         let mut places = Vec::new();

@@ -1,6 +1,6 @@
 //! Splits a template source into tokens: text between actions, and the words inside them.
 
-use crate::go::unicode::{is_digit, is_letter};
+use gocompat::unicode::{is_digit, is_letter};
 
 /// What a token is. The order of names follows their use in the parser's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +100,7 @@ impl Token {
         if self.kind.is_keyword() {
             return format!("<{text}>");
         }
-        let quote = |s: &str| String::from_utf8_lossy(&crate::go::strconv::quote(s.as_bytes())).into_owned();
+        let quote = |s: &str| String::from_utf8_lossy(&gocompat::strconv::quote(s.as_bytes())).into_owned();
         if text.len() > 10 {
             let cut = text.char_indices().nth(10).map_or(text.len(), |(at, _)| at);
             return format!("{}...", quote(&text[..cut]));
@@ -467,7 +467,7 @@ impl<'t> Lexer<'t> {
         if complete && self.scan_number() && self.source.as_bytes()[self.at - 1] == b'i' {
             return self.emit(Kind::Complex);
         }
-        let shown = crate::go::strconv::quote(&self.source.as_bytes()[self.start..self.at]);
+        let shown = gocompat::strconv::quote(&self.source.as_bytes()[self.start..self.at]);
         self.fail(format!("bad number syntax: {}", String::from_utf8_lossy(&shown)))
     }
 
@@ -517,5 +517,5 @@ impl<'t> Lexer<'t> {
 /// A character as Go's `%#U` shows it.
 fn code_point(c: char) -> String {
     let code = c as u32;
-    if crate::go::unicode::is_print(c) { format!("U+{code:04X} '{c}'") } else { format!("U+{code:04X}") }
+    if gocompat::unicode::is_print(c) { format!("U+{code:04X} '{c}'") } else { format!("U+{code:04X}") }
 }

@@ -4,8 +4,6 @@
 //! [`Run`] for following each value from the data to the bytes it became. Nothing here knows Kubernetes, does I/O,
 //! reads a clock or draws random bytes: what varies comes from the caller's [`Host`].
 
-pub mod go;
-
 mod analysis;
 mod ast;
 mod cost;

@@ -1,6 +1,6 @@
 //! Number literals: a literal holds its value under every type that can represent it, as Go's constants do.
 
-use crate::go::strconv::{Unit, parse_float, parse_int, parse_uint, unquote_char};
+use gocompat::strconv::{Unit, parse_float, parse_int, parse_uint, unquote_char};
 
 /// A number as written, and what it can be used as.
 #[derive(Debug, Clone)]

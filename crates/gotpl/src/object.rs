@@ -4,11 +4,11 @@
 mod methods;
 
 use crate::func::Param;
-use crate::go::duration::Duration;
-use crate::go::semver::Version;
-use crate::go::time::{MONTHS, Time, WEEKDAYS};
-use crate::go::zone::Zone;
 use crate::value::{Kind, Value, Width};
+use gocompat::duration::Duration;
+use gocompat::semver::Version;
+use gocompat::time::{MONTHS, Time, WEEKDAYS};
+use gocompat::zone::Zone;
 
 /// A value with a type of its own.
 #[derive(Clone, Debug)]

@@ -10,9 +10,9 @@ use crate::ast::{
 };
 use crate::error::Error;
 use crate::func::Func;
-use crate::go::strconv::{quote, unquote};
 use crate::lex::{Kind, Lexer, Token};
 use crate::number::Number;
+use gocompat::strconv::{quote, unquote};
 
 /// How deep parentheses and blocks may nest. Go allows 10,000 parentheses; no template that a person wrote comes near.
 const MAX_NESTING: usize = 1_000;

@@ -19,7 +19,7 @@ const TEMPLATE_VECTORS: &str = "crates/gotpl/tests/golden";
 const CHARTS: &str = "crates/gotpl/tests/charts";
 const BENCHMARKS: &str = "crates/gotpl/tests/bench";
 const YAML_VECTORS: &str = "crates/yaml/tests/golden";
-const TABLES: &str = "crates/gotpl/src/go/tables.rs";
+const TABLES: &str = "crates/gocompat/src/tables.rs";
 const LETTERS: &str = "crates/yaml/src/letters.rs";
 
 /// Everything that is recorded; in the folders of vectors a list made by hand may lie beside them.

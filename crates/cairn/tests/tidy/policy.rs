@@ -12,18 +12,17 @@ pub struct Pure {
 }
 
 /// The pure crates, those that are planned too.
-pub const PURE: [Pure; 9] = [
+pub const PURE: [Pure; 10] = [
     Pure { name: "yaml", level: 0, dependencies: &["memchr", "serde", "serde_json"] },
     Pure {
-        name: "gotpl",
-        level: 1,
+        name: "gocompat",
+        level: 0,
         dependencies: &[
             "adler2",
             "aes",
             "blowfish",
             "ed25519-dalek",
             "hmac",
-            "itoa",
             "jiff",
             "memchr",
             "num-bigint",
@@ -33,11 +32,13 @@ pub const PURE: [Pure; 9] = [
             "serde_json",
             "sha1",
             "sha2",
-            "smallvec",
-            "stacker",
             "thiserror",
-            "typed-arena",
         ],
+    },
+    Pure {
+        name: "gotpl",
+        level: 1,
+        dependencies: &["itoa", "memchr", "serde_json", "sha2", "smallvec", "stacker", "typed-arena"],
     },
     Pure {
         name: "objects",

@@ -5,8 +5,8 @@
 
 use std::collections::HashSet;
 
-use gotpl::go::base::{decode64, encode64};
-use gotpl::go::strconv::quote;
+use gocompat::base::{decode64, encode64};
+use gocompat::strconv::quote;
 use serde_json::Value;
 
 /// What is told in place of a secret.

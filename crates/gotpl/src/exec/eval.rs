@@ -4,12 +4,12 @@ use crate::ast::{Chain, Command, Expr, Pipe, Variable};
 use crate::exec::frame::{At, Done, Frame};
 use crate::exec::{MORE_STACK, RED_ZONE};
 use crate::func::Param;
-use crate::go::strconv::quote;
 use crate::number::Number;
 use crate::object::Object;
 use crate::set::MissingKey;
 use crate::trace::Step;
 use crate::value::{Element, Kind, Value};
+use gocompat::strconv::quote;
 
 /// The units of work of looking up a field.
 const FIELD: u64 = 20;

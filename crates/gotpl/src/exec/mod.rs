@@ -40,7 +40,7 @@ pub(crate) fn execute(run: &Run<'_>, name: &str, input: &Input<'_>) -> Result<Ou
     let cx = Cx::new(run, meter, &arena, tracer);
     let scope = arena.alloc(Scope::of(run.set));
     let Some(tree) = scope.find(name) else {
-        let quoted = |text: &str| String::from_utf8_lossy(&crate::go::strconv::quote(text.as_bytes())).into_owned();
+        let quoted = |text: &str| String::from_utf8_lossy(&gocompat::strconv::quote(text.as_bytes())).into_owned();
         let text = format!("template: no template {} associated with template {}", quoted(name), quoted(name));
         return Err((Error::plain(ErrorKind::Execute, text), Box::new(None)));
     };

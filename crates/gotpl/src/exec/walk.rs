@@ -5,10 +5,10 @@ use crate::error::{Error, ErrorKind};
 use crate::exec::frame::{At, Done, Frame, Sink};
 use crate::exec::{MORE_STACK, RED_ZONE, Scope};
 use crate::func::Fault;
-use crate::go::strconv::quote;
 use crate::set::Watch;
 use crate::trace::{Presence, Step, UseKind};
 use crate::value::{Kind, Value, Width};
+use gocompat::strconv::quote;
 
 /// How a list of nodes ended.
 #[derive(Clone, Copy, PartialEq, Eq)]

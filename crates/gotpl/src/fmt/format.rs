@@ -5,8 +5,8 @@ use std::ops::Range;
 use crate::exec::Cx;
 use crate::fmt::printer::Printer;
 use crate::func::Fault;
-use crate::go::unicode::{decode_rune, push_rune};
 use crate::value::{Kind, Value};
+use gocompat::unicode::{decode_rune, push_rune};
 
 /// Beyond this a width or precision is a mistake.
 const TOO_LARGE: i64 = 1_000_000;

@@ -2,10 +2,10 @@
 
 use crate::exec::{Cx, MORE_STACK, RED_ZONE};
 use crate::func::Fault;
-use crate::go::strconv;
-use crate::go::unicode::{is_print, push_rune, rune_count, runes};
 use crate::object::{Field, Object};
 use crate::value::{Element, Kind, List, Value, Width};
+use gocompat::strconv;
+use gocompat::unicode::{is_print, push_rune, rune_count, runes};
 
 /// The flags of a verb, and where it prints to.
 pub(super) struct Printer<'p, 'o, 'a> {

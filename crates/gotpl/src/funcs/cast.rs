@@ -1,7 +1,7 @@
 //! Any value as a number, by the rules of the library sprig casts with: what cannot be one is zero.
 
-use crate::go::strconv::{parse_float, parse_int};
 use crate::value::{Kind, Value};
+use gocompat::strconv::{parse_float, parse_int};
 
 /// As an integer; fractions are cut off.
 pub(crate) fn to_int(value: &Value<'_>) -> i64 {

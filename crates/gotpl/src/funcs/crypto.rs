@@ -10,9 +10,10 @@ use super::entry::{Answer, fixed};
 use super::random::draw;
 use crate::fmt;
 use crate::func::{Call, Fault, Flow, Func, Param};
-use crate::go::crypto::{self, CertError, Certificate, Request};
 use crate::object::Object;
 use crate::value::{Kind, Value};
+use gocompat::crypto;
+use gocompat::crypto::{CertError, Certificate, Request};
 
 const CERTIFICATE: Param = Param::Object("sprig.certificate");
 

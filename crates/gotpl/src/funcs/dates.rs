@@ -5,12 +5,12 @@ use Param::{Any, Text};
 
 use super::entry::{Answer, fixed};
 use crate::func::{Call, Fault, Flow, Func, Param};
-use crate::go::duration::{Duration, SECOND};
-use crate::go::strconv;
-use crate::go::time::Time;
-use crate::go::zone::Zone;
 use crate::object::Object;
 use crate::value::{Kind, Value, Width};
+use gocompat::duration::{Duration, SECOND};
+use gocompat::strconv;
+use gocompat::time::Time;
+use gocompat::zone::Zone;
 
 const TIME: Param = Param::Object("time.Time");
 

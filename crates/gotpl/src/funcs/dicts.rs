@@ -10,10 +10,10 @@ use super::reflect::deeper;
 use crate::exec::{Cx, MORE_STACK, RED_ZONE};
 use crate::fmt;
 use crate::func::{Call, Fault, Flow, Func, Param};
-use crate::go::semver::Version;
 use crate::object::Object;
 use crate::trace::{Step, UseKind};
 use crate::value::{Dict, Element, Items, Kind, List, Map, Text, Value};
+use gocompat::semver::Version;
 
 pub(crate) const TABLE: &[Func] = &[
     open("dict", &[], Param::Any, Flow::Carry, dict),

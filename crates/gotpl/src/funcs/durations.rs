@@ -3,11 +3,11 @@
 use super::entry::{Answer, Body, fixed};
 use crate::fmt::display;
 use crate::func::{Call, Fault, Flow, Func, Param};
-use crate::go::duration::{Duration, SECOND};
-use crate::go::strconv::{parse_float, quote};
-use crate::go::strings::trim_space;
 use crate::object::Object;
 use crate::value::{Kind, Value};
+use gocompat::duration::{Duration, SECOND};
+use gocompat::strconv::{parse_float, quote};
+use gocompat::strings::trim_space;
 
 pub(crate) const TABLE: &[Func] = &[
     of_one("mustToDuration", |call| Ok(Value::object(Object::Duration(duration(call, 0)?.0)))),

@@ -5,9 +5,9 @@ use Param::Text;
 
 use super::entry::fixed;
 use crate::func::{Flow, Func, Param};
-use crate::go::base::{decode32, decode64, encode32, encode64};
-use crate::go::crypto::{adler32sum, sha1sum, sha256sum, sha512sum};
 use crate::value::Value;
+use gocompat::base::{decode32, decode64, encode32, encode64};
+use gocompat::crypto::{adler32sum, sha1sum, sha256sum, sha512sum};
 
 // What does not decode gives the reason as its text, and no failure.
 pub(crate) const TABLE: &[Func] = &[

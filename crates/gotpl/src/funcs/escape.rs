@@ -3,8 +3,8 @@
 use crate::cost::Cost;
 use crate::fmt;
 use crate::func::{Call, Fault, Flow, Func, Param};
-use crate::go::unicode::{is_print, push_rune, runes};
 use crate::value::Value;
+use gocompat::unicode::{is_print, push_rune, runes};
 
 type Answer<'a> = Result<Value<'a>, Fault>;
 

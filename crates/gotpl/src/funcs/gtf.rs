@@ -8,9 +8,9 @@ use super::entry::{Answer, fixed};
 use super::escape::url_query;
 use super::random::numbers;
 use crate::func::{Call, Fault, Flow, Func, Param};
-use crate::go::unicode::{push_rune, rune_count, runes, to_upper};
-use crate::go::{strconv, strings};
 use crate::value::{Kind, Value};
+use gocompat::unicode::{push_rune, rune_count, runes, to_upper};
+use gocompat::{strconv, strings};
 
 pub(crate) const TABLE: &[Func] = &[
     fixed("length", &[Any], Compute, |call| Ok(Value::int(size(call, 0).unwrap_or(0)))),

@@ -3,8 +3,8 @@
 use super::entry::{Answer, fixed};
 use super::tree::{self, Numbers};
 use crate::func::{Call, Fault, Flow, Func, Param};
-use crate::go::strconv::quote;
 use crate::value::{Kind, Value};
+use gocompat::strconv::quote;
 
 pub(crate) const TABLE: &[Func] = &[
     fixed("include", &[Param::Text, Param::Any], Flow::Carry, include),

@@ -10,8 +10,8 @@ use super::pieces::Weaver;
 use crate::exec::Cx;
 use crate::fmt;
 use crate::func::{Call, Fault, Flow, Func, Param};
-use crate::go::{strings, unicode};
 use crate::value::{Element, Kind, Text, Value};
+use gocompat::{strings, unicode};
 
 pub(crate) const TABLE: &[Func] = &[
     fixed("toString", &[Any], Shape, |call| Ok(Value::of(Kind::Text(strval(call.cx(), &call.value(0))?)))),

@@ -7,8 +7,8 @@ use super::tree::{self, Numbers, Style};
 use crate::error::ErrorKind;
 use crate::exec::Cx;
 use crate::func::{Call, Fault, Flow, Func, Param};
-use crate::go;
 use crate::value::{Element, Kind, Map, Text, Value};
+use gocompat;
 
 const HTML: Style = Style { html: true, pretty: false };
 const PRETTY: Style = Style { html: true, pretty: true };
@@ -120,7 +120,7 @@ fn written<'a>(call: &Call<'_, '_, 'a>, style: Style) -> Answer<'a> {
 /// The text read, and what was wrong with a number in it.
 fn parse(call: &Call<'_, '_, '_>) -> Result<(Json, Option<Fault>), Fault> {
     let cx = call.cx();
-    match go::json::decode_leniently(call.text(0), cx.limits().nesting) {
+    match gocompat::json::decode_leniently(call.text(0), cx.limits().nesting) {
         Ok((json, error)) => Ok((json, error.map(|error| error.to_string().into()))),
         Err(error) => match error.to_string() {
             text if text == "exceeded max depth" => Err(super::reflect::too_deep(cx)),

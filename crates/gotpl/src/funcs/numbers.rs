@@ -4,9 +4,9 @@ use super::cast::{to_float, to_int};
 use super::entry::{Answer, Body, fixed, open};
 use crate::fmt;
 use crate::func::{Call, Fault, Flow, Func, Param};
-use crate::go::decimal::{Operation, calculate, round};
-use crate::go::strconv::{atoi, parse_int};
 use crate::value::{Element, Value};
+use gocompat::decimal::{Operation, calculate, round};
+use gocompat::strconv::{atoi, parse_int};
 
 pub(crate) const TABLE: &[Func] = &[
     counting("int", &[Param::Any], |call| Ok(Value::int(to_int(&call.args[0])))),

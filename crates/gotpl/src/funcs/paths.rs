@@ -7,9 +7,9 @@ use Param::Text;
 
 use super::entry::{Answer, fixed, mark_of};
 use crate::func::{Call, Fault, Flow, Func, Param};
-use crate::go::path;
-use crate::go::url::{Url, Userinfo};
 use crate::value::{Element, Kind, Value};
+use gocompat::path;
+use gocompat::url::{Url, Userinfo};
 
 pub(crate) const TABLE: &[Func] = &[
     fixed("base", &[Text], Compute, |call| Ok(Value::text(path::base(call.text(0))))),

@@ -7,9 +7,9 @@ use Param::Int;
 use super::entry::{Answer, fixed};
 use crate::fmt;
 use crate::func::{Call, Fault, Flow, Func, Param};
-use crate::go::base::encode64;
-use crate::go::unicode::{push_rune, runes};
 use crate::value::Value;
+use gocompat::base::encode64;
+use gocompat::unicode::{push_rune, runes};
 
 pub(crate) const TABLE: &[Func] = &[
     fixed("randAlphaNum", &[Int], Compute, |call| letters(call, |byte| byte.is_ascii_alphanumeric())),

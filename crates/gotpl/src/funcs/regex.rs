@@ -10,9 +10,9 @@ use super::entry::{Answer, fixed};
 use super::join::{part, text_list};
 use super::pieces;
 use crate::func::{Call, Fault, Flow, Func, Param};
-use crate::go::regexp::{Pattern, Regexp, RegexpError, quote_meta};
-use crate::go::strconv::{can_backquote, quote};
 use crate::value::{Element, Value};
+use gocompat::regexp::{Pattern, Regexp, RegexpError, quote_meta};
+use gocompat::strconv::{can_backquote, quote};
 
 pub(crate) const TABLE: &[Func] = &[
     fixed("regexMatch", &[Text, Text], Compute, |call| {

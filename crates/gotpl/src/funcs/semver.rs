@@ -5,9 +5,9 @@ use Param::Text;
 
 use super::entry::{Answer, fixed};
 use crate::func::{Call, Fault, Flow, Func, Param};
-use crate::go::semver::{Constraints, Version};
 use crate::object::Object;
 use crate::value::Value;
+use gocompat::semver::{Constraints, Version};
 
 pub(crate) const TABLE: &[Func] = &[
     fixed("semver", &[Text], Compute, |call| {

@@ -8,8 +8,8 @@ use super::join::strval;
 use super::pieces::{self, Weaver};
 use crate::fmt;
 use crate::func::{Call, Fault, Flow, Func, Param};
-use crate::go::{strconv, strings, unicode};
 use crate::value::{Kind, Value};
+use gocompat::{strconv, strings, unicode};
 
 pub(crate) const TABLE: &[Func] = &[
     fixed("hello", &[], Compute, |_| Ok(Value::borrowed(b"Hello!"))),

@@ -9,9 +9,9 @@ use super::reflect::{deeper, too_deep};
 use crate::exec::{Cx, MORE_STACK, RED_ZONE};
 use crate::fmt::UNKNOWN;
 use crate::func::{Call, Fault, Flow, Func, Param};
-use crate::go::toml::{EncodeError, Table, Value as Toml, decode, encode};
 use crate::object::Object;
 use crate::value::{Element, Kind, Text, Value, Width};
+use gocompat::toml::{EncodeError, Table, Value as Toml, decode, encode};
 
 pub(crate) const TABLE: &[Func] = &[
     writing("toToml", |call| match written(call) {

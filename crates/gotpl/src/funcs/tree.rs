@@ -11,11 +11,11 @@ use super::reflect::too_deep;
 use crate::exec::{Cx, MORE_STACK, RED_ZONE};
 use crate::fmt::UNKNOWN;
 use crate::func::Fault;
-use crate::go::base::encode64;
-use crate::go::json::{write_float, write_string};
-use crate::go::strings::to_valid;
 use crate::object::Object;
 use crate::value::{Element, Kind, List, Map, Text, Value, Width};
+use gocompat::base::encode64;
+use gocompat::json::{write_float, write_string};
+use gocompat::strings::to_valid;
 
 /// How JSON is to look.
 #[derive(Clone, Copy, Default)]

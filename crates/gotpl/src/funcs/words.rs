@@ -6,8 +6,8 @@ use Param::{Int, Text};
 use super::entry::{Answer, fixed};
 use super::pieces;
 use crate::func::{Call, Flow, Func, Param};
-use crate::go::{strings, words};
 use crate::value::Value;
+use gocompat::{strings, words};
 
 pub(crate) const TABLE: &[Func] = &[
     fixed("title", &[Text], Shape, |call| Ok(pieces::rewritten(call, 0, strings::title(call.text(0))))),

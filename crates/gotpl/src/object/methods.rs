@@ -5,11 +5,11 @@ use Param::{Int, Text};
 
 use super::{Method, Object, Unfit};
 use crate::func::Param;
-use crate::go::duration::Duration;
-use crate::go::semver::Version;
-use crate::go::time::Time;
-use crate::go::zone::Zone;
 use crate::value::{Kind, Value, Width};
+use gocompat::duration::Duration;
+use gocompat::semver::Version;
+use gocompat::time::Time;
+use gocompat::zone::Zone;
 
 type Body = for<'a> fn(&Object, &[Value<'a>]) -> Result<Value<'a>, String>;
 

@@ -15,20 +15,20 @@ enum Node {
 type Tables = BTreeMap<Vec<u8>, Node>;
 
 /// Parts of a key.
-pub(super) type Key = Vec<Vec<u8>>;
+pub(crate) type Key = Vec<Vec<u8>>;
 
 /// Levels of nesting that are still accepted.
 const MAX_DEPTH: usize = 200;
 
 #[derive(Default)]
-pub(super) struct Tree {
+pub(crate) struct Tree {
     root: Tables,
     /// Keys of tables that were never written themselves.
     implied: BTreeSet<Vec<u8>>,
     /// Keys of arrays in brackets.
     arrays: BTreeSet<Vec<u8>>,
     /// The table that keys go to.
-    pub(super) context: Key,
+    pub(crate) context: Key,
 }
 
 fn show(key: &[Vec<u8>]) -> String {
@@ -37,7 +37,7 @@ fn show(key: &[Vec<u8>]) -> String {
 
 impl Tree {
     /// Makes `key` the context and creates what it needs; `array` adds a table to an array of them.
-    pub(super) fn enter(&mut self, key: &[Vec<u8>], array: bool) -> Result<(), String> {
+    pub(crate) fn enter(&mut self, key: &[Vec<u8>], array: bool) -> Result<(), String> {
         let Some((last, parents)) = key.split_last() else { return Ok(()) };
         if key.len() > MAX_DEPTH {
             return Err("tables nest too deeply".to_owned());
@@ -76,7 +76,7 @@ impl Tree {
     }
 
     /// Enters the part of a dotted key.
-    pub(super) fn enter_part(&mut self, part: &[u8]) -> Result<(), String> {
+    pub(crate) fn enter_part(&mut self, part: &[u8]) -> Result<(), String> {
         let mut key = self.context.clone();
         key.push(part.to_vec());
         self.imply(&key);
@@ -84,12 +84,12 @@ impl Tree {
     }
 
     /// Notes that a table was not written itself, so that it may be yet.
-    pub(super) fn imply(&mut self, key: &[Vec<u8>]) {
+    pub(crate) fn imply(&mut self, key: &[Vec<u8>]) {
         self.implied.insert(join_key(key));
     }
 
     /// Notes what kind of value a key of the context has; none is for the context itself.
-    pub(super) fn note(&mut self, key: &[u8], is_array: bool) {
+    pub(crate) fn note(&mut self, key: &[u8], is_array: bool) {
         let mut full = self.context.clone();
         if !key.is_empty() || full.is_empty() {
             full.push(key.to_vec());
@@ -103,7 +103,7 @@ impl Tree {
     }
 
     /// Sets a key of the context.
-    pub(super) fn set(&mut self, key: &[u8], value: Value) -> Result<(), String> {
+    pub(crate) fn set(&mut self, key: &[u8], value: Value) -> Result<(), String> {
         self.set_node(key, Node::Leaf(value))
     }
 
@@ -134,7 +134,7 @@ impl Tree {
     }
 
     /// Everything that was set.
-    pub(super) fn finish(self) -> Table {
+    pub(crate) fn finish(self) -> Table {
         table(self.root)
     }
 }

@@ -2,7 +2,7 @@
 //! `\d`, `\s` and `\w` are ASCII here, and Unicode groups are held to the characters that Unicode 15.0 assigned.
 
 /// The inside of a bracketed class for `\d` and its like.
-pub(super) fn perl(letter: u8) -> Option<&'static str> {
+pub(crate) fn perl(letter: u8) -> Option<&'static str> {
     Some(match letter {
         b'd' => "[0-9]",
         b'D' => "[^0-9]",
@@ -15,7 +15,7 @@ pub(super) fn perl(letter: u8) -> Option<&'static str> {
 }
 
 /// The class for `[:name:]` or `[:^name:]`, given what stands between the colons.
-pub(super) fn posix(name: &[u8]) -> Option<String> {
+pub(crate) fn posix(name: &[u8]) -> Option<String> {
     let (negated, name) = match name.strip_prefix(b"^") {
         Some(name) => (true, name),
         None => (false, name),
@@ -41,7 +41,7 @@ pub(super) fn posix(name: &[u8]) -> Option<String> {
 }
 
 /// The class for `\p{name}`; names ignore case, spaces, hyphens and underscores.
-pub(super) fn unicode(name: &str, negated: bool) -> Option<String> {
+pub(crate) fn unicode(name: &str, negated: bool) -> Option<String> {
     const AGE: &str = r"\p{Age=15.0}";
     let mut canonical = String::with_capacity(name.len());
     for letter in name.chars().filter(|letter| !matches!(letter, '_' | '-' | ' ')) {

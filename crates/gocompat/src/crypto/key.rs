@@ -8,7 +8,7 @@ use super::der::{self, BIT_STRING, INTEGER, OCTET_STRING, OID, Reader, SEQUENCE}
 use super::{Random, pem};
 
 /// Content of the object identifiers used here.
-pub(super) const EC_PUBLIC_KEY: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01];
+pub(crate) const EC_PUBLIC_KEY: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01];
 const P256: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07];
 const RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01];
 const ED25519: &[u8] = &[0x2b, 0x65, 0x70];
@@ -48,14 +48,14 @@ pub enum KeyError {
 }
 
 /// A private key that can sign certificates.
-pub(super) enum PrivateKey {
+pub(crate) enum PrivateKey {
     Ec(Box<SigningKey>),
     Ed25519(Box<ed25519_dalek::SigningKey>),
     Rsa(RsaKey),
 }
 
 /// An RSA key: modulus, public and private exponent, and the PKCS #1 form it came in.
-pub(super) struct RsaKey {
+pub(crate) struct RsaKey {
     modulus: BigUint,
     public: BigUint,
     private: BigUint,
@@ -81,7 +81,7 @@ pub fn gen_private_key(kind: &[u8], random: Random<'_>) -> Result<String, KeyErr
 
 impl PrivateKey {
     /// A new P-256 key.
-    pub(super) fn generate(random: Random<'_>) -> Result<Self, KeyError> {
+    pub(crate) fn generate(random: Random<'_>) -> Result<Self, KeyError> {
         // Almost every 32 bytes are a key, so a source that fails this often is broken.
         for _ in 0..16 {
             let mut bytes = [0; 32];
@@ -94,7 +94,7 @@ impl PrivateKey {
     }
 
     /// Reads a PEM block of PKCS #8, PKCS #1 or SEC 1.
-    pub(super) fn from_pem(text: &[u8]) -> Result<Self, KeyError> {
+    pub(crate) fn from_pem(text: &[u8]) -> Result<Self, KeyError> {
         let (kind, data) = pem::decode(text).ok_or(KeyError::NoPem)?;
         if kind == "PRIVATE KEY" {
             return Self::from_pkcs8(&data);
@@ -131,7 +131,7 @@ impl PrivateKey {
     }
 
     /// The PEM form sprig writes: SEC 1, PKCS #1 or PKCS #8.
-    pub(super) fn to_pem(&self) -> String {
+    pub(crate) fn to_pem(&self) -> String {
         match self {
             Self::Ed25519(key) => {
                 let algorithm = der::element(SEQUENCE, &der::element(OID, ED25519));
@@ -149,7 +149,7 @@ impl PrivateKey {
     }
 
     /// The public key itself: a point, or modulus and exponent.
-    pub(super) fn public_bits(&self) -> Vec<u8> {
+    pub(crate) fn public_bits(&self) -> Vec<u8> {
         match self {
             Self::Ed25519(key) => key.verifying_key().to_bytes().to_vec(),
             Self::Ec(key) => key.verifying_key().to_sec1_point(false).as_bytes().to_vec(),
@@ -161,7 +161,7 @@ impl PrivateKey {
     }
 
     /// The public key with its algorithm, as certificates hold it.
-    pub(super) fn public_info(&self) -> Vec<u8> {
+    pub(crate) fn public_info(&self) -> Vec<u8> {
         let algorithm = match self {
             Self::Ec(_) => der::group(SEQUENCE, &[&der::element(OID, EC_PUBLIC_KEY), &der::element(OID, P256)]),
             Self::Ed25519(_) => der::element(SEQUENCE, &der::element(OID, ED25519)),
@@ -171,7 +171,7 @@ impl PrivateKey {
     }
 
     /// The algorithm of [`PrivateKey::sign`].
-    pub(super) fn signature_algorithm(&self) -> Vec<u8> {
+    pub(crate) fn signature_algorithm(&self) -> Vec<u8> {
         match self {
             Self::Ec(_) => der::element(SEQUENCE, &der::element(OID, ECDSA_SHA256)),
             Self::Ed25519(_) => der::element(SEQUENCE, &der::element(OID, ED25519)),
@@ -180,7 +180,7 @@ impl PrivateKey {
     }
 
     /// Signs `data`, by way of its SHA-256 digest unless Ed25519 has its own, always to the same result.
-    pub(super) fn sign(&self, data: &[u8]) -> Vec<u8> {
+    pub(crate) fn sign(&self, data: &[u8]) -> Vec<u8> {
         match self {
             Self::Ec(key) => {
                 let signature: Signature = key.sign(data);
@@ -243,7 +243,7 @@ impl RsaKey {
 }
 
 /// The public key bits of a certificate's public key information.
-pub(super) fn bits_of(info: &[u8]) -> Option<&[u8]> {
+pub(crate) fn bits_of(info: &[u8]) -> Option<&[u8]> {
     let mut fields = Reader::new(info).take(SEQUENCE)?.reader();
     fields.take(SEQUENCE)?;
     fields.take(BIT_STRING)?.content.get(1..)

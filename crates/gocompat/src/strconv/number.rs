@@ -29,7 +29,7 @@ pub struct NumError {
 }
 
 impl NumError {
-    pub(super) fn new(func: &'static str, text: &[u8], kind: NumErrorKind) -> Self {
+    pub(crate) fn new(func: &'static str, text: &[u8], kind: NumErrorKind) -> Self {
         Self { func, text: text.to_vec(), kind }
     }
 
@@ -173,7 +173,7 @@ fn magnitude(text: &[u8], base: i32, bits: i32) -> Result<u64, NumErrorKind> {
 }
 
 /// Whether every underscore separates digits, a base prefix counting as one.
-pub(super) fn underscores_ok(text: &[u8]) -> bool {
+pub(crate) fn underscores_ok(text: &[u8]) -> bool {
     let body = match text {
         [b'+' | b'-', rest @ ..] => rest,
         _ => text,

@@ -3,7 +3,7 @@
 use super::super::base::{decode64, encode64};
 
 /// Wraps `data` in lines of 64 characters between `BEGIN` and `END`.
-pub(super) fn encode(kind: &str, data: &[u8]) -> String {
+pub(crate) fn encode(kind: &str, data: &[u8]) -> String {
     let mut out = format!("-----BEGIN {kind}-----\n");
     let text = encode64(data);
     for line in text.as_bytes().chunks(64) {
@@ -15,7 +15,7 @@ pub(super) fn encode(kind: &str, data: &[u8]) -> String {
 }
 
 /// The kind and the data of the first block; what is around it does not matter.
-pub(super) fn decode(text: &[u8]) -> Option<(String, Vec<u8>)> {
+pub(crate) fn decode(text: &[u8]) -> Option<(String, Vec<u8>)> {
     let text = String::from_utf8_lossy(text);
     let mut rest = text.as_ref();
     loop {

@@ -104,7 +104,7 @@ pub fn push_rune(out: &mut Vec<u8>, rune: char) {
 }
 
 /// The characters at which a class begins and ends, in turn, from the distances between them.
-pub(super) const fn edges<const N: usize>(mut steps: [u32; N]) -> [u32; N] {
+pub(crate) const fn edges<const N: usize>(mut steps: [u32; N]) -> [u32; N] {
     let mut at = 1;
     while at < N {
         steps[at] += steps[at - 1];
@@ -194,10 +194,10 @@ pub fn is_title(rune: char) -> bool {
 }
 
 /// First and last character, and what to add for upper, lower and title case.
-pub(super) type CaseRange = (u32, u32, [i32; 3]);
+pub(crate) type CaseRange = (u32, u32, [i32; 3]);
 
 /// In place of what to add: the characters are pairs, upper case first.
-pub(super) const PAIRS: [i32; 3] = [i32::MAX; 3];
+pub(crate) const PAIRS: [i32; 3] = [i32::MAX; 3];
 
 /// The cases, as positions in a [`CaseRange`].
 #[derive(Clone, Copy)]

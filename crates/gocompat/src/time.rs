@@ -299,7 +299,7 @@ fn civil_from_days(days: i128) -> Date {
 }
 
 /// Quotes as package `time` does: every byte that is not printable ASCII in hexadecimal.
-pub(super) fn quote_plain(text: &[u8]) -> String {
+pub(crate) fn quote_plain(text: &[u8]) -> String {
     let mut out = String::from("\"");
     for &byte in text {
         match byte {

@@ -4,7 +4,7 @@ use super::super::unicode::{is_digit, is_letter, runes};
 use super::Groups;
 
 /// Appends `template` with groups of a match in `text` put in; a malformed reference stays as it is.
-pub(super) fn expand(out: &mut Vec<u8>, template: &[u8], text: &[u8], groups: &Groups, names: &[String]) {
+pub(crate) fn expand(out: &mut Vec<u8>, template: &[u8], text: &[u8], groups: &Groups, names: &[String]) {
     let mut rest = template;
     while let Some(at) = rest.iter().position(|&byte| byte == b'$') {
         out.extend_from_slice(&rest[..at]);

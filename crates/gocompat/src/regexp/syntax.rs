@@ -5,7 +5,7 @@ use super::super::unicode::decode_rune;
 use super::{RegexpError, class};
 
 /// Groups within groups that are still accepted.
-pub(super) const MAX_DEPTH: u32 = 250;
+pub(crate) const MAX_DEPTH: u32 = 250;
 
 /// The most a counted repetition, or several nested ones together, may repeat.
 const MAX_REPEAT: u64 = 1000;
@@ -63,7 +63,7 @@ impl Group {
 
 type Outcome<T> = Result<T, RegexpError>;
 
-pub(super) struct Parser<'a> {
+pub(crate) struct Parser<'a> {
     whole: &'a [u8],
     at: usize,
     flags: Flags,
@@ -73,13 +73,13 @@ pub(super) struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    pub(super) fn new(whole: &'a [u8]) -> Self {
+    pub(crate) fn new(whole: &'a [u8]) -> Self {
         let flags = Flags::default();
         Self { whole, at: 0, flags, groups: Vec::new(), top: Group::new("", flags), names: vec![String::new()] }
     }
 
     /// The translation, the names of its groups, and about how many states it takes to match.
-    pub(super) fn parse(mut self) -> Outcome<(String, Vec<String>, u64)> {
+    pub(crate) fn parse(mut self) -> Outcome<(String, Vec<String>, u64)> {
         let mut repeated_at = None;
         while let Some(&byte) = self.rest().first() {
             let start = self.at;

@@ -2,7 +2,7 @@
 
 use super::layout::{Element, OffsetForm, next_chunk};
 use super::{MONTHS, Time, WEEKDAYS, days_in, is_leap, quote_plain};
-use crate::go::zone::Zone;
+use crate::zone::Zone;
 
 /// Why a text is no time of a layout, in Go's words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

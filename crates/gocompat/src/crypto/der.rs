@@ -1,13 +1,13 @@
 //! Just enough DER to write certificates and keys and to read them back. Reading never trusts a length.
 
-pub(super) const INTEGER: u8 = 0x02;
-pub(super) const BIT_STRING: u8 = 0x03;
-pub(super) const OCTET_STRING: u8 = 0x04;
-pub(super) const OID: u8 = 0x06;
-pub(super) const SEQUENCE: u8 = 0x30;
+pub(crate) const INTEGER: u8 = 0x02;
+pub(crate) const BIT_STRING: u8 = 0x03;
+pub(crate) const OCTET_STRING: u8 = 0x04;
+pub(crate) const OID: u8 = 0x06;
+pub(crate) const SEQUENCE: u8 = 0x30;
 
 /// An element with its tag and length.
-pub(super) fn element(tag: u8, content: &[u8]) -> Vec<u8> {
+pub(crate) fn element(tag: u8, content: &[u8]) -> Vec<u8> {
     let mut out = vec![tag];
     let length = content.len();
     if length < 0x80 {
@@ -23,12 +23,12 @@ pub(super) fn element(tag: u8, content: &[u8]) -> Vec<u8> {
 }
 
 /// An element made of others.
-pub(super) fn group(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
+pub(crate) fn group(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
     element(tag, &parts.concat())
 }
 
 /// A positive integer from its bytes, most significant first.
-pub(super) fn integer(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn integer(bytes: &[u8]) -> Vec<u8> {
     let start = bytes.iter().position(|&byte| byte != 0).unwrap_or(bytes.len());
     let digits = &bytes[start..];
     if digits.first().is_none_or(|&byte| byte >= 0x80) {
@@ -39,30 +39,30 @@ pub(super) fn integer(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// A bit string of whole bytes.
-pub(super) fn bits(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn bits(bytes: &[u8]) -> Vec<u8> {
     element(BIT_STRING, &[&[0], bytes].concat())
 }
 
 /// An element read: its tag, its content, and all of its bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Element<'a> {
-    pub(super) tag: u8,
-    pub(super) content: &'a [u8],
-    pub(super) raw: &'a [u8],
+pub(crate) struct Element<'a> {
+    pub(crate) tag: u8,
+    pub(crate) content: &'a [u8],
+    pub(crate) raw: &'a [u8],
 }
 
 /// Reads elements one after another.
-pub(super) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(data: &'a [u8]) -> Self {
+    pub(crate) fn new(data: &'a [u8]) -> Self {
         Self { rest: data }
     }
 
     /// The next element, if there is a whole one.
-    pub(super) fn next(&mut self) -> Option<Element<'a>> {
+    pub(crate) fn next(&mut self) -> Option<Element<'a>> {
         let [tag, first, after @ ..] = self.rest else { return None };
         let (length, header) = if *first < 0x80 {
             (usize::from(*first), 2)
@@ -77,23 +77,23 @@ impl<'a> Reader<'a> {
     }
 
     /// The next element if it has this tag.
-    pub(super) fn take(&mut self, tag: u8) -> Option<Element<'a>> {
+    pub(crate) fn take(&mut self, tag: u8) -> Option<Element<'a>> {
         self.next().filter(|element| element.tag == tag)
     }
 
     /// The next element if it has this tag; another is left in place.
-    pub(super) fn optional(&mut self, tag: u8) -> Option<Element<'a>> {
+    pub(crate) fn optional(&mut self, tag: u8) -> Option<Element<'a>> {
         if self.rest.first() == Some(&tag) { self.next() } else { None }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
 }
 
 impl<'a> Element<'a> {
     /// The elements inside.
-    pub(super) fn reader(&self) -> Reader<'a> {
+    pub(crate) fn reader(&self) -> Reader<'a> {
         Reader::new(self.content)
     }
 }

@@ -4,15 +4,15 @@ use super::super::strconv::{quote, quote_rune};
 use super::super::unicode::{decode_rune, push_rune};
 
 /// What is wrong, and in which line.
-pub(super) struct Fault {
-    pub(super) line: usize,
-    pub(super) message: String,
+pub(crate) struct Fault {
+    pub(crate) line: usize,
+    pub(crate) message: String,
 }
 
-pub(super) type Outcome<T> = Result<T, Fault>;
+pub(crate) type Outcome<T> = Result<T, Fault>;
 
 /// A place in the text; lines count from 1.
-pub(super) struct Lexer<'a> {
+pub(crate) struct Lexer<'a> {
     text: &'a [u8],
     at: usize,
     line: usize,
@@ -21,25 +21,25 @@ pub(super) struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    pub(super) fn new(text: &'a [u8]) -> Self {
+    pub(crate) fn new(text: &'a [u8]) -> Self {
         Self { text, at: 0, line: 1, ended: false }
     }
 
-    pub(super) fn line(&self) -> usize {
+    pub(crate) fn line(&self) -> usize {
         self.line
     }
 
-    pub(super) fn at(&self) -> usize {
+    pub(crate) fn at(&self) -> usize {
         self.at
     }
 
     /// The text from `start` to here.
-    pub(super) fn since(&self, start: usize) -> &'a [u8] {
+    pub(crate) fn since(&self, start: usize) -> &'a [u8] {
         &self.text[start..self.at]
     }
 
     /// Reads a character; `None` is the end.
-    pub(super) fn next(&mut self) -> Outcome<Option<char>> {
+    pub(crate) fn next(&mut self) -> Outcome<Option<char>> {
         let found = self.look()?;
         match found {
             None => self.ended = true,
@@ -52,7 +52,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// The next character without reading it.
-    pub(super) fn peek(&mut self) -> Outcome<Option<char>> {
+    pub(crate) fn peek(&mut self) -> Outcome<Option<char>> {
         self.ended = false;
         self.look()
     }
@@ -73,7 +73,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// Reads the next character if it is `wanted`.
-    pub(super) fn accept(&mut self, wanted: char) -> Outcome<bool> {
+    pub(crate) fn accept(&mut self, wanted: char) -> Outcome<bool> {
         let found = self.peek()? == Some(wanted);
         if found {
             self.next()?;
@@ -82,35 +82,35 @@ impl<'a> Lexer<'a> {
     }
 
     /// Reads on while `belongs` holds.
-    pub(super) fn skip(&mut self, belongs: impl Fn(char) -> bool) -> Outcome<()> {
+    pub(crate) fn skip(&mut self, belongs: impl Fn(char) -> bool) -> Outcome<()> {
         while self.peek()?.is_some_and(&belongs) {
             self.next()?;
         }
         Ok(())
     }
 
-    pub(super) fn skip_blanks(&mut self) -> Outcome<()> {
+    pub(crate) fn skip_blanks(&mut self) -> Outcome<()> {
         self.skip(|rune| rune == ' ' || rune == '\t')
     }
 
     /// Reads the rest of a comment.
-    pub(super) fn skip_comment(&mut self) -> Outcome<()> {
+    pub(crate) fn skip_comment(&mut self) -> Outcome<()> {
         self.skip(|rune| rune != '\n' && rune != '\r')
     }
 
     /// An error here; at the end it belongs to the last line that has something in it.
-    pub(super) fn fault(&self, message: impl Into<String>) -> Fault {
+    pub(crate) fn fault(&self, message: impl Into<String>) -> Fault {
         let blank = self.ended && self.at > 0 && self.text[self.at - 1] == b'\n';
         Fault { line: self.line - usize::from(blank), message: message.into() }
     }
 
     /// An error about a line break just read, which belongs to the line it ended.
-    pub(super) fn fault_before(&self, message: impl Into<String>) -> Fault {
+    pub(crate) fn fault_before(&self, message: impl Into<String>) -> Fault {
         Fault { line: self.line - 1, message: message.into() }
     }
 
     /// A string in `"` or `'`, its opening quote already read.
-    pub(super) fn string(&mut self, mark: char) -> Outcome<Vec<u8>> {
+    pub(crate) fn string(&mut self, mark: char) -> Outcome<Vec<u8>> {
         let start = self.at;
         loop {
             match self.next()? {
@@ -128,7 +128,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// A string in `"""` or `'''`, its opening quotes already read.
-    pub(super) fn long_string(&mut self, mark: char) -> Outcome<Vec<u8>> {
+    pub(crate) fn long_string(&mut self, mark: char) -> Outcome<Vec<u8>> {
         let start = self.at;
         loop {
             match self.next()? {
@@ -245,11 +245,11 @@ fn join_lines(body: &[u8]) -> Vec<u8> {
 }
 
 /// A character as errors show it; the end shows as NUL.
-pub(super) fn shown(rune: Option<char>) -> String {
+pub(crate) fn shown(rune: Option<char>) -> String {
     String::from_utf8_lossy(&quote_rune(rune.map_or(0, u32::from))).into_owned()
 }
 
 /// A text as errors show it.
-pub(super) fn quoted(text: &[u8]) -> String {
+pub(crate) fn quoted(text: &[u8]) -> String {
     String::from_utf8_lossy(&quote(text)).into_owned()
 }

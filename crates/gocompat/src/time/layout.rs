@@ -2,17 +2,17 @@
 
 /// How an offset from UTC is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct OffsetForm {
+pub(crate) struct OffsetForm {
     /// `Z` stands for UTC.
-    pub(super) z: bool,
-    pub(super) colons: bool,
-    pub(super) minutes: bool,
-    pub(super) seconds: bool,
+    pub(crate) z: bool,
+    pub(crate) colons: bool,
+    pub(crate) minutes: bool,
+    pub(crate) seconds: bool,
 }
 
 /// One element of a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Element {
+pub(crate) enum Element {
     Year,
     LongYear,
     Month,
@@ -46,14 +46,14 @@ pub(super) enum Element {
 }
 
 /// Text before the first element, the element, its own text, and what follows it.
-pub(super) struct Chunk<'a> {
-    pub(super) prefix: &'a [u8],
-    pub(super) element: Option<(Element, &'a [u8])>,
-    pub(super) suffix: &'a [u8],
+pub(crate) struct Chunk<'a> {
+    pub(crate) prefix: &'a [u8],
+    pub(crate) element: Option<(Element, &'a [u8])>,
+    pub(crate) suffix: &'a [u8],
 }
 
 /// Splits a layout at its first element.
-pub(super) fn next_chunk(layout: &[u8]) -> Chunk<'_> {
+pub(crate) fn next_chunk(layout: &[u8]) -> Chunk<'_> {
     for at in 0..layout.len() {
         if let Some((skip, element, length)) = element_at(&layout[at..]) {
             let start = at + skip;
