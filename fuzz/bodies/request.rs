@@ -47,7 +47,7 @@ pub fn request(bytes: &[u8]) {
 async fn ask(server: &Server, method: Method, uri: Uri, kind: &str, body: &[u8]) -> u16 {
     let request = Request::builder().method(method).uri(uri).header("content-type", kind);
     let request = request.body(Full::from(body.to_vec())).expect("a request");
-    let answer = server.door(Some(User::admin())).call(request).await.expect("no fault was planned");
+    let answer = server.in_process_service(Some(User::admin())).call(request).await.expect("no fault was planned");
     let code = answer.status().as_u16();
     assert!((100..600).contains(&code));
     if http_body::Body::size_hint(answer.body()).exact().is_some() {

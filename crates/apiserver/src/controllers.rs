@@ -39,9 +39,9 @@ pub(crate) async fn start(inner: &Arc<Inner>) -> Result<(), StartError> {
     // Whoever is given an aggregated role can use it from the first request on.
     Roles::new(&inner.store).work().await;
     let makers = inner.clone();
-    inner.spawn(follow(inner.store.clone(), move || Order::new(&makers)));
+    inner.spawn(follow(inner.store.clone(), move || CleanupControllers::new(&makers)));
     let makers = inner.clone();
-    inner.spawn(follow(inner.store.clone(), move || Furniture {
+    inner.spawn(follow(inner.store.clone(), move || SetupControllers {
         accounts: Accounts::new(&makers),
         roles: Roles::new(&makers.store),
         service: OwnService::new(&makers),
@@ -81,19 +81,19 @@ fn token_secret(secret: &Value) -> Result<(), ApiError> {
 }
 
 /// What takes things away: the garbage collector, and namespaces that go.
-struct Order {
+struct CleanupControllers {
     collector: Collector,
     namespaces: Namespaces,
 }
 
-impl Order {
+impl CleanupControllers {
     fn new(inner: &Arc<Inner>) -> Self {
         let store: &Arc<Store> = &inner.store;
         Self { collector: Collector::new(store, &inner.registry), namespaces: Namespaces::new(store) }
     }
 }
 
-impl Follower for Order {
+impl Follower for CleanupControllers {
     fn note(&mut self, event: &Event) {
         self.collector.note(event);
         self.namespaces.note(event);
@@ -108,13 +108,13 @@ impl Follower for Order {
 }
 
 /// What puts things there: accounts and certificates for namespaces, rules for aggregated roles, the server's own Service.
-struct Furniture {
+struct SetupControllers {
     accounts: Accounts,
     roles: Roles,
     service: OwnService,
 }
 
-impl Follower for Furniture {
+impl Follower for SetupControllers {
     fn note(&mut self, event: &Event) {
         self.accounts.note(event);
         self.roles.note(event);

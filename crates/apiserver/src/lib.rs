@@ -43,4 +43,4 @@ pub use testing::request_log::RequestRecord;
 pub use transport::listener::Listener;
 pub use transport::request_body::Limits;
 pub use transport::response_body::Body;
-pub use transport::service::{Door, Lost};
+pub use transport::service::{InProcessService, Lost};

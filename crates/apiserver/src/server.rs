@@ -18,7 +18,7 @@ use crate::testing::fault_injection::FaultPlan;
 use crate::testing::request_log::{Records, RequestRecord};
 use crate::transport::listener::{Authority, Listener};
 use crate::transport::request_body::{Bodies, Limits};
-use crate::transport::service::Door;
+use crate::transport::service::InProcessService;
 use crate::{controllers, registry};
 
 /// What a server is started with. The default keeps everything in memory.
@@ -140,8 +140,8 @@ impl Server {
 
     /// A door into the server in this process, without a socket. `who` is whoever comes through it; with none, the
     /// headers of each request have to say.
-    pub fn door(&self, who: Option<User>) -> Door {
-        Door::new(self.inner.clone(), who)
+    pub fn in_process_service(&self, who: Option<User>) -> InProcessService {
+        InProcessService::new(self.inner.clone(), who)
     }
 
     /// Serves HTTPS on an address until the listener is dropped.

@@ -76,7 +76,7 @@ const LONG: usize = 9000;
 async fn continued(server: &Server, seen: u64) -> u16 {
     let uri = format!("{MAPS}?watch=1&timeoutSeconds=1&resourceVersion={seen}");
     let request = Request::get(uri).body(Full::new(Bytes::new())).unwrap();
-    let response = server.door(Some(User::admin())).call(request).await.unwrap();
+    let response = server.in_process_service(Some(User::admin())).call(request).await.unwrap();
     if server.revision() == seen {
         return response.status().as_u16();
     }

@@ -171,9 +171,9 @@ async fn headers_have_64_kib_however_they_are_spread() {
 async fn a_token_that_no_header_can_hold_is_refused_and_not_taken_for_none() {
     let server = Server::start(Options::default()).await.unwrap();
     for token in ["", " ", "a\nb", "a\0", "\u{7f}", "größe", "no token", "x"] {
-        let mut door = server.door(None).bearing(token);
+        let mut in_process_service = server.in_process_service(None).with_bearer_token(token);
         let request = Request::get("/api/v1/namespaces").body(http_body_util::Full::new(bytes::Bytes::new())).unwrap();
-        let answer = door.call(request).await.unwrap();
+        let answer = in_process_service.call(request).await.unwrap();
         assert_eq!(answer.status(), 401, "{token:?}");
     }
 }
@@ -181,10 +181,13 @@ async fn a_token_that_no_header_can_hold_is_refused_and_not_taken_for_none() {
 #[tokio::test]
 async fn warnings_arrive_whatever_their_letters() {
     let server = Server::start(Options::default()).await.unwrap();
-    let mut door = server.door(Some(User::admin()));
+    let mut in_process_service = server.in_process_service(Some(User::admin()));
     let map = r#"{"metadata": {"name": "a"}, "größe": "1", "a\nb": 2}"#;
     let request = Request::post(MAPS).header("content-type", "application/json");
-    let answer = door.call(request.body(http_body_util::Full::new(bytes::Bytes::from(map))).unwrap()).await.unwrap();
+    let answer = in_process_service
+        .call(request.body(http_body_util::Full::new(bytes::Bytes::from(map))).unwrap())
+        .await
+        .unwrap();
     assert_eq!(answer.status(), 201);
     let mut warnings: Vec<String> = answer
         .headers()

@@ -4,7 +4,7 @@
 
 use std::{path::Path, time::Duration};
 
-use apiserver::{Door, Options, Server, StartError, User};
+use apiserver::{InProcessService, Options, Server, StartError, User};
 use bytes::Bytes;
 use http::{Method, Request};
 use http_body_util::{BodyExt, Full};
@@ -25,26 +25,31 @@ async fn start(data: &Path) -> Server {
     tokio::time::timeout(Duration::from_secs(10), starting).await.unwrap()
 }
 
-async fn ask(door: &mut Door, method: Method, path: &str, body: Option<Value>) -> (u16, Value) {
+async fn ask(
+    in_process_service: &mut InProcessService,
+    method: Method,
+    path: &str,
+    body: Option<Value>,
+) -> (u16, Value) {
     let kind = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
     let bytes = body.map_or_else(Bytes::new, |body| Bytes::from(body.to_string()));
     let request = Request::builder().method(method).uri(path).header("Content-Type", kind);
-    let response = door.call(request.body(Full::new(bytes)).unwrap()).await.unwrap();
+    let response = in_process_service.call(request.body(Full::new(bytes)).unwrap()).await.unwrap();
     let code = response.status().as_u16();
     let bytes = response.into_body().collect().await.unwrap().to_bytes();
     (code, serde_json::from_slice(&bytes).unwrap_or_default())
 }
 
-async fn make(door: &mut Door, path: &str, body: Value) -> Value {
-    let (code, answer) = ask(door, Method::POST, path, Some(body)).await;
+async fn make(in_process_service: &mut InProcessService, path: &str, body: Value) -> Value {
+    let (code, answer) = ask(in_process_service, Method::POST, path, Some(body)).await;
     assert_eq!(code, 201, "{answer}");
     answer
 }
 
 /// Asks until the object is gone.
-async fn until_gone(door: &mut Door, path: &str) {
+async fn until_gone(in_process_service: &mut InProcessService, path: &str) {
     let asking = async {
-        while ask(door, Method::GET, path, None).await.0 != 404 {
+        while ask(in_process_service, Method::GET, path, None).await.0 != 404 {
             tokio::task::yield_now().await;
         }
     };
@@ -57,7 +62,7 @@ async fn tokens_are_good_after_a_restart() {
     let ann = User::new("ann", &["crew"]);
     let (user, account) = {
         let server = start(scratch.path()).await;
-        let mut admin = server.door(Some(User::admin()));
+        let mut admin = server.in_process_service(Some(User::admin()));
         let path = "/api/v1/namespaces/default/serviceaccounts/default/token";
         let answer = make(&mut admin, path, json!({"spec": {}})).await;
         let tokens = (server.token(&ann), answer["status"]["token"].as_str().unwrap().to_owned());
@@ -67,8 +72,8 @@ async fn tokens_are_good_after_a_restart() {
     let server = start(scratch.path()).await;
     assert_eq!(server.token(&ann), user);
     for (token, name) in [(&user, "ann"), (&account, "system:serviceaccount:default:default")] {
-        let mut door = server.door(None).bearing(token);
-        let me = make(&mut door, "/apis/authentication.k8s.io/v1/selfsubjectreviews", json!({})).await;
+        let mut in_process_service = server.in_process_service(None).with_bearer_token(token);
+        let me = make(&mut in_process_service, "/apis/authentication.k8s.io/v1/selfsubjectreviews", json!({})).await;
         assert_eq!(me["status"]["userInfo"]["username"], name);
     }
 }
@@ -80,7 +85,7 @@ async fn what_was_going_goes_on_after_a_restart() {
     let maps = "/api/v1/namespaces/default/configmaps";
     {
         let server = start(scratch.path()).await;
-        let mut admin = server.door(Some(User::admin()));
+        let mut admin = server.in_process_service(Some(User::admin()));
         make(&mut admin, "/api/v1/namespaces", json!({"metadata": {"name": "going"}})).await;
         make(&mut admin, "/api/v1/namespaces/going/configmaps", held("held")).await;
         assert_eq!(ask(&mut admin, Method::DELETE, "/api/v1/namespaces/going", None).await.0, 200);
@@ -94,7 +99,7 @@ async fn what_was_going_goes_on_after_a_restart() {
         server.shutdown().await;
     }
     let server = start(scratch.path()).await;
-    let mut admin = server.door(Some(User::admin()));
+    let mut admin = server.in_process_service(Some(User::admin()));
     for path in ["/api/v1/namespaces/going/configmaps/held", "/api/v1/namespaces/default/configmaps/child"] {
         let free = Some(json!({"metadata": {"finalizers": null}}));
         assert_eq!(ask(&mut admin, Method::PATCH, path, free).await.0, 200, "{path} was kept");

@@ -11,5 +11,5 @@ pub use runtime::health::{Readiness, serve};
 pub use runtime::informer::{Cache, Change, Scope};
 pub use runtime::leader::Lease;
 pub use runtime::metrics::Metrics;
-pub use runtime::work_queue::{Again, FairKey, Queue};
+pub use runtime::work_queue::{FairKey, Queue, Requeue};
 pub use runtime::worker_pool::{Pool, Unfinished};

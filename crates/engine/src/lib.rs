@@ -17,8 +17,8 @@ mod simulate;
 mod stack;
 
 pub use children::ownership::{Parent, Tie, stack_label};
-pub use children::record::Kept;
-pub use compile::projection::View;
+pub use children::record::ChildRecord;
+pub use compile::projection::Projection;
 pub use compile::schema_check::{Quotes, path as object_path};
 pub use compile::secret_sources::{TextName, makes_secret, secret_texts};
 pub use compile::{Child, Compiled, CompiledKind, Known, Shape, compile, compile_knowing, compile_within};
@@ -31,6 +31,6 @@ pub use reconcile::{
     Apply, Context, Delete, Event, Hold, Observed, Plan, Refusal, TemplateProblem, Unready, Wait, decide, halted,
     hidden, kept_by, not_applied, plan, refused, tell, withheld,
 };
-pub use simulate::workloads::{PLAYED, play};
+pub use simulate::workloads::{SIMULATED, play};
 pub use simulate::{Pass, Report, Rule, Simulation, simulate};
 pub use stack::{Kind, Source, Stack};

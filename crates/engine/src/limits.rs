@@ -128,7 +128,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{InstanceLimits, Standing, depth_of};
-    use crate::children::desired::dressed;
+    use crate::children::desired::desired;
     use crate::random::Seed;
 
     #[test]
@@ -204,7 +204,7 @@ mod tests {
                     "apiVersion": "example.org/v1", "kind": "Web",
                     "metadata": { "name": format!("w{links}"), "annotations": annotations, "ownerReferences": owner },
                 });
-                instance = dressed(&made, &instance, is_namespaced, &seed, None);
+                instance = desired(&made, &instance, is_namespaced, &seed, None);
                 instance["metadata"]["uid"] = json!(links.to_string());
                 if is_namespaced {
                     instance["metadata"]["namespace"] = json!("a");

@@ -384,7 +384,7 @@ mod tests {
     use serde_json::json;
 
     use super::{Readiness, readiness_of_told};
-    use crate::compile::projection::View;
+    use crate::compile::projection::Projection;
 
     #[test]
     fn one_of_whom_a_word_is_expected_is_not_ready_without_it_once_it_is_stored() {
@@ -397,7 +397,7 @@ mod tests {
             (json!({"name": "x"}), json!({"endpoint": "e"}), true),
         ] {
             let object = json!({"apiVersion": "a.b/v1", "kind": "Db", "metadata": metadata, "status": status});
-            for object in [View::default().reduce(&object), object] {
+            for object in [Projection::default().reduce(&object), object] {
                 assert_eq!(readiness_of_told(&object) == Readiness::Ready, ready, "{object}");
             }
         }

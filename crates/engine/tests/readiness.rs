@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use engine::{PLAYED, Readiness, View, play, readiness};
+use engine::{Projection, Readiness, SIMULATED, play, readiness};
 use serde_json::{Value, json};
 
 const READY: &str = "ready";
@@ -24,7 +24,7 @@ fn told(readiness: Readiness) -> String {
 /// What is said of an object, which is the same of what is kept of it.
 fn judged(object: &Value) -> String {
     let whole = told(readiness(object));
-    let kept = View::default().reduce(object);
+    let kept = Projection::default().reduce(object);
     assert_eq!(told(readiness(&kept)), whole, "{kept}");
     whole
 }
@@ -257,7 +257,7 @@ fn while_it_gets_there_the_reason_stays_and_the_numbers_are_for_who_looks() {
             json!({"observedGeneration": 3 - i64::from(ready == 0), "updatedReplicas": 9, "readyReplicas": ready});
         let live = object("apps/v1", "Deployment", &json!({"replicas": 9}), &status);
         seen.push(readiness(&live));
-        kept.insert(View::default().reduce(&live).to_string());
+        kept.insert(Projection::default().reduce(&live).to_string());
     }
     assert_eq!(kept.len(), 1, "what is kept changes only when the answer does: {kept:?}");
     for (ready, found) in seen.into_iter().enumerate() {
@@ -268,7 +268,7 @@ fn while_it_gets_there_the_reason_stays_and_the_numbers_are_for_who_looks() {
 
 #[test]
 fn what_is_played_is_ready() {
-    for (group, version, kind) in PLAYED {
+    for (group, version, kind) in SIMULATED {
         let api_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
         let spec = json!({"type": "LoadBalancer", "replicas": 2, "resources": {"requests": {"storage": "1Gi"}}});
         let mut object = object(&api_version, kind, &spec, &json!(null));

@@ -11,19 +11,19 @@ use api::{ClusterStackInstall, Crd, KindRef, Stack, StackInstall, annotations, l
 use serde_json::Value;
 
 /// The reason for which an install or a Stack waits until another that serves its kind is gone.
-pub const KIND_TAKEN: &str = "KindTaken";
+pub const KIND_ALREADY_SERVED: &str = "KindTaken";
 
 /// Whether an install or a Stack waits until another that serves its kind is gone, as far as it says so.
 pub fn waits_for_kind(object: &Value) -> bool {
     let conditions = object["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
     // What else it says may be of an earlier time.
     let is_current = |condition: &Value| condition["type"] == DEPENDENCIES_SATISFIED || condition["type"] == READY;
-    conditions.iter().any(|condition| is_current(condition) && condition["reason"] == KIND_TAKEN)
+    conditions.iter().any(|condition| is_current(condition) && condition["reason"] == KIND_ALREADY_SERVED)
 }
 
 /// What a Stack serves.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Claim {
+pub struct KindOwnership {
     namespace: String,
     name: String,
     /// The kind of the install that made the Stack; none if somebody wrote it.
@@ -53,7 +53,7 @@ impl Standing {
     fn of(stack: &Value) -> Self {
         let conditions = stack["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
         let found = |kind: &str| conditions.iter().find(|condition| condition["type"] == kind);
-        let kept_out = |condition: &Value| condition["reason"] == KIND_TAKEN;
+        let kept_out = |condition: &Value| condition["reason"] == KIND_ALREADY_SERVED;
         let never_ran = found(CONTROLLER_AVAILABLE).is_none_or(kept_out);
         match found(DEPENDENCIES_SATISFIED).filter(|condition| never_ran && condition["status"] == "False") {
             Some(condition) if kept_out(condition) => Self::Waits,
@@ -63,7 +63,7 @@ impl Standing {
     }
 }
 
-impl Claim {
+impl KindOwnership {
     /// What a Stack serves: the kinds that it has templates for, and with a controller of its own all that it owns.
     /// `everywhere` says whether it may act in all namespaces.
     pub fn of<C: Borrow<Crd>>(stack: &Value, everywhere: bool, crds: &[C]) -> Self {
@@ -108,9 +108,9 @@ impl Claim {
 
     /// Why it may not act, if another serves one of its kinds and was there first. `all` are the claims of all Stacks,
     /// this one's included, if it has one.
-    pub fn taken(&self, all: &[Claim]) -> Option<String> {
+    pub fn taken(&self, all: &[KindOwnership]) -> Option<String> {
         let before = all.iter().find(|own| self.is_same(own));
-        let in_the_way = |other: &&Claim| {
+        let in_the_way = |other: &&KindOwnership| {
             let is_behind = self.everywhere && !other.everywhere;
             other.standing != Standing::Blocked && self.meets(other) && !is_behind
         };
@@ -142,31 +142,31 @@ impl Claim {
 
     /// The Stacks of namespaces that have to stop acting before this one, which a cluster install made, may begin: by
     /// namespace and name.
-    pub fn displaces<'c>(&self, all: &'c [Claim]) -> Vec<(&'c str, &'c str)> {
-        let loses = |other: &&Claim| self.beats(other);
+    pub fn displaces<'c>(&self, all: &'c [KindOwnership]) -> Vec<(&'c str, &'c str)> {
+        let loses = |other: &&KindOwnership| self.beats(other);
         all.iter().filter(loses).map(|other| (other.namespace.as_str(), other.name.as_str())).collect()
     }
 
     /// The kinds that the Stack of a cluster install serves in place of this one, by group and name.
-    pub fn yields(&self, all: &[Claim]) -> BTreeSet<(String, String)> {
+    pub fn yields(&self, all: &[KindOwnership]) -> BTreeSet<(String, String)> {
         let winners = all.iter().filter(|other| other.beats(self));
         winners.flat_map(|other| self.kinds.intersection(&other.kinds)).cloned().collect()
     }
 
-    fn beats(&self, other: &Claim) -> bool {
+    fn beats(&self, other: &KindOwnership) -> bool {
         let wins = self.everywhere && !other.everywhere && self.standing != Standing::Blocked;
         wins && !self.kinds.is_disjoint(&other.kinds)
     }
 
     /// A kind that another would serve in the same place, and only one of the two can.
-    pub fn shared_with(&self, other: &Claim) -> Option<&str> {
+    pub fn shared_with(&self, other: &KindOwnership) -> Option<&str> {
         let meets = !self.is_same(other) && self.meets(other);
         self.kinds.iter().find(|kind| meets && other.kinds.contains(kind)).map(|(_, kind)| kind.as_str())
     }
 
     /// Whether another Stack that stays serves a kind where this one does, so that its objects are not this one's to
     /// delete.
-    pub fn shares(&self, group: &str, kind: &str, all: &[Claim]) -> bool {
+    pub fn shares(&self, group: &str, kind: &str, all: &[KindOwnership]) -> bool {
         let mut stay = all.iter().filter(|other| !self.is_same(other) && self.meets(other) && !other.deleting);
         stay.any(|other| other.serves(group, kind))
     }
@@ -186,16 +186,16 @@ impl Claim {
         self.namespace == namespace && self.name == name
     }
 
-    fn is_same(&self, other: &Claim) -> bool {
+    fn is_same(&self, other: &KindOwnership) -> bool {
         self.is_of(&other.namespace, &other.name)
     }
 
     /// Whether there may be an object that both act on.
-    fn meets(&self, other: &Claim) -> bool {
+    fn meets(&self, other: &KindOwnership) -> bool {
         self.everywhere || other.everywhere || self.namespace == other.namespace
     }
 
-    fn is_before(&self, other: &Claim) -> bool {
+    fn is_before(&self, other: &KindOwnership) -> bool {
         self.order() < other.order()
     }
 
@@ -234,7 +234,7 @@ pub(super) mod tests {
     use api::Crd;
     use serde_json::{Value, json};
 
-    use super::{Claim, waits_for_kind};
+    use super::{KindOwnership, waits_for_kind};
 
     /// The types `Shop` and `Till`.
     pub fn crds() -> Vec<Crd> {
@@ -275,8 +275,8 @@ pub(super) mod tests {
         json!({ "templates": { "shop.example.org/v1": { "a": "" }, "partials": { "b": "" } } })
     }
 
-    fn claim(stack: &Value, everywhere: bool) -> Claim {
-        Claim::of(stack, everywhere, &crds())
+    fn claim(stack: &Value, everywhere: bool) -> KindOwnership {
+        KindOwnership::of(stack, everywhere, &crds())
     }
 
     #[test]

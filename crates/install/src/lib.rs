@@ -17,7 +17,7 @@ mod seed_inheritance;
 mod served_kinds;
 pub(crate) mod stack_record;
 
-pub use conditions::install::{Notice, Step, Trouble, needs_only_time};
+pub use conditions::install::{EventRecord, Step, Trouble, needs_only_time};
 pub use conditions::stack::{INVALID_TEMPLATES, crds_hash, report};
 pub use controller_workload::{Images, brought, fill_images, templates};
 pub use crd::compatibility::{Breakage, breakages, missing};
@@ -25,13 +25,15 @@ pub use crd::equivalence::{can_become, takes_unchanged};
 pub use crd::live::{Break, Leaving, LiveCrd, NamespacedCrds, OWNED, Placement, Wanted, has_objects, place};
 pub use crd::ownership::{Parent, Record, User, publisher};
 pub use drift::{Correction, corrected, corrected_workload, covers, with_metadata};
-pub use kind_ownership::{Claim, KIND_TAKEN, waits_for_kind};
+pub use kind_ownership::{KIND_ALREADY_SERVED, KindOwnership, waits_for_kind};
 pub use limits::{Limits, Member, Standing, quantity};
 pub use ownership::{Purpose, SigningKey};
 pub use package_index::{Entry, Index, Kind};
 pub use rbac::policy::{Pattern, Policy, Refusal};
 pub use rbac::roles::{Grant, Grants, Identity, bindings, personas, rules};
-pub use reconcile::teardown::{Farewell, farewell, goes_next, goes_with, is_child, is_granted, is_instance, is_run};
+pub use reconcile::teardown::{
+    InstanceTeardown, goes_next, goes_with, instance_teardown, is_child, is_granted, is_instance, is_run,
+};
 pub use reconcile::teardown::{keeps_data, owned_kinds, waiting};
 pub use seed_inheritance::{
     Commitment, SEED_BYTES, Seed, accepts_new_seed, has_generated, inherited, is_kept, keeping, lost_seed, seed_bytes,

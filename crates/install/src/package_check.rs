@@ -9,7 +9,7 @@ use crate::reconcile::install::{Facts, Stop};
 use crate::reconcile::stack;
 use crate::reconcile::stack::Decision;
 use crate::stack_record::{is_of, is_ours};
-use crate::{Claim, KIND_TAKEN, Step, Trouble};
+use crate::{KIND_ALREADY_SERVED, KindOwnership, Step, Trouble};
 use engine::budget::Meter;
 use engine::{Severity, compile_within};
 use package::image::Reference;
@@ -83,9 +83,9 @@ pub(crate) fn depend(facts: &Facts<'_>, package: &Package) -> Result<(), Stop> {
     crds.iter().for_each(|crd| kinds.add(crd));
     let namespace = facts.settings.namespace(facts.install);
     let everywhere = facts.install.scope == PermissionScope::Cluster;
-    let claim = Claim::wished(&package.stack, &namespace, &facts.install.metadata.name, everywhere, &crds);
+    let claim = KindOwnership::wished(&package.stack, &namespace, &facts.install.metadata.name, everywhere, &crds);
     if let Some(why) = claim.taken(facts.claims) {
-        return Err(Stop::at(DEPENDENCIES_SATISFIED, KIND_TAKEN, why));
+        return Err(Stop::at(DEPENDENCIES_SATISFIED, KIND_ALREADY_SERVED, why));
     }
     let mut stack = package.stack.clone();
     stack.metadata.name.clone_from(&facts.install.metadata.name);
@@ -109,7 +109,7 @@ pub(crate) fn depend(facts: &Facts<'_>, package: &Package) -> Result<(), Stop> {
             let what = format!("waiting for {}: {}", kinds.join(", "), facts.index.advice(&kinds));
             Err(Stop::at(DEPENDENCIES_SATISFIED, "Waiting", what))
         }
-        Decision::Taken(why) => Err(Stop::at(DEPENDENCIES_SATISFIED, KIND_TAKEN, why)),
+        Decision::Taken(why) => Err(Stop::at(DEPENDENCIES_SATISFIED, KIND_ALREADY_SERVED, why)),
         Decision::Limited(trouble) => Err(Stop { condition: Some(DEPENDENCIES_SATISFIED), trouble }),
         Decision::Run(_) => Ok(()),
     }

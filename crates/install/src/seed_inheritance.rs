@@ -8,7 +8,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use package::image::Digest;
 use serde_json::{Value, json};
 
-use crate::{Claim, Identity};
+use crate::{Identity, KindOwnership};
 
 /// How many bytes a seed has.
 pub const SEED_BYTES: usize = 32;
@@ -78,7 +78,12 @@ pub fn lost_seed(stack: &Value) -> String {
 
 /// The merge patch that leaves a seed to whoever serves next what stays: these kinds, by group and kind, as far as the
 /// Stack served them. `place` is the namespace that it acted in, empty for all.
-pub fn keeping<'k>(own: &Claim, place: &str, stay: impl Iterator<Item = (&'k str, &'k str)>, now: &str) -> Value {
+pub fn keeping<'k>(
+    own: &KindOwnership,
+    place: &str,
+    stay: impl Iterator<Item = (&'k str, &'k str)>,
+    now: &str,
+) -> Value {
     let mut kinds: Vec<String> =
         stay.filter(|(group, kind)| own.serves(group, kind)).map(|(group, kind)| format!("{kind}.{group}")).collect();
     kinds.sort();
@@ -105,7 +110,7 @@ pub enum Seed {
 
 /// What is done about the Secret under the name of a Stack's seed, whose claim is `own` and whose commitment is `said`.
 /// It is in the stack manager's namespace, where nobody else writes.
-pub fn whose_seed(secret: &Value, own: Option<&Claim>, said: Option<&Commitment>, identity: &Identity) -> Seed {
+pub fn whose_seed(secret: &Value, own: Option<&KindOwnership>, said: Option<&Commitment>, identity: &Identity) -> Seed {
     let name = secret["metadata"]["name"].as_str().unwrap_or_default();
     let Some(bytes) = seed_bytes(secret) else { return Seed::Invalid };
     let annotations = &secret["metadata"]["annotations"];
@@ -135,7 +140,7 @@ pub fn whose_seed(secret: &Value, own: Option<&Claim>, said: Option<&Commitment>
 }
 
 /// Whether a Stack serves a kind, written as it is noted.
-fn serves(own: &Claim, noted: &str) -> bool {
+fn serves(own: &KindOwnership, noted: &str) -> bool {
     noted.split_once('.').is_some_and(|(kind, group)| own.serves(group, kind))
 }
 
@@ -149,7 +154,7 @@ fn taking_back(identity: &Identity) -> Value {
 
 /// What the generated values of a new Stack begin with, if values were generated before for instances that it serves: the
 /// seed that was kept last, where it acts, for one of its kinds. `place` is the namespace that it acts in, empty for all.
-pub fn inherited<'s>(own: &Claim, place: &str, secrets: impl Iterator<Item = &'s Value>) -> Option<&'s str> {
+pub fn inherited<'s>(own: &KindOwnership, place: &str, secrets: impl Iterator<Item = &'s Value>) -> Option<&'s str> {
     let noted = |secret: &'s Value, key: &str| secret["metadata"]["annotations"][key].as_str().unwrap_or_default();
     let of_own = |kind: &str| serves(own, kind);
     let fits = |secret: &&'s Value| {
@@ -172,13 +177,13 @@ mod tests {
         seed_bytes, taking_back, whose_seed,
     };
     use crate::kind_ownership::tests::{crds, stack};
-    use crate::{Claim, Identity};
+    use crate::{Identity, KindOwnership};
     use base64::Engine;
 
     /// A Stack that owns two kinds and serves one of them, `Shop`.
-    fn claim() -> Claim {
+    fn claim() -> KindOwnership {
         let stack = stack("team", "one", "", &json!({ "templates": { "shop.example.org/v1": { "a": "" } } }));
-        Claim::of(&stack, false, &crds())
+        KindOwnership::of(&stack, false, &crds())
     }
 
     fn identity() -> Identity {
@@ -244,7 +249,10 @@ mod tests {
         assert_ne!(aside["metadata"]["name"], "seed.team.one");
         assert_eq!(aside["metadata"]["namespace"], "cairn");
         let tills = stack("team", "two", "", &json!({ "templates": { "till.example.org/v1": { "a": "" } } }));
-        assert_eq!(inherited(&Claim::of(&tills, false, &crds()), "team", [&aside].into_iter()), Some(&*seed(1)));
+        assert_eq!(
+            inherited(&KindOwnership::of(&tills, false, &crds()), "team", [&aside].into_iter()),
+            Some(&*seed(1))
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use api::{Stack, StackInstall, Status};
 use engine::budget::Meter;
 use install::reconcile::install::{Facts, Install, InstallPlan, Refused, Settings, Verdict, plan};
-use install::{Claim, Index, Kinds, LiveCrd, Step, Trouble};
+use install::{Index, KindOwnership, Kinds, LiveCrd, Step, Trouble};
 use package::image::Reference;
 use package::{Files, Package};
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ struct World {
     tagged: Option<String>,
     index: Index,
     settings: Settings,
-    claims: Vec<Claim>,
+    claims: Vec<KindOwnership>,
     refused: Option<Refused>,
 }
 
@@ -361,7 +361,7 @@ fn a_kind_that_another_install_serves_is_not_served_twice() {
     let mut other = serde_json::to_value(&package.stack).unwrap();
     other["metadata"] = json!({ "namespace": "team", "name": "other", "creationTimestamp": "2020-01-01T00:00:00Z" });
     let crds: Vec<api::Crd> = package.crds.iter().map(|file| file.crd.clone()).collect();
-    world.claims = vec![Claim::of(&other, false, &crds)];
+    world.claims = vec![KindOwnership::of(&other, false, &crds)];
     let made = world.pass();
     assert_eq!((made.applies.len(), made.settled), (0, false));
     assert!(world.state().contains("DependenciesSatisfied=False/KindTaken"), "{}", world.state());

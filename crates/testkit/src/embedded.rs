@@ -56,16 +56,16 @@ impl Backend for Embedded {
     }
 
     fn client(&self, who: &Identity) -> Result<Client> {
-        let door = match who {
-            Identity::Admin => self.server.door(Some(User::admin())),
+        let in_process_service = match who {
+            Identity::Admin => self.server.in_process_service(Some(User::admin())),
             Identity::User { name, groups } => {
                 let groups: Vec<&str> = groups.iter().map(String::as_str).collect();
-                self.server.door(Some(User::new(name, &groups)))
+                self.server.in_process_service(Some(User::new(name, &groups)))
             }
-            Identity::Bearer(token) => self.server.door(None).bearing(token),
-            Identity::Anonymous => self.server.door(None),
+            Identity::Bearer(token) => self.server.in_process_service(None).with_bearer_token(token),
+            Identity::Anonymous => self.server.in_process_service(None),
         };
-        Ok(Client::new(door, "default"))
+        Ok(Client::new(in_process_service, "default"))
     }
 
     fn kubeconfig(&self) -> &Path {

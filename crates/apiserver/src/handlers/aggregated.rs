@@ -12,7 +12,7 @@ use super::{Cx, respond};
 use crate::authn::user::User;
 use crate::request::info::Attributes;
 use crate::transport::response_body::Body;
-use crate::transport::service::Door;
+use crate::transport::service::InProcessService;
 
 /// A code of HTTP's and the object to answer with.
 pub type Answer = (u16, Value);
@@ -52,7 +52,7 @@ pub struct Call {
     /// The body.
     pub body: Bytes,
     /// The way back into the server, with all rights: the handler answers for what it shows of them.
-    pub door: Door,
+    pub in_process_service: InProcessService,
 }
 
 /// Lets an extension answer.
@@ -64,7 +64,7 @@ pub(crate) async fn answer(cx: &Cx<'_>, extension: &Extension) -> Result<Respons
         query: cx.parts.uri.query().unwrap_or_default().to_owned(),
         content_type: header.and_then(|header| header.to_str().ok()).unwrap_or_default().to_owned(),
         body: cx.body.clone(),
-        door: Door::new(cx.inner.clone(), Some(User::admin())),
+        in_process_service: InProcessService::new(cx.inner.clone(), Some(User::admin())),
     };
     let (code, value) = (extension.handler)(call).await;
     respond::value(cx.parts, code, &value)

@@ -27,7 +27,7 @@ enum Propagation {
 
 /// What a client says about a deletion.
 #[derive(Clone, Debug, Default)]
-struct Wish {
+struct DeleteOptions {
     propagation: Option<Propagation>,
     grace: Option<i64>,
     uid: Option<String>,
@@ -35,7 +35,7 @@ struct Wish {
     dry: bool,
 }
 
-impl Wish {
+impl DeleteOptions {
     fn read(cx: &Cx<'_>) -> Result<Self, ApiError> {
         let body = if cx.body.is_empty() { json!({}) } else { body_object::parse(cx)?.value };
         let query = &cx.asked.query;
@@ -108,7 +108,7 @@ pub(crate) async fn delete(cx: &Cx<'_>) -> Result<Response<Body>, ApiError> {
     if !attributes.subresource.is_empty() {
         return Err(ApiError::method_not_allowed());
     }
-    let wish = Wish::read(cx)?;
+    let wish = DeleteOptions::read(cx)?;
     let namespace = if cx.served.namespaced { &*attributes.namespace } else { "" };
     let key = Key::new(&cx.served.table, namespace, &attributes.name);
     match one(cx, &key, &wish).await? {
@@ -132,7 +132,7 @@ pub(crate) async fn delete(cx: &Cx<'_>) -> Result<Response<Body>, ApiError> {
 
 /// Deletes all objects that are selected.
 pub(crate) async fn delete_collection(cx: &Cx<'_>) -> Result<Response<Body>, ApiError> {
-    let wish = Wish::read(cx)?;
+    let wish = DeleteOptions::read(cx)?;
     let selection = Selection::read(&cx.served, &cx.asked.query, None)?;
     let namespace = if cx.served.namespaced { &*cx.attributes().namespace } else { "" };
     let query = Query { resource: &cx.served.table, namespace, ..Query::default() };
@@ -153,7 +153,7 @@ pub(crate) async fn delete_collection(cx: &Cx<'_>) -> Result<Response<Body>, Api
     respond::list(cx, &listing, None, false)
 }
 
-async fn one(cx: &Cx<'_>, key: &Key, wish: &Wish) -> Result<Removed, ApiError> {
+async fn one(cx: &Cx<'_>, key: &Key, wish: &DeleteOptions) -> Result<Removed, ApiError> {
     let group = &cx.served.group;
     if let Some(entry) = cx.inner.store.get(key) {
         controllers::admit(cx.inner, cx.attributes(), Some(&entry.value()), None)?;
@@ -167,7 +167,7 @@ async fn one(cx: &Cx<'_>, key: &Key, wish: &Wish) -> Result<Removed, ApiError> {
 }
 
 /// Deletes an object, or marks it for deletion if it has to wait.
-async fn remove(store: &Store, key: &Key, wish: &Wish) -> Result<Removed, Kept> {
+async fn remove(store: &Store, key: &Key, wish: &DeleteOptions) -> Result<Removed, Kept> {
     loop {
         let entry = store.get(key).ok_or(Kept::Missing)?;
         wish.check(&entry.value()).map_err(Kept::NotMeant)?;
@@ -204,18 +204,18 @@ async fn remove(store: &Store, key: &Key, wish: &Wish) -> Result<Removed, Kept> 
 pub(crate) async fn mark(store: &Store, table: &Arc<str>, object: &Value) {
     let key = Key::new(table, object_meta::text(object, "namespace"), object_meta::text(object, "name"));
     let uid = Some(object_meta::text(object, "uid").to_owned());
-    let wish = Wish { uid, propagation: Some(Propagation::Background), ..Wish::default() };
+    let wish = DeleteOptions { uid, propagation: Some(Propagation::Background), ..DeleteOptions::default() };
     drop(remove(store, &key, &wish).await);
 }
 
 /// Deletes an object if it is still as it was seen, and says whether it is not. Finalizers that it has stay; with
 /// `foreground`, what it owns goes first.
 pub(crate) async fn collect(store: &Store, key: &Key, seen: &Entry, foreground: bool) -> Result<bool, String> {
-    let wish = Wish {
+    let wish = DeleteOptions {
         uid: Some(object_meta::text(&seen.head(), "uid").to_owned()),
         revision: Some(object_meta::text(&seen.head(), "resourceVersion").to_owned()),
         propagation: foreground.then_some(Propagation::Foreground),
-        ..Wish::default()
+        ..DeleteOptions::default()
     };
     match remove(store, key, &wish).await {
         Ok(_) | Err(Kept::Missing) => Ok(false),
@@ -225,7 +225,7 @@ pub(crate) async fn collect(store: &Store, key: &Key, seen: &Entry, foreground: 
 }
 
 /// Writes into an object that it is to go, and who has to agree.
-fn mark_object(table: &str, object: &mut Value, wish: &Wish) {
+fn mark_object(table: &str, object: &mut Value, wish: &DeleteOptions) {
     let marked = object["metadata"]["deletionTimestamp"].is_string();
     let mut finalizers = object["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
     if let Some(propagation) = wish.propagation {
@@ -275,7 +275,7 @@ fn mark_object(table: &str, object: &mut Value, wish: &Wish) {
 }
 
 /// How many seconds a pod on a node gets to end; everything else gets none.
-fn grace(table: &str, object: &Value, wish: &Wish) -> i64 {
+fn grace(table: &str, object: &Value, wish: &DeleteOptions) -> i64 {
     let ended = matches!(object["status"]["phase"].as_str(), Some("Failed" | "Succeeded"));
     if table != "pods" || ended || object["spec"]["nodeName"].as_str().is_none_or(str::is_empty) {
         return 0;

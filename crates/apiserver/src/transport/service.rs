@@ -22,13 +22,13 @@ pub struct Lost;
 
 /// A service that is the server, for one subject or for whoever the headers say.
 #[derive(Clone)]
-pub struct Door {
+pub struct InProcessService {
     inner: Arc<Inner>,
     who: Option<Arc<User>>,
     authorization: Option<HeaderValue>,
 }
 
-impl Door {
+impl InProcessService {
     pub(crate) fn new(inner: Arc<Inner>, who: Option<User>) -> Self {
         Self { inner, who: who.map(Arc::new), authorization: None }
     }
@@ -36,14 +36,14 @@ impl Door {
     /// The same, and every request carries this bearer token. One that no header can hold is sent as a token that is not
     /// valid, so that requests are answered with 401, and not as those of nobody in particular.
     #[must_use]
-    pub fn bearing(self, token: &str) -> Self {
+    pub fn with_bearer_token(self, token: &str) -> Self {
         let header = Some(token).filter(|token| !token.trim().is_empty());
         let header = header.and_then(|token| HeaderValue::from_str(&format!("Bearer {token}")).ok());
         Self { authorization: Some(header.unwrap_or(HeaderValue::from_static("Bearer invalid"))), ..self }
     }
 }
 
-impl<B> Service<Request<B>> for Door
+impl<B> Service<Request<B>> for InProcessService
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,

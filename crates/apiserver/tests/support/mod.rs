@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use apiserver::{Door, Listener, Lost, Server, User};
+use apiserver::{InProcessService, Listener, Lost, Server, User};
 use bytes::Bytes;
 use http::Request;
 use http_body_util::{BodyExt, Full};
@@ -20,15 +20,15 @@ use tokio_rustls::{TlsConnector, client::TlsStream};
 use tower_service::Service;
 
 /// A client of the admin, in the process.
-pub struct Client(Door);
+pub struct Client(InProcessService);
 
 impl Client {
     pub fn admin(server: &Server) -> Self {
-        Self(server.door(Some(User::admin())))
+        Self(server.in_process_service(Some(User::admin())))
     }
 
     pub fn of(server: &Server, user: User) -> Self {
-        Self(server.door(Some(user)))
+        Self(server.in_process_service(Some(user)))
     }
 
     /// Sends a request and reads the whole answer.

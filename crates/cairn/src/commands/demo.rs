@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use super::render::emitted;
 use crate::cli::Demo;
 use crate::cluster::registries::block_on_many;
-use crate::control_plane::{InProcess, Plane, Players, Shelf, Terms};
+use crate::control_plane::{InProcess, LocalPackages, Plane, Terms, WorkloadSimulator};
 use crate::inspect::{Follower, State, grow, resource, roots};
 use crate::project::Project;
 use crate::terminal::error::{Code, Failure};
@@ -74,7 +74,7 @@ async fn show(args: &Demo, printer: &Printer) -> Result<Code, Failure> {
 
     let begin = Instant::now();
     let server = Server::start(Options::default()).await.map_err(|error| Failure::new(error.to_string()))?;
-    let shelf = Arc::new(Shelf::new(None, None));
+    let shelf = Arc::new(LocalPackages::new(None, None));
     let inside = server.clone();
     let runner = |tenant: Cluster| -> Result<Arc<dyn Runner>, Failure> { Ok(Arc::new(InProcess::new(inside, tenant))) };
     let mut plane = Plane::start(server, shelf.clone(), Terms::default(), runner).await?;
@@ -151,7 +151,7 @@ async fn watch(client: &Client, project: &Project, printer: &Printer) -> Result<
     let instance = yaml::parse(INSTANCE).map_err(|error| bad(&error))?;
     let kind = objects::Gvk::of(&instance).and_then(|gvk| resource(&gvk, &crds));
     let kind = kind.ok_or_else(|| bad(&"its kind is not in the package"))?;
-    let _players = Players::start(client, START);
+    let _players = WorkloadSimulator::start(client, START);
     Cluster::new(client.clone(), "cairn-demo").create(&kind, &instance).await.map_err(|error| bad(&error))?;
     let begin = Instant::now();
     let mut shown = Shown::default();

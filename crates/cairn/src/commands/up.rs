@@ -19,9 +19,9 @@ use kube::{Api, Client};
 use super::stack_manager::{Registry, processes};
 use crate::cli::{Registries, Up};
 use crate::cluster::registries::block_on_many;
-use crate::control_plane::{Plane, Players, Shelf, Terms, namespace, template_api};
+use crate::control_plane::{LocalPackages, Plane, Terms, WorkloadSimulator, namespace, template_api};
 use crate::controller_main::stopped;
-use crate::dev::{Ending, House, Installer, Watch, names, take_back_all, tell};
+use crate::dev::{Ending, Installer, StateDir, Watch, names, take_back_all, tell};
 use crate::terminal::env::passed_on_quietly;
 use crate::terminal::error::{Code, Failure};
 use crate::terminal::printer::{Paint, Printer};
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Up, printer: &Printer) -> Result<Code, Failure> {
 async fn up(args: &Up, printer: &Printer) -> Result<Code, Failure> {
     let bounds = args.capacity.bounds()?;
     neighbours(args, printer);
-    let mut house = House::enter(&args.data, args.ephemeral, args.kubeconfig_out.as_deref())?;
+    let mut house = StateDir::enter(&args.data, args.ephemeral, args.kubeconfig_out.as_deref())?;
     let ending =
         Ending::watch(house.traces()).map_err(|error| Failure::new(format!("cannot handle signals: {error}")))?;
     let resumed = house.data().is_some_and(|data| data.exists());
@@ -53,7 +53,7 @@ async fn up(args: &Up, printer: &Printer) -> Result<Code, Failure> {
     house.settle(listener.address(), &server.kubeconfig(&listener, &User::admin()))?;
     ending.clean_up(house.traces());
     let beyond = Registry::new(Registries { plain_http: Vec::new(), docker_config: None }.client()?);
-    let shelf = Arc::new(Shelf::new(house.packages(), Some(Box::new(beyond))));
+    let shelf = Arc::new(LocalPackages::new(house.packages(), Some(Box::new(beyond))));
     let endpoint = Endpoint {
         server: format!("https://{}", listener.address()),
         certificate_authority: listener.ca_pem().to_owned(),
@@ -84,7 +84,7 @@ async fn up(args: &Up, printer: &Printer) -> Result<Code, Failure> {
         row(printer, "goes on with", &installed(&client).await?)?;
     }
     printer.line("")?;
-    let players = (!args.no_play).then(|| Players::start(&client, START));
+    let players = (!args.no_play).then(|| WorkloadSimulator::start(&client, START));
     let watched = async {
         // What keeps nothing has nothing to lose.
         if !args.ephemeral {
@@ -131,14 +131,14 @@ fn neighbours(args: &Up, printer: &Printer) {
     }
     let Ok(here) = std::env::current_dir() else { return };
     let above = here.ancestors().skip(1).map(|above| above.join(&args.data));
-    if let Some((dir, who)) = above.into_iter().find_map(|dir| House::inhabitant(&dir).map(|who| (dir, who))) {
+    if let Some((dir, who)) = above.into_iter().find_map(|dir| StateDir::inhabitant(&dir).map(|who| (dir, who))) {
         let hint = "this starts another one, which `cairn` finds from here";
         printer.warning(&format!("{who} runs already, in {}: {hint}", dir.display()));
     }
 }
 
 /// Installs the packages, and goes on until somebody ends it.
-async fn serve(args: &Up, client: &Client, shelf: &Arc<Shelf>, printer: &Printer) -> Result<(), Failure> {
+async fn serve(args: &Up, client: &Client, shelf: &Arc<LocalPackages>, printer: &Printer) -> Result<(), Failure> {
     let dirs = directories(args);
     namespace(client, &args.namespace).await?;
     let installers = Installer::all(&dirs, &args.namespace, client, shelf)?;
@@ -259,7 +259,7 @@ async fn listen(server: &Server, wanted: Option<u16>, last: Option<u16>) -> Resu
     server.listen(at(0)).await.map_err(|error| Failure::new(error.to_string()))
 }
 
-fn welcome(args: &Up, house: &House, listener: &Listener, resumed: bool, printer: &Printer) -> Result<(), Failure> {
+fn welcome(args: &Up, house: &StateDir, listener: &Listener, resumed: bool, printer: &Printer) -> Result<(), Failure> {
     let full = house.kubeconfig().canonicalize().unwrap_or_else(|_| house.kubeconfig().to_path_buf());
     let kept = match (args.ephemeral, resumed) {
         (true, _) if house.dir() != args.data => {

@@ -32,7 +32,7 @@ impl InProcess {
         let request = json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {} });
         let answer = self.tenant.create_part(&accounts, &account, "token", &request).await?;
         let token = answer["status"]["token"].as_str().unwrap_or_default();
-        let client = Client::new(self.server.door(None).bearing(token), &stack.namespace);
+        let client = Client::new(self.server.in_process_service(None).with_bearer_token(token), &stack.namespace);
         let manager = TemplateStackManager::start(Parts::new(client, &stack.namespace, &stack.name)).await;
         let worker = manager.clone();
         tokio::spawn(async move { worker.run().await });

@@ -19,7 +19,7 @@ use crate::terminal::error::Failure;
 pub(crate) const HERE: &str = "up.localhost";
 
 /// Packages of this machine.
-pub(crate) struct Shelf {
+pub(crate) struct LocalPackages {
     /// Where images are kept.
     dir: Option<Room>,
     /// Files of packages, by repository and the digest of their image: a digest alone does not permit having one.
@@ -49,10 +49,10 @@ impl Room {
     }
 }
 
-impl Shelf {
+impl LocalPackages {
     /// An empty shelf, in memory or in a directory. Once that is taken away, the shelf is in memory alone.
-    pub fn new(dir: Option<PathBuf>, beyond: Option<Box<dyn Packages>>) -> Shelf {
-        Shelf { dir: dir.map(Room::new), known: Mutex::default(), beyond }
+    pub fn new(dir: Option<PathBuf>, beyond: Option<Box<dyn Packages>>) -> LocalPackages {
+        LocalPackages { dir: dir.map(Room::new), known: Mutex::default(), beyond }
     }
 
     /// Builds the image of a package that has no faults, puts it on the shelf, and says how an install names it.
@@ -124,7 +124,7 @@ impl Shelf {
     }
 }
 
-impl Packages for Shelf {
+impl Packages for LocalPackages {
     fn resolve<'f>(
         &'f self,
         reference: &'f Reference,
@@ -154,7 +154,7 @@ mod tests {
     use package::image::Reference;
     use scaffold::{Names, blank};
 
-    use super::Shelf;
+    use super::LocalPackages;
     use crate::project::Project;
 
     #[test]
@@ -163,7 +163,7 @@ mod tests {
         let files = blank(&Names::new("shop", "example.org").unwrap());
         let project = Project::of(place.path(), "shop", files);
         for dir in [None, Some(place.path().join("packages"))] {
-            let shelf = Shelf::new(dir, None);
+            let shelf = LocalPackages::new(dir, None);
             let own = shelf.put("shop", &project).unwrap();
             assert!(shelf.find(&own).is_ok());
             for (registry, repository) in
@@ -181,7 +181,7 @@ mod tests {
         let house = place.path().join("house");
         let files = blank(&Names::new("shop", "example.org").unwrap());
         let project = Project::of(place.path(), "shop", files);
-        let shelf = Shelf::new(Some(house.join("packages")), None);
+        let shelf = LocalPackages::new(Some(house.join("packages")), None);
         let reference = shelf.put("shop", &project).unwrap();
         assert!(house.join("packages/shop").is_dir());
         fs::remove_dir_all(&house).unwrap();

@@ -24,8 +24,8 @@ use serde_json::json;
 use tokio::task::JoinHandle;
 
 pub(crate) use in_process::InProcess;
-pub(crate) use local_packages::Shelf;
-pub(crate) use workloads::Players;
+pub(crate) use local_packages::LocalPackages;
+pub(crate) use workloads::WorkloadSimulator;
 
 use crate::commands::stack_manager::{MANAGER, define};
 use crate::terminal::error::Failure;
@@ -63,12 +63,13 @@ impl Plane {
         terms: Terms,
         runner: impl FnOnce(Cluster) -> Result<Arc<dyn Runner>, Failure>,
     ) -> Result<Plane, Failure> {
-        let admin = Client::new(server.door(Some(User::admin())), "default");
+        let admin = Client::new(server.in_process_service(Some(User::admin())), "default");
         define(&admin).await?;
         namespace(&admin, OWN).await?;
         let user = User::new(MANAGER, &["system:masters"]);
         let metrics = Metrics::default();
-        let tenant = Cluster::new(Client::new(server.door(Some(user)), "default"), MANAGER).counted(metrics.clone());
+        let tenant = Cluster::new(Client::new(server.in_process_service(Some(user)), "default"), MANAGER)
+            .counted(metrics.clone());
         let Terms { namespaced_crds, bounds, instance_limits, budgets } = terms;
         let settings = Settings {
             own_namespace: OWN.to_owned(),
@@ -89,7 +90,7 @@ impl Plane {
 
     /// A client that may do everything.
     pub fn admin(&self) -> Client {
-        Client::new(self.server.door(Some(User::admin())), "default")
+        Client::new(self.server.in_process_service(Some(User::admin())), "default")
     }
 
     /// Waits until the server cannot keep anything any more, if that happens, and says why.

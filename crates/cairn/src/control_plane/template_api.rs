@@ -15,7 +15,7 @@ pub(crate) fn extension() -> Extension {
         openapi: web::openapi(),
         handler: Arc::new(|call: Call| {
             Box::pin(async move {
-                let client = Client::new(call.door, "default");
+                let client = Client::new(call.in_process_service, "default");
                 let asked = call.attributes;
                 let stored = (!asked.name.is_empty()).then_some(asked.name);
                 let question = Question { namespace: asked.namespace, stored, query: call.query, body: call.body };

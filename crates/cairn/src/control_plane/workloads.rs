@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use controller::{Again, Cache, Cluster, Queue, Scope};
+use controller::{Cache, Cluster, Queue, Requeue, Scope};
 use kube::Client;
 use objects::{Key, Resource};
 use serde_json::json;
@@ -13,21 +13,21 @@ use serde_json::json;
 const PLAYER: &str = "cairn-player";
 
 /// Players at work; they end when this is dropped.
-pub(crate) struct Players {
+pub(crate) struct WorkloadSimulator {
     queue: Arc<Queue<(usize, Key)>>,
 }
 
-impl Drop for Players {
+impl Drop for WorkloadSimulator {
     fn drop(&mut self) {
         self.queue.close();
     }
 }
 
-impl Players {
+impl WorkloadSimulator {
     /// Begins to play, each part after a while: as long as things seem to take to start.
-    pub fn start(client: &Client, after: Duration) -> Players {
+    pub fn start(client: &Client, after: Duration) -> WorkloadSimulator {
         let queue: Arc<Queue<(usize, Key)>> = Arc::default();
-        let kinds = engine::PLAYED.iter().filter_map(|(group, version, kind)| {
+        let kinds = engine::SIMULATED.iter().filter_map(|(group, version, kind)| {
             let api_version = if group.is_empty() { (*version).to_owned() } else { format!("{group}/{version}") };
             Resource::builtin(&json!({ "apiVersion": api_version, "kind": kind }))
         });
@@ -60,16 +60,16 @@ impl Players {
                         None => Ok(()),
                     };
                     let again = match outcome {
-                        Ok(()) | Err(controller::Error::NotFound(_)) => Again::OnChange,
+                        Ok(()) | Err(controller::Error::NotFound(_)) => Requeue::AwaitChange,
                         Err(error) => {
                             tracing::debug!(%resource, %key, %error, "its status was not played");
-                            Again::BackOff
+                            Requeue::Backoff
                         }
                     };
                     work.done((index, key), again);
                 });
             }
         });
-        Players { queue }
+        WorkloadSimulator { queue }
     }
 }

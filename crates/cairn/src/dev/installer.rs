@@ -17,8 +17,8 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::kind_owners::Shares;
-use crate::control_plane::Shelf;
+use super::kind_owners::KindOwners;
+use crate::control_plane::LocalPackages;
 use crate::diff::{Asked, Difference, Reader, compare, harmless, show, summary};
 use crate::project::{Project, packages_near};
 use crate::terminal::error::Failure;
@@ -39,8 +39,8 @@ pub(crate) struct Installer {
     pub name: String,
     namespace: String,
     client: Client,
-    shelf: Arc<Shelf>,
-    shares: Arc<Shares>,
+    shelf: Arc<LocalPackages>,
+    shares: Arc<KindOwners>,
     /// Whether it was told why it is not installed.
     stuck: watch::Sender<bool>,
 }
@@ -66,9 +66,9 @@ impl Installer {
         dirs: &[PathBuf],
         namespace: &str,
         client: &Client,
-        shelf: &Arc<Shelf>,
+        shelf: &Arc<LocalPackages>,
     ) -> Result<Vec<Installer>, Failure> {
-        let shares = Arc::new(Shares::default());
+        let shares = Arc::new(KindOwners::default());
         let installer = |(dir, name)| Installer {
             dir,
             name,
@@ -457,7 +457,7 @@ mod tests {
     #[tokio::test]
     async fn an_install_is_done_when_it_is_ready_with_the_very_image_that_was_asked_for() {
         let server = apiserver::Server::start(Default::default()).await.unwrap();
-        let client = Client::new(server.door(None), "default");
+        let client = Client::new(server.in_process_service(None), "default");
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "ConfigMap"));
         let api: Api<DynamicObject> = Api::all_with(client, &resource);
         let pending = Pending {

@@ -4,21 +4,21 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use api::{Crd, PermissionScope};
-use install::Claim;
+use install::KindOwnership;
 
 use crate::project::Project;
 use crate::terminal::error::Failure;
 
 /// What the packages of a run serve, by the names of their installs.
 #[derive(Default)]
-pub(crate) struct Shares(Mutex<BTreeMap<String, Claim>>);
+pub(crate) struct KindOwners(Mutex<BTreeMap<String, KindOwnership>>);
 
-impl Shares {
+impl KindOwners {
     /// Gives a package its kinds, unless another package of this run has one of them.
     pub fn take(&self, name: &str, namespace: &str, project: &Project) -> Result<(), Failure> {
         let crds: Vec<&Crd> = project.package.crds.iter().map(|file| &file.crd).collect();
         let everywhere = project.package.app.permission_scope == PermissionScope::Cluster;
-        let wanted = Claim::wished(&project.package.stack, namespace, name, everywhere, &crds);
+        let wanted = KindOwnership::wished(&project.package.stack, namespace, name, everywhere, &crds);
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // What it had until now and no longer asks for is free.
         all.remove(name);

@@ -8,16 +8,16 @@ use crate::terminal::error::Failure;
 
 /// Where a copy goes, and what was there.
 #[derive(Clone)]
-pub(crate) struct Duplicate {
+pub(crate) struct KubeconfigCopy {
     path: PathBuf,
     before: Option<String>,
     /// What this one wrote there, with a token that no other control plane has.
     written: Option<String>,
 }
 
-impl Duplicate {
+impl KubeconfigCopy {
     /// A copy for later. What is no kubeconfig of a control plane like this one stays as it is.
-    pub fn to(path: &Path) -> Result<Duplicate, Failure> {
+    pub fn to(path: &Path) -> Result<KubeconfigCopy, Failure> {
         let before = match private::read(path) {
             Ok(before) => before,
             Err(private::Refused::Foreign(why)) => {
@@ -34,7 +34,7 @@ impl Duplicate {
             let what = format!("{} already exists, and `cairn up` did not write it", path.display());
             return Err(Failure::new(what).hint("name another file with `--kubeconfig-out`, or move that one away"));
         }
-        Ok(Duplicate { path: path.to_path_buf(), before, written: None })
+        Ok(KubeconfigCopy { path: path.to_path_buf(), before, written: None })
     }
 
     pub fn path(&self) -> &Path {
@@ -78,7 +78,7 @@ fn is_ours(text: &str) -> bool {
 mod tests {
     use std::fs;
 
-    use super::{Duplicate, is_ours};
+    use super::{KubeconfigCopy, is_ours};
 
     const OURS: &str = "\
 apiVersion: v1
@@ -118,7 +118,7 @@ current-context: cairn
                     Some(before) => fs::write(&path, before).unwrap(),
                     None => _ = fs::remove_file(&path),
                 }
-                let mut duplicate = Duplicate::to(&path).unwrap();
+                let mut duplicate = KubeconfigCopy::to(&path).unwrap();
                 if write {
                     duplicate.write(&new).unwrap();
                     assert_eq!(fs::read_to_string(&path).unwrap(), new);
@@ -139,7 +139,7 @@ current-context: cairn
         let path = place.path().join("config");
         fs::write(&path, "kind: Config\nclusters: [{name: work}]\n").unwrap();
         for path in [&*path, place.path()] {
-            let told = Duplicate::to(path).err().map(|failure| failure.message).unwrap_or_default();
+            let told = KubeconfigCopy::to(path).err().map(|failure| failure.message).unwrap_or_default();
             assert!(told.ends_with("already exists, and `cairn up` did not write it"), "{told}");
         }
     }

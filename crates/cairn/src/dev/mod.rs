@@ -13,4 +13,4 @@ pub(crate) use ending::Ending;
 pub(crate) use file_watch::Watch;
 pub(crate) use installer::{Installer, is_kept_out, names, take_back_all};
 pub(crate) use progress::tell;
-pub(crate) use state_dir::House;
+pub(crate) use state_dir::StateDir;

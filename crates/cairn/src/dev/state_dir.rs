@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::kubeconfig_copy::Duplicate;
+use super::kubeconfig_copy::KubeconfigCopy;
 use crate::terminal::env::places;
 use crate::terminal::error::Failure;
 
@@ -17,22 +17,22 @@ const OWN: &str = "keys, tokens and all objects are kept there: name a directory
 const LOOK: Duration = Duration::from_secs(1);
 
 /// A directory with a control plane in it. Nobody else can have it until this is dropped.
-pub(crate) struct House {
+pub(crate) struct StateDir {
     dir: PathBuf,
     ephemeral: bool,
     /// Where the kubeconfig is that commands find by themselves.
     own_kubeconfig: PathBuf,
     /// Where it is to be written, too.
-    out: Option<Duplicate>,
+    out: Option<KubeconfigCopy>,
     lock: File,
 }
 
-impl House {
+impl StateDir {
     /// Moves in; says who is in it already, if somebody is. What keeps nothing makes room elsewhere if there is
     /// something in the directory, or it cannot be made.
-    pub fn enter(dir: &Path, ephemeral: bool, kubeconfig: Option<&Path>) -> Result<House, Failure> {
+    pub fn enter(dir: &Path, ephemeral: bool, kubeconfig: Option<&Path>) -> Result<StateDir, Failure> {
         let bad = |path: &Path, error: std::io::Error| Failure::new(format!("cannot use {}: {error}", path.display()));
-        let out = kubeconfig.map(Duplicate::to).transpose()?;
+        let out = kubeconfig.map(KubeconfigCopy::to).transpose()?;
         let dir = match ephemeral {
             true => fresh(dir).map_err(|error| bad(dir, error))?,
             false => {
@@ -56,7 +56,7 @@ impl House {
             Err(TryLockError::Error(error)) => return Err(bad(&path, error)),
         }
         let own_kubeconfig = dir.join("kubeconfig");
-        let mut house = House { dir, ephemeral, own_kubeconfig, out, lock };
+        let mut house = StateDir { dir, ephemeral, own_kubeconfig, out, lock };
         let ignore = house.dir.join(".gitignore");
         if !ignore.exists() {
             // Nothing in here is for others: keys, tokens, and objects of one machine.
@@ -89,7 +89,7 @@ impl House {
 
     /// Where the kubeconfig is, as whoever asked for it was told.
     pub fn kubeconfig(&self) -> &Path {
-        self.out.as_ref().map_or(&*self.own_kubeconfig, Duplicate::path)
+        self.out.as_ref().map_or(&*self.own_kubeconfig, KubeconfigCopy::path)
     }
 
     /// The port of the last time.
@@ -145,7 +145,7 @@ impl House {
     }
 }
 
-impl Drop for House {
+impl Drop for StateDir {
     fn drop(&mut self) {
         if !self.ephemeral {
             self.sign("");
@@ -159,7 +159,7 @@ impl Drop for House {
 pub(crate) struct Traces {
     /// The directory and the lock in it, by device and inode; none if what is there is to stay.
     dir: Option<(PathBuf, Option<(u64, u64)>)>,
-    out: Option<Duplicate>,
+    out: Option<KubeconfigCopy>,
 }
 
 impl Traces {
@@ -204,16 +204,16 @@ fn who(lock: &mut File) -> String {
 mod tests {
     use std::fs;
 
-    use super::House;
+    use super::StateDir;
 
     #[test]
     fn what_keeps_nothing_takes_away_only_what_it_made() {
         let place = tempfile::tempdir().unwrap();
         let dir = place.path().join("here/.cairn");
-        let house = House::enter(&dir, true, None).unwrap();
+        let house = StateDir::enter(&dir, true, None).unwrap();
         assert_eq!(house.dir(), dir);
         // A second one beside it goes elsewhere.
-        let beside = House::enter(&dir, true, None).unwrap();
+        let beside = StateDir::enter(&dir, true, None).unwrap();
         let elsewhere = beside.dir().to_path_buf();
         assert!(elsewhere != dir && elsewhere.join("lock").exists());
         drop(beside);
@@ -221,11 +221,11 @@ mod tests {
         drop(house);
         assert!(!dir.exists());
 
-        let kept = House::enter(&dir, false, None).unwrap();
+        let kept = StateDir::enter(&dir, false, None).unwrap();
         fs::write(dir.join("kubeconfig"), "kept").unwrap();
         drop(kept);
         let address = "127.0.0.1:1".parse().unwrap();
-        let mut house = House::enter(&dir, true, Some(&place.path().join("new/dir/out"))).unwrap();
+        let mut house = StateDir::enter(&dir, true, Some(&place.path().join("new/dir/out"))).unwrap();
         let new = "kind: Config\nclusters: [{name: cairn}]\ncontexts: [{name: cairn}]\n";
         house.settle(address, new).unwrap();
         assert_eq!(fs::read_to_string(place.path().join("new/dir/out")).unwrap(), new);
@@ -243,10 +243,10 @@ mod tests {
         let (dir, out) = (place.path().join(".cairn"), place.path().join("config"));
         fs::write(&out, "").unwrap();
         // As if the port were taken: nothing is settled.
-        drop(House::enter(&dir, true, Some(&out)).unwrap());
+        drop(StateDir::enter(&dir, true, Some(&out)).unwrap());
         assert!(out.exists());
         fs::write(&out, "kind: Config\nclusters: [{name: work}]\n").unwrap();
-        assert!(House::enter(&dir, true, Some(&out)).is_err_and(|failure| !failure.hints.is_empty()));
+        assert!(StateDir::enter(&dir, true, Some(&out)).is_err_and(|failure| !failure.hints.is_empty()));
         assert!(!dir.exists(), "nothing was begun");
     }
 
@@ -261,12 +261,12 @@ mod tests {
                 name = "{name: cairn}"
             )
         };
-        let mut older = House::enter(&dir, true, Some(&out)).unwrap();
+        let mut older = StateDir::enter(&dir, true, Some(&out)).unwrap();
         older.settle(address, &config("older")).unwrap();
         let traces = older.traces();
         // Somebody takes the directory away, and a newer one moves in at the same place.
         fs::remove_dir_all(&dir).unwrap();
-        let mut newer = House::enter(&dir, true, Some(&out)).unwrap();
+        let mut newer = StateDir::enter(&dir, true, Some(&out)).unwrap();
         newer.settle(address, &config("newer")).unwrap();
         assert_eq!(newer.dir(), dir);
         drop(older);
@@ -283,12 +283,12 @@ mod tests {
     fn a_directory_that_is_gone_or_another_is_not_the_one_that_was_moved_into() {
         let place = tempfile::tempdir().unwrap();
         let dir = place.path().join(".cairn");
-        let house = House::enter(&dir, false, None).unwrap();
+        let house = StateDir::enter(&dir, false, None).unwrap();
         assert!(house.stands());
-        assert!(House::inhabitant(&dir).is_some_and(|who| who.contains("cairn up")));
+        assert!(StateDir::inhabitant(&dir).is_some_and(|who| who.contains("cairn up")));
         fs::remove_dir_all(&dir).unwrap();
         assert!(!house.stands());
-        let other = House::enter(&dir, false, None).unwrap();
+        let other = StateDir::enter(&dir, false, None).unwrap();
         assert!(!house.stands() && other.stands());
     }
 }

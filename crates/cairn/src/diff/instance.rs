@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use api::names::{field_manager, label_value};
 use api::{Crd, Metadata, PermissionScope, Stack, annotations, key, labels};
-use engine::children::desired::{Owns, controller_of, dressed, is_orphan, may_adopt, owns, status_patch};
+use engine::children::desired::{Owns, controller_of, desired, is_orphan, may_adopt, owns, status_patch};
 use engine::children::ownership::tie;
 use engine::{Apply, Compiled, CompiledKind, Context, Observed, Plan, Seed, Shape, kept_by, plan};
 use install::reconcile::install::Install;
@@ -264,13 +264,13 @@ impl Comparison<'_> {
         let Some(child) = work.kind.child(&apply.template) else { return Ok(false) };
         let known = resource(&child.gvk, &self.crds);
         let namespaced = known.as_ref().is_none_or(|kind| kind.namespaced);
-        let place = (child.gvk.clone(), Key::of(&dressed(&apply.object, work.instance, namespaced, &self.seed, None)));
+        let place = (child.gvk.clone(), Key::of(&desired(&apply.object, work.instance, namespaced, &self.seed, None)));
         let live = match &known {
             Some(kind) => self.there(kind, &place).await?,
             None => None,
         };
         let uid = live.as_ref().and_then(|live| live["metadata"]["uid"].as_str());
-        let wanted = dressed(&apply.object, work.instance, namespaced, &self.seed, uid);
+        let wanted = desired(&apply.object, work.instance, namespaced, &self.seed, uid);
         if work.tried.get(&place) == Some(&wanted) {
             return Ok(false);
         }

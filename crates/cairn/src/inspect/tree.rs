@@ -4,8 +4,8 @@
 use engine::children::desired::{controller_of, is_orphan, may_adopt, not_ours, status_patch};
 use engine::children::ownership::tie;
 use engine::{
-    Child, Compiled, CompiledKind, Context, Kept, Plan, Readiness, Seed, Shape, View, kept_by, not_applied, plan,
-    readiness,
+    Child, ChildRecord, Compiled, CompiledKind, Context, Plan, Projection, Readiness, Seed, Shape, kept_by,
+    not_applied, plan, readiness,
 };
 use objects::Gvk;
 use serde_json::Value;
@@ -73,7 +73,7 @@ impl Wanted {
             return None;
         }
         let name = format!("{} {key}", found["kind"].as_str().unwrap_or_default());
-        let owner = Kept::of(found, "", &View::default()).owner();
+        let owner = ChildRecord::of(found, "", &Projection::default()).owner();
         let why = not_ours(&name, owner.as_deref(), &self.instance);
         Some(why.strip_prefix(&format!("{name} ")).unwrap_or(&why).to_owned())
     }

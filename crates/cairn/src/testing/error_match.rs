@@ -8,25 +8,25 @@ use crate::terminal::finding::Finding;
 
 /// What an error has to say and where it has to be.
 #[derive(Debug)]
-pub(crate) struct Words {
+pub(crate) struct ErrorMatcher {
     pub at: Option<String>,
     pub says: Option<String>,
     pub part: Part,
 }
 
-impl Words {
+impl ErrorMatcher {
     /// One of them, or a list.
-    pub fn read(part: &Part, faults: &mut Vec<Finding>) -> Vec<Words> {
+    pub fn read(part: &Part, faults: &mut Vec<Finding>) -> Vec<ErrorMatcher> {
         match part.value() {
-            Value::Array(_) => part.items().iter().filter_map(|item| Words::one(item, faults)).collect(),
-            _ => Words::one(part, faults).into_iter().collect(),
+            Value::Array(_) => part.items().iter().filter_map(|item| ErrorMatcher::one(item, faults)).collect(),
+            _ => ErrorMatcher::one(part, faults).into_iter().collect(),
         }
     }
 
-    fn one(part: &Part, faults: &mut Vec<Finding>) -> Option<Words> {
+    fn one(part: &Part, faults: &mut Vec<Finding>) -> Option<ErrorMatcher> {
         if part.value().is_string() {
             let says = fields::text(part, faults);
-            return Some(Words { at: None, says, part: part.clone() });
+            return Some(ErrorMatcher { at: None, says, part: part.clone() });
         }
         fields::mapping(part, &["at", "says"], faults)?;
         let (at, says) = (part.field("at"), part.field("says"));
@@ -34,7 +34,7 @@ impl Words {
             faults.push(part.error("this fits every error").hint("say what it `says`, or where it is `at`"));
         }
         let mut text = |part: Option<Part>| part.and_then(|part| fields::text(&part, faults));
-        Some(Words { at: text(at), says: text(says), part: part.clone() })
+        Some(ErrorMatcher { at: text(at), says: text(says), part: part.clone() })
     }
 
     /// Whether an error at one of these places, with this text, is meant.
@@ -49,7 +49,7 @@ fn is_at(place: &str, at: &str) -> bool {
     place.strip_prefix(at).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
 }
 
-impl std::fmt::Display for Words {
+impl std::fmt::Display for ErrorMatcher {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (&self.says, &self.at) {
             (Some(says), Some(at)) => write!(f, "{says:?} at {at}"),
@@ -60,8 +60,13 @@ impl std::fmt::Display for Words {
 }
 
 /// How what is expected differs from what there is: each error has to be meant by some words, and each words mean one.
-pub(crate) fn differ(expected: &[Words], found: &[(Vec<String>, String)], differences: &mut Vec<Finding>, all: &Part) {
-    let fits = |words: &Words, (places, text): &(Vec<String>, String)| {
+pub(crate) fn differ(
+    expected: &[ErrorMatcher],
+    found: &[(Vec<String>, String)],
+    differences: &mut Vec<Finding>,
+    all: &Part,
+) {
+    let fits = |words: &ErrorMatcher, (places, text): &(Vec<String>, String)| {
         words.fit(&places.iter().map(String::as_str).collect::<Vec<_>>(), text)
     };
     for words in expected.iter().filter(|words| !found.iter().any(|error| fits(words, error))) {

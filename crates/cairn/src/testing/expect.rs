@@ -6,7 +6,7 @@ use engine::{CompiledKind, Pass, Plan};
 use objects::Path;
 use serde_json::{Value, json};
 
-use super::error_match::Words;
+use super::error_match::ErrorMatcher;
 use super::{controllers, error_match, field_names};
 use crate::files::fields;
 use crate::files::located_yaml::Part;
@@ -25,13 +25,13 @@ pub(crate) struct Expect {
     /// Templates whose objects are deleted.
     deletes: Option<Vec<(String, Part)>>,
     /// What the errors of templates say.
-    errors: BTreeMap<String, (Part, Vec<Words>)>,
+    errors: BTreeMap<String, (Part, Vec<ErrorMatcher>)>,
     /// Templates in the order in which their objects are made, pass by pass if a list is among them.
     order: Option<(Part, Vec<Vec<String>>, bool)>,
     /// Whether a simulation comes to rest.
     pub settles: Option<bool>,
     /// Why the API server does not take the instance.
-    pub refused: Option<(Part, Vec<Words>)>,
+    pub refused: Option<(Part, Vec<ErrorMatcher>)>,
 }
 
 impl Expect {
@@ -49,7 +49,7 @@ impl Expect {
         });
         let errors = whole.field("errors").map(|part| part.entries()).unwrap_or_default();
         let errors = errors.into_iter().map(|(name, part)| {
-            let words = Words::read(&part, faults);
+            let words = ErrorMatcher::read(&part, faults);
             (name, (part, words))
         });
         let errors = errors.collect();
@@ -78,7 +78,7 @@ impl Expect {
             told
         });
         let refused = whole.field("refused").map(|part| {
-            let words = Words::read(&part, faults);
+            let words = ErrorMatcher::read(&part, faults);
             (part, words)
         });
         if let Some((part, _)) = &refused

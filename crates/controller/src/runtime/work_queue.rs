@@ -22,24 +22,24 @@ const LONGEST: Duration = Duration::from_secs(240);
 
 /// When to look at a key again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Again {
+pub enum Requeue {
     /// When something changes.
-    OnChange,
+    AwaitChange,
     /// At once.
     Now,
     /// After so long, if nothing changes before.
     After(Duration),
     /// Soon, and each time later: what went wrong may be over by then.
-    BackOff,
+    Backoff,
     /// Later, and each time later still: what went wrong is so until somebody changes something.
-    Slowly,
+    SlowBackoff,
 }
 
 /// Looks at a key. A panic is a fault of ours, and one key that has it must not end the work on all others.
-pub(crate) async fn guarded<K: Debug>(key: &K, look: impl Future<Output = Again>) -> Again {
-    AssertUnwindSafe(look).catch_unwind().await.unwrap_or_else(|_| {
+pub(crate) async fn guarded<K: Debug>(key: &K, reconcile: impl Future<Output = Requeue>) -> Requeue {
+    AssertUnwindSafe(reconcile).catch_unwind().await.unwrap_or_else(|_| {
         tracing::error!(?key, "looking at this ended in a panic, which is a fault of cairn: please report it");
-        Again::Slowly
+        Requeue::SlowBackoff
     })
 }
 
@@ -170,13 +170,13 @@ impl<K: Ord + Clone + FairKey> Queue<K> {
     }
 
     /// A key was looked at.
-    pub fn done(&self, key: K, again: Again) {
+    pub fn done(&self, key: K, again: Requeue) {
         let mut state = self.lock();
         let named = state.busy.remove(&key).is_some_and(|busy| busy.named);
         state.leave(key.share());
         let first = match again {
-            Again::BackOff => Some(FIRST),
-            Again::Slowly => Some(SLOW),
+            Requeue::Backoff => Some(FIRST),
+            Requeue::SlowBackoff => Some(SLOW),
             _ => None,
         };
         if let Some(first) = first {
@@ -194,11 +194,11 @@ impl<K: Ord + Clone + FairKey> Queue<K> {
                 state.not_later(&key);
                 state.push(key, Instant::now());
             }
-            Again::Now => state.push(key, Instant::now()),
-            Again::After(wait) => {
+            Requeue::Now => state.push(key, Instant::now()),
+            Requeue::After(wait) => {
                 state.put_off(&key, Instant::now() + wait);
             }
-            Again::OnChange | Again::BackOff | Again::Slowly => {}
+            Requeue::AwaitChange | Requeue::Backoff | Requeue::SlowBackoff => {}
         }
         drop(state);
         self.news.notify_one();
@@ -316,7 +316,7 @@ mod tests {
     use testkit::variants;
     use tokio::time::Instant;
 
-    use super::{Again, FairKey, Queue, guarded};
+    use super::{FairKey, Queue, Requeue, guarded};
 
     /// `namespace/name`.
     impl FairKey for &str {
@@ -342,7 +342,7 @@ mod tests {
             }
             for _ in 0..choices.below(many + 1) {
                 let key = queue.next().await.unwrap();
-                queue.done(key, *choices.pick(&[Again::Now, Again::OnChange]));
+                queue.done(key, *choices.pick(&[Requeue::Now, Requeue::AwaitChange]));
             }
             let victim = if choices.toss() { "victim/one" } else { "cluster" };
             queue.add(victim.to_owned());
@@ -379,7 +379,7 @@ mod tests {
         queue.add("b/1");
         assert_eq!(queue.next().await, Some("b/1"));
         tokio::time::advance(Duration::from_secs(2)).await;
-        queue.done("a/1", Again::OnChange);
+        queue.done("a/1", Requeue::AwaitChange);
         assert_eq!(queue.next().await, Some("a/3"));
         assert!(queue.waited(&"a/3") >= Duration::from_secs(3), "{:?}", queue.waited(&"a/3"));
     }
@@ -414,15 +414,15 @@ mod tests {
                         let busy = out.iter().filter(|key| key.share() == share).count();
                         assert!(busy <= at_once, "variant {index}: {busy} of {share}");
                     }
-                    _ if !out.is_empty() => queue.done(out.remove(choices.below(out.len())), Again::OnChange),
+                    _ if !out.is_empty() => queue.done(out.remove(choices.below(out.len())), Requeue::AwaitChange),
                     _ => {}
                 }
             }
-            out.drain(..).for_each(|key| queue.done(key, Again::OnChange));
+            out.drain(..).for_each(|key| queue.done(key, Requeue::AwaitChange));
             while queue.depth() > 0 {
                 let key = queue.next().await.unwrap();
                 assert_eq!(added.insert(key.clone(), false), Some(true), "variant {index}: {key}");
-                queue.done(key, Again::OnChange);
+                queue.done(key, Requeue::AwaitChange);
             }
             assert!(added.values().all(|waits| !waits), "variant {index}: {added:?}");
             assert!(queue.is_idle());
@@ -431,9 +431,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_is_a_failure_of_one_key() {
-        let boom = async |key: &str| if key == "bad" { unreachable!("{key}") } else { Again::Now };
-        assert_eq!(guarded(&"bad", boom("bad")).await, Again::Slowly);
-        assert_eq!(guarded(&"good", boom("good")).await, Again::Now);
+        let boom = async |key: &str| if key == "bad" { unreachable!("{key}") } else { Requeue::Now };
+        assert_eq!(guarded(&"bad", boom("bad")).await, Requeue::SlowBackoff);
+        assert_eq!(guarded(&"good", boom("good")).await, Requeue::Now);
     }
 
     #[tokio::test(start_paused = true)]
@@ -446,10 +446,10 @@ mod tests {
         queue.add("a");
         assert_eq!(queue.next().await, Some("b"));
         assert_eq!(queue.depth(), 0, "a is being worked on");
-        queue.done("a", Again::OnChange);
+        queue.done("a", Requeue::AwaitChange);
         assert_eq!(queue.next().await, Some("a"), "it changed meanwhile");
-        queue.done("a", Again::OnChange);
-        queue.done("b", Again::OnChange);
+        queue.done("a", Requeue::AwaitChange);
+        queue.done("b", Requeue::AwaitChange);
         assert!(queue.is_idle());
     }
 
@@ -459,12 +459,12 @@ mod tests {
         queue.add("a");
         let mut key = queue.next().await.unwrap();
         for (again, least) in [
-            (Again::BackOff, 50),
-            (Again::BackOff, 100),
-            (Again::Slowly, 4000),
-            (Again::After(Duration::from_secs(10)), 10_000),
+            (Requeue::Backoff, 50),
+            (Requeue::Backoff, 100),
+            (Requeue::SlowBackoff, 4000),
+            (Requeue::After(Duration::from_secs(10)), 10_000),
             // All is well again: the next failure begins anew.
-            (Again::Slowly, 1000),
+            (Requeue::SlowBackoff, 1000),
         ] {
             let before = Instant::now();
             queue.done(key, again);
@@ -474,7 +474,7 @@ mod tests {
             assert!((least..=least * 5 / 4 + 1).contains(&waited), "{waited} after {again:?}");
         }
         let before = Instant::now();
-        queue.done(key, Again::Slowly);
+        queue.done(key, Requeue::SlowBackoff);
         queue.add("a");
         assert_eq!(queue.next().await, Some("a"));
         assert_eq!(before.elapsed(), Duration::ZERO, "what changes is looked at at once");

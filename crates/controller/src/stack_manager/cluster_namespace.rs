@@ -32,7 +32,7 @@ impl StackManager {
         for name in &candidates {
             if self.put_home(key, name).await? {
                 let stack = Key::new(name, &key.name);
-                let limited = self.world.stacks.get(&stack).map(|stack| stack["status"]["namespaces"].clone());
+                let limited = self.informers.stacks.get(&stack).map(|stack| stack["status"]["namespaces"].clone());
                 if limited.is_some_and(|limited| {
                     limits(Some(&json!({ "spec": { "namespaces": limited } }))) != limits(Some(live))
                 }) {
@@ -70,7 +70,7 @@ impl StackManager {
             name.clone_into(&mut install.status.namespace);
             let patch = json!({ "status": { "namespace": name } });
             let answer = self.parts.tenant.merge(&install_resource(true), key, "status", &patch).await?;
-            self.world.wrote(&install_resource(true), answer);
+            self.informers.wrote(&install_resource(true), answer);
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! What should be known to whoever looks at an object, as Events and as lines of the log.
 
-use install::Notice;
+use install::EventRecord;
 use serde_json::{Value, json};
 
 use super::StackManager;
@@ -8,14 +8,14 @@ use objects::Resource;
 
 impl StackManager {
     /// Tells of changes. An Event that cannot be written is only worth a line.
-    pub(super) async fn tell(&self, about: &Value, notices: &[Notice]) {
+    pub(super) async fn emit_events(&self, about: &Value, notices: &[EventRecord]) {
         let metadata = &about["metadata"];
         let name = metadata["name"].as_str().unwrap_or_default();
         let own = metadata["namespace"].as_str().unwrap_or_default();
         // Events about objects of the whole cluster are in this namespace by custom.
         let namespace = if own.is_empty() { "default" } else { own };
         for notice in notices {
-            let Notice { warning, reason, message } = notice;
+            let EventRecord { warning, reason, message } = notice;
             let kind = about["kind"].as_str().unwrap_or_default();
             tracing::info!(kind, namespace = own, name, reason, warning, "{message}");
             let now = jiff::Timestamp::now();

@@ -44,7 +44,7 @@ impl From<Purpose> for Work {
 /// Objects as the watch shows them.
 pub(super) type Objects = Arc<Cache<Arc<Value>>>;
 
-pub(super) struct World {
+pub(super) struct Informers {
     pub(super) installs: Objects,
     pub(super) cluster_installs: Objects,
     pub(super) stacks: Objects,
@@ -91,7 +91,7 @@ fn made_kinds() -> Vec<Resource> {
     ]
 }
 
-impl World {
+impl Informers {
     /// `key` is what the stack manager signs with, once that is known.
     pub(super) fn watch(parts: &Parts, queue: &Arc<Queue<Work>>, key: &Arc<OnceCell<SigningKey>>) -> Self {
         let client = parts.tenant.client();

@@ -19,7 +19,7 @@ use super::informers::{crd_resource, install_resource, stack_resource};
 use super::pulls::{Bring, Brought, Failure, Wish};
 use super::{RESYNC, StackManager, Work};
 use crate::Error;
-use crate::runtime::work_queue::Again;
+use crate::runtime::work_queue::Requeue;
 use objects::{Key, Resource};
 
 /// How many namespaces with instances are looked for.
@@ -30,34 +30,34 @@ const SOON: Duration = Duration::from_secs(5);
 const RESERVED: Duration = Duration::from_secs(10);
 
 impl StackManager {
-    pub(super) async fn install(&self, key: &Key) -> Result<Again, Error> {
+    pub(super) async fn install(&self, key: &Key) -> Result<Requeue, Error> {
         let cluster = key.namespace.is_empty();
         let resource = install_resource(cluster);
-        let cache = if cluster { &self.world.cluster_installs } else { &self.world.installs };
+        let cache = if cluster { &self.informers.cluster_installs } else { &self.informers.installs };
         let Some(object) = cache.get(key) else {
             self.forget_tag(key);
             self.reservations.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
             self.wake_heirs(key);
             self.pulls.forget(key);
-            self.world.interests.set(Work::Install(key.clone()), None);
-            self.wake_limited(&self.world.installs, &key.namespace, Work::Install);
-            return Ok(Again::OnChange);
+            self.informers.interests.set(Work::Install(key.clone()), None);
+            self.wake_limited(&self.informers.installs, &key.namespace, Work::Install);
+            return Ok(Requeue::AwaitChange);
         };
-        let Some(mut install) = read(&object, cluster) else { return Ok(Again::OnChange) };
+        let Some(mut install) = read(&object, cluster) else { return Ok(Requeue::AwaitChange) };
         self.ensure_home(key, &object, &mut install).await?;
         let index = self.parts.packages.index().await;
         let Known { resolved, brought, failed } = self.known(key, &install, index.as_deref());
         if matches!(brought, Step::Pending(_)) && is_unpacked(&install, &resolved) {
             // All that is known of it holds until its package has been read again, and then it is requeued.
-            return Ok(Again::After(RESYNC));
+            return Ok(Requeue::After(RESYNC));
         }
         let package = match &brought {
             Step::Done(brought) => Some(brought.package.clone()),
             _ => None,
         };
-        self.world.interests.set(Work::Install(key.clone()), interests(&install, &brought));
-        let definitions = self.world.definitions();
-        let kinds = self.world.kinds(&definitions);
+        self.informers.interests.set(Work::Install(key.clone()), interests(&install, &brought));
+        let definitions = self.informers.definitions();
+        let kinds = self.informers.kinds(&definitions);
         let crds: Vec<LiveCrd> = definitions
             .iter()
             .filter(|live| concerns(live, &install, package.as_ref()))
@@ -76,7 +76,7 @@ impl StackManager {
         let instances = self.instances_of_others(&key.namespace, &breaks).await?;
         let tagged = self.tagged(key, &install, done(&resolved));
         let settings = &self.parts.settings;
-        let stack = self.world.stacks.get(&Key::new(&settings.namespace(&install), &key.name));
+        let stack = self.informers.stacks.get(&Key::new(&settings.namespace(&install), &key.name));
         let stack: Option<Stack> = stack.and_then(|stack| serde_json::from_value(Value::clone(&stack)).ok());
         let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let claims = self.claims(&definitions);
@@ -122,11 +122,11 @@ impl StackManager {
         let unserved = crds.iter().filter(|live| made.unserved.contains(&live.crd.name));
         self.see_off(&key.namespace, unserved, stack.as_ref()).await?;
         if !made.finalizer && !self.leave_home(key, &install).await? {
-            return Ok(Again::After(Duration::from_millis(300)));
+            return Ok(Requeue::After(Duration::from_millis(300)));
         }
         self.conclude(&resource, key, &object, &made).await?;
         if refused.is_some() {
-            return Ok(Again::Slowly);
+            return Ok(Requeue::SlowBackoff);
         }
         Ok(when_again(made.soon, made.settled, failed, self.until_tag(key)))
     }
@@ -175,7 +175,7 @@ impl StackManager {
             Bring::Failed(Failure { resolved, trouble }, wait) => {
                 let resolved =
                     pinned.or(resolved.map(|found| *found)).map_or_else(|| Step::Failed(trouble.clone()), Step::Done);
-                Known { resolved, brought: Step::Failed(trouble), failed: Some(Again::After(wait)) }
+                Known { resolved, brought: Step::Failed(trouble), failed: Some(Requeue::After(wait)) }
             }
         }
     }
@@ -207,7 +207,7 @@ impl StackManager {
         let mut found = BTreeSet::new();
         for live in crds.iter().filter(|live| live.is_ours()) {
             for user in live.record().users().iter().filter(|user| !user.uid().is_empty()) {
-                let cache = if user.is_cluster() { &self.world.cluster_installs } else { &self.world.installs };
+                let cache = if user.is_cluster() { &self.informers.cluster_installs } else { &self.informers.installs };
                 let key = Key::new(user.namespace(), user.name());
                 let is_it = |object: &Value| object["metadata"]["uid"] == user.uid();
                 if found.contains(user.uid()) || cache.get(&key).is_some_and(|object| is_it(&object)) {
@@ -271,7 +271,7 @@ impl StackManager {
 
     /// Reconciles the installs that share a CRD with one that is gone: one of them owns it now.
     fn wake_heirs(&self, key: &Key) {
-        for live in self.world.definitions().iter().filter(|live| live.is_ours()) {
+        for live in self.informers.definitions().iter().filter(|live| live.is_ours()) {
             let record = live.record();
             let is_it = |user: &&User| user.namespace() == key.namespace && user.name() == key.name;
             if record.users().iter().any(|user| is_it(&user)) {
@@ -343,7 +343,7 @@ impl StackManager {
             let kind = kind_of(kind);
             let outcome = match is_record {
                 true => self.put_record(&object).await,
-                false => tenant.apply(&kind, &object, true).await.map(|answer| self.world.wrote(&kind, answer)),
+                false => tenant.apply(&kind, &object, true).await.map(|answer| self.informers.wrote(&kind, answer)),
             };
             if let Err(error) = outcome {
                 return refused(&kind, &name, error).map(Some);
@@ -369,9 +369,9 @@ impl StackManager {
         let status = serde_json::to_value(&made.status).unwrap_or_default();
         if !covers(&live["status"], &status) {
             let answer = self.parts.tenant.merge(resource, key, "status", &json!({ "status": status })).await?;
-            self.world.wrote(resource, answer);
+            self.informers.wrote(resource, answer);
         }
-        self.tell(live, &made.notices).await;
+        self.emit_events(live, &made.notices).await;
         if !made.finalizer {
             self.release(resource, key, live, INSTALL_FINALIZER).await?;
         }
@@ -403,13 +403,13 @@ fn is_asked_for(install: &Install) -> bool {
 
 /// When to reconcile an install without a reason. Only what failed counts as a failure: what comes after it would wait
 /// for all that was none.
-fn when_again(soon: bool, settled: bool, failed: Option<Again>, tag: Duration) -> Again {
+fn when_again(soon: bool, settled: bool, failed: Option<Requeue>, tag: Duration) -> Requeue {
     match (soon, settled, failed) {
-        (true, ..) => Again::After(SOON),
-        (_, true, _) => Again::After(RESYNC.min(tag)),
+        (true, ..) => Requeue::After(SOON),
+        (_, true, _) => Requeue::After(RESYNC.min(tag)),
         (.., Some(again)) => again,
         // What it waits for wakes it up.
-        _ => Again::After(RESYNC),
+        _ => Requeue::After(RESYNC),
     }
 }
 
@@ -418,7 +418,7 @@ struct Known {
     resolved: Step<Reference>,
     brought: Step<Brought>,
     /// When to try again what failed.
-    failed: Option<Again>,
+    failed: Option<Requeue>,
 }
 
 impl Known {
@@ -428,7 +428,7 @@ impl Known {
 
     fn failed(trouble: Trouble) -> Self {
         let brought = Step::Pending("the package is not known yet".to_owned());
-        Self { resolved: Step::Failed(trouble), brought, failed: Some(Again::BackOff) }
+        Self { resolved: Step::Failed(trouble), brought, failed: Some(Requeue::Backoff) }
     }
 }
 
@@ -513,7 +513,7 @@ mod tests {
     use serde_json::json;
 
     use super::{RESYNC, SOON, is_asked_for, read, taken_group, when_again};
-    use crate::runtime::work_queue::Again;
+    use crate::runtime::work_queue::Requeue;
 
     #[test]
     fn a_group_that_a_publisher_is_about_to_define_is_not_anothers() {
@@ -537,10 +537,10 @@ mod tests {
     fn only_what_failed_is_tried_again_with_ever_longer_pauses() {
         let tag = Duration::from_secs(1);
         for (soon, settled, failed, expected) in [
-            (false, false, None, Again::After(RESYNC)),
-            (false, false, Some(Again::BackOff), Again::BackOff),
-            (false, true, None, Again::After(tag)),
-            (true, false, Some(Again::BackOff), Again::After(SOON)),
+            (false, false, None, Requeue::After(RESYNC)),
+            (false, false, Some(Requeue::Backoff), Requeue::Backoff),
+            (false, true, None, Requeue::After(tag)),
+            (true, false, Some(Requeue::Backoff), Requeue::After(SOON)),
         ] {
             assert_eq!(when_again(soon, settled, failed, tag), expected, "{soon} {settled} {failed:?}");
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError};
 
 use api::Crd;
-use install::{Claim, LiveCrd};
+use install::{KindOwnership, LiveCrd};
 use serde_json::Value;
 
 use super::StackManager;
@@ -22,7 +22,7 @@ struct Known {
     everywhere: bool,
     /// The CRDs that its entries may mean.
     crds: Vec<Arc<LiveCrd>>,
-    claim: Claim,
+    claim: KindOwnership,
 }
 
 impl Known {
@@ -36,7 +36,7 @@ impl Known {
 
 impl Claims {
     /// The claims of all Stacks, each with whether it acts in all namespaces.
-    fn of(&mut self, stacks: Vec<(Key, Arc<Value>, bool)>, definitions: &[Arc<LiveCrd>]) -> Vec<Claim> {
+    fn of(&mut self, stacks: Vec<(Key, Arc<Value>, bool)>, definitions: &[Arc<LiveCrd>]) -> Vec<KindOwnership> {
         let groups = by_group(definitions);
         let mut before = std::mem::take(&mut self.known);
         let mut all = Vec::with_capacity(stacks.len());
@@ -45,7 +45,7 @@ impl Claims {
             let known = before.remove(&key).filter(|known| known.is_of(&stack, everywhere, &near));
             let known = known.unwrap_or_else(|| {
                 let crds: Vec<&Crd> = near.iter().map(|live| &live.crd).collect();
-                let claim = Claim::of(&stack, everywhere, &crds);
+                let claim = KindOwnership::of(&stack, everywhere, &crds);
                 Known { stack, everywhere, crds: near.into_iter().cloned().collect(), claim }
             });
             all.push(known.claim.clone());
@@ -89,8 +89,8 @@ fn meant<'c>(stack: &Value, groups: &HashMap<&str, Vec<&'c Arc<LiveCrd>>>) -> Ve
 
 impl StackManager {
     /// What the Stacks of the cluster serve.
-    pub(super) fn claims(&self, definitions: &[Arc<LiveCrd>]) -> Vec<Claim> {
-        let stacks = self.world.stacks.all().into_iter();
+    pub(super) fn claims(&self, definitions: &[Arc<LiveCrd>]) -> Vec<KindOwnership> {
+        let stacks = self.informers.stacks.all().into_iter();
         let stacks = stacks.map(|(key, stack)| {
             let everywhere = self.is_cluster_wide(&stack);
             (key, stack, everywhere)
@@ -103,7 +103,7 @@ impl StackManager {
 mod tests {
     use std::sync::Arc;
 
-    use install::{Claim, LiveCrd};
+    use install::{KindOwnership, LiveCrd};
     use serde_json::{Value, json};
 
     use super::Claims;
@@ -137,9 +137,9 @@ mod tests {
         let mut definitions = vec![live("example.org"), live("other.org"), live("org")];
         let mut stacks =
             vec![stack("a", "example.org/v1"), stack("b", "note.example.org/v1"), stack("c", "gone.org/v1")];
-        let afresh = |stacks: &[(Key, Arc<Value>, bool)], definitions: &[Arc<LiveCrd>]| -> Vec<Claim> {
+        let afresh = |stacks: &[(Key, Arc<Value>, bool)], definitions: &[Arc<LiveCrd>]| -> Vec<KindOwnership> {
             let crds: Vec<&api::Crd> = definitions.iter().map(|live| &live.crd).collect();
-            stacks.iter().map(|(_, stack, everywhere)| Claim::of(stack, *everywhere, &crds)).collect()
+            stacks.iter().map(|(_, stack, everywhere)| KindOwnership::of(stack, *everywhere, &crds)).collect()
         };
         let check = |claims: &mut Claims, stacks: &[(Key, Arc<Value>, bool)], definitions: &[Arc<LiveCrd>]| {
             assert_eq!(claims.of(stacks.to_vec(), definitions), afresh(stacks, definitions));

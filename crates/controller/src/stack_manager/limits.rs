@@ -12,7 +12,7 @@ impl StackManager {
         if key.namespace.is_empty() {
             return None;
         }
-        let all = members(&self.world.installs, &key.namespace, |key| self.pulls.bytes(key));
+        let all = members(&self.informers.installs, &key.namespace, |key| self.pulls.bytes(key));
         self.parts.bounds.limits.install(&key.namespace, &key.name, &all)
     }
 
@@ -21,7 +21,7 @@ impl StackManager {
         if cluster_wide {
             return None;
         }
-        let all = members(&self.world.stacks, &key.namespace, |_| 0);
+        let all = members(&self.informers.stacks, &key.namespace, |_| 0);
         self.parts.bounds.limits.stack(&key.namespace, &key.name, &all)
     }
 
@@ -31,11 +31,11 @@ impl StackManager {
         if cluster_wide {
             return None;
         }
-        let all = members(&self.world.stacks, &key.namespace, |_| 0);
+        let all = members(&self.informers.stacks, &key.namespace, |_| 0);
         let shares = self.parts.bounds.limits.shares(&all);
         for member in all.iter().filter(|member| member.name != key.name) {
             let other = Key::new(&key.namespace, &member.name);
-            let told = self.world.stacks.get(&other).and_then(|stack| stack["status"]["instanceLimit"].as_u64());
+            let told = self.informers.stacks.get(&other).and_then(|stack| stack["status"]["instanceLimit"].as_u64());
             if told != shares.get(member.name.as_str()).copied() {
                 self.queue.add(Work::Stack(other));
             }

@@ -36,11 +36,11 @@ pub use crate::credentials::Endpoint;
 pub use runner::process::{ProcessOptions, ProcessRunner};
 pub use runner::{Availability, KubernetesRunner, Live, Runner, Tell};
 
-use crate::runtime::work_queue::{Again, FairKey, Queue, guarded};
+use crate::runtime::work_queue::{FairKey, Queue, Requeue, guarded};
 use crate::{Cluster, Metrics};
 use compile_pool::Pool;
 use handover::Handover;
-use informers::{Work, World};
+use informers::{Informers, Work};
 use objects::Key;
 use pulls::Pulls;
 use tag_drift::Tag;
@@ -127,7 +127,7 @@ pub struct StackManager {
     parts: Parts,
     /// Itself, for tasks of its own.
     own: Weak<StackManager>,
-    world: World,
+    informers: Informers,
     queue: Arc<Queue<Work>>,
     pulls: Pulls,
     pool: Pool,
@@ -164,14 +164,14 @@ impl StackManager {
         let news = queue.clone();
         parts.runner.begin(Arc::new(move |stack| news.add(Work::Stack(stack.clone()))));
         let key = Arc::new(OnceCell::new());
-        let world = World::watch(&parts, &queue, &key);
-        world.synced().await;
+        let informers = Informers::watch(&parts, &queue, &key);
+        informers.synced().await;
         let pulls = Pulls::new(&parts.bounds);
         let pool = Pool::new(parts.bounds.compile_threads, parts.bounds.compile.time + GRACE);
         Arc::new_cyclic(|own| Self {
             parts,
             own: own.clone(),
-            world,
+            informers,
             queue,
             pulls,
             pool,
@@ -193,7 +193,7 @@ impl StackManager {
             let manager = self.clone();
             workers.spawn(async move {
                 while let Some(work) = manager.queue.next().await {
-                    let again = guarded(&work, manager.look(&work)).await;
+                    let again = guarded(&work, manager.reconcile(&work)).await;
                     manager.queue.done(work, again);
                 }
             });
@@ -212,7 +212,7 @@ impl StackManager {
         self.queue.is_idle() && self.pulls.depth() == (0, 0)
     }
 
-    async fn look(&self, work: &Work) -> Again {
+    async fn reconcile(&self, work: &Work) -> Requeue {
         let begin = Instant::now();
         let (kind, outcome) = match work {
             Work::Install(key) => ("install", self.install(key).await),
@@ -233,7 +233,7 @@ impl StackManager {
                 metrics.count("cairn_reconcile_errors_total", "What did not go well.", &labels);
                 tracing::warn!(?work, reason = error.reason(), %error, "this did not go well and is tried again");
                 // A conflict, too: the watch that would show the newer object may be late.
-                Again::BackOff
+                Requeue::Backoff
             }
         }
     }

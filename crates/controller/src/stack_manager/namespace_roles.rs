@@ -6,19 +6,19 @@ use serde_json::Value;
 use super::StackManager;
 use super::ownership::in_the_way;
 use crate::Error;
-use crate::runtime::work_queue::Again;
+use crate::runtime::work_queue::Requeue;
 use objects::Key;
 
 impl StackManager {
-    pub(super) async fn namespace(&self, name: &str) -> Result<Again, Error> {
+    pub(super) async fn namespace(&self, name: &str) -> Result<Requeue, Error> {
         let purpose = Purpose::Namespace(name.to_owned());
-        let namespace = self.world.namespaces.get(&Key::new("", name));
+        let namespace = self.informers.namespaces.get(&Key::new("", name));
         let wanted = namespace.filter(|namespace| namespace["metadata"]["deletionTimestamp"].is_null());
         let Some(namespace) = wanted else {
             for owned in self.owned(&purpose).await? {
                 self.delete_owned(&owned, "Background").await?;
             }
-            return Ok(Again::OnChange);
+            return Ok(Requeue::AwaitChange);
         };
         let uid = namespace["metadata"]["uid"].as_str().unwrap_or_default();
         for mut role in personas(name, uid) {
@@ -30,9 +30,9 @@ impl StackManager {
             if !self.put(&role, &purpose).await? {
                 let error = in_the_way(&role);
                 tracing::warn!(namespace = name, %error, "a persona of the namespace cannot be created");
-                return Ok(Again::Slowly);
+                return Ok(Requeue::SlowBackoff);
             }
         }
-        Ok(Again::OnChange)
+        Ok(Requeue::AwaitChange)
     }
 }

@@ -77,7 +77,7 @@ impl StackManager {
                 Purpose::Namespace(name) => Some(["", name.as_str(), own]),
                 Purpose::ClusterInstall(_) => None,
             };
-            self.world.made_where(places.as_ref().map(<[&str; 3]>::as_slice), |object| {
+            self.informers.made_where(places.as_ref().map(<[&str; 3]>::as_slice), |object| {
                 let metadata = &object["metadata"];
                 let uid = metadata["uid"].as_str().unwrap_or_default();
                 metadata["annotations"][annotations::CREATED_FOR] == claimed.as_str() || known.get(uid) == Some(purpose)
@@ -101,13 +101,13 @@ impl StackManager {
     pub(super) async fn put(&self, wanted: &Value, purpose: &Purpose) -> Result<bool, Error> {
         let Some(resource) = Resource::builtin(wanted) else { return Ok(true) };
         let key = self.signing_key().await?;
-        let live = self.world.made(&resource, &Key::of(wanted));
+        let live = self.informers.made(&resource, &Key::of(wanted));
         let is_owned = |live: &Value| self.is_owned(key, live, purpose);
         Ok(match settle(&self.parts.tenant, &resource, wanted, live, &is_owned).await? {
             Settled::Theirs => false,
             Settled::AsItWas => true,
             Settled::Written(answer) => {
-                self.world.wrote(&resource, answer);
+                self.informers.wrote(&resource, answer);
                 true
             }
         })
@@ -123,11 +123,11 @@ impl StackManager {
         let signature = key.sign_record(&stack, owner["uid"].as_str().unwrap_or_default());
         wanted["metadata"]["annotations"][annotations::SIGNATURE] = json!(signature);
         let (resource, at) = (stack_resource(), Key::of(&wanted));
-        let live = match self.world.stacks.get(&at) {
+        let live = match self.informers.stacks.get(&at) {
             Some(live) => live,
             None => match self.parts.tenant.create(&resource, &wanted).await {
                 Ok(answer) => {
-                    self.world.wrote(&resource, answer);
+                    self.informers.wrote(&resource, answer);
                     return Ok(());
                 }
                 // The watch may be late to show what was created before.
@@ -161,7 +161,7 @@ impl StackManager {
             return Ok(());
         }
         let answer = self.parts.tenant.replace(&resource, &object).await?;
-        self.world.wrote(&resource, answer);
+        self.informers.wrote(&resource, answer);
         Ok(())
     }
 
@@ -169,7 +169,7 @@ impl StackManager {
     pub(super) fn install_of(&self, key: &Key, stack: &Value) -> Option<(Work, String)> {
         let owners = stack["metadata"]["ownerReferences"].as_array().map(Vec::as_slice).unwrap_or_default();
         let uid = &stack["metadata"]["uid"];
-        let at = [(key.clone(), &self.world.installs), (Key::new("", &key.name), &self.world.cluster_installs)];
+        let at = [(key.clone(), &self.informers.installs), (Key::new("", &key.name), &self.informers.cluster_installs)];
         at.into_iter().find_map(|(at, installs)| {
             let install = installs.get(&at)?;
             let own = install["metadata"]["uid"].as_str()?;

@@ -9,8 +9,8 @@ use api::{PermissionScope, Stack, labels, names};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use install::reconcile::stack::Run;
 use install::{
-    Claim, Commitment, Seed, accepts_new_seed, has_generated, inherited, is_kept, keeping, lost_seed, seed_bytes,
-    whose_seed,
+    Commitment, KindOwnership, Seed, accepts_new_seed, has_generated, inherited, is_kept, keeping, lost_seed,
+    seed_bytes, whose_seed,
 };
 use serde_json::{Value, json};
 
@@ -46,11 +46,11 @@ impl StackManager {
         key: &Key,
         stack: &Value,
         run: &Run,
-        claims: &[Claim],
+        claims: &[KindOwnership],
     ) -> Result<Option<String>, Error> {
         let at = Key::new(&run.identity.manager, &run.identity.seed());
         let own = claims.iter().find(|claim| claim.is_of(&key.namespace, &key.name));
-        let live = match self.world.made(&secrets(), &at) {
+        let live = match self.informers.made(&secrets(), &at) {
             Some(live) => Some(Value::clone(&live)),
             // The watch is late, it has lost its labels, or it is gone.
             None => self.parts.tenant.get(&secrets(), &at).await?.map(strip),
@@ -66,7 +66,7 @@ impl StackManager {
         &self,
         stack: &Value,
         at: &Key,
-        own: Option<&Claim>,
+        own: Option<&KindOwnership>,
         run: &Run,
     ) -> Result<Option<String>, Error> {
         // What was generated from one that somebody deleted is in use.
@@ -98,7 +98,7 @@ impl StackManager {
             return Ok(false);
         }
         let namespace = place(run);
-        for live in self.world.definitions().iter().filter(|live| run.crds.contains(&live.crd.name)) {
+        for live in self.informers.definitions().iter().filter(|live| run.crds.contains(&live.crd.name)) {
             let Some(resource) = resource_of(live) else { continue };
             match self.parts.tenant.list(&resource, namespace, Some(1)).await {
                 Ok(found) if found.is_empty() => {}
@@ -112,7 +112,7 @@ impl StackManager {
 
     /// The seed of a Stack that served instances which this one takes over. It is looked for at the API server: a watch
     /// may tell that a Stack is gone before it tells of what it left, and what is generated now is generated for good.
-    async fn inherited(&self, own: Option<&Claim>, run: &Run) -> Result<Option<String>, Error> {
+    async fn inherited(&self, own: Option<&KindOwnership>, run: &Run) -> Result<Option<String>, Error> {
         let Some(own) = own else { return Ok(None) };
         let ours = format!("{}={}", labels::MANAGED_BY, labels::MANAGED_BY_STACK_MANAGER);
         let all = self.parts.tenant.list_labelled(&secrets(), &run.identity.manager, &ours).await?;
@@ -125,7 +125,7 @@ impl StackManager {
         stack: &Value,
         at: &Key,
         secret: &Value,
-        own: Option<&Claim>,
+        own: Option<&KindOwnership>,
         run: &Run,
     ) -> Result<Option<String>, Error> {
         let uid = secret["metadata"]["uid"].as_str().unwrap_or_default();
@@ -198,7 +198,7 @@ impl StackManager {
             let name = names::seed(&stack.metadata.namespace, &stack.metadata.name);
             Key::new(&self.parts.settings.own_namespace, &name)
         };
-        let bytes = known.or_else(|| seed_bytes(&*self.world.made(&secrets(), &at())?));
+        let bytes = known.or_else(|| seed_bytes(&*self.informers.made(&secrets(), &at())?));
         bytes.map(engine::Seed::new)
     }
 
@@ -211,7 +211,7 @@ impl StackManager {
     /// namespace that it acted in, empty for all.
     pub(super) async fn leave_seed(
         &self,
-        own: &Claim,
+        own: &KindOwnership,
         place: &str,
         seed: &Key,
         kept: &[Resource],

@@ -6,7 +6,7 @@ use std::time::Duration;
 use api::names::{self, STACK_FINALIZER};
 use api::{ClusterStackInstall, Crd, ObjectRef, Stack, StackStatus, annotations};
 use install::reconcile::stack::{Decision, Facts, Run, decide};
-use install::{Claim, LiveCrd, Purpose, covers, crds_hash, report, waits_for_kind};
+use install::{KindOwnership, LiveCrd, Purpose, covers, crds_hash, report, waits_for_kind};
 use package::image::Reference;
 use serde_json::{Map, Value, json};
 
@@ -20,7 +20,7 @@ use super::runner::Availability;
 use super::seed::is_seed;
 use super::{RESYNC, StackManager, Work};
 use crate::Error;
-use crate::runtime::work_queue::Again;
+use crate::runtime::work_queue::Requeue;
 use objects::{Key, Resource};
 
 /// How long a Stack of a namespace may take to stop before that of a cluster install begins all the same.
@@ -29,18 +29,20 @@ const STOPPING: Duration = Duration::from_secs(60);
 const SOON: Duration = Duration::from_millis(300);
 
 impl StackManager {
-    pub(super) async fn stack(&self, key: &Key) -> Result<Again, Error> {
-        let Some(object) = self.world.stacks.get(key) else {
+    pub(super) async fn stack(&self, key: &Key) -> Result<Requeue, Error> {
+        let Some(object) = self.informers.stacks.get(key) else {
             // It went without us, which only leaves what no garbage collector sees.
             self.handover.lock().unwrap_or_else(PoisonError::into_inner).forget(key);
-            self.world.interests.set(Work::Stack(key.clone()), None);
-            self.wake_limited(&self.world.stacks, &key.namespace, Work::Stack);
+            self.informers.interests.set(Work::Stack(key.clone()), None);
+            self.wake_limited(&self.informers.stacks, &key.namespace, Work::Stack);
             self.wake_waiting();
             return self.sweep(key).await;
         };
-        let Ok(mut stack) = serde_json::from_value::<Stack>(Value::clone(&object)) else { return Ok(Again::OnChange) };
+        let Ok(mut stack) = serde_json::from_value::<Stack>(Value::clone(&object)) else {
+            return Ok(Requeue::AwaitChange);
+        };
         if !object["metadata"]["deletionTimestamp"].is_null() {
-            self.world.interests.set(Work::Stack(key.clone()), None);
+            self.informers.interests.set(Work::Stack(key.clone()), None);
             return self.remove_stack(key, &object, &stack).await;
         }
         if let Some((install, uid)) = self.install_of(key, &object)
@@ -48,12 +50,12 @@ impl StackManager {
         {
             // Somebody edited it: what it says now counts for nothing, and its install puts it back.
             self.queue.add(install);
-            return Ok(Again::After(RESYNC));
+            return Ok(Requeue::After(RESYNC));
         }
-        let definitions = self.world.definitions();
+        let definitions = self.informers.definitions();
         let claims = self.claims(&definitions);
         let mut decision = self.decide(&object, &stack, &definitions, &claims);
-        self.world.interests.set(Work::Stack(key.clone()), Some(groups(&stack.spec)));
+        self.informers.interests.set(Work::Stack(key.clone()), Some(groups(&stack.spec)));
         let (mut refused, mut displacing) = (false, false);
         let displaced = match &decision {
             Decision::Run(_) => self.displace(key, &claims).await?,
@@ -109,15 +111,15 @@ impl StackManager {
             self.wake_waiting();
         }
         Ok(match (refused, displacing) {
-            (true, _) => Again::Slowly,
-            (_, true) => Again::After(SOON),
-            _ => Again::After(RESYNC),
+            (true, _) => Requeue::SlowBackoff,
+            (_, true) => Requeue::After(SOON),
+            _ => Requeue::After(RESYNC),
         })
     }
 
     /// The Stacks of namespaces that still act on what a Stack of a cluster install is about to. Whatever a namespace's user
     /// does, none of them holds it up for longer than [`STOPPING`], nor once it runs.
-    async fn displace(&self, key: &Key, claims: &[Claim]) -> Result<Vec<Key>, Error> {
+    async fn displace(&self, key: &Key, claims: &[KindOwnership]) -> Result<Vec<Key>, Error> {
         let handover = || self.handover.lock().unwrap_or_else(PoisonError::into_inner);
         if handover().running.contains(key) {
             return Ok(Vec::new());
@@ -141,14 +143,20 @@ impl StackManager {
     }
 
     /// Leaves the instances of a Stack to the cluster install that serves their kinds: with their owner they would go, too.
-    async fn yield_instances(&self, key: &Key, live: &Value, stack: &Stack, claims: &[Claim]) -> Result<(), Error> {
+    async fn yield_instances(
+        &self,
+        key: &Key,
+        live: &Value,
+        stack: &Stack,
+        claims: &[KindOwnership],
+    ) -> Result<(), Error> {
         let own = claims.iter().find(|claim| claim.is_of(&key.namespace, &key.name));
         let kinds = own.map(|own| own.yields(claims)).unwrap_or_default();
         let is_done = |handover: &Handover| handover.stopped.get(key).is_some_and(|stopped| stopped.released == kinds);
         if kinds.is_empty() || is_done(&self.handover.lock().unwrap_or_else(PoisonError::into_inner)) {
             return Ok(());
         }
-        let definitions = self.world.definitions();
+        let definitions = self.informers.definitions();
         let served = definitions
             .iter()
             .filter(|live| kinds.iter().any(|(group, kind)| *group == live.crd.group && *kind == live.crd.names.kind));
@@ -168,8 +176,14 @@ impl StackManager {
         Ok(owned)
     }
 
-    fn decide(&self, object: &Value, stack: &Stack, definitions: &[Arc<LiveCrd>], claims: &[Claim]) -> Decision {
-        let kinds = self.world.kinds(definitions);
+    fn decide(
+        &self,
+        object: &Value,
+        stack: &Stack,
+        definitions: &[Arc<LiveCrd>],
+        claims: &[KindOwnership],
+    ) -> Decision {
+        let kinds = self.informers.kinds(definitions);
         let near = near(object, definitions).into_iter().filter(|live| live.established);
         let crds: Vec<Crd> = near.map(|live| live.crd.clone()).collect();
         let settings = &self.parts.settings;
@@ -204,9 +218,9 @@ impl StackManager {
         let waiting = |cache: &Objects| {
             cache.all().into_iter().filter(|(_, object)| waits_for_kind(object)).map(|(key, _)| key).collect::<Vec<_>>()
         };
-        let installs = [&self.world.installs, &self.world.cluster_installs].into_iter().flat_map(waiting);
+        let installs = [&self.informers.installs, &self.informers.cluster_installs].into_iter().flat_map(waiting);
         installs.for_each(|key| self.queue.add(Work::Install(key)));
-        waiting(&self.world.stacks).into_iter().for_each(|key| self.queue.add(Work::Stack(key)));
+        waiting(&self.informers.stacks).into_iter().for_each(|key| self.queue.add(Work::Stack(key)));
     }
 
     /// Ends the controllers of a Stack that another took the place of; its rights stay until it goes.
@@ -224,7 +238,7 @@ impl StackManager {
     /// for that install, and is owned by it.
     pub(super) fn cluster_install(&self, stack: &Value) -> Option<Arc<Value>> {
         let metadata = &stack["metadata"];
-        let install = self.world.cluster_installs.get(&Key::new("", metadata["name"].as_str()?))?;
+        let install = self.informers.cluster_installs.get(&Key::new("", metadata["name"].as_str()?))?;
         let owners = metadata["ownerReferences"].as_array().map(Vec::as_slice).unwrap_or_default();
         let owned = owners
             .iter()
@@ -244,7 +258,7 @@ impl StackManager {
         key: &Key,
         stack: &Value,
         run: &mut Run,
-        claims: &[Claim],
+        claims: &[KindOwnership],
     ) -> Result<Option<Availability>, Error> {
         let (signing, purpose) = (self.signing_key().await?, run.identity.purpose());
         let controllers = run.controllers.iter_mut().map(|controller| &mut controller.deployment);
@@ -264,7 +278,7 @@ impl StackManager {
         if let Some(lost) = self.seed(key, stack, run, claims).await? {
             return Ok(Some(Availability { available: false, reason: "SeedLost", message: lost }));
         }
-        let live = |resource: &Resource, key: &Key| self.world.made(resource, key);
+        let live = |resource: &Resource, key: &Key| self.informers.made(resource, key);
         self.handover.lock().unwrap_or_else(PoisonError::into_inner).start(key);
         let availability = self.parts.runner.ensure(run, &live).await?;
         self.prune(key, run).await?;
@@ -301,7 +315,7 @@ impl StackManager {
         let before = stack.status.clone().unwrap_or_default();
         let available = availability.map(|state| (state.available, state.reason, state.message.as_str()));
         let (conditions, notices) = report(&before, stack.metadata.generation, &now, decision, available);
-        let definitions = self.world.definitions();
+        let definitions = self.informers.definitions();
         let crds_hash = crds_hash(stack, &definitions.iter().map(|live| &live.crd).collect::<Vec<_>>());
         let mut status = StackStatus { conditions, crds_hash, version: stack.spec.app.version.clone(), ..before };
         status.instance_limit = self.instance_limit(key, self.is_cluster_wide(live));
@@ -324,9 +338,9 @@ impl StackManager {
         if let Some(patch) = changed(&live["status"], &status) {
             let patch = json!({ "status": patch });
             let answer = self.parts.tenant.merge(&stack_resource(), key, "status", &patch).await?;
-            self.world.wrote(&stack_resource(), answer);
+            self.informers.wrote(&stack_resource(), answer);
         }
-        self.tell(live, &notices).await;
+        self.emit_events(live, &notices).await;
         Ok(())
     }
 }

@@ -7,8 +7,8 @@ use api::names::{self, CHILDREN_FINALIZER, Role, STACK_FINALIZER};
 use api::{Crd, PermissionScope, Stack, key};
 use engine::children::orphaning::let_go;
 use install::{
-    Claim, Farewell, LiveCrd, Parent, farewell, goes_next, goes_with, is_child, is_granted, is_instance, is_run,
-    keeps_data, owned_kinds, waiting,
+    InstanceTeardown, KindOwnership, LiveCrd, Parent, goes_next, goes_with, instance_teardown, is_child, is_granted,
+    is_instance, is_run, keeps_data, owned_kinds, waiting,
 };
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ use super::seed::is_seed;
 use super::stacks::{limits, purpose};
 use super::{StackManager, Work};
 use crate::Error;
-use crate::runtime::work_queue::Again;
+use crate::runtime::work_queue::Requeue;
 use objects::{Key, Resource};
 
 /// A kind whose instances go with a Stack, and in how far all of them do.
@@ -34,22 +34,22 @@ struct Going {
 const SOON: Duration = Duration::from_millis(300);
 
 impl StackManager {
-    pub(super) async fn remove_stack(&self, key: &Key, live: &Arc<Value>, stack: &Stack) -> Result<Again, Error> {
+    pub(super) async fn remove_stack(&self, key: &Key, live: &Arc<Value>, stack: &Stack) -> Result<Requeue, Error> {
         match self.take_away(key, live, stack).await {
             Err(Error::Refused(why) | Error::Forbidden(why)) => {
                 self.say_deleting(key, live, &format!("not all of it may be deleted: {why}")).await?;
-                Ok(Again::Slowly)
+                Ok(Requeue::SlowBackoff)
             }
             outcome => outcome,
         }
     }
 
-    async fn take_away(&self, key: &Key, live: &Arc<Value>, stack: &Stack) -> Result<Again, Error> {
+    async fn take_away(&self, key: &Key, live: &Arc<Value>, stack: &Stack) -> Result<Requeue, Error> {
         let (own, kept, going) = self.kinds(key, live, stack).await?;
         let left = self.remove_instances(key, live, stack, &going).await?;
         if left > 0 {
             self.say_deleting(key, live, &format!("waiting until {left} of its instances are gone")).await?;
-            return Ok(Again::After(SOON));
+            return Ok(Requeue::After(SOON));
         }
         self.parts.runner.stop(key).await?;
         let keeps_seed = !kept.is_empty() || self.keeps_data(key, live);
@@ -65,12 +65,12 @@ impl StackManager {
         }
         if left {
             self.say_deleting(key, live, "waiting until its controller and its rights are gone").await?;
-            return Ok(Again::After(SOON));
+            return Ok(Requeue::After(SOON));
         }
         self.let_go(key, live, stack, &kept).await?;
         self.release(&stack_resource(), key, live, STACK_FINALIZER).await?;
         self.forget_seed(&stack.metadata.uid);
-        Ok(Again::OnChange)
+        Ok(Requeue::AwaitChange)
     }
 
     /// What was made for a Stack and goes with it: all but a seed that the watch shows to be left to others.
@@ -119,12 +119,12 @@ impl StackManager {
         key: &Key,
         live: &Arc<Value>,
         stack: &Stack,
-    ) -> Result<(Claim, Vec<Resource>, Vec<Going>), Error> {
+    ) -> Result<(KindOwnership, Vec<Resource>, Vec<Going>), Error> {
         let granted = self.granted(key).await?;
-        let definitions = self.world.definitions();
+        let definitions = self.informers.definitions();
         let crds: Vec<&Crd> = definitions.iter().map(|live| &live.crd).collect();
         let claims = self.claims(&definitions);
-        let own = Claim::of(live, self.is_cluster_wide(live), &crds);
+        let own = KindOwnership::of(live, self.is_cluster_wide(live), &crds);
         let all = self.keeps_data(key, live);
         let (owned, _) = key::owned(&stack.spec.customresourcedefinitions, &crds);
         let found = owned.iter().filter_map(|own| {
@@ -183,20 +183,20 @@ impl StackManager {
     }
 
     /// Deletes what a Stack that is gone has left behind.
-    pub(super) async fn sweep(&self, key: &Key) -> Result<Again, Error> {
+    pub(super) async fn sweep(&self, key: &Key) -> Result<Requeue, Error> {
         self.parts.runner.stop(key).await?;
         for owned in self.made_for(key).await? {
             self.delete_owned(&owned, "Background").await?;
         }
-        Ok(Again::OnChange)
+        Ok(Requeue::AwaitChange)
     }
 
     /// Whether types and data stay: the Stack or the install that made it says so.
     fn keeps_data(&self, key: &Key, live: &Value) -> bool {
         let install = if self.is_cluster_wide(live) {
-            self.world.cluster_installs.get(&Key::new("", &key.name))
+            self.informers.cluster_installs.get(&Key::new("", &key.name))
         } else {
-            self.world.installs.get(key)
+            self.informers.installs.get(key)
         };
         keeps_data(live, install.as_deref())
     }
@@ -226,12 +226,12 @@ impl StackManager {
         let key = Key::of(instance);
         let uid = instance["metadata"]["uid"].as_str().unwrap_or_default();
         let of = Key::new(&stack.metadata.namespace, &stack.metadata.name);
-        match farewell(instance, is_run(stack) && self.parts.runner.is_started(&of)) {
-            Farewell::Delete => self.parts.tenant.delete(resource, &key, uid, "Background").await?,
-            Farewell::Finish if self.remove_children(instance, stack).await? => {
+        match instance_teardown(instance, is_run(stack) && self.parts.runner.is_started(&of)) {
+            InstanceTeardown::Delete => self.parts.tenant.delete(resource, &key, uid, "Background").await?,
+            InstanceTeardown::Finish if self.remove_children(instance, stack).await? => {
                 self.release(resource, &key, instance, CHILDREN_FINALIZER).await?;
             }
-            Farewell::Finish | Farewell::Wait => {}
+            InstanceTeardown::Finish | InstanceTeardown::Wait => {}
         }
         Ok(())
     }
@@ -248,7 +248,9 @@ impl StackManager {
                 Err(Error::NotFound(_)) => Vec::new(),
                 outcome => outcome?,
             };
-            for instance in instances.iter().filter(|instance| farewell(instance, false) == Farewell::Finish) {
+            for instance in
+                instances.iter().filter(|instance| instance_teardown(instance, false) == InstanceTeardown::Finish)
+            {
                 let alone = match stack {
                     Some(stack) => self.remove_children(instance, stack).await?,
                     None => true,
@@ -267,7 +269,7 @@ impl StackManager {
         let of = Key::new(&stack.metadata.namespace, &stack.metadata.name);
         let Some(role) = self.role(&of, Role::System).await? else { return Ok(true) };
         let (key, seed) = (Key::of(instance), self.known_seed(stack));
-        let definitions = self.world.definitions();
+        let definitions = self.informers.definitions();
         let mut none = true;
         for kind in stack.status.iter().flat_map(|status| &status.rendered_kinds) {
             let object = json!({ "apiVersion": kind.api_version, "kind": kind.kind });
@@ -302,7 +304,7 @@ impl StackManager {
         };
         let patch = json!({ "status": { "conditions": conditions } });
         let answer = self.parts.tenant.merge(&stack_resource(), key, "status", &patch).await?;
-        self.world.wrote(&stack_resource(), answer);
+        self.informers.wrote(&stack_resource(), answer);
         Ok(())
     }
 }

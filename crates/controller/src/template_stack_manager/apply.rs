@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use api::names::label_value;
-use engine::children::desired::{Failure, dressed, has_no_owner, not_ours, put_right};
+use engine::children::desired::{Failure, desired, has_no_owner, not_ours, put_right};
 use engine::children::field_handover::taken_over;
-use engine::{Apply, CompiledKind, Kept, Observed, Plan, Refusal, Shape, Tie, View, kept_by};
+use engine::{Apply, ChildRecord, CompiledKind, Observed, Plan, Projection, Refusal, Shape, Tie, kept_by};
 use serde_json::{Value, json};
 
 use super::TemplateStackManager;
@@ -20,7 +20,7 @@ const PASSES: usize = 20;
 /// No object has ever had this version: to apply with it is to create, and to fail if there is one already.
 const NEVER: &str = "1";
 
-type Stray = (String, Place, Arc<Kept>);
+type Stray = (String, Place, Arc<ChildRecord>);
 
 /// What is seen of the children of an instance.
 struct Seen {
@@ -29,7 +29,7 @@ struct Seen {
     /// Single ones that the instance owns and that are not the one that their template makes now.
     strays: Vec<Stray>,
     /// Those that only claim to be children, where no template is known to render one.
-    claims: Vec<(Place, Arc<Kept>)>,
+    claims: Vec<(Place, Arc<ChildRecord>)>,
 }
 
 impl TemplateStackManager {
@@ -127,7 +127,7 @@ impl TemplateStackManager {
         let mut observed = Observed::new();
         let mut strays = Vec::new();
         let mut claims = Vec::new();
-        let mut single: BTreeMap<String, Vec<(Place, Arc<Kept>)>> = BTreeMap::new();
+        let mut single: BTreeMap<String, Vec<(Place, Arc<ChildRecord>)>> = BTreeMap::new();
         for (place, kept) in self.shared.inventory.children(&look.object) {
             match kept.tie(&look.object, &look.revision.seed) {
                 Tie::Owned => {}
@@ -201,9 +201,9 @@ impl TemplateStackManager {
     async fn make(&self, look: &mut Look<'_>, apply: &Apply, place: &Place) -> Result<(), Error> {
         let (resource, key) = place;
         let wanted = |look: &Look<'_>, uid: Option<&str>| {
-            dressed(&apply.object, &look.object, resource.namespaced, &look.revision.seed, uid)
+            desired(&apply.object, &look.object, resource.namespaced, &look.revision.seed, uid)
         };
-        let (kind, none) = (look.kind, View::default());
+        let (kind, none) = (look.kind, Projection::default());
         let view = kind.child(&apply.template).map_or(&none, |child| &child.view);
         let outcome = match self.shared.inventory.child(place) {
             Some(kept) => {
@@ -225,7 +225,7 @@ impl TemplateStackManager {
                     // Something is there that the watch does not show.
                     Err(Error::Conflict(_)) => match self.parts.cluster.get(resource, key).await? {
                         Some(live) => {
-                            let kept = Kept::of(&live, &self.parts.manager, view);
+                            let kept = ChildRecord::of(&live, &self.parts.manager, view);
                             let wanted = wanted(look, Some(kept.uid()));
                             self.put(look, place, &kept, &wanted, apply).await
                         }
@@ -253,12 +253,12 @@ impl TemplateStackManager {
         &self,
         look: &mut Look<'_>,
         place: &Place,
-        kept: &Kept,
+        kept: &ChildRecord,
         wanted: &Value,
         apply: &Apply,
     ) -> Result<Option<(&'static str, String)>, Error> {
         let (resource, key) = place;
-        let (child, none) = (look.kind.child(&apply.template), View::default());
+        let (child, none) = (look.kind.child(&apply.template), Projection::default());
         let (view, schema) = (child.map_or(&none, |child| &child.view), child.and_then(|child| child.schema()));
         let tie = kept.tie(&look.object, &look.revision.seed);
         if !tie.may_apply() && !kept.may_adopt {
@@ -337,7 +337,7 @@ impl TemplateStackManager {
         &self,
         look: &Look<'_>,
         (resource, key): &Place,
-        kept: &Kept,
+        kept: &ChildRecord,
         wanted: &Value,
     ) -> Result<Option<Value>, Error> {
         let live = self.parts.cluster.get(resource, key).await?;
@@ -345,7 +345,8 @@ impl TemplateStackManager {
             self.shared.inventory.drop_child(&(resource.clone(), key.clone()));
             return Err(Error::Conflict(format!("{resource} {key} was replaced (uid changed)")));
         };
-        let tie = Kept::of(&live, &self.parts.manager, &View::default()).tie(&look.object, &look.revision.seed);
+        let tie =
+            ChildRecord::of(&live, &self.parts.manager, &Projection::default()).tie(&look.object, &look.revision.seed);
         if !tie.may_apply() {
             return Err(Error::Conflict(format!("{resource} {key} has another owner now")));
         }
@@ -359,7 +360,7 @@ impl TemplateStackManager {
     }
 
     /// Makes ours what a stack that served the parent before has applied, so that our apply can take it away.
-    async fn take_over(&self, (resource, key): &Place, kept: &Kept) -> Result<(), Error> {
+    async fn take_over(&self, (resource, key): &Place, kept: &ChildRecord) -> Result<(), Error> {
         let live = self.parts.cluster.get(resource, key).await?;
         let Some(live) = live.filter(|live| live["metadata"]["uid"] == kept.uid()) else {
             return Err(Error::Conflict(format!("{resource} {key} became another")));
@@ -371,9 +372,9 @@ impl TemplateStackManager {
     }
 
     /// Takes in the answer to an apply. What we own then is what the server made of it, if less than it was given.
-    fn wrote(&self, look: &mut Look<'_>, place: &Place, live: &Value, view: &View) {
+    fn wrote(&self, look: &mut Look<'_>, place: &Place, live: &Value, view: &Projection) {
         tracing::debug!(kind = place.0.gvk.kind, key = %place.1, "applied");
-        let kept = Kept::of(live, &self.parts.manager, view).confirmed();
+        let kept = ChildRecord::of(live, &self.parts.manager, view).confirmed();
         look.settled.insert(place.clone(), kept.content());
         self.shared.inventory.put_child(place, kept);
         look.changed = true;
@@ -434,11 +435,11 @@ struct Doomed {
     /// Whether its template makes another in its place.
     is_moved: bool,
     place: Place,
-    kept: Arc<Kept>,
+    kept: Arc<ChildRecord>,
 }
 
 /// The objects that only claim to be children, as people call them. Those that are to stay anyway are not worth a word.
-fn leftovers(claims: &[(Place, Arc<Kept>)]) -> Vec<String> {
+fn leftovers(claims: &[(Place, Arc<ChildRecord>)]) -> Vec<String> {
     let named = claims.iter().filter(|(_, kept)| !kept.is_orphan && !kept.is_deleting);
     named.map(|(place, _)| format!("{}/{}", place.0.gvk.kind, place.1.name)).collect()
 }

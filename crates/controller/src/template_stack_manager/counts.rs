@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::inventory::Id;
 use super::{Outcome, TemplateStackManager, lock};
 use crate::Error;
-use crate::runtime::work_queue::Again;
+use crate::runtime::work_queue::Requeue;
 use objects::Resource;
 
 /// How many instances of a kind are named.
@@ -18,8 +18,8 @@ const LONG: usize = 300;
 
 impl TemplateStackManager {
     /// Counts the instances into the Stack's status.
-    pub(super) async fn count(&self) -> Result<Again, Error> {
-        let Some(stack) = self.stack.get(&self.stack_key()) else { return Ok(Again::OnChange) };
+    pub(super) async fn count(&self) -> Result<Requeue, Error> {
+        let Some(stack) = self.stack.get(&self.stack_key()) else { return Ok(Requeue::AwaitChange) };
         let kinds: Vec<Resource> = lock(&self.shared.owned).iter().map(|(own, _)| own.clone()).collect();
         let outcomes: Vec<(Id, Option<Outcome>)> = {
             let instances = self.shared.inventory.instances();
@@ -37,7 +37,7 @@ impl TemplateStackManager {
         self.look_at_limited();
         let patch = difference(&stack["status"], &counts, &attention);
         self.write_status(patch).await?;
-        Ok(Again::OnChange)
+        Ok(Requeue::AwaitChange)
     }
 }
 

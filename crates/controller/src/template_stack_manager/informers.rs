@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use api::labels;
 use api::names::label_value;
-use engine::{Compiled, Kept, Parent, View};
+use engine::{ChildRecord, Compiled, Parent, Projection};
 use objects::Gvk;
 use serde_json::Value;
 
@@ -46,9 +46,9 @@ struct Seen {
 /// What is to be kept of the children of a kind, by group and kind of the parent and by template.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Views {
-    by_maker: BTreeMap<(String, String, String), View>,
+    by_maker: BTreeMap<(String, String, String), Projection>,
     /// Of an object that no template makes now only whose it is.
-    none: View,
+    none: Projection,
 }
 
 impl Views {
@@ -59,11 +59,11 @@ impl Views {
         let own = children.filter(|(_, child)| child.gvk == *gvk);
         let key = |group: &str, kind: &str, template: &str| (group.to_owned(), kind.to_owned(), label_value(template));
         let views = own.map(|(kind, child)| (key(&kind.gvk.group, &kind.gvk.kind, &child.name), child.view.clone()));
-        Self { by_maker: views.collect(), none: View::default() }
+        Self { by_maker: views.collect(), none: Projection::default() }
     }
 
     /// What to keep of an object.
-    fn find(&self, object: &Value) -> &View {
+    fn find(&self, object: &Value) -> &Projection {
         let marks = &object["metadata"]["labels"];
         let text = |key: &str| marks[key].as_str().unwrap_or_default().to_owned();
         let key = (text(labels::PARENT_GROUP), text(labels::PARENT_KIND), text(labels::TEMPLATE));
@@ -71,7 +71,7 @@ impl Views {
     }
 
     /// Whether what was kept of an object is what is to be kept of it.
-    fn fit(&self, kept: &Kept) -> bool {
+    fn fit(&self, kept: &ChildRecord) -> bool {
         let Some(parent) = kept.parent() else { return false };
         let key = (parent.group.clone(), parent.kind.clone(), kept.template().to_owned());
         self.by_maker.get(&key).is_some_and(|view| view.fingerprint() == kept.view)
@@ -206,7 +206,7 @@ fn watch_children(
         let (manager, shared, views, place) = (parts.manager.clone(), shared.clone(), views.clone(), place.clone());
         let current = current.clone();
         move |object: Value| {
-            let kept = Kept::of(&object, &manager, views.find(&object));
+            let kept = ChildRecord::of(&object, &manager, views.find(&object));
             let parent = kept.parent().and_then(|parent| parent_of(parent, &lock(&shared.owned)));
             let at = (place.clone(), Key::of(&object));
             let is_news = shared.inventory.put_child_if(&at, kept, || current.load(Ordering::SeqCst));

@@ -9,7 +9,7 @@ use api::names::CHILDREN_FINALIZER;
 use api::{Stack, annotations};
 use engine::CompiledKind;
 use engine::children::desired::{Failure, controller_of, other_stack};
-use install::KIND_TAKEN;
+use install::KIND_ALREADY_SERVED;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -18,7 +18,7 @@ use super::stack::Revision;
 use super::teardown::finalizers;
 use super::{Outcome, TemplateStackManager, lock};
 use crate::Error;
-use crate::runtime::work_queue::Again;
+use crate::runtime::work_queue::Requeue;
 use objects::Resource;
 
 /// One look.
@@ -48,22 +48,22 @@ pub(super) struct Look<'l> {
 }
 
 impl TemplateStackManager {
-    pub(super) async fn instance(&self, id: &Id) -> Result<Again, Error> {
+    pub(super) async fn instance(&self, id: &Id) -> Result<Requeue, Error> {
         let Some(known) = self.shared.inventory.instance(id) else {
             if lock(&self.memory).remove(id).is_some() {
                 // Those that had no room are looked at with the count.
                 self.count_soon();
             }
-            return Ok(Again::OnChange);
+            return Ok(Requeue::AwaitChange);
         };
-        let Some(revision) = self.current() else { return Ok(Again::OnChange) };
-        let Some(resource) = revision.resources.get(&*id.gvk).cloned() else { return Ok(Again::OnChange) };
+        let Some(revision) = self.current() else { return Ok(Requeue::AwaitChange) };
+        let Some(resource) = revision.resources.get(&*id.gvk).cloned() else { return Ok(Requeue::AwaitChange) };
         let compiled = revision.compiled.clone();
         let kind = compiled.as_ref().and_then(|compiled| compiled.kind(&id.gvk));
         // Whatever of a deleted instance is there has to go; otherwise only what its templates make matters.
         if !self.watches.are_synced(kind.filter(|_| !known.is_deleting)) {
             // Once they are, every instance is looked at.
-            return Ok(Again::OnChange);
+            return Ok(Requeue::AwaitChange);
         }
         let mut object = known.object();
         if let Some(kind) = kind {
@@ -73,15 +73,15 @@ impl TemplateStackManager {
             return self.remove(id, &resource, &object, &revision).await;
         }
         if object["metadata"]["annotations"][annotations::PAUSED] == "true" {
-            return Ok(Again::OnChange);
+            return Ok(Requeue::AwaitChange);
         }
         if let Some(other) = other_stack(&object, &revision.uid, &self.parts.stack) {
             // The stack manager lets only one of two Stacks run; until it has, they must not undo each other's work.
             let why = format!("it is an instance of the Stack {other}, which serves this kind here");
-            self.note(id, |memory| memory.outcome = Outcome::Failing(KIND_TAKEN.into(), why.into()));
-            return Ok(Again::OnChange);
+            self.note(id, |memory| memory.outcome = Outcome::Failing(KIND_ALREADY_SERVED.into(), why.into()));
+            return Ok(Requeue::AwaitChange);
         }
-        let (Some(compiled), Some(kind)) = (&compiled, kind) else { return Ok(Again::OnChange) };
+        let (Some(compiled), Some(kind)) = (&compiled, kind) else { return Ok(Requeue::AwaitChange) };
         let status = known.status;
         let look = |known: Arc<Known>, object: Value| Look {
             kind,
@@ -111,7 +111,7 @@ impl TemplateStackManager {
             {
                 if Instant::now() < memory.resync {
                     self.shared.looked(id);
-                    return Ok(Again::After(memory.resync.saturating_duration_since(Instant::now())));
+                    return Ok(Requeue::After(memory.resync.saturating_duration_since(Instant::now())));
                 }
                 (true, false)
             }
@@ -131,13 +131,13 @@ impl TemplateStackManager {
         }
         if let Written::Later(wait) = written {
             self.note(id, |memory| memory.inputs = 0);
-            return Ok(Again::After(wait));
+            return Ok(Requeue::After(wait));
         }
         // One extra look, if a template reads the status that was just written; a second would never end.
         let once_more = written == Written::Yes && kind.reads_own_status && !due && !extra;
         self.note(id, |memory| memory.extra = once_more);
         let wait = lock(&self.memory).get(id).map(|memory| memory.resync.saturating_duration_since(Instant::now()));
-        Ok(if once_more { Again::Now } else { Again::After(wait.unwrap_or(self.parts.resync)) })
+        Ok(if once_more { Requeue::Now } else { Requeue::After(wait.unwrap_or(self.parts.resync)) })
     }
 
     /// Everything that a look depends on, but for the status: what we wrote there ourselves is no news.
@@ -202,13 +202,13 @@ pub(super) enum Written {
 }
 
 /// When to try again what was not carried out; none if all was.
-fn after_failures(failures: &[Failure]) -> Option<Again> {
+fn after_failures(failures: &[Failure]) -> Option<Requeue> {
     let first = failures.first()?;
     Some(match first.reason {
         // What is in the way goes by itself, and is seen when it does.
-        "Deleting" => Again::BackOff,
+        "Deleting" => Requeue::Backoff,
         // A kind comes with a look at the Stack.
-        "KindNotServed" => Again::OnChange,
-        _ => Again::Slowly,
+        "KindNotServed" => Requeue::AwaitChange,
+        _ => Requeue::SlowBackoff,
     })
 }

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use engine::limits::{InstanceLimits, Standing};
-use engine::{Kept, Parent};
+use engine::{ChildRecord, Parent};
 use objects::Gvk;
 use serde_json::Value;
 
@@ -138,7 +138,7 @@ struct State {
     /// How many instances there are in each namespace, and how many each instance made.
     neighbours: HashMap<String, usize>,
     siblings: HashMap<Box<str>, usize>,
-    children: HashMap<Place, Arc<Kept>>,
+    children: HashMap<Place, Arc<ChildRecord>>,
     owned: HashMap<String, Vec<Place>>,
     /// Children that the watch no longer shows, by owner: they may have lost their label only.
     vanished: BTreeMap<String, BTreeSet<Place>>,
@@ -216,17 +216,17 @@ impl Inventory {
         self.lock().orphaned.contains(uid)
     }
 
-    pub(super) fn child(&self, place: &Place) -> Option<Arc<Kept>> {
+    pub(super) fn child(&self, place: &Place) -> Option<Arc<ChildRecord>> {
         self.lock().children.get(place).cloned()
     }
 
     /// Takes in what is known of a child, unless something newer is.
-    pub(super) fn put_child(&self, place: &Place, kept: Kept) {
+    pub(super) fn put_child(&self, place: &Place, kept: ChildRecord) {
         self.put_child_if(place, kept, || true);
     }
 
     /// The same of a child that its own labels no longer give away.
-    pub(super) fn put_child_of(&self, place: &Place, kept: Kept, instance: &Value) {
+    pub(super) fn put_child_of(&self, place: &Place, kept: ChildRecord, instance: &Value) {
         let is_named = kept.parent().is_some();
         self.put_child(place, kept);
         if !is_named {
@@ -240,19 +240,19 @@ impl Inventory {
     }
 
     /// A child is as it should be: from now on a hash tells whether somebody changes it.
-    pub(super) fn confirm_child(&self, place: &Place, seen: &Kept) {
+    pub(super) fn confirm_child(&self, place: &Place, seen: &ChildRecord) {
         let mut state = self.lock();
         if let Some(kept) = state.children.get_mut(place)
             && kept.uid() == seen.uid()
             && kept.version == seen.version
         {
-            *kept = Arc::new(Kept::clone(kept).confirmed());
+            *kept = Arc::new(ChildRecord::clone(kept).confirmed());
         }
     }
 
     /// The same as [`Self::put_child`], by whoever may still do so when it is done. Tells whether that is a reason to
     /// look at its parent.
-    pub(super) fn put_child_if(&self, place: &Place, kept: Kept, may: impl FnOnce() -> bool) -> bool {
+    pub(super) fn put_child_if(&self, place: &Place, kept: ChildRecord, may: impl FnOnce() -> bool) -> bool {
         let mut state = self.lock();
         if !may() {
             return false;
@@ -316,10 +316,10 @@ impl Inventory {
     }
 
     /// All objects that may be children of an instance: each says whose it is, and only its tie decides.
-    pub(super) fn children(&self, instance: &Value) -> Vec<(Place, Arc<Kept>)> {
+    pub(super) fn children(&self, instance: &Value) -> Vec<(Place, Arc<ChildRecord>)> {
         let state = self.lock();
         let places = Parent::keys_of(instance).into_iter().filter_map(|owner| state.owned.get(&owner)).flatten();
-        let mut found: Vec<(Place, Arc<Kept>)> =
+        let mut found: Vec<(Place, Arc<ChildRecord>)> =
             places.filter_map(|place| Some((place.clone(), state.children.get(place)?.clone()))).collect();
         found.sort_by(|(one, _), (other, _)| one.cmp(other));
         found.dedup_by(|(one, _), (other, _)| one == other);

@@ -11,7 +11,7 @@ use super::instance::{Look, Written};
 use super::inventory::{Id, Place, hash_of};
 use super::{TemplateStackManager, Work, lock};
 use crate::Error;
-use crate::runtime::work_queue::Again;
+use crate::runtime::work_queue::Requeue;
 use objects::Resource;
 
 impl TemplateStackManager {
@@ -42,10 +42,10 @@ impl TemplateStackManager {
         resource: &Resource,
         mut look: Look<'_>,
         why: String,
-    ) -> Result<Again, Error> {
+    ) -> Result<Requeue, Error> {
         let inputs = hash_of(&(look.known.hash, &why));
         if lock(&self.memory).get(id).is_some_and(|own| own.inputs == inputs && own.status == look.known.status) {
-            return Ok(Again::OnChange);
+            return Ok(Requeue::AwaitChange);
         }
         let failure = Failure { template: String::new(), reason: LIMIT_REACHED, message: why };
         // The context is not for other threads, so it ends before anything is waited for.
@@ -57,10 +57,10 @@ impl TemplateStackManager {
         let written = self.write_instance_status(id, resource, &mut look, &plan).await?;
         self.conclude(id, &look, &plan, 0).await;
         if let Written::Later(wait) = written {
-            return Ok(Again::After(wait));
+            return Ok(Requeue::After(wait));
         }
         self.note(id, |memory| memory.inputs = inputs);
-        Ok(Again::OnChange)
+        Ok(Requeue::AwaitChange)
     }
 
     /// Why an instance does not make another instance of this stack, which would be the `nth` that it makes.

@@ -22,7 +22,7 @@ use engine::budget::{self, Limits};
 use tokio::time::Instant;
 
 use crate::runtime::informer::{Cache, Scope};
-use crate::runtime::work_queue::{Again, FairKey, Queue, guarded};
+use crate::runtime::work_queue::{FairKey, Queue, Requeue, guarded};
 use crate::{Cluster, Error, Metrics, Pool};
 pub use discovery::Catalog;
 pub use engine::limits::InstanceLimits;
@@ -215,7 +215,7 @@ impl TemplateStackManager {
             let manager = self.clone();
             workers.spawn(async move {
                 while let Some(work) = manager.shared.queue.next().await {
-                    let again = guarded(&work, manager.look(&work)).await;
+                    let again = guarded(&work, manager.reconcile(&work)).await;
                     manager.shared.queue.done(work, again);
                 }
             });
@@ -246,7 +246,7 @@ impl TemplateStackManager {
         self.shared.queue.is_idle()
     }
 
-    async fn look(self: &Arc<Self>, work: &Work) -> Again {
+    async fn reconcile(self: &Arc<Self>, work: &Work) -> Requeue {
         let outcome = match work {
             Work::Stack => self.stack().await,
             Work::Counts => self.count().await,
@@ -259,9 +259,9 @@ impl TemplateStackManager {
                 let labels = [("reason", error.reason()), ("template", "")];
                 self.parts.metrics.count("cairn_errors_total", status::ERRORS, &labels);
                 match error {
-                    Error::Conflict(_) => Again::After(Duration::from_millis(20)),
-                    Error::Unavailable(_) | Error::NotFound(_) => Again::BackOff,
-                    Error::Refused(_) | Error::Forbidden(_) => Again::Slowly,
+                    Error::Conflict(_) => Requeue::After(Duration::from_millis(20)),
+                    Error::Unavailable(_) | Error::NotFound(_) => Requeue::Backoff,
+                    Error::Refused(_) | Error::Forbidden(_) => Requeue::SlowBackoff,
                 }
             }
         }

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use super::discovery::Catalog;
 use super::inventory::hash_of;
 use super::{EVERYBODY, RESYNC, TemplateStackManager, Work, lock};
-use crate::runtime::work_queue::Again;
+use crate::runtime::work_queue::Requeue;
 use crate::{Error, Unfinished};
 use objects::Resource;
 
@@ -51,17 +51,17 @@ pub(super) struct Revision {
 }
 
 impl TemplateStackManager {
-    pub(super) async fn stack(self: &Arc<Self>) -> Result<Again, Error> {
-        let Some(object) = self.stack.get(&self.stack_key()) else { return Ok(Again::OnChange) };
+    pub(super) async fn stack(self: &Arc<Self>) -> Result<Requeue, Error> {
+        let Some(object) = self.stack.get(&self.stack_key()) else { return Ok(Requeue::AwaitChange) };
         let Some(seed) = self.seed_bytes(&object).await? else {
             tracing::info!(stack = self.parts.stack, "waiting for the seed, which the stack manager creates");
-            return Ok(Again::After(SOON));
+            return Ok(Requeue::After(SOON));
         };
         let record: Stack = match serde_json::from_value(Value::clone(&object)) {
             Ok(record) => record,
             Err(error) => {
                 self.report(&object, &[], &[Problem::general(format!("this is no Stack: {error}"))]).await?;
-                return Ok(Again::OnChange);
+                return Ok(Requeue::AwaitChange);
             }
         };
         // Another image may have other CRDs with the same templates; they are there before the Stack names it.
@@ -75,7 +75,7 @@ impl TemplateStackManager {
             // The counts in its status may have been compared with an older one, which the watch was late to show.
             self.count_soon();
             self.report(&object, &[], &self.all_problems(&now.problems)).await?;
-            return Ok(Again::After(now.check.saturating_duration_since(Instant::now())));
+            return Ok(Requeue::After(now.check.saturating_duration_since(Instant::now())));
         }
         let mut catalog = Catalog::new(&self.parts.cluster);
         let crds = catalog.definitions(&record.spec.customresourcedefinitions).await?;
@@ -90,9 +90,9 @@ impl TemplateStackManager {
             Err(Unfinished::Late) => {
                 let what = format!("over budget: compiling took longer than {:?}", self.parts.compile.time);
                 self.report(&object, &[], &[Problem::general(what)]).await?;
-                return Ok(Again::After(RESYNC));
+                return Ok(Requeue::After(RESYNC));
             }
-            Err(Unfinished::Stopped) => return Ok(Again::OnChange),
+            Err(Unfinished::Stopped) => return Ok(Requeue::AwaitChange),
         };
         problems.extend(found.into_iter().filter(|problem| problem.severity == Severity::Error));
         let compiled = compiled.filter(|_| problems.is_empty()).map(Arc::new);
@@ -147,7 +147,7 @@ impl TemplateStackManager {
             let manager = self.clone();
             tokio::spawn(async move { manager.look_at_all(inputs).await });
         }
-        Ok(Again::After(wait))
+        Ok(Requeue::After(wait))
     }
 
     /// What is wrong with the Stack, and with what it may see.

@@ -93,7 +93,7 @@ impl TemplateStackManager {
             memory.told = news.iter().map(|(_, message)| hash_of(message)).collect();
         });
         for (reason, message) in news.iter().filter(|(_, message)| !before.contains(&hash_of(message))) {
-            self.tell(&look.object, reason, message).await;
+            self.emit_event(&look.object, reason, message).await;
         }
     }
 
@@ -124,7 +124,7 @@ impl TemplateStackManager {
         self.parts.resync + self.parts.resync / 1024 * share
     }
 
-    async fn tell(&self, about: &Value, reason: &str, message: &str) {
+    async fn emit_event(&self, about: &Value, reason: &str, message: &str) {
         let metadata = &about["metadata"];
         let (name, kind) = (metadata["name"].as_str().unwrap_or_default(), about["kind"].as_str().unwrap_or_default());
         tracing::warn!(kind, name, reason, "{message}");

@@ -5,7 +5,7 @@ use api::labels;
 use api::names::{CHILDREN_FINALIZER, label_value};
 use engine::children::desired::next_to_go;
 use engine::children::orphaning::{is_orphaning, let_go, were_orphaned};
-use engine::{Kept, Tie, View};
+use engine::{ChildRecord, Projection, Tie};
 use objects::Gvk;
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use super::TemplateStackManager;
 use super::inventory::{Id, Place};
 use super::stack::Revision;
 use crate::Error;
-use crate::runtime::work_queue::Again;
+use crate::runtime::work_queue::Requeue;
 use objects::Resource;
 
 impl TemplateStackManager {
@@ -23,22 +23,22 @@ impl TemplateStackManager {
         resource: &Resource,
         instance: &Value,
         revision: &Revision,
-    ) -> Result<Again, Error> {
+    ) -> Result<Requeue, Error> {
         if !finalizers(instance).any(|own| own == CHILDREN_FINALIZER) {
             // The garbage collector does the rest.
-            return Ok(Again::OnChange);
+            return Ok(Requeue::AwaitChange);
         }
         self.find_vanished(instance, revision).await?;
         let mut children = self.shared.inventory.children(instance);
         children.retain(|(_, kept)| !kept.is_orphan);
         let uid = instance["metadata"]["uid"].as_str().unwrap_or_default();
-        let tie = |kept: &Kept| kept.tie(instance, &revision.seed);
+        let tie = |kept: &ChildRecord| kept.tie(instance, &revision.seed);
         if self.shared.inventory.is_orphaned(uid) || were_orphaned(children.iter().map(|(_, kept)| tie(kept))) {
             if is_orphaning(instance) {
                 // The garbage collector goes first, so that whatever it overlooks is seen here.
-                return Ok(Again::OnChange);
+                return Ok(Requeue::AwaitChange);
             }
-            let is_referring = |kept: &Kept| kept.parent().is_some_and(|parent| parent.uid == uid);
+            let is_referring = |kept: &ChildRecord| kept.parent().is_some_and(|parent| parent.uid == uid);
             let owned = children.drain(..).filter(|(_, kept)| is_referring(kept) && tie(kept) == Tie::Owned);
             self.release(instance, revision, owned.map(|(place, _)| place).collect()).await?;
         }
@@ -59,14 +59,14 @@ impl TemplateStackManager {
         }
         if !children.is_empty() {
             // Each of them that goes is a reason to look again.
-            return Ok(Again::After(super::RESYNC));
+            return Ok(Requeue::After(super::RESYNC));
         }
         let left: Vec<&Value> = finalizers(instance).filter(|own| *own != CHILDREN_FINALIZER).collect();
         let patch = json!({
             "metadata": { "finalizers": left, "resourceVersion": instance["metadata"]["resourceVersion"] },
         });
         match self.parts.cluster.merge(resource, &id.key, "", &patch).await {
-            Ok(_) | Err(Error::NotFound(_)) => Ok(Again::OnChange),
+            Ok(_) | Err(Error::NotFound(_)) => Ok(Requeue::AwaitChange),
             Err(error) => Err(error),
         }
     }
@@ -81,7 +81,7 @@ impl TemplateStackManager {
                 live = self.parts.cluster.merge(&resource, &key, "", &patch).await?;
                 tracing::info!(kind = resource.gvk.kind, %key, "left alone, since its parent was deleted without it");
             }
-            let kept = Kept::of(&live, &self.parts.manager, &view_of(revision, instance, &live));
+            let kept = ChildRecord::of(&live, &self.parts.manager, &view_of(revision, instance, &live));
             self.shared.inventory.put_child(&(resource, key), kept);
         }
         Ok(())
@@ -93,7 +93,7 @@ impl TemplateStackManager {
         while let Some(place) = vanished.pop_first() {
             match self.parts.cluster.get(&place.0, &place.1).await {
                 Ok(Some(live)) => {
-                    let kept = Kept::of(&live, &self.parts.manager, &view_of(revision, instance, &live));
+                    let kept = ChildRecord::of(&live, &self.parts.manager, &view_of(revision, instance, &live));
                     if kept.tie(instance, &revision.seed).may_apply() {
                         self.shared.inventory.put_child_of(&place, kept, instance);
                     }
@@ -111,7 +111,7 @@ impl TemplateStackManager {
 }
 
 /// What the templates of an instance read of one of its children.
-fn view_of(revision: &Revision, instance: &Value, live: &Value) -> View {
+fn view_of(revision: &Revision, instance: &Value, live: &Value) -> Projection {
     let template = live["metadata"]["labels"][labels::TEMPLATE].as_str().unwrap_or_default();
     let compiled = revision.compiled.as_ref();
     let kind = Gvk::of(instance).and_then(|gvk| compiled?.kind(&gvk));

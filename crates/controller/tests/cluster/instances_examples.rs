@@ -81,7 +81,7 @@ pub fn nodes(scene: &Scene<'_>) -> tokio::task::JoinSet<()> {
 fn said(object: &DynamicObject, rules: &[engine::Rule]) -> Option<Value> {
     let whole = serde_json::to_value(object).ok()?;
     let gvk = objects::Gvk::of(&whole)?;
-    if engine::PLAYED.contains(&(gvk.group.as_str(), gvk.version.as_str(), gvk.kind.as_str())) {
+    if engine::SIMULATED.contains(&(gvk.group.as_str(), gvk.version.as_str(), gvk.kind.as_str())) {
         return engine::play(&whole, "2026-01-02T03:04:05Z");
     }
     let template = object.metadata.labels.as_ref()?.get("stacks.crossplane.io/template")?;

@@ -15,7 +15,7 @@ use crate::random::Seed;
 
 /// An object of a plan as it is applied: with the labels of its parent, a record of it and the hash of all that is
 /// wanted, and owned only where the garbage collector can see both. `uid` is that of the object, once there is one.
-pub fn dressed(object: &Value, instance: &Value, child_namespaced: bool, seed: &Seed, uid: Option<&str>) -> Value {
+pub fn desired(object: &Value, instance: &Value, child_namespaced: bool, seed: &Seed, uid: Option<&str>) -> Value {
     let mut object = marked(object, instance, child_namespaced);
     // A reference has no uid of the child either; without one, the record takes its place.
     let is_unowned = has_no_owner(&object, instance, child_namespaced);

@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use super::desired::{Owns, controller_of, owns};
 use super::ownership::{Marks, Parent, Tie};
-use crate::compile::projection::View;
+use crate::compile::projection::Projection;
 use crate::random::Seed;
 
 /// A child.
 #[derive(Clone, Debug)]
-pub struct Kept {
+pub struct ChildRecord {
     /// The version, where it is a number.
     pub version: u64,
     /// The view it was reduced by.
@@ -44,9 +44,9 @@ pub struct Kept {
     content: u64,
 }
 
-impl Kept {
+impl ChildRecord {
     /// What is kept of a live object, for a field manager. The view is that of the child's template.
-    pub fn of(live: &Value, manager: &str, view: &View) -> Self {
+    pub fn of(live: &Value, manager: &str, view: &Projection) -> Self {
         let metadata = &live["metadata"];
         let mine = |entry: &&Value| entry["operation"] == "Apply" && entry["manager"] == manager;
         let fields = metadata["managedFields"].as_array().and_then(|all| all.iter().find(mine));
@@ -159,8 +159,8 @@ fn hash(value: &impl Hash) -> u64 {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::Kept;
-    use crate::compile::projection::View;
+    use super::ChildRecord;
+    use crate::compile::projection::Projection;
 
     fn live(version: &str, fields: &Value) -> Value {
         json!({
@@ -185,7 +185,8 @@ mod tests {
         let wanted = json!({
             "metadata": {"annotations": {"stacks.crossplane.io/desired-hash": "h"}}, "data": {"a": "1"},
         });
-        let kept = |version: &str, fields: &Value| Kept::of(&live(version, fields), "me", &View::default());
+        let kept =
+            |version: &str, fields: &Value| ChildRecord::of(&live(version, fields), "me", &Projection::default());
         let first = kept("7", &own);
         assert!(first.is_as(&wanted, None) && !first.is_confirmed());
         let first = first.confirmed();
@@ -201,7 +202,7 @@ mod tests {
         // What a stack before ours has left is taken over once.
         let mut left = live("10", &own);
         left["metadata"]["managedFields"][0]["manager"] = json!("stack:ns:before");
-        let left = Kept::of(&left, "me", &View::default());
+        let left = ChildRecord::of(&left, "me", &Projection::default());
         assert!(left.is_held && !left.is_as(&wanted, None) && left.after(&same).is_as(&wanted, None));
     }
 
@@ -211,7 +212,8 @@ mod tests {
         let wanted = json!({
             "metadata": {"annotations": {"stacks.crossplane.io/desired-hash": "h"}}, "spec": {"a": {"size": 1}},
         });
-        let kept = |version: &str, entry: Value| Kept::of(&live(version, &fields(entry)), "me", &View::default());
+        let kept =
+            |version: &str, entry: Value| ChildRecord::of(&live(version, &fields(entry)), "me", &Projection::default());
         // All of it may be one value.
         assert!(kept("7", json!({})).is_as(&wanted, None));
         let whole = kept("7", json!({".": {}, "f:size": {}})).confirmed();
@@ -225,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_child_that_changes_where_nobody_looks_is_the_same() {
-        let kept = |live: &Value| Kept::of(live, "me", &View::default()).content();
+        let kept = |live: &Value| ChildRecord::of(live, "me", &Projection::default()).content();
         let own = json!({"f:data": {"f:a": {}}});
         let first = kept(&live("7", &own));
         assert_eq!(kept(&live("8", &own)), first, "a version alone");

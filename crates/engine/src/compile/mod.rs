@@ -28,7 +28,7 @@ use crate::budget::{self, Meter, Purse};
 use crate::problem::{Place, Problem, Severity};
 use crate::stack::{Kind, Source, Stack};
 use functions::{options, partial};
-use projection::{View, Views};
+use projection::{Projection, Projections};
 use source_map::Origins;
 
 /// A compiled stack.
@@ -125,7 +125,7 @@ pub struct Child {
     /// The file it comes from.
     pub file: String,
     /// What the templates of its kind can read of its object or objects.
-    pub view: View,
+    pub view: Projection,
     /// Whether this very stack makes what it is of, and so says of each whether it is ready.
     pub(crate) tells_ready: bool,
     /// Where its kind stands, if every instance makes one, whatever its fields say.
@@ -282,7 +282,7 @@ impl Compiler<'_> {
                     schema,
                     named_by: found.named_by.clone(),
                     file: source.file.clone(),
-                    view: View::default(),
+                    view: Projection::default(),
                     tells_ready: owned.is_some_and(Kind::tells_ready),
                     always: sketch.is_always().then(|| found.places.kind.clone()),
                 });
@@ -316,7 +316,7 @@ impl Compiler<'_> {
         let mut edges = Vec::new();
         let mut reads_own_status = false;
         let sources = kind.templates.values().chain(&kind.status).chain(self.stack.partials.values());
-        let mut views = Views::new(
+        let mut views = Projections::new(
             children.iter().map(|child| (child.name.as_str(), &child.shape)),
             sources.map(|source| source.text.as_str()),
         );
@@ -346,7 +346,7 @@ impl Compiler<'_> {
             return None;
         }
         let is_closed = views.is_closed();
-        let seen: Vec<View> = children.iter().map(|child| views.of(&child.name)).collect();
+        let seen: Vec<Projection> = children.iter().map(|child| views.of(&child.name)).collect();
         for (child, view) in children.iter_mut().zip(seen) {
             child.view = view;
         }

@@ -11,7 +11,7 @@ use crate::readiness;
 
 /// The parts of an object that templates can read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct View(Node);
+pub struct Projection(Node);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Node {
@@ -20,7 +20,7 @@ struct Node {
     below: BTreeMap<String, Node>,
 }
 
-impl View {
+impl Projection {
     /// All of an object.
     pub fn whole() -> Self {
         Self(Node { whole: true, below: BTreeMap::new() })
@@ -98,14 +98,14 @@ fn put(object: &mut Value, path: &[&str], value: Value) {
 }
 
 /// Gathers what all templates of a kind read of its children.
-pub(crate) struct Views<'v> {
+pub(crate) struct Projections<'v> {
     shapes: BTreeMap<&'v str, &'v Shape>,
-    views: BTreeMap<String, View>,
+    views: BTreeMap<String, Projection>,
     /// The children of which everything may be read.
     open: BTreeSet<String>,
 }
 
-impl<'v> Views<'v> {
+impl<'v> Projections<'v> {
     /// Of these children, by templates of these texts.
     pub fn new(children: impl Iterator<Item = (&'v str, &'v Shape)>, mut texts: impl Iterator<Item = &'v str>) -> Self {
         let shapes: BTreeMap<&str, &Shape> = children.collect();
@@ -146,9 +146,9 @@ impl<'v> Views<'v> {
     }
 
     /// What is read of a child.
-    pub fn of(&self, name: &str) -> View {
+    pub fn of(&self, name: &str) -> Projection {
         match self.open.contains(name) {
-            true => View::whole(),
+            true => Projection::whole(),
             false => self.views.get(name).cloned().unwrap_or_default(),
         }
     }
@@ -170,11 +170,11 @@ fn is_open(text: &str) -> bool {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{View, is_open};
+    use super::{Projection, is_open};
     use crate::readiness;
 
-    fn view(paths: &[&[&str]]) -> View {
-        let mut view = View::default();
+    fn view(paths: &[&[&str]]) -> Projection {
+        let mut view = Projection::default();
         for path in paths {
             let steps: Vec<gotpl::Step> = path.iter().map(|key| gotpl::Step::Key((*key).into())).collect();
             view.add(&steps);
@@ -209,9 +209,9 @@ mod tests {
         assert_eq!(kept(&[&["spec", "list"]]), base(json!({"spec": {"list": [{"x": 1, "y": 2}]}})));
         assert_eq!(kept(&[&["spec"]])["spec"], object["spec"]);
         assert_eq!(kept(&[&["status", "conditions"]])["status"]["conditions"], object["status"]["conditions"]);
-        assert_eq!(View::whole().reduce(&object), object);
-        assert_eq!(View::default().reduce(&json!({"metadata": {"name": "n"}}))["status"], Value::Null);
-        assert_eq!(View::default().reduce(&json!("x"))["kind"], Value::Null);
+        assert_eq!(Projection::whole().reduce(&object), object);
+        assert_eq!(Projection::default().reduce(&json!({"metadata": {"name": "n"}}))["status"], Value::Null);
+        assert_eq!(Projection::default().reduce(&json!("x"))["kind"], Value::Null);
     }
 
     #[test]

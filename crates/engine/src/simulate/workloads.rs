@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::at::at;
 
 /// The kinds that are reported on, as group, version and kind.
-pub const PLAYED: [(&str, &str, &str); 10] = [
+pub const SIMULATED: [(&str, &str, &str); 10] = [
     ("apps", "v1", "DaemonSet"),
     ("apps", "v1", "Deployment"),
     ("apps", "v1", "ReplicaSet"),
@@ -28,7 +28,7 @@ const OUTSIDE: &str = "192.0.2.1";
 pub fn play(object: &Value, now: &str) -> Option<Value> {
     let gvk = Gvk::of(object)?;
     let known = (gvk.group.as_str(), gvk.version.as_str(), gvk.kind.as_str());
-    if !PLAYED.contains(&known) || !object["metadata"]["deletionTimestamp"].is_null() {
+    if !SIMULATED.contains(&known) || !object["metadata"]["deletionTimestamp"].is_null() {
         return None;
     }
     let wanted = match gvk.kind.as_str() {
@@ -165,7 +165,7 @@ fn outside() -> Value {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{PLAYED, play};
+    use super::{SIMULATED, play};
 
     /// A merge patch of the plain fields of a status.
     fn patched(mut object: Value, patch: &Value) -> Value {
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn what_is_said_once_is_not_said_again() {
         let spec = json!({ "type": "LoadBalancer", "resources": { "requests": { "storage": "1Gi" } } });
-        for (group, version, kind) in PLAYED {
+        for (group, version, kind) in SIMULATED {
             let before = object(group, version, kind, &spec);
             let patch = play(&before, "t0").unwrap_or_else(|| panic!("{kind} is reported on"));
             assert_eq!(play(&patched(before, &patch), "t1"), None, "{kind}");

@@ -32,7 +32,7 @@ impl Trouble {
 
 /// Something that should be known to whoever looks at an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Notice {
+pub struct EventRecord {
     /// Whether somebody should do something.
     pub warning: bool,
     /// One CamelCase word for programs.
@@ -80,7 +80,7 @@ impl<'c> Conditions<'c> {
     }
 
     /// The conditions, and what to say of those that changed since `before`.
-    pub(crate) fn finish(self, before: &[Condition]) -> (Vec<Condition>, Vec<Notice>) {
+    pub(crate) fn finish(self, before: &[Condition]) -> (Vec<Condition>, Vec<EventRecord>) {
         // That Ready does not hold for the reason that another condition gives is no news beside that.
         let repeats = |condition: &Condition| {
             condition.r#type == READY
@@ -100,7 +100,7 @@ impl<'c> Conditions<'c> {
             });
             changed && !repeats(condition)
         });
-        let notices = news.map(|condition| Notice {
+        let notices = news.map(|condition| EventRecord {
             warning: condition.status == Status::False && !PATIENT.contains(&condition.reason.as_str()),
             reason: condition.reason.clone(),
             message: condition.message.clone(),

@@ -5,8 +5,8 @@ use api::{Condition, Crd, Diagnostic, Stack, StackStatus, Status, key};
 use package::image::Digest;
 use serde_json::Value;
 
-use super::install::{Conditions, Notice, Trouble};
-use crate::KIND_TAKEN;
+use super::install::{Conditions, EventRecord, Trouble};
+use crate::KIND_ALREADY_SERVED;
 use crate::reconcile::stack::Decision;
 
 /// The reason for which a Stack is not ready whose templates do not compile.
@@ -20,7 +20,7 @@ pub fn report(
     now: &str,
     decision: &Decision,
     available: Option<(bool, &str, &str)>,
-) -> (Vec<Condition>, Vec<Notice>) {
+) -> (Vec<Condition>, Vec<EventRecord>) {
     let (before, diagnostics) = (&before.conditions, &before.diagnostics);
     let mut conditions = Conditions::new(before, generation, now);
     match decision {
@@ -34,7 +34,7 @@ pub fn report(
         }
         Decision::Taken(why) => {
             for kind in [DEPENDENCIES_SATISFIED, CONTROLLER_AVAILABLE, READY] {
-                conditions.trouble(kind, &Trouble::new(KIND_TAKEN, why));
+                conditions.trouble(kind, &Trouble::new(KIND_ALREADY_SERVED, why));
             }
         }
         Decision::Waiting(kinds) => {

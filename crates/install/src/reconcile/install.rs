@@ -16,13 +16,13 @@ use serde_json::Value;
 
 use super::removal::reference_to;
 pub use super::uninstall::{Taken, Uninstall};
-use crate::conditions::install::{Conditions, Notice, Step, Trouble};
+use crate::conditions::install::{Conditions, EventRecord, Step, Trouble};
 use crate::crd::live::{Break, LiveCrd, NamespacedCrds, Placement, Wanted, has_objects, place};
 use crate::crd::ownership::{Parent, publisher};
 pub use crate::package_check::{TOO_COSTLY, Verdict};
 use crate::package_check::{accept, depend};
 use crate::stack_record::{is_of, is_ours, record};
-use crate::{Claim, Index, Kinds, Policy};
+use crate::{Index, KindOwnership, Kinds, Policy};
 use engine::budget::Budgets;
 use engine::limits::InstanceLimits;
 use package::image::Reference;
@@ -183,7 +183,7 @@ pub struct Facts<'f> {
     /// The Stack with the name that the install's Stack has.
     pub stack: Option<&'f Stack>,
     /// What the Stacks of the cluster serve.
-    pub claims: &'f [Claim],
+    pub claims: &'f [KindOwnership],
     /// What the API server refused when the plan of this very look was carried out.
     pub refused: Option<&'f Refused>,
     /// The time, as conditions write it.
@@ -215,7 +215,7 @@ pub struct InstallPlan {
     /// How it is getting on.
     pub status: InstallStatus,
     /// What is new.
-    pub notices: Vec<Notice>,
+    pub notices: Vec<EventRecord>,
     /// Whether nothing is left to do until something changes; otherwise it is tried again.
     pub settled: bool,
     /// Whether to look again before long, since it waits for something that nobody will tell of.

@@ -5,7 +5,7 @@ use api::{Crd, Metadata, PermissionScope, Scope, Stack, names};
 use serde_json::{Map, Value, json};
 
 use crate::rbac::roles::{Grant, Grants, Identity, bindings};
-use crate::{Claim, Kinds, Policy, Trouble, advice, controller_workload};
+use crate::{KindOwnership, Kinds, Policy, Trouble, advice, controller_workload};
 use engine::budget::Budgets;
 use engine::limits::InstanceLimits;
 
@@ -26,7 +26,7 @@ pub struct Facts<'f> {
     /// The image that this program runs from.
     pub own_image: &'f str,
     /// What the Stacks of the cluster serve.
-    pub claims: &'f [Claim],
+    pub claims: &'f [KindOwnership],
     /// The namespace of the stack manager.
     pub manager: &'f str,
     /// The namespaces that its ClusterStackInstall limits it to; none means all.

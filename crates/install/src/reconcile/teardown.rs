@@ -12,7 +12,7 @@ use engine::children::ownership::tie;
 
 /// What is done about an instance of a Stack that is going.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Farewell {
+pub enum InstanceTeardown {
     /// It is deleted.
     Delete,
     /// It is going, and somebody sees to it.
@@ -22,13 +22,17 @@ pub enum Farewell {
 }
 
 /// What is done about an instance. `runs` says whether the Stack's controller does.
-pub fn farewell(instance: &Value, runs: bool) -> Farewell {
+pub fn instance_teardown(instance: &Value, runs: bool) -> InstanceTeardown {
     let metadata = &instance["metadata"];
     if metadata["deletionTimestamp"].is_null() {
-        return Farewell::Delete;
+        return InstanceTeardown::Delete;
     }
     let mut held = metadata["finalizers"].as_array().into_iter().flatten();
-    if !runs && held.any(|finalizer| finalizer == CHILDREN_FINALIZER) { Farewell::Finish } else { Farewell::Wait }
+    if !runs && held.any(|finalizer| finalizer == CHILDREN_FINALIZER) {
+        InstanceTeardown::Finish
+    } else {
+        InstanceTeardown::Wait
+    }
 }
 
 /// Whether the controller of a Stack runs, as far as its status says.
@@ -116,8 +120,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{
-        Farewell, farewell, goes_next, goes_with, is_child, is_granted, is_instance, is_run, keeps_data, owned_kinds,
-        waiting,
+        InstanceTeardown, goes_next, goes_with, instance_teardown, is_child, is_granted, is_instance, is_run,
+        keeps_data, owned_kinds, waiting,
     };
     use engine::Seed;
     use engine::children::ownership::record;
@@ -130,14 +134,14 @@ mod tests {
         };
         let ours = json!(["a/b", "stacks.crossplane.io/children"]);
         for (instance, runs, expected) in [
-            (instance(false, json!([])), true, Farewell::Delete),
-            (instance(false, ours.clone()), false, Farewell::Delete),
-            (instance(true, ours.clone()), true, Farewell::Wait),
-            (instance(true, json!(["a/b"])), false, Farewell::Wait),
-            (instance(true, Value::Null), false, Farewell::Wait),
-            (instance(true, ours), false, Farewell::Finish),
+            (instance(false, json!([])), true, InstanceTeardown::Delete),
+            (instance(false, ours.clone()), false, InstanceTeardown::Delete),
+            (instance(true, ours.clone()), true, InstanceTeardown::Wait),
+            (instance(true, json!(["a/b"])), false, InstanceTeardown::Wait),
+            (instance(true, Value::Null), false, InstanceTeardown::Wait),
+            (instance(true, ours), false, InstanceTeardown::Finish),
         ] {
-            assert_eq!(farewell(&instance, runs), expected, "{instance} {runs}");
+            assert_eq!(instance_teardown(&instance, runs), expected, "{instance} {runs}");
         }
     }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::install::Install;
 use crate::stack_record::is_ours;
-use crate::{Claim, Leaving, LiveCrd, keeps_data};
+use crate::{KindOwnership, Leaving, LiveCrd, keeps_data};
 
 /// An install that is to go, and what is around it.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl<'u> Uninstall<'u> {
         let Some(stack) = self.stack() else { return Taken::default() };
         let crds: Vec<&api::Crd> = self.crds.iter().map(|live| &live.crd).collect();
         let is_wide = |stack: &Stack| stack.spec.app.permission_scope == PermissionScope::Cluster;
-        let claim = |stack: &Stack| Claim::of(&json!(stack), is_wide(stack), &crds);
+        let claim = |stack: &Stack| KindOwnership::of(&json!(stack), is_wide(stack), &crds);
         let (own, claims) = (claim(stack), self.stacks.iter().map(claim).collect::<Vec<_>>());
         let kept = keeps_data(&json!(stack), Some(&json!({ "metadata": self.install.metadata })));
         let parent = self.install.parent();

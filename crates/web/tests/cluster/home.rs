@@ -25,7 +25,7 @@ pub fn embedded() -> Pin<Box<dyn Future<Output = Result<Cluster>> + Send>> {
             openapi: web::openapi(),
             handler: Arc::new(|call: Call| {
                 Box::pin(async move {
-                    let client = Client::new(call.door, "default");
+                    let client = Client::new(call.in_process_service, "default");
                     let at = call.attributes;
                     let stored = (!at.name.is_empty()).then_some(at.name);
                     let question = Question { namespace: at.namespace, stored, query: call.query, body: call.body };
