@@ -8,7 +8,6 @@ use crate::error::ErrorKind;
 use crate::exec::Cx;
 use crate::func::{Call, Fault, Flow, Func, Param};
 use crate::value::{Element, Kind, Map, Text, Value};
-use gocompat;
 
 const HTML: Style = Style { html: true, pretty: false };
 const PRETTY: Style = Style { html: true, pretty: true };
