@@ -1,5 +1,6 @@
-//! What a fuzzer does with bytes: takes them for what a registry answers, what an install names and what a pull secret
-//! holds. Nothing may panic, and a name that is read is written as it can be read again.
+//! What a fuzzer does with bytes: takes them for what a registry answers, what an install names and
+//! what a pull secret holds. Nothing may panic, and a name that is read is written as it can be
+//! read again.
 
 use install::Index as Packages;
 use package::image::Reference;
@@ -13,7 +14,9 @@ pub fn answers(bytes: &[u8]) {
         let _ = index.choose();
     }
     let _ = Credentials::from_docker_config(bytes);
-    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
     let _ = text.parse::<Digest>();
     let _ = Packages::read(text);
     if let Ok(reference) = Reference::parse(text) {

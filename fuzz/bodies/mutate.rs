@@ -1,5 +1,5 @@
-//! The bounded fuzz runs of `cargo test` over the seeds of a target: cut up, doubled and mixed, the same in every run with
-//! the same seed. Coverage guides `cargo xtask fuzz` alone.
+//! The bounded fuzz runs of `cargo test` over the seeds of a target: cut up, doubled and mixed, the
+//! same in every run with the same seed. Coverage guides `cargo xtask fuzz` alone.
 
 #[path = "seeded.rs"]
 mod seeded;
@@ -11,12 +11,22 @@ use seeded::Seeded;
 /// Runs a body on its seeds and on what becomes of them.
 pub fn run(target: &str, runs: u64, body: fn(&[u8])) {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
-    let (runs, seed) = (number("CAIRN_FUZZ_RUNS").unwrap_or(runs), number("CAIRN_FUZZ_SEED").unwrap_or(99));
-    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target);
-    let mut files: Vec<_> =
-        std::fs::read_dir(&place).expect("seeds").map(|entry| entry.expect("a seed").path()).collect();
+    let (runs, seed) = (
+        number("CAIRN_FUZZ_RUNS").unwrap_or(runs),
+        number("CAIRN_FUZZ_SEED").unwrap_or(99),
+    );
+    let place = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../fuzz/seeds")
+        .join(target);
+    let mut files: Vec<_> = std::fs::read_dir(&place)
+        .expect("seeds")
+        .map(|entry| entry.expect("a seed").path())
+        .collect();
     files.sort();
-    let seeds: Vec<Vec<u8>> = files.iter().map(|file| std::fs::read(file).expect("a seed")).collect();
+    let seeds: Vec<Vec<u8>> = files
+        .iter()
+        .map(|file| std::fs::read(file).expect("a seed"))
+        .collect();
     seeds.iter().for_each(|seed| body(seed));
     let mut random = Seeded(seed);
     for _ in 0..runs {
@@ -25,7 +35,10 @@ pub fn run(target: &str, runs: u64, body: fn(&[u8])) {
             mutate(&mut bytes, &mut random, &seeds);
         }
         if std::panic::catch_unwind(|| body(&bytes)).is_err() {
-            panic!("this input broke it (seed {seed}): {:?}", String::from_utf8_lossy(&bytes));
+            panic!(
+                "this input broke it (seed {seed}): {:?}",
+                String::from_utf8_lossy(&bytes)
+            );
         }
     }
 }

@@ -1,5 +1,6 @@
-//! What a fuzzer does with bytes: takes them for a schema, an object and a change to it, and patches and applies the
-//! change in every way there is. Nothing may panic, and to apply twice is to apply once.
+//! What a fuzzer does with bytes: takes them for a schema, an object and a change to it, and
+//! patches and applies the change in every way there is. Nothing may panic, and to apply twice is
+//! to apply once.
 
 use objects::apply::{self, Change};
 use objects::fields::FieldSet;
@@ -9,8 +10,12 @@ use serde_json::{Value, json};
 
 /// A schema, an object and a change, all in YAML, parted by NULs.
 pub fn patches(bytes: &[u8]) {
-    let mut parts = bytes.splitn(3, |byte| *byte == 0).map(|part| yaml::parse(&String::from_utf8_lossy(part)));
-    let (Some(Ok(schema)), Some(Ok(object)), Some(Ok(change))) = (parts.next(), parts.next(), parts.next()) else {
+    let mut parts = bytes
+        .splitn(3, |byte| *byte == 0)
+        .map(|part| yaml::parse(&String::from_utf8_lossy(part)));
+    let (Some(Ok(schema)), Some(Ok(object)), Some(Ok(change))) =
+        (parts.next(), parts.next(), parts.next())
+    else {
         return;
     };
     let shapes = Shapes::crd(&schema, false);
@@ -27,10 +32,15 @@ pub fn patches(bytes: &[u8]) {
         shape: shapes.root(),
         reset: &reset,
     };
-    let Ok(first) = apply::apply(None, &object, &by("a"), false) else { return };
+    let Ok(first) = apply::apply(None, &object, &by("a"), false) else {
+        return;
+    };
     let _ = apply::apply(Some(&first.object), &change, &by("b"), false);
-    let Ok(forced) = apply::apply(Some(&first.object), &change, &by("b"), true) else { return };
-    let again = apply::apply(Some(&forced.object), &change, &by("b"), true).expect("what was applied before");
+    let Ok(forced) = apply::apply(Some(&first.object), &change, &by("b"), true) else {
+        return;
+    };
+    let again = apply::apply(Some(&forced.object), &change, &by("b"), true)
+        .expect("what was applied before");
     assert_eq!(again.object, forced.object, "applied twice");
     let mut updated = change;
     apply::update(Some(&forced.object), &mut updated, &by("c"));

@@ -1,5 +1,6 @@
-//! What a fuzzer does with bytes: takes them for a CRD, or for the schema of one, and for an object of it. Nothing may
-//! panic; to admit an object twice is to admit it once; a CRD breaks nothing of itself.
+//! What a fuzzer does with bytes: takes them for a CRD, or for the schema of one, and for an object
+//! of it. Nothing may panic; to admit an object twice is to admit it once; a CRD breaks nothing of
+//! itself.
 
 use api::Crd;
 use objects::Schema;
@@ -9,9 +10,16 @@ use serde_json::{Value, json};
 
 /// A schema and an object, both in YAML, parted by a NUL.
 pub fn schema(bytes: &[u8]) {
-    let mut parts = bytes.splitn(2, |byte| *byte == 0).map(|part| yaml::parse(&String::from_utf8_lossy(part)));
-    let Some(Ok(schema)) = parts.next() else { return };
-    let object = parts.next().and_then(Result::ok).unwrap_or_else(|| json!({"spec": {"a": [1, null, "x"]}}));
+    let mut parts = bytes
+        .splitn(2, |byte| *byte == 0)
+        .map(|part| yaml::parse(&String::from_utf8_lossy(part)));
+    let Some(Ok(schema)) = parts.next() else {
+        return;
+    };
+    let object = parts
+        .next()
+        .and_then(Result::ok)
+        .unwrap_or_else(|| json!({"spec": {"a": [1, null, "x"]}}));
     let whole = match schema["kind"].as_str() {
         Some("CustomResourceDefinition") => schema.clone(),
         _ => definition(&schema),

@@ -1,4 +1,5 @@
-//! Where the bounded fuzz runs of `cargo test` get their choices from. Under cargo-fuzz the fuzzer itself chooses.
+//! Where the bounded fuzz runs of `cargo test` get their choices from. Under cargo-fuzz the fuzzer
+//! itself chooses.
 
 /// A small generator: the same seed gives the same run everywhere.
 pub struct Seeded(pub u64);

@@ -1,4 +1,5 @@
-//! How much processor time a thread has spent: what a budget is held against, however busy the machine is.
+//! How much processor time a thread has spent: what a budget is held against, however busy the
+//! machine is.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,10 @@ pub struct Spent {
 impl Spent {
     /// From now on.
     pub fn start() -> Self {
-        Spent { processor: nanoseconds(), clock: Instant::now() }
+        Spent {
+            processor: nanoseconds(),
+            clock: Instant::now(),
+        }
     }
 
     /// Until now.
@@ -24,5 +28,10 @@ impl Spent {
 }
 
 fn nanoseconds() -> Option<u64> {
-    std::fs::read_to_string("/proc/thread-self/schedstat").ok()?.split(' ').next()?.parse().ok()
+    std::fs::read_to_string("/proc/thread-self/schedstat")
+        .ok()?
+        .split(' ')
+        .next()?
+        .parse()
+        .ok()
 }

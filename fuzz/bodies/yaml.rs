@@ -1,11 +1,14 @@
-//! What a fuzzer does with bytes that may be YAML: reads them in every way, and writes and reads again what was read.
-//! Nothing may panic, and what is written has to mean what was read. Used by `cargo fuzz` and by `cargo test`.
+//! What a fuzzer does with bytes that may be YAML: reads them in every way, and writes and reads
+//! again what was read. Nothing may panic, and what is written has to mean what was read. Used by
+//! `cargo fuzz` and by `cargo test`.
 
 use serde_json::Value;
 
 /// Reads the bytes as text, if they are.
 pub fn yaml(bytes: &[u8]) {
-    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
     let value = yaml::parse(text);
     let strict = yaml::parse_strict(text);
     if let (Ok(value), Ok(strict)) = (&value, &strict) {
@@ -19,7 +22,10 @@ pub fn yaml(bytes: &[u8]) {
         }
     }
     if let Ok(value) = value {
-        assert!(spanned.is_ok_and(|spanned| spanned.value == value), "positions change nothing");
+        assert!(
+            spanned.is_ok_and(|spanned| spanned.value == value),
+            "positions change nothing"
+        );
         written_reads_back(&value);
     }
 }
@@ -31,12 +37,22 @@ fn written_reads_back(value: &Value) {
     if text.contains("<<:") {
         return;
     }
-    // Go itself loses some characters on the way through JSON, so the first writing settles the value.
+    // Go itself loses some characters on the way through JSON, so the first writing settles the
+    // value.
     let settled = yaml::parse(&text).expect("what is written can be read");
     let again = yaml::emit(&settled).expect("what was written once can be written again");
-    assert_eq!(yaml::parse(&again).ok().as_ref(), Some(&settled), "{text:?}");
-    // The third generation of go-yaml writes tabs into literal blocks, which the second cannot read back.
+    assert_eq!(
+        yaml::parse(&again).ok().as_ref(),
+        Some(&settled),
+        "{text:?}"
+    );
+    // The third generation of go-yaml writes tabs into literal blocks, which the second cannot read
+    // back.
     if settled == *value && !text.contains("\\t") {
-        assert_eq!(yaml::parse(&pretty).ok().as_ref(), Some(value), "{pretty:?}");
+        assert_eq!(
+            yaml::parse(&pretty).ok().as_ref(),
+            Some(value),
+            "{pretty:?}"
+        );
     }
 }

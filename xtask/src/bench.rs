@@ -1,6 +1,6 @@
-//! `cargo xtask bench`: what templates, YAML, parameters, an API server and a controller cost in Go and here, measured in
-//! turns in the same run.
-//! The measuring is done by the programs it runs; this one compares, prints, and keeps docs/benchmarks.md.
+//! `cargo xtask bench`: what templates, YAML, parameters, an API server and a controller cost in Go
+//! and here, measured in turns in the same run. The measuring is done by the programs it runs; this
+//! one compares, prints, and keeps docs/benchmarks.md.
 
 mod against;
 mod apiserver;
@@ -39,7 +39,8 @@ pub struct Args {
 enum What {
     /// Go's text/template with sprig and Helm's functions, and sigs.k8s.io/yaml
     Templates,
-    /// Compiling a stack and planning an instance, beside Go's text/template alone on the same texts
+    /// Compiling a stack and planning an instance, beside Go's text/template alone on the same
+    /// texts
     Render,
     /// Real templates with parameters filled in, beside a Go program that does the same
     Process,
@@ -47,7 +48,8 @@ enum What {
     Apiserver,
     /// The template stack manager beside a bare client and kro, on kube-apiserver with etcd
     Tsm,
-    /// This tree beside an earlier commit: templates, YAML, stacks and parameters; fails if something is 5 % slower
+    /// This tree beside an earlier commit: templates, YAML, stacks and parameters; fails if
+    /// something is 5 % slower
     Against,
 }
 
@@ -66,25 +68,37 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 fn templates(args: &Args, oracles: &Oracles) -> Result<ExitCode> {
     for (package, example) in [("gotpl", "bench"), ("yaml", "bench_yaml")] {
         eprintln!("building the benchmark of {package}");
-        let status = ours("build", package, example).status().context("cannot run cargo")?;
+        let status = ours("build", package, example)
+            .status()
+            .context("cannot run cargo")?;
         if !status.success() {
             bail!("the benchmark of {package} does not build ({status})");
         }
     }
     // Both sides read the same files.
     let texts = tempfile::tempdir().context("cannot create a temporary directory")?;
-    output(ours("run", "yaml", "bench_yaml").args(["--", "--write"]).arg(texts.path()))?;
+    output(
+        ours("run", "yaml", "bench_yaml")
+            .args(["--", "--write"])
+            .arg(texts.path()),
+    )?;
     let mut templates = Tally::new(["parse", "exec"]);
     let mut yaml = Tally::new(["read", "write"]);
     for turn in 1..=args.turns {
         eprintln!("turn {turn} of {}", args.turns);
-        templates.go(&output(oracles.templates.command().args(["bench", "--rounds", "2"]))?)?;
+        templates.go(&output(
+            oracles.templates.command().args(["bench", "--rounds", "2"]),
+        )?)?;
         templates.ours(&output(&mut ours("run", "gotpl", "bench"))?)?;
         let files = ["deployment.yaml", "crd.yaml"].map(|name| texts.path().join(name));
         yaml.go(&output(oracles.yaml.command().arg("bench").args(files))?)?;
         yaml.ours(&output(&mut ours("run", "yaml", "bench_yaml"))?)?;
     }
-    let tables = page::render(&templates, &yaml, &page::Machine::look(&oracles.templates.go)?);
+    let tables = page::render(
+        &templates,
+        &yaml,
+        &page::Machine::look(&oracles.templates.go)?,
+    );
     println!("{tables}");
     if args.write {
         page::write(&Place::of("templates"), &tables)?;
@@ -94,16 +108,30 @@ fn templates(args: &Args, oracles: &Oracles) -> Result<ExitCode> {
 
 fn ours(verb: &str, package: &str, example: &str) -> Command {
     let mut command = cargo();
-    command.args([verb, "--profile=dist", "--quiet", "--package", package, "--example", example]);
+    command.args([
+        verb,
+        "--profile=dist",
+        "--quiet",
+        "--package",
+        package,
+        "--example",
+        example,
+    ]);
     command
 }
 
 /// What a program that went well printed.
 fn output(command: &mut Command) -> Result<String> {
     let shown = format!("{command:?}");
-    let output = command.output().with_context(|| format!("cannot run {shown}"))?;
+    let output = command
+        .output()
+        .with_context(|| format!("cannot run {shown}"))?;
     if !output.status.success() {
-        bail!("{shown} failed ({}):\n{}", output.status, String::from_utf8_lossy(&output.stderr).trim_end());
+        bail!(
+            "{shown} failed ({}):\n{}",
+            output.status,
+            String::from_utf8_lossy(&output.stderr).trim_end()
+        );
     }
     String::from_utf8(output.stdout).with_context(|| format!("{shown} does not print text"))
 }

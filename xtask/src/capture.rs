@@ -1,5 +1,5 @@
-//! `cargo xtask capture`: records what the real API server says of its own kinds, as data of the embedded one.
-//! It only records; `testkit` runs the control plane, and `apiserver` reads the pack.
+//! `cargo xtask capture`: records what the real API server says of its own kinds, as data of the
+//! embedded one. It only records; `testkit` runs the control plane, and `apiserver` reads the pack.
 
 mod documents;
 mod pack;
@@ -45,8 +45,14 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     }
     let bytes = pack::write(&members)?;
     println!("{PACK}: {} members, {} bytes", members.len(), bytes.len());
-    let generated = GENERATED.iter().find(|generated| generated.path == PACK).context("the pack is on no list")?;
-    for (path, content) in generated.stamped(cache::repository(), bytes).context("cannot read what it is made from")? {
+    let generated = GENERATED
+        .iter()
+        .find(|generated| generated.path == PACK)
+        .context("the pack is on no list")?;
+    for (path, content) in generated
+        .stamped(cache::repository(), bytes)
+        .context("cannot read what it is made from")?
+    {
         fs::write(&path, content).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(ExitCode::SUCCESS)
@@ -55,11 +61,18 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 /// How the kinds are written in protobuf, which only their Go types know.
 fn wire() -> Result<Vec<u8>> {
     let module = cache::repository().join("tools/k8s");
-    let output = go(&module).args(["run", "./wire"]).output().context("cannot run go")?;
+    let output = go(&module)
+        .args(["run", "./wire"])
+        .output()
+        .context("cannot run go")?;
     if !output.status.success() {
-        bail!("`go run ./wire` fails: {}", String::from_utf8_lossy(&output.stderr).trim_end());
+        bail!(
+            "`go run ./wire` fails: {}",
+            String::from_utf8_lossy(&output.stderr).trim_end()
+        );
     }
-    let value: Value = serde_json::from_slice(&output.stdout).context("what ./wire prints is no JSON")?;
+    let value: Value =
+        serde_json::from_slice(&output.stdout).context("what ./wire prints is no JSON")?;
     Ok(serde_json::to_vec(&value)?)
 }
 
@@ -69,7 +82,15 @@ fn ask() -> Result<Value> {
     let answers: PathBuf = scratch.path().join("answers.json");
     let mut command: Command = cargo();
     let status = command
-        .args(["run", "--quiet", "-p", "testkit", "--bin", "cluster-capture", "--"])
+        .args([
+            "run",
+            "--quiet",
+            "-p",
+            "testkit",
+            "--bin",
+            "cluster-capture",
+            "--",
+        ])
         .arg(&answers)
         .env(k8s::ASSETS, k8s::provide(k8s::Set::Control)?)
         .status()

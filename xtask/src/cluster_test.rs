@@ -1,4 +1,5 @@
-//! `cargo xtask cluster-test`: runs every suite that needs a cluster on the real control plane, skipping nothing.
+//! `cargo xtask cluster-test`: runs every suite that needs a cluster on the real control plane,
+//! skipping nothing.
 
 use std::process::ExitCode;
 
@@ -16,9 +17,9 @@ pub struct Args {
     rest: Vec<String>,
 }
 
-/// The suites that need a cluster: by convention each crate's is its test target `cluster`. The testkit has two more,
-/// which hold the embedded API server to the real one; `cairn diff` wants a cluster of its own; the documentation is
-/// followed with kubectl.
+/// The suites that need a cluster: by convention each crate's is its test target `cluster`. The
+/// testkit has two more, which hold the embedded API server to the real one; `cairn diff` wants a
+/// cluster of its own; the documentation is followed with kubectl.
 const SUITES: [&str; 5] = ["cluster", "conformance", "differences", "docs", "kubectl"];
 
 /// Runs the verb.
@@ -34,5 +35,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         .env("CAIRN_CLUSTER_TESTS", "require")
         .status()
         .context("cannot run cargo")?;
-    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if status.success() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }

@@ -12,14 +12,29 @@ const FUNCTIONS: &str = "docs/functions.md";
 /// Runs the verb.
 pub fn run() -> Result<ExitCode> {
     let output = cargo()
-        .args(["run", "--quiet", "--package", "gotpl", "--example", "function_page"])
+        .args([
+            "run",
+            "--quiet",
+            "--package",
+            "gotpl",
+            "--example",
+            "function_page",
+        ])
         .output()
         .context("cannot run cargo")?;
     if !output.status.success() {
-        bail!("{FUNCTIONS} cannot be written: {}", String::from_utf8_lossy(&output.stderr).trim());
+        bail!(
+            "{FUNCTIONS} cannot be written: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
     }
-    let generated = GENERATED.iter().find(|generated| generated.path == FUNCTIONS).context("the page is on no list")?;
-    let stamped = generated.stamped(cache::repository(), output.stdout).context("cannot read what it is made from")?;
+    let generated = GENERATED
+        .iter()
+        .find(|generated| generated.path == FUNCTIONS)
+        .context("the page is on no list")?;
+    let stamped = generated
+        .stamped(cache::repository(), output.stdout)
+        .context("cannot read what it is made from")?;
     for (path, bytes) in stamped {
         fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
     }

@@ -1,6 +1,7 @@
-//! `cargo xtask fuzz`: runs the fuzz targets with coverage guidance, on a stable compiler. The counters are LLVM's own, put in
-//! by flags that stable rustc knows, and libFuzzer is built from the sources in `libfuzzer-sys`. What a run has learned is
-//! kept in the cache, and is where the next one begins.
+//! `cargo xtask fuzz`: runs the fuzz targets with coverage guidance, on a stable compiler. The
+//! counters are LLVM's own, put in by flags that stable rustc knows, and libFuzzer is built from
+//! the sources in `libfuzzer-sys`. What a run has learned is kept in the cache, and is where the
+//! next one begins.
 
 use std::{
     fs,
@@ -29,7 +30,8 @@ pub struct Args {
     targets: Vec<String>,
 }
 
-/// What puts counters for edges and comparisons into everything, as cargo-fuzz does, without a sanitizer: the code is safe.
+/// What puts counters for edges and comparisons into everything, as cargo-fuzz does, without a
+/// sanitizer: the code is safe.
 const COVERAGE: [&str; 6] = [
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
@@ -54,21 +56,43 @@ struct Outcome {
 pub fn run(args: &Args) -> Result<ExitCode> {
     let known = targets()?;
     if let Some(strange) = args.targets.iter().find(|target| !known.contains(target)) {
-        bail!("there is no fuzz target `{strange}`\nhint: the targets are {}", known.join(", "));
+        bail!(
+            "there is no fuzz target `{strange}`\nhint: the targets are {}",
+            known.join(", ")
+        );
     }
-    let chosen = if args.targets.is_empty() { known } else { args.targets.clone() };
+    let chosen = if args.targets.is_empty() {
+        known
+    } else {
+        args.targets.clone()
+    };
     let programs = build(&chosen)?;
     let mut outcomes = Vec::new();
     for target in chosen {
         println!("fuzzing {target} for {} s", args.seconds);
         outcomes.push(fuzz(args, &programs, target)?);
     }
-    println!("\n{:<12} {:>12} {:>10} {:>8} {:>8}", "target", "runs", "coverage", "seconds", "crashes");
-    for Outcome { target, runs, coverage, took, crashes } in &outcomes {
-        println!("{target:<12} {runs:>12} {coverage:>10} {:>8} {:>8}", took.as_secs(), crashes.len());
+    println!(
+        "\n{:<12} {:>12} {:>10} {:>8} {:>8}",
+        "target", "runs", "coverage", "seconds", "crashes"
+    );
+    for Outcome {
+        target,
+        runs,
+        coverage,
+        took,
+        crashes,
+    } in &outcomes
+    {
+        println!(
+            "{target:<12} {runs:>12} {coverage:>10} {:>8} {:>8}",
+            took.as_secs(),
+            crashes.len()
+        );
     }
-    for (target, crash) in
-        outcomes.iter().flat_map(|outcome| outcome.crashes.iter().map(|crash| (&outcome.target, crash)))
+    for (target, crash) in outcomes
+        .iter()
+        .flat_map(|outcome| outcome.crashes.iter().map(|crash| (&outcome.target, crash)))
     {
         println!(
             "\n{target} broke on {}\nhint: run `{} {}`",
@@ -77,15 +101,23 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             crash.display()
         );
     }
-    Ok(if outcomes.iter().all(|outcome| outcome.crashes.is_empty()) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(
+        if outcomes.iter().all(|outcome| outcome.crashes.is_empty()) {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        },
+    )
 }
 
 /// The names of all targets: a file each.
 fn targets() -> Result<Vec<String>> {
     let directory = cache::repository().join("fuzz/fuzz_targets");
-    let entries = fs::read_dir(&directory).with_context(|| format!("cannot read {}", directory.display()))?;
-    let mut names: Vec<String> =
-        entries.filter_map(|entry| Some(entry.ok()?.path().file_stem()?.to_str()?.to_owned())).collect();
+    let entries =
+        fs::read_dir(&directory).with_context(|| format!("cannot read {}", directory.display()))?;
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| Some(entry.ok()?.path().file_stem()?.to_str()?.to_owned()))
+        .collect();
     names.sort();
     Ok(names)
 }
@@ -95,31 +127,49 @@ fn build(targets: &[String]) -> Result<PathBuf> {
     let host = host()?;
     let directory = cache::root()?.join("target/fuzz");
     let mut command = cargo();
-    command.args(["build", "--release", "--locked", "--manifest-path", "fuzz/Cargo.toml", "--target", &host]);
+    command.args([
+        "build",
+        "--release",
+        "--locked",
+        "--manifest-path",
+        "fuzz/Cargo.toml",
+        "--target",
+        &host,
+    ]);
     for target in targets {
         command.args(["--bin", target]);
     }
-    // With a target named, these are not for build scripts and macros, which would run slowly and report nothing.
-    command.env("RUSTFLAGS", COVERAGE.join(" ")).env("CARGO_TARGET_DIR", &directory);
+    // With a target named, these are not for build scripts and macros, which would run slowly and
+    // report nothing.
+    command
+        .env("RUSTFLAGS", COVERAGE.join(" "))
+        .env("CARGO_TARGET_DIR", &directory);
     let status = command.status().context("cannot run cargo")?;
     if !status.success() {
-        bail!("the fuzz targets could not be built\nhint: libFuzzer needs a C++ compiler, `c++` or `clang++`");
+        bail!(
+            "the fuzz targets could not be built\nhint: libFuzzer needs a C++ compiler, `c++` or `clang++`"
+        );
     }
     Ok(directory.join(host).join("release"))
 }
 
 fn host() -> Result<String> {
-    let output = Command::new("rustc").arg("-vV").output().context("cannot run rustc")?;
+    let output = Command::new("rustc")
+        .arg("-vV")
+        .output()
+        .context("cannot run rustc")?;
     let text = String::from_utf8_lossy(&output.stdout);
     let host = text.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).context("rustc does not say what it runs on")
+    host.map(str::to_owned)
+        .context("rustc does not say what it runs on")
 }
 
 fn fuzz(args: &Args, programs: &Path, target: String) -> Result<Outcome> {
     let place = cache::root()?.join("fuzz").join(&target);
     let (corpus, crashes) = (place.join("corpus"), place.join("crashes"));
     for directory in [&corpus, &crashes] {
-        fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
+        fs::create_dir_all(directory)
+            .with_context(|| format!("cannot make {}", directory.display()))?;
     }
     let _lock = cache::lock(&place.join("lock"))?;
     let before = files(&crashes)?;
@@ -138,12 +188,17 @@ fn fuzz(args: &Args, programs: &Path, target: String) -> Result<Outcome> {
         "-reload=0".to_owned(),
         "-use_value_profile=1".to_owned(),
     ]);
-    let dictionary = cache::repository().join("fuzz/words").join(format!("{target}.dict"));
+    let dictionary = cache::repository()
+        .join("fuzz/words")
+        .join(format!("{target}.dict"));
     if dictionary.is_file() {
         command.arg(format!("-dict={}", dictionary.display()));
     }
     let begin = Instant::now();
-    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot run the target {target}"))?;
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("cannot run the target {target}"))?;
     let took = begin.elapsed();
     let log = String::from_utf8_lossy(&output.stderr).into_owned();
     let mut found = files(&crashes)?;
@@ -159,19 +214,37 @@ fn fuzz(args: &Args, programs: &Path, target: String) -> Result<Outcome> {
         }
     }
     let (runs, coverage) = numbers(&log);
-    Ok(Outcome { target, runs, coverage, took, crashes: found })
+    Ok(Outcome {
+        target,
+        runs,
+        coverage,
+        took,
+        crashes: found,
+    })
 }
 
 fn files(directory: &Path) -> Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(directory).with_context(|| format!("cannot read {}", directory.display()))?;
-    Ok(entries.filter_map(|entry| Some(entry.ok()?.path())).collect())
+    let entries =
+        fs::read_dir(directory).with_context(|| format!("cannot read {}", directory.display()))?;
+    Ok(entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .collect())
 }
 
 /// How often the target was run, and how many edges it reached, as libFuzzer reports it.
 fn numbers(log: &str) -> (u64, u64) {
-    let number = |text: Option<&str>| text.and_then(|text| text.split_whitespace().next()?.parse().ok()).unwrap_or(0);
-    let runs = number(log.lines().find_map(|line| line.strip_prefix("stat::number_of_executed_units:")));
-    let coverage = log.lines().rev().find_map(|line| Some(line.split_once(" cov: ")?.1));
+    let number = |text: Option<&str>| {
+        text.and_then(|text| text.split_whitespace().next()?.parse().ok())
+            .unwrap_or(0)
+    };
+    let runs = number(
+        log.lines()
+            .find_map(|line| line.strip_prefix("stat::number_of_executed_units:")),
+    );
+    let coverage = log
+        .lines()
+        .rev()
+        .find_map(|line| Some(line.split_once(" cov: ")?.1));
     (runs, number(coverage))
 }
 
@@ -193,9 +266,13 @@ stat::number_of_executed_units: 12345\n";
 
     #[test]
     fn every_target_is_in_the_manifest() {
-        let manifest = std::fs::read_to_string(crate::cache::repository().join("fuzz/Cargo.toml")).unwrap();
+        let manifest =
+            std::fs::read_to_string(crate::cache::repository().join("fuzz/Cargo.toml")).unwrap();
         for target in targets().unwrap() {
-            assert!(manifest.contains(&format!("path = \"fuzz_targets/{target}.rs\"")), "{target}");
+            assert!(
+                manifest.contains(&format!("path = \"fuzz_targets/{target}.rs\"")),
+                "{target}"
+            );
         }
     }
 }

@@ -1,5 +1,5 @@
-//! `cargo xtask k8s`: provides the Kubernetes binaries the cluster suites run on, built once per pin and cached
-//! outside the clone. It does not start them; `testkit` does.
+//! `cargo xtask k8s`: provides the Kubernetes binaries the cluster suites run on, built once per
+//! pin and cached outside the clone. It does not start them; `testkit` does.
 
 mod build;
 mod pins;
@@ -24,8 +24,10 @@ use pins::Pins;
 /// The variable by which a directory of ready-made binaries takes the place of ours.
 pub const ASSETS: &str = "KUBEBUILDER_ASSETS";
 
-const PURPOSE: Purpose =
-    Purpose { what: "Kubernetes", otherwise: ", or set KUBEBUILDER_ASSETS to a directory that has the binaries" };
+const PURPOSE: Purpose = Purpose {
+    what: "Kubernetes",
+    otherwise: ", or set KUBEBUILDER_ASSETS to a directory that has the binaries",
+};
 
 /// Options of `cargo xtask k8s`.
 #[derive(clap::Args)]
@@ -73,7 +75,11 @@ impl Set {
 /// Runs the verb.
 pub fn run(args: &Args) -> Result<ExitCode> {
     let set = if args.node { Set::Node } else { Set::Control };
-    let dir = if args.print_dir { place(set)? } else { provide(set)? };
+    let dir = if args.print_dir {
+        place(set)?
+    } else {
+        provide(set)?
+    };
     println!("{}", dir.display());
     Ok(ExitCode::SUCCESS)
 }
@@ -99,7 +105,8 @@ pub fn provide(set: Set) -> Result<PathBuf> {
     if target.is_dir() {
         return Ok(target);
     }
-    fs::create_dir_all(&shelf).with_context(|| format!("cannot create the cache {}", shelf.display()))?;
+    fs::create_dir_all(&shelf)
+        .with_context(|| format!("cannot create the cache {}", shelf.display()))?;
     let _lock = cache::lock(&shelf.join("build.lock"))?;
     if target.is_dir() {
         // Another process built it while this one waited.
@@ -115,9 +122,18 @@ pub fn provide(set: Set) -> Result<PathBuf> {
     };
     let begin = Instant::now();
     workshop.build(set.binaries())?;
-    fs::rename(&workshop.bench, &target)
-        .with_context(|| format!("cannot move {} to {}", workshop.bench.display(), target.display()))?;
-    eprintln!("built Kubernetes {} in {}", pins.kubernetes, build::clock(begin.elapsed()));
+    fs::rename(&workshop.bench, &target).with_context(|| {
+        format!(
+            "cannot move {} to {}",
+            workshop.bench.display(),
+            target.display()
+        )
+    })?;
+    eprintln!(
+        "built Kubernetes {} in {}",
+        pins.kubernetes,
+        build::clock(begin.elapsed())
+    );
     Ok(target)
 }
 
@@ -127,17 +143,26 @@ fn place(set: Set) -> Result<PathBuf> {
         return Ok(dir);
     }
     let key = Pins::read(&module())?.key(&Toolchain::find(&module(), &PURPOSE)?);
-    Ok(cache::root()?.join("k8s").join(format!("{key}{}", set.suffix())))
+    Ok(cache::root()?
+        .join("k8s")
+        .join(format!("{key}{}", set.suffix())))
 }
 
 /// The directory that the user gave, as a path that is good from every directory.
 fn given() -> Result<Option<PathBuf>> {
     let given = std::env::var_os(ASSETS).filter(|value| !value.is_empty());
-    given.map(std::path::absolute).transpose().with_context(|| format!("{ASSETS} is no path"))
+    given
+        .map(std::path::absolute)
+        .transpose()
+        .with_context(|| format!("{ASSETS} is no path"))
 }
 
 fn missing(dir: &Path, set: Set) -> Vec<&'static str> {
-    set.binaries().iter().map(|binary| binary.name).filter(|name| !dir.join(name).is_file()).collect()
+    set.binaries()
+        .iter()
+        .map(|binary| binary.name)
+        .filter(|name| !dir.join(name).is_file())
+        .collect()
 }
 
 fn module() -> PathBuf {

@@ -1,5 +1,10 @@
-//! `cargo xtask`: the chores of this repository. Each verb is one file; nothing here ships to users.
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a chore reports on the terminal")]
+//! `cargo xtask`: the chores of this repository. Each verb is one file; nothing here ships to
+//! users.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a chore reports on the terminal"
+)]
 
 mod bench;
 mod cache;

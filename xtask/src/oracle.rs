@@ -1,5 +1,6 @@
-//! `cargo xtask oracle`: records anew what Go answers and, with `--check`, holds the records and the Rust code to it.
-//! The questions are the oracles' own (`tools/oracle`, `tools/yaml-oracle`); the code that answers them is not here.
+//! `cargo xtask oracle`: records anew what Go answers and, with `--check`, holds the records and
+//! the Rust code to it. The questions are the oracles' own (`tools/oracle`, `tools/yaml-oracle`);
+//! the code that answers them is not here.
 
 mod applies;
 mod random;
@@ -44,7 +45,10 @@ pub struct Oracles {
 impl Oracles {
     /// Builds what is not in the cache.
     pub fn provide() -> Result<Self> {
-        Ok(Self { templates: Tool::provide("oracle")?, yaml: Tool::provide("yaml-oracle")? })
+        Ok(Self {
+            templates: Tool::provide("oracle")?,
+            yaml: Tool::provide("yaml-oracle")?,
+        })
     }
 }
 
@@ -57,9 +61,10 @@ pub fn libraries() -> Result<String> {
         ("yaml-oracle", "sigs.k8s.io/yaml", "sigs.k8s.io/yaml"),
     ] {
         let path = cache::repository().join("tools").join(tool).join("go.mod");
-        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let version =
-            required(&text, module).with_context(|| format!("{} does not require {module}", path.display()))?;
+        let text =
+            fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let version = required(&text, module)
+            .with_context(|| format!("{} does not require {module}", path.display()))?;
         named.push(format!("{name} {version}"));
     }
     Ok(named.join(", "))
@@ -98,7 +103,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 /// Runs a command to its end; a failure is told in its own words.
 fn complete(command: &mut Command) -> Result<()> {
     let shown = format!("{command:?}");
-    let output = command.output().with_context(|| format!("cannot run {shown}"))?;
+    let output = command
+        .output()
+        .with_context(|| format!("cannot run {shown}"))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         bail!("{shown} failed ({}):\n{}", output.status, said.trim_end());

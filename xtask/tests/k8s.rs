@@ -1,4 +1,5 @@
-//! `cargo xtask k8s` against a `go` made for the test: what it builds, when it does not, and how it fails.
+//! `cargo xtask k8s` against a `go` made for the test: what it builds, when it does not, and how it
+//! fails.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::{
@@ -10,10 +11,17 @@ use std::{
 };
 
 const XTASK: &str = env!("CARGO_BIN_EXE_xtask");
-const CONTROL: [&str; 4] = ["etcd", "kube-apiserver", "kube-controller-manager", "kubectl"];
-const GOOD_ENV: &str = r#"echo '{"GOVERSION":"go1.99.0","GOOS":"linux","GOARCH":"amd64","GOCACHE":"/tmp"}'"#;
+const CONTROL: [&str; 4] = [
+    "etcd",
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kubectl",
+];
+const GOOD_ENV: &str =
+    r#"echo '{"GOVERSION":"go1.99.0","GOOS":"linux","GOARCH":"amd64","GOCACHE":"/tmp"}'"#;
 /// Writes a line into each binary it is told to build.
-const GOOD_BUILD: &str = r#"while [ "$1" != -o ]; do shift; done; echo "$3" >"$2"; echo "$3" >>"$CAIRN_CACHE/built""#;
+const GOOD_BUILD: &str =
+    r#"while [ "$1" != -o ]; do shift; done; echo "$3" >"$2"; echo "$3" >>"$CAIRN_CACHE/built""#;
 
 /// A machine with its own PATH and cache, and a `go` whose `env` and `build` are shell snippets.
 struct Machine {
@@ -40,7 +48,11 @@ impl Machine {
     fn xtask(&self, args: &[&str]) -> Command {
         let mut command = Command::new(XTASK);
         let path = self.dir.path().join("bin");
-        command.args(args).env("PATH", path).env("CAIRN_CACHE", self.cache()).env_remove("KUBEBUILDER_ASSETS");
+        command
+            .args(args)
+            .env("PATH", path)
+            .env("CAIRN_CACHE", self.cache())
+            .env_remove("KUBEBUILDER_ASSETS");
         command
     }
 
@@ -54,7 +66,11 @@ impl Machine {
 }
 
 fn dir_of(output: &Output) -> PathBuf {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     PathBuf::from(String::from_utf8_lossy(&output.stdout).trim())
 }
 
@@ -65,13 +81,19 @@ fn the_first_call_builds_and_the_second_only_says_where() {
     assert!(!planned.exists(), "--print-dir builds nothing");
     let dir = dir_of(&machine.xtask(&["k8s"]).output().unwrap());
     assert_eq!(dir, planned);
-    let mut names: Vec<String> =
-        fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<String> = fs::read_dir(&dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     assert_eq!(names, CONTROL);
     let again = machine.xtask(&["k8s"]).output().unwrap();
     assert_eq!(dir_of(&again), dir);
-    assert!(again.stderr.is_empty(), "nothing to report: {}", String::from_utf8_lossy(&again.stderr));
+    assert!(
+        again.stderr.is_empty(),
+        "nothing to report: {}",
+        String::from_utf8_lossy(&again.stderr)
+    );
     assert_eq!(machine.built(), CONTROL.len());
 }
 
@@ -80,7 +102,10 @@ fn the_node_set_takes_over_what_is_built_and_adds_its_own() {
     let machine = Machine::with_go(GOOD_ENV, GOOD_BUILD);
     dir_of(&machine.xtask(&["k8s"]).output().unwrap());
     let dir = dir_of(&machine.xtask(&["k8s", "--node"]).output().unwrap());
-    for name in CONTROL.iter().chain(&["kubelet", "kube-scheduler", "kube-proxy"]) {
+    for name in CONTROL
+        .iter()
+        .chain(&["kubelet", "kube-scheduler", "kube-proxy"])
+    {
         assert!(dir.join(name).is_file(), "{name}");
     }
     assert_eq!(machine.built(), 7);
@@ -90,8 +115,9 @@ fn the_node_set_takes_over_what_is_built_and_adds_its_own() {
 fn two_calls_at_once_build_once() {
     let machine = Machine::with_go(GOOD_ENV, GOOD_BUILD);
     let dirs: Vec<PathBuf> = thread::scope(|scope| {
-        let calls: Vec<_> =
-            (0..4).map(|_| scope.spawn(|| dir_of(&machine.xtask(&["k8s"]).output().unwrap()))).collect();
+        let calls: Vec<_> = (0..4)
+            .map(|_| scope.spawn(|| dir_of(&machine.xtask(&["k8s"]).output().unwrap())))
+            .collect();
         calls.into_iter().map(|call| call.join().unwrap()).collect()
     });
     assert!(dirs.iter().all(|dir| *dir == dirs[0]));
@@ -114,10 +140,26 @@ fn every_failure_says_what_failed_and_what_to_do() {
     let old = r#"echo '{"GOVERSION":"go1.20.1","GOOS":"linux","GOARCH":"amd64","GOCACHE":"/tmp"}'"#;
     let broken_build = "echo first line; echo last line >&2; exit 7";
     let table = [
-        ("no go", Machine::without_go(), &["there is no `go` on PATH", "hint: install Go 1.26"][..]),
-        ("broken go", Machine::with_go("echo not here >&2; exit 3", ""), &["not here", "hint: install Go"]),
-        ("senseless go", Machine::with_go("echo hello", ""), &["makes no sense", "hint: install Go"]),
-        ("old go", Machine::with_go(old, ""), &["the Go here is go1.20.1", "needs 1.26", "hint: install Go"]),
+        (
+            "no go",
+            Machine::without_go(),
+            &["there is no `go` on PATH", "hint: install Go 1.26"][..],
+        ),
+        (
+            "broken go",
+            Machine::with_go("echo not here >&2; exit 3", ""),
+            &["not here", "hint: install Go"],
+        ),
+        (
+            "senseless go",
+            Machine::with_go("echo hello", ""),
+            &["makes no sense", "hint: install Go"],
+        ),
+        (
+            "old go",
+            Machine::with_go(old, ""),
+            &["the Go here is go1.20.1", "needs 1.26", "hint: install Go"],
+        ),
         (
             "compile failure",
             Machine::with_go(GOOD_ENV, broken_build),
@@ -127,7 +169,11 @@ fn every_failure_says_what_failed_and_what_to_do() {
                 "the whole log is",
             ],
         ),
-        ("no output", Machine::with_go(GOOD_ENV, "true"), &["kube-apiserver` failed", "hint: "]),
+        (
+            "no output",
+            Machine::with_go(GOOD_ENV, "true"),
+            &["kube-apiserver` failed", "hint: "],
+        ),
     ];
     for (case, machine, expected) in table {
         let output = machine.xtask(&["k8s"]).output().unwrap();
@@ -148,13 +194,29 @@ fn a_given_directory_is_used_as_it_is_and_must_be_complete() {
     for name in &CONTROL[..3] {
         fs::write(given.join(name), "").unwrap();
     }
-    let call = |args: &[&str]| machine.xtask(args).env("KUBEBUILDER_ASSETS", &given).output().unwrap();
+    let call = |args: &[&str]| {
+        machine
+            .xtask(args)
+            .env("KUBEBUILDER_ASSETS", &given)
+            .output()
+            .unwrap()
+    };
     let said = String::from_utf8_lossy(&call(&["k8s"]).stderr).into_owned();
-    assert!(said.contains("which lacks kubectl") && said.contains("hint: "), "{said}");
+    assert!(
+        said.contains("which lacks kubectl") && said.contains("hint: "),
+        "{said}"
+    );
     fs::write(given.join("kubectl"), "").unwrap();
     assert_eq!(dir_of(&call(&["k8s"])), given);
-    let relative = machine.xtask(&["k8s"]).env("KUBEBUILDER_ASSETS", "given").current_dir(machine.dir.path()).output();
+    let relative = machine
+        .xtask(&["k8s"])
+        .env("KUBEBUILDER_ASSETS", "given")
+        .current_dir(machine.dir.path())
+        .output();
     assert!(dir_of(&relative.unwrap()).is_absolute());
     let said = String::from_utf8_lossy(&call(&["k8s", "--node"]).stderr).into_owned();
-    assert!(said.contains("lacks kubelet, kube-scheduler, kube-proxy"), "{said}");
+    assert!(
+        said.contains("lacks kubelet, kube-scheduler, kube-proxy"),
+        "{said}"
+    );
 }

@@ -1,4 +1,5 @@
-//! `cargo xtask oracle` and `bench` where they cannot work: each says at once what is missing and what to do.
+//! `cargo xtask oracle` and `bench` where they cannot work: each says at once what is missing and
+//! what to do.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::{fs, os::unix::fs::PermissionsExt, process::Command};
@@ -17,7 +18,10 @@ fn call(args: &[&str], go: Option<&str>) -> (bool, String) {
         .env("CAIRN_CACHE", dir.path().join("cache"))
         .output()
         .unwrap();
-    (output.status.success(), String::from_utf8(output.stderr).unwrap())
+    (
+        output.status.success(),
+        String::from_utf8(output.stderr).unwrap(),
+    )
 }
 
 #[test]
@@ -26,18 +30,33 @@ fn every_failure_says_what_failed_and_what_to_do() {
     let broken = format!("case $1 in env) {env} ;; build) echo no such module >&2; exit 1 ;; esac");
     let old = env.replace("1.99.0", "1.20.1");
     for (args, go, parts) in [
-        (&["oracle"][..], None, &["building the oracles needs Go", "hint: install Go 1.26"][..]),
+        (
+            &["oracle"][..],
+            None,
+            &["building the oracles needs Go", "hint: install Go 1.26"][..],
+        ),
         (&["oracle", "--check"], None, &["there is no `go` on PATH"]),
         (&["bench", "templates"], None, &["there is no `go` on PATH"]),
-        (&["oracle"], Some(old.as_str()), &["the Go here is go1.20.1, but building the oracles needs 1.26"]),
-        (&["oracle"], Some(broken.as_str()), &["\"build\"", "no such module"]),
+        (
+            &["oracle"],
+            Some(old.as_str()),
+            &["the Go here is go1.20.1, but building the oracles needs 1.26"],
+        ),
+        (
+            &["oracle"],
+            Some(broken.as_str()),
+            &["\"build\"", "no such module"],
+        ),
         (&["oracle", "--seed", "7"], None, &["--check"]),
         (&["bench", "potatoes"], None, &["templates"]),
     ] {
         let (good, said) = call(args, go);
         assert!(!good, "{args:?}");
         for part in parts {
-            assert!(said.contains(part), "{args:?} does not say {part:?}:\n{said}");
+            assert!(
+                said.contains(part),
+                "{args:?} does not say {part:?}:\n{said}"
+            );
         }
     }
 }

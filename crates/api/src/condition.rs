@@ -9,8 +9,8 @@ pub mod conditions {
     pub const READY: &str = "Ready";
     /// The last pass over an instance wrote what its templates say.
     pub const SYNCED: &str = "Synced";
-    /// What is installed is what the install asks for. `Ready` says whether what is installed can be used, also when an
-    /// upgrade was refused.
+    /// What is installed is what the install asks for. `Ready` says whether what is installed can
+    /// be used, also when an upgrade was refused.
     pub const UP_TO_DATE: &str = "UpToDate";
     /// It is known which package, by digest, an install means.
     pub const PACKAGE_RESOLVED: &str = "PackageResolved";
@@ -22,7 +22,8 @@ pub mod conditions {
     pub const DEPENDENCIES_SATISFIED: &str = "DependenciesSatisfied";
     /// The API server serves all CRDs of the package.
     pub const CRDS_ESTABLISHED: &str = "CRDsEstablished";
-    /// The CRDs that an upgrade no longer brings are gone. It is there once one had objects and stayed for them.
+    /// The CRDs that an upgrade no longer brings are gone. It is there once one had objects and
+    /// stayed for them.
     pub const DROPPED_CRDS_GONE: &str = "DroppedCRDsGone";
     /// The controller of the stack runs.
     pub const CONTROLLER_AVAILABLE: &str = "ControllerAvailable";
@@ -60,13 +61,18 @@ pub struct Condition {
     pub observed_generation: Option<i64>,
 }
 
-/// Puts a condition among others, in the place of the one with its type. The time stays where the status does.
-/// Answers whether anything has changed.
+/// Puts a condition among others, in the place of the one with its type. The time stays where the
+/// status does. Answers whether anything has changed.
 pub fn set_condition(all: &mut Vec<Condition>, mut condition: Condition) -> bool {
-    match all.iter_mut().find(|other| other.r#type == condition.r#type) {
+    match all
+        .iter_mut()
+        .find(|other| other.r#type == condition.r#type)
+    {
         Some(old) => {
             if old.status == condition.status {
-                condition.last_transition_time.clone_from(&old.last_transition_time);
+                condition
+                    .last_transition_time
+                    .clone_from(&old.last_transition_time);
             }
             let changed = *old != condition;
             *old = condition;
@@ -97,11 +103,23 @@ mod tests {
     #[test]
     fn the_time_moves_only_with_the_status() {
         let mut all = Vec::new();
-        assert!(set_condition(&mut all, ready(Status::False, "Creating", "1")));
-        assert!(!set_condition(&mut all, ready(Status::False, "Creating", "2")), "nothing has changed");
-        assert!(set_condition(&mut all, ready(Status::False, "Waiting", "3")));
+        assert!(set_condition(
+            &mut all,
+            ready(Status::False, "Creating", "1")
+        ));
+        assert!(
+            !set_condition(&mut all, ready(Status::False, "Creating", "2")),
+            "nothing has changed"
+        );
+        assert!(set_condition(
+            &mut all,
+            ready(Status::False, "Waiting", "3")
+        ));
         assert_eq!(all, [ready(Status::False, "Waiting", "1")]);
-        assert!(set_condition(&mut all, ready(Status::True, "Available", "4")));
+        assert!(set_condition(
+            &mut all,
+            ready(Status::True, "Available", "4")
+        ));
         assert_eq!(all, [ready(Status::True, "Available", "4")]);
     }
 

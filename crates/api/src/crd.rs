@@ -1,4 +1,5 @@
-//! CustomResourceDefinitions as far as stacks need them: as the v1 object that is applied, and as a typed view of it.
+//! CustomResourceDefinitions as far as stacks need them: as the v1 object that is applied, and as a
+//! typed view of it.
 
 mod convert;
 mod extras;
@@ -125,13 +126,14 @@ pub struct CrdProblem {
 }
 
 impl Crd {
-    /// Reads a CRD of `apiextensions.k8s.io/v1`, or of v1beta1 which it converts, with everything that is wrong with
-    /// it. None when not even its kind can be told.
+    /// Reads a CRD of `apiextensions.k8s.io/v1`, or of v1beta1 which it converts, with everything
+    /// that is wrong with it. None when not even its kind can be told.
     pub fn read(document: &Value) -> (Option<Self>, Vec<CrdProblem>) {
         read::read(document, false)
     }
 
-    /// Reads some of the versions of a CRD, which others are to be put beside: which of them is stored is not checked.
+    /// Reads some of the versions of a CRD, which others are to be put beside: which of them is
+    /// stored is not checked.
     pub fn read_part(document: &Value) -> (Option<Self>, Vec<CrdProblem>) {
         read::read(document, true)
     }
@@ -143,7 +145,10 @@ impl Crd {
 
     /// The version that objects are stored in; the first if none says so.
     pub fn storage(&self) -> Option<&CrdVersion> {
-        self.versions.iter().find(|version| version.storage).or(self.versions.first())
+        self.versions
+            .iter()
+            .find(|version| version.storage)
+            .or(self.versions.first())
     }
 
     /// Group, version and kind of its objects in a version.

@@ -1,17 +1,23 @@
-//! The CRDs of our own kinds, made from the types and what is said of their fields, for clusters and `kubectl explain`.
+//! The CRDs of our own kinds, made from the types and what is said of their fields, for clusters
+//! and `kubectl explain`.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    ClusterStackInstall, GROUP, InstallSpec, InstallStatus, Stack, StackInstall, StackSpec, StackStatus, VERSION,
-    template,
+    ClusterStackInstall, GROUP, InstallSpec, InstallStatus, Stack, StackInstall, StackSpec,
+    StackStatus, VERSION, template,
 };
 
 /// The CRDs, in the order of their names.
 pub fn definitions() -> Vec<Value> {
-    let ready = column("Ready", "string", ".status.conditions[?(@.type=='Ready')].status", 0);
+    let ready = column(
+        "Ready",
+        "string",
+        ".status.conditions[?(@.type=='Ready')].status",
+        0,
+    );
     let age = column("Age", "date", ".metadata.creationTimestamp", 0);
     let install = || {
         let columns = json!([
@@ -20,8 +26,18 @@ pub fn definitions() -> Vec<Value> {
             column("CRD", "string", ".spec.crd", 1),
             column("Source", "string", ".spec.source", 1),
             column("Version", "string", ".status.version", 0),
-            column("Reason", "string", ".status.conditions[?(@.type=='Ready')].reason", 0),
-            column("Up-To-Date", "string", ".status.conditions[?(@.type=='UpToDate')].status", 1),
+            column(
+                "Reason",
+                "string",
+                ".status.conditions[?(@.type=='Ready')].reason",
+                0
+            ),
+            column(
+                "Up-To-Date",
+                "string",
+                ".status.conditions[?(@.type=='UpToDate')].status",
+                1
+            ),
             age,
         ]);
         (schema::<InstallSpec>(), schema::<InstallStatus>(), columns)
@@ -38,7 +54,9 @@ pub fn definitions() -> Vec<Value> {
     );
     // A StackInstall acts in its own namespace.
     for (part, field) in [(&mut spec, "namespaces"), (&mut status, "namespace")] {
-        part["properties"].as_object_mut().map(|fields| fields.remove(field));
+        part["properties"]
+            .as_object_mut()
+            .map(|fields| fields.remove(field));
     }
     let in_namespace = definition(
         StackInstall::KIND,
@@ -52,28 +70,46 @@ pub fn definitions() -> Vec<Value> {
     let columns = json!([
         ready,
         column("Version", "string", ".spec.version", 0),
-        column("Reason", "string", ".status.conditions[?(@.type=='Ready')].reason", 0),
+        column(
+            "Reason",
+            "string",
+            ".status.conditions[?(@.type=='Ready')].reason",
+            0
+        ),
         column("Title", "string", ".spec.title", 1),
         age,
     ]);
     let about = "The record of an installed stack: its kinds, its controller or templates, and how they are.";
-    let stack = definition(Stack::KIND, Stack::PLURAL, "Namespaced", about, (spec, schema::<StackStatus>(), columns));
+    let stack = definition(
+        Stack::KIND,
+        Stack::PLURAL,
+        "Namespaced",
+        about,
+        (spec, schema::<StackStatus>(), columns),
+    );
     vec![in_cluster, in_namespace, stack, template_definition()]
 }
 
-/// The CRD of stored templates, whose fields are not below a `spec`: they are those of the design and of OpenShift.
+/// The CRD of stored templates, whose fields are not below a `spec`: they are those of the design
+/// and of OpenShift.
 fn template_definition() -> Value {
     let mut fields = schema::<template::TemplateFields>();
-    fields["description"] = json!("Objects with parameters: a library that users fill in and make their own.");
+    fields["description"] =
+        json!("Objects with parameters: a library that users fill in and make their own.");
     fields["required"] = json!(["objects"]);
-    let own = [("apiVersion", "string"), ("kind", "string"), ("metadata", "object")];
+    let own = [
+        ("apiVersion", "string"),
+        ("kind", "string"),
+        ("metadata", "object"),
+    ];
     for (field, kind) in own {
         fields["properties"][field] = json!({ "type": kind });
     }
     let parameter = &mut fields["properties"]["parameters"]["items"];
     parameter["required"] = json!(["name"]);
     parameter["properties"]["name"]["pattern"] = json!("^[a-zA-Z0-9_]+$");
-    parameter["properties"]["type"]["enum"] = json!(["string", "int", "integer", "bool", "boolean", "base64"]);
+    parameter["properties"]["type"]["enum"] =
+        json!(["string", "int", "integer", "bool", "boolean", "base64"]);
     let parameters = &mut fields["properties"]["parameters"];
     parameters["x-kubernetes-list-type"] = json!("map");
     parameters["x-kubernetes-list-map-keys"] = json!(["name"]);
@@ -153,7 +189,9 @@ fn schema<T: JsonSchema>() -> Value {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
-    let mut value = SchemaGenerator::new(settings).into_root_schema_for::<T>().to_value();
+    let mut value = SchemaGenerator::new(settings)
+        .into_root_schema_for::<T>()
+        .to_value();
     structural(&mut value);
     value
 }
@@ -165,7 +203,14 @@ fn structural(schema: &mut Value) {
         *schema = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
         return;
     };
-    for gone in ["title", "default", "format", "$schema", "minimum", "additionalProperties"] {
+    for gone in [
+        "title",
+        "default",
+        "format",
+        "$schema",
+        "minimum",
+        "additionalProperties",
+    ] {
         let keep = gone == "additionalProperties" && fields.get(gone).is_some_and(Value::is_object);
         let number = gone == "minimum" && fields.get("type") == Some(&json!("integer"));
         if !keep && !number {
@@ -189,23 +234,36 @@ fn structural(schema: &mut Value) {
             structural(part);
         }
     }
-    let conditions = fields.get("items").is_some_and(|items| items["properties"]["lastTransitionTime"].is_object());
+    let conditions = fields
+        .get("items")
+        .is_some_and(|items| items["properties"]["lastTransitionTime"].is_object());
     if conditions {
         fields.insert("x-kubernetes-list-type".to_owned(), json!("map"));
         fields.insert("x-kubernetes-list-map-keys".to_owned(), json!(["type"]));
     }
     if !fields.contains_key("type") {
         fields.insert("type".to_owned(), json!("object"));
-        fields.insert("x-kubernetes-preserve-unknown-fields".to_owned(), json!(true));
+        fields.insert(
+            "x-kubernetes-preserve-unknown-fields".to_owned(),
+            json!(true),
+        );
         fields.remove("nullable");
     }
 }
 
-/// Puts into one what is said in parts: a type that may be absent, and words that each have a description.
+/// Puts into one what is said in parts: a type that may be absent, and words that each have a
+/// description.
 fn flatten(fields: &mut Map<String, Value>) {
     for part in ["allOf", "anyOf", "oneOf"] {
-        let Some(Value::Array(parts)) = fields.remove(part) else { continue };
-        let words: Vec<Value> = parts.iter().filter_map(|part| part["enum"].as_array()).flatten().cloned().collect();
+        let Some(Value::Array(parts)) = fields.remove(part) else {
+            continue;
+        };
+        let words: Vec<Value> = parts
+            .iter()
+            .filter_map(|part| part["enum"].as_array())
+            .flatten()
+            .cloned()
+            .collect();
         for part in parts {
             let Value::Object(part) = part else { continue };
             if words.is_empty() {
@@ -262,7 +320,10 @@ mod tests {
     fn the_definitions_are_sound() {
         for definition in definitions() {
             let (crd, problems) = Crd::read(&definition);
-            let errors: Vec<_> = problems.iter().filter(|problem| problem.severity == Severity::Error).collect();
+            let errors: Vec<_> = problems
+                .iter()
+                .filter(|problem| problem.severity == Severity::Error)
+                .collect();
             assert!(errors.is_empty(), "{errors:?}");
             assert!(crd.is_some());
         }
@@ -290,8 +351,12 @@ mod tests {
         fn check(path: &str, schema: &Value) {
             if let Some(properties) = schema["properties"].as_object() {
                 for (name, field) in properties {
-                    let standard = ["apiVersion", "kind", "metadata"].contains(&name.as_str()) && path.is_empty();
-                    assert!(standard || field["description"].is_string(), "{path}.{name}");
+                    let standard = ["apiVersion", "kind", "metadata"].contains(&name.as_str())
+                        && path.is_empty();
+                    assert!(
+                        standard || field["description"].is_string(),
+                        "{path}.{name}"
+                    );
                     let text = field["description"].as_str().unwrap_or_default();
                     assert!(!text.contains("[`"), "{path}.{name}: {text}");
                     check(&format!("{path}.{name}"), field);
@@ -304,7 +369,10 @@ mod tests {
             }
         }
         for definition in definitions() {
-            check("", &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]);
+            check(
+                "",
+                &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"],
+            );
         }
     }
 

@@ -1,4 +1,5 @@
-//! `StackInstall` and `ClusterStackInstall`: the wish to have a package in a namespace, or in the whole cluster.
+//! `StackInstall` and `ClusterStackInstall`: the wish to have a package in a namespace, or in the
+//! whole cluster.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +29,8 @@ pub struct InstallSpec {
     /// The image of the package, with `:tag`, `@sha256:...` or both. Either this or `crd`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub package: String,
-    /// A kind whose package is to be found, such as `redis.example.org/v1`. Either this or `package`.
+    /// A kind whose package is to be found, such as `redis.example.org/v1`. Either this or
+    /// `package`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub crd: String,
     /// Secrets beside the install with credentials for the registry.
@@ -40,7 +42,8 @@ pub struct InstallSpec {
     /// What the ServiceAccount of the stack carries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_account: Option<ServiceAccountSpec>,
-    /// Of a ClusterStackInstall: the namespaces that the stack may act in. None given means all of them.
+    /// Of a ClusterStackInstall: the namespaces that the stack may act in. None given means all of
+    /// them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub namespaces: Vec<String>,
     /// Leaves everything as it is until it is false again.
@@ -68,8 +71,8 @@ pub struct ServiceAccountSpec {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct InstallStatus {
-    /// The steps that were taken: `PackageResolved`, `Unpacked`, `DependenciesSatisfied`, `CRDsEstablished`,
-    /// `ControllerAvailable` and `Ready`.
+    /// The steps that were taken: `PackageResolved`, `Unpacked`, `DependenciesSatisfied`,
+    /// `CRDsEstablished`, `ControllerAvailable` and `Ready`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
     /// The namespace that was created for the Stack of a ClusterStackInstall.

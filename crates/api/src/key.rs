@@ -1,8 +1,10 @@
-//! How a text names a kind: the keys of templates, the kinds that a stack owns and those that it depends on.
+//! How a text names a kind: the keys of templates, the kinds that a stack owns and those that it
+//! depends on.
 //!
 //! For the kind `Redis` of the group `example.org` these all mean the same: `redis.example.org/v1`,
-//! `Redis.example.org/v1`, the plural `redises.example.org/v1`, and `example.org/v1` if the stack owns no other kind of
-//! that version. A text that a stack wrote beside an owned kind means that kind, whatever it looks like.
+//! `Redis.example.org/v1`, the plural `redises.example.org/v1`, and `example.org/v1` if the stack
+//! owns no other kind of that version. A text that a stack wrote beside an owned kind means that
+//! kind, whatever it looks like.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -37,13 +39,20 @@ impl Owned {
             plural: crd.names.plural.clone(),
             singular: crd.names.singular.clone(),
             group: crd.group.clone(),
-            versions: crd.versions.iter().filter(|version| version.served).map(|own| own.name.clone()).collect(),
+            versions: crd
+                .versions
+                .iter()
+                .filter(|version| version.served)
+                .map(|own| own.name.clone())
+                .collect(),
             entries: Vec::new(),
         }
     }
 
     fn is_called(&self, name: &str) -> bool {
-        [&self.kind, &self.plural, &self.singular].iter().any(|own| own.eq_ignore_ascii_case(name))
+        [&self.kind, &self.plural, &self.singular]
+            .iter()
+            .any(|own| own.eq_ignore_ascii_case(name))
     }
 
     fn serves(&self, version: &str) -> bool {
@@ -52,12 +61,16 @@ impl Owned {
 
     /// The way to write it that is never ambiguous.
     pub fn key(&self, version: &str) -> String {
-        format!("{}.{}/{version}", self.kind.to_ascii_lowercase(), self.group)
+        format!(
+            "{}.{}/{version}",
+            self.kind.to_ascii_lowercase(),
+            self.group
+        )
     }
 }
 
-/// The kinds that a stack owns: each entry of `customresourcedefinitions` with the CRD it means. Entries that mean no
-/// CRD, or more than one, are told by their place.
+/// The kinds that a stack owns: each entry of `customresourcedefinitions` with the CRD it means.
+/// Entries that mean no CRD, or more than one, are told by their place.
 pub fn owned<C: Borrow<Crd>>(entries: &[KindRef], crds: &[C]) -> (Vec<Owned>, Vec<usize>) {
     let mut found: Vec<Owned> = Vec::new();
     let mut lost = Vec::new();
@@ -67,7 +80,9 @@ pub fn owned<C: Borrow<Crd>>(entries: &[KindRef], crds: &[C]) -> (Vec<Owned>, Ve
             continue;
         };
         let own = Owned::of(crd);
-        let at = found.iter().position(|other| other.group == own.group && other.kind == own.kind);
+        let at = found
+            .iter()
+            .position(|other| other.group == own.group && other.kind == own.kind);
         let at = at.unwrap_or_else(|| {
             found.push(own);
             found.len() - 1
@@ -77,7 +92,8 @@ pub fn owned<C: Borrow<Crd>>(entries: &[KindRef], crds: &[C]) -> (Vec<Owned>, Ve
     (found, lost)
 }
 
-/// The CRD of an entry: the kind says most, so that its `apiVersion` may have anything before the group.
+/// The CRD of an entry: the kind says most, so that its `apiVersion` may have anything before the
+/// group.
 fn meant<'c, C: Borrow<Crd>>(entry: &KindRef, crds: &'c [C]) -> Option<&'c Crd> {
     let (domain, version) = entry.api_version.split_once('/')?;
     let fits = |exact: bool| {
@@ -113,27 +129,41 @@ pub enum Resolution {
     },
 }
 
-/// What a key means among owned kinds. `included` says whether some template includes from this key.
+/// What a key means among owned kinds. `included` says whether some template includes from this
+/// key.
 pub fn resolve(key: &str, owned: &[Owned], included: bool) -> Resolution {
-    let version = key.rsplit_once('/').map(|(_, version)| version).unwrap_or_default();
-    let entry = |(_, own): &(usize, &Owned)| own.serves(version) && own.entries.iter().any(|entry| entry == key);
+    let version = key
+        .rsplit_once('/')
+        .map(|(_, version)| version)
+        .unwrap_or_default();
+    let entry = |(_, own): &(usize, &Owned)| {
+        own.serves(version) && own.entries.iter().any(|entry| entry == key)
+    };
     let mut found: Vec<(usize, &Owned)> = owned.iter().enumerate().filter(entry).collect();
     if found.is_empty()
         && let Some((domain, version)) = key.split_once('/')
     {
         let (name, group) = domain.split_once('.').unwrap_or((domain, ""));
         let fits = |(_, own): &(usize, &Owned)| {
-            own.serves(version) && (own.group == domain || (own.group == group && own.is_called(name)))
+            own.serves(version)
+                && (own.group == domain || (own.group == group && own.is_called(name)))
         };
         found = owned.iter().enumerate().filter(fits).collect();
     }
     match found.as_slice() {
-        [(index, _)] => Resolution::Match { index: *index, version: version.to_owned() },
+        [(index, _)] => Resolution::Match {
+            index: *index,
+            version: version.to_owned(),
+        },
         [] if included => Resolution::Partial,
         [] => {
-            let keys: Vec<String> =
-                owned.iter().flat_map(|own| own.versions.iter().map(|version| own.key(version))).collect();
-            Resolution::None { nearest: nearest(key, keys.iter().map(String::as_str)).map(str::to_owned) }
+            let keys: Vec<String> = owned
+                .iter()
+                .flat_map(|own| own.versions.iter().map(|version| own.key(version)))
+                .collect();
+            Resolution::None {
+                nearest: nearest(key, keys.iter().map(String::as_str)).map(str::to_owned),
+            }
         }
         several => Resolution::Ambiguous(several.iter().map(|(_, own)| own.key(version)).collect()),
     }
@@ -151,19 +181,31 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// Reads `<name>.<group>/<version>`, `*.<group>/<version>` or, for the core group, `<name>/<version>`.
+    /// Reads `<name>.<group>/<version>`, `*.<group>/<version>` or, for the core group,
+    /// `<name>/<version>`.
     ///
-    /// What reads as a name may also be the first part of a group, for who writes the plain `apiVersion` of a kind;
-    /// [`Reference::means`] takes both.
+    /// What reads as a name may also be the first part of a group, for who writes the plain
+    /// `apiVersion` of a kind; [`Reference::means`] takes both.
     pub fn parse(text: &str) -> Option<Self> {
         let (domain, version) = text.split_once('/')?;
         let (name, group) = domain.split_once('.').unwrap_or((domain, ""));
         let sound = |part: &str| {
             let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'.';
-            !part.is_empty() && part.bytes().all(allowed) && !part.starts_with('.') && !part.ends_with('.')
+            !part.is_empty()
+                && part.bytes().all(allowed)
+                && !part.starts_with('.')
+                && !part.ends_with('.')
         };
-        let name_sound = if name == "*" { !group.is_empty() } else { sound(name) };
-        let group_sound = if domain.contains('.') { sound(group) } else { true };
+        let name_sound = if name == "*" {
+            !group.is_empty()
+        } else {
+            sound(name)
+        };
+        let group_sound = if domain.contains('.') {
+            sound(group)
+        } else {
+            true
+        };
         (name_sound && group_sound && sound(version)).then(|| Self {
             name: (name != "*").then(|| name.to_owned()),
             group: group.to_owned(),
@@ -179,7 +221,8 @@ impl Reference {
         match &self.name {
             None => self.group == gvk.group,
             Some(name) => {
-                let called = gvk.kind.eq_ignore_ascii_case(name) || plural.eq_ignore_ascii_case(name);
+                let called =
+                    gvk.kind.eq_ignore_ascii_case(name) || plural.eq_ignore_ascii_case(name);
                 (called && self.group == gvk.group) || gvk.group == format!("{name}.{}", self.group)
             }
         }

@@ -1,6 +1,7 @@
 //! Every label that Cairn writes or reads.
 
-/// Which tool manages an object; on CRDs that the stack manager may change and delete, and only on those.
+/// Which tool manages an object; on CRDs that the stack manager may change and delete, and only on
+/// those.
 pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 /// The value of [`MANAGED_BY`] on what the stack manager makes.
 pub const MANAGED_BY_STACK_MANAGER: &str = "stack-manager";
@@ -37,8 +38,8 @@ pub const TEMPLATE: &str = "stacks.crossplane.io/template";
 
 /// On a namespace that wants roles for its personas. The value is `"true"`.
 pub const MANAGED_ROLES: &str = "rbac.crossplane.io/managed-roles";
-/// Before `namespace-admin`, `namespace-default-view`, `environment-edit`, `crossplane-admin` and the like: on a role
-/// that is part of another. The value is `"true"`.
+/// Before `namespace-admin`, `namespace-default-view`, `environment-edit`, `crossplane-admin` and
+/// the like: on a role that is part of another. The value is `"true"`.
 pub const AGGREGATE_PREFIX: &str = "rbac.crossplane.io/aggregate-to-";
 
 /// By convention of packages: the name of the controller, on its Deployment and pods.

@@ -1,5 +1,6 @@
-//! What `stacks.crossplane.io/v1alpha1` consists of: its types, labels, annotations, names and conditions, CRDs as far
-//! as stacks need them, and how a key names a kind. It decides nothing about a cluster.
+//! What `stacks.crossplane.io/v1alpha1` consists of: its types, labels, annotations, names and
+//! conditions, CRDs as far as stacks need them, and how a key names a kind. It decides nothing
+//! about a cluster.
 
 pub mod annotations;
 mod app;
@@ -19,10 +20,14 @@ pub use app::{App, Dependency, Icon, PermissionScope, Person};
 pub use condition::{Condition, Status, conditions, set_condition};
 pub use crd::{Column, Crd, CrdProblem, CrdVersion, Names, Scale, Scope, Severity};
 pub use definition::definitions;
-pub use install::{ClusterStackInstall, InstallSpec, InstallStatus, SecretRef, ServiceAccountSpec, StackInstall};
+pub use install::{
+    ClusterStackInstall, InstallSpec, InstallStatus, SecretRef, ServiceAccountSpec, StackInstall,
+};
 pub use metadata::{KindRef, Metadata, ObjectRef};
 pub use never::is_never_granted;
-pub use stack::{Attention, Controller, Counts, Diagnostic, Permissions, Stack, StackSpec, StackStatus};
+pub use stack::{
+    Attention, Controller, Counts, Diagnostic, Permissions, Stack, StackSpec, StackStatus,
+};
 
 /// The API group of stacks.
 pub const GROUP: &str = "stacks.crossplane.io";

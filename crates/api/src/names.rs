@@ -11,7 +11,8 @@ pub const LABEL_VALUE: usize = 63;
 pub const INSTALL_FINALIZER: &str = "stacks.crossplane.io/install";
 /// On a Stack: it may go only after its instances, its controller and its roles.
 pub const STACK_FINALIZER: &str = "stacks.crossplane.io/stack";
-/// On an instance: it may go only after children that need an order, or that the garbage collector cannot see.
+/// On an instance: it may go only after children that need an order, or that the garbage collector
+/// cannot see.
 pub const CHILDREN_FINALIZER: &str = "stacks.crossplane.io/children";
 
 /// What a ClusterRole of a stack is for.
@@ -73,8 +74,8 @@ pub fn templates(stack: &str) -> String {
     workload(stack, "-templates")
 }
 
-/// The Secret in the stack manager's namespace that the generated values of a stack begin with. A namespace has no dot in
-/// its name, so that no two stacks share it.
+/// The Secret in the stack manager's namespace that the generated values of a stack begin with. A
+/// namespace has no dot in its name, so that no two stacks share it.
 pub fn seed(namespace: &str, stack: &str) -> String {
     cut(&format!("seed.{namespace}.{stack}"), NAME)
 }
@@ -87,7 +88,8 @@ pub fn account(stack: &str) -> String {
     cut(&format!("stack-{stack}"), NAME)
 }
 
-/// The ServiceAccount of a stack where [`account`] is the name of an account that the stack manager did not create.
+/// The ServiceAccount of a stack where [`account`] is the name of an account that the stack manager
+/// did not create.
 pub fn other_account(namespace: &str, stack: &str) -> String {
     let name = cut(&format!("stack-{stack}"), NAME - HASH);
     format!("{name}-{}", hash(&format!("account {namespace}/{stack}")))
@@ -98,11 +100,16 @@ pub fn cluster_stack(base: &str, install: &str) -> String {
     cut(&format!("{base}-{install}").replace('.', "-"), LABEL_VALUE)
 }
 
-/// The namespace of a ClusterStackInstall's Stack where [`cluster_stack`] is a namespace that the stack manager did not
-/// create. It depends on the install's uid, so that nobody knows it beforehand.
+/// The namespace of a ClusterStackInstall's Stack where [`cluster_stack`] is a namespace that the
+/// stack manager did not create. It depends on the install's uid, so that nobody knows it
+/// beforehand.
 pub fn other_cluster_stack(base: &str, install: &str, uid: &str) -> String {
     let name = cut(&cluster_stack(base, install), LABEL_VALUE - HASH);
-    format!("{}-{}", name.trim_end_matches('-'), hash(&format!("namespace {install} {uid}")))
+    format!(
+        "{}-{}",
+        name.trim_end_matches('-'),
+        hash(&format!("namespace {install} {uid}"))
+    )
 }
 
 fn workload(stack: &str, suffix: &str) -> String {
@@ -114,31 +121,55 @@ pub fn field_manager(namespace: &str, stack: &str) -> String {
     cut(&format!("stack:{namespace}:{stack}"), 128)
 }
 
-/// The label key by which an install marks CRDs that it needs, under [`crate::labels::PARENT_PREFIX`]. An install of
-/// the whole cluster has no namespace.
+/// The label key by which an install marks CRDs that it needs, under
+/// [`crate::labels::PARENT_PREFIX`]. An install of the whole cluster has no namespace.
 pub fn parent_label(namespace: &str, install: &str) -> String {
-    // Neither a dot nor an underscore can be in the name of a namespace, so that no two installs share a key.
-    let namespace = if namespace.is_empty() { "cluster_" } else { namespace };
-    format!("{}{}", crate::labels::PARENT_PREFIX, cut(&format!("{namespace}.{install}"), LABEL_VALUE))
+    // Neither a dot nor an underscore can be in the name of a namespace, so that no two installs
+    // share a key.
+    let namespace = if namespace.is_empty() {
+        "cluster_"
+    } else {
+        namespace
+    };
+    format!(
+        "{}{}",
+        crate::labels::PARENT_PREFIX,
+        cut(&format!("{namespace}.{install}"), LABEL_VALUE)
+    )
 }
 
-/// A text as a label value: what is too long is cut and ends in a hash, what is not allowed is replaced and gets one.
+/// A text as a label value: what is too long is cut and ends in a hash, what is not allowed is
+/// replaced and gets one.
 ///
 /// Different texts have different values, as far as eight hexadecimal digits can tell.
 pub fn label_value(text: &str) -> String {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     let bytes = text.as_bytes();
     let edge = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_alphanumeric);
-    let sound = bytes.iter().all(|byte| allowed(*byte)) && edge(bytes.first()) && edge(bytes.last());
+    let sound =
+        bytes.iter().all(|byte| allowed(*byte)) && edge(bytes.first()) && edge(bytes.last());
     if sound && text.len() <= LABEL_VALUE {
         return text.to_owned();
     }
-    let clean: String = bytes.iter().map(|byte| if allowed(*byte) { char::from(*byte) } else { '-' }).collect();
+    let clean: String = bytes
+        .iter()
+        .map(|byte| {
+            if allowed(*byte) {
+                char::from(*byte)
+            } else {
+                '-'
+            }
+        })
+        .collect();
     let clean = clean.trim_start_matches(|first: char| !first.is_ascii_alphanumeric());
     let short = &clean[..clean.len().min(LABEL_VALUE - HASH)];
     let short = short.trim_end_matches(|last: char| !last.is_ascii_alphanumeric());
     let hash = hash(text);
-    if short.is_empty() { hash } else { format!("{short}-{hash}") }
+    if short.is_empty() {
+        hash
+    } else {
+        format!("{short}-{hash}")
+    }
 }
 
 /// The most characters of most names.
@@ -155,7 +186,11 @@ fn cut(name: &str, most: usize) -> String {
     while !name.is_char_boundary(end) {
         end -= 1;
     }
-    format!("{}-{}", name[..end].trim_end_matches(['.', '-', ':']), hash(name))
+    format!(
+        "{}-{}",
+        name[..end].trim_end_matches(['.', '-', ':']),
+        hash(name)
+    )
 }
 
 fn hash(text: &str) -> String {
@@ -170,8 +205,8 @@ fn hash(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{
-        LABEL_VALUE, Role, account, cluster_stack, controller, field_manager, label_value, other_account,
-        other_cluster_stack, parent_label, persona, role, seed,
+        LABEL_VALUE, Role, account, cluster_stack, controller, field_manager, label_value,
+        other_account, other_cluster_stack, parent_label, persona, role, seed,
     };
 
     #[test]
@@ -201,9 +236,18 @@ mod tests {
         for text in texts {
             let value = label_value(text);
             let sound = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-            assert!(value.len() <= LABEL_VALUE && value.bytes().all(sound), "{text} {value}");
-            assert!(value.starts_with(|c: char| c.is_ascii_alphanumeric()), "{text} {value}");
-            assert!(value.ends_with(|c: char| c.is_ascii_alphanumeric()), "{text} {value}");
+            assert!(
+                value.len() <= LABEL_VALUE && value.bytes().all(sound),
+                "{text} {value}"
+            );
+            assert!(
+                value.starts_with(|c: char| c.is_ascii_alphanumeric()),
+                "{text} {value}"
+            );
+            assert!(
+                value.ends_with(|c: char| c.is_ascii_alphanumeric()),
+                "{text} {value}"
+            );
             assert!(!values.contains(&value), "{text} {value}");
             values.push(value);
         }
@@ -212,12 +256,21 @@ mod tests {
 
     #[test]
     fn names_are_predictable_and_fit() {
-        assert_eq!(role("team-a", "redis", Role::System), "stack:team-a:redis:system");
+        assert_eq!(
+            role("team-a", "redis", Role::System),
+            "stack:team-a:redis:system"
+        );
         assert_eq!(persona("team-a", "view"), "crossplane:ns:team-a:view");
         assert_eq!(controller("redis"), "redis-controller");
         assert_eq!(field_manager("team-a", "redis"), "stack:team-a:redis");
-        assert_eq!(parent_label("team-a", "redis"), "parent.stacks.crossplane.io/team-a.redis");
-        assert_eq!(parent_label("", "redis"), "parent.stacks.crossplane.io/cluster_.redis");
+        assert_eq!(
+            parent_label("team-a", "redis"),
+            "parent.stacks.crossplane.io/team-a.redis"
+        );
+        assert_eq!(
+            parent_label("", "redis"),
+            "parent.stacks.crossplane.io/cluster_.redis"
+        );
         assert_ne!(parent_label("a-b", "c"), parent_label("a", "b-c"));
         let long = "s".repeat(253);
         assert_eq!(controller(&long).len(), LABEL_VALUE);
@@ -225,12 +278,28 @@ mod tests {
         assert_ne!(controller(&long), controller(&"s".repeat(252)));
         assert_eq!(seed("team-a", "redis"), "seed.team-a.redis");
         assert_eq!(account("redis"), "stack-redis");
-        assert_eq!((account(&long).len(), other_account("n", &long).len(), seed("n", &long).len()), (253, 253, 253));
+        assert_eq!(
+            (
+                account(&long).len(),
+                other_account("n", &long).len(),
+                seed("n", &long).len()
+            ),
+            (253, 253, 253)
+        );
         assert_ne!(other_account("n", "redis"), other_account("m", "redis"));
-        assert_eq!(cluster_stack("cairn-stacks", "redis.v1"), "cairn-stacks-redis-v1");
-        for name in [cluster_stack("base", &long), other_cluster_stack("base", &long, "u")] {
+        assert_eq!(
+            cluster_stack("cairn-stacks", "redis.v1"),
+            "cairn-stacks-redis-v1"
+        );
+        for name in [
+            cluster_stack("base", &long),
+            other_cluster_stack("base", &long, "u"),
+        ] {
             assert!(name.len() <= LABEL_VALUE && !name.ends_with('-'), "{name}");
         }
-        assert_ne!(other_cluster_stack("b", "a", "u"), other_cluster_stack("b", "a", "v"));
+        assert_ne!(
+            other_cluster_stack("b", "a", "u"),
+            other_cluster_stack("b", "a", "v")
+        );
     }
 }

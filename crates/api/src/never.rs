@@ -1,4 +1,5 @@
-//! Kinds that no stack may have, whatever its package or an administrator says: with them it could give itself more rights.
+//! Kinds that no stack may have, whatever its package or an administrator says: with them it could
+//! give itself more rights.
 
 /// Groups of such kinds.
 const GROUPS: [&str; 6] = [
@@ -10,7 +11,12 @@ const GROUPS: [&str; 6] = [
     "authentication.k8s.io",
 ];
 /// Those of the core group.
-const CORE: [&str; 4] = ["nodes", "namespaces", "persistentvolumes", "serviceaccounts"];
+const CORE: [&str; 4] = [
+    "nodes",
+    "namespaces",
+    "persistentvolumes",
+    "serviceaccounts",
+];
 
 /// Whether no stack may have a kind, by its group and plural.
 pub fn is_never_granted(group: &str, resource: &str) -> bool {

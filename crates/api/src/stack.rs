@@ -32,7 +32,8 @@ pub struct StackSpec {
     /// What the stack may do, derived from what it owns and depends on.
     #[serde(skip_serializing_if = "Permissions::is_empty")]
     pub permissions: Permissions,
-    /// By key of a kind and then by name: the text of a template. Keys that name no kind hold partials.
+    /// By key of a kind and then by name: the text of a template. Keys that name no kind hold
+    /// partials.
     #[serde(alias = "template", skip_serializing_if = "BTreeMap::is_empty")]
     pub templates: BTreeMap<String, BTreeMap<String, String>>,
     /// By key of a kind: the template of its status.
@@ -100,7 +101,8 @@ pub struct StackStatus {
     /// Every kind that its templates have ever rendered: where to look for what has to go.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rendered_kinds: Vec<KindRef>,
-    /// How many instances it may serve, while its namespace has more than the stack manager's `--limits` allow.
+    /// How many instances it may serve, while its namespace has more than the stack manager's
+    /// `--limits` allow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instance_limit: Option<u64>,
     /// By kind and group: how many instances there are, and how they are.
@@ -118,7 +120,8 @@ pub struct StackStatus {
     /// What is wrong with its templates.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub diagnostics: Vec<Diagnostic>,
-    /// A hash of the CRDs of the kinds that it owns and depends on: its controller follows when it changes.
+    /// A hash of the CRDs of the kinds that it owns and depends on: its controller follows when it
+    /// changes.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub crds_hash: String,
 }
@@ -138,7 +141,9 @@ pub struct Counts {
 }
 
 /// An instance that waits or fails.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(default)]
 pub struct Attention {
     /// Its kind, as `instances` names it.
@@ -202,13 +207,22 @@ mod tests {
             },
         });
         let stack: Stack = serde_json::from_value(seed).unwrap();
-        assert_eq!(stack.spec.templates["foo.example.org/v1"]["templateA"], "kind: A");
+        assert_eq!(
+            stack.spec.templates["foo.example.org/v1"]["templateA"],
+            "kind: A"
+        );
         assert_eq!(stack.spec.app.permission_scope, PermissionScope::Cluster);
         let written = serde_json::to_value(&stack).unwrap();
-        assert_eq!(written["spec"]["templates"]["foo.example.org/v1"]["templateA"], "kind: A");
+        assert_eq!(
+            written["spec"]["templates"]["foo.example.org/v1"]["templateA"],
+            "kind: A"
+        );
         assert_eq!(written["spec"]["icons"][0]["base64Data"], "aWNvbg==");
         assert_eq!(written["spec"]["template"], json!(null));
-        assert_eq!(written["metadata"], json!({ "name": "foo", "finalizers": ["x"] }));
+        assert_eq!(
+            written["metadata"],
+            json!({ "name": "foo", "finalizers": ["x"] })
+        );
         assert_eq!(serde_json::from_value::<Stack>(written).unwrap(), stack);
     }
 

@@ -1,5 +1,5 @@
-//! What templates with parameters consist of: groups, kinds, labels and annotations, and the types that their CRD is
-//! made from. How they are processed is not known here.
+//! What templates with parameters consist of: groups, kinds, labels and annotations, and the types
+//! that their CRD is made from. How they are processed is not known here.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,8 @@ pub const OPENSHIFT: &str = "template.openshift.io/v1";
 /// Everything that a template may write as `apiVersion`.
 pub const API_VERSIONS: [&str; 3] = [API_VERSION, OPENSHIFT, "v1"];
 
-/// The API group that processes templates: an aggregated API takes a whole group, so it is not that of stored ones.
+/// The API group that processes templates: an aggregated API takes a whole group, so it is not that
+/// of stored ones.
 pub const PROCESSING_GROUP: &str = "processing.stacks.crossplane.io";
 /// The version of that group, as objects write it.
 pub const PROCESSING_API_VERSION: &str = "processing.stacks.crossplane.io/v1alpha1";
@@ -54,16 +55,18 @@ pub struct TemplateFields {
     /// What to tell after its objects were made. References to parameters are replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The objects it makes, with references to parameters: $(NAME) for text, $((NAME)) for a number or a truth value;
-    /// or in OpenShift's dialect ${NAME} and ${{NAME}}.
+    /// The objects it makes, with references to parameters: $(NAME) for text, $((NAME)) for a
+    /// number or a truth value; or in OpenShift's dialect ${NAME} and ${{NAME}}.
     pub objects: Vec<Value>,
     /// What can be set.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parameters: Vec<ParameterFields>,
-    /// Labels for every object and, unless the references are OpenShift's, for their selectors and pods.
+    /// Labels for every object and, unless the references are OpenShift's, for their selectors and
+    /// pods.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
-    /// The same as labels, by the name that the proposal for templates gives them. A template has one of both.
+    /// The same as labels, by the name that the proposal for templates gives them. A template has
+    /// one of both.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub object_labels: BTreeMap<String, String>,
 }
@@ -86,7 +89,8 @@ pub struct ParameterFields {
     /// Whether it may not be empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub required: Option<bool>,
-    /// What values it takes: string, int, bool or base64. It never changes how a reference is replaced.
+    /// What values it takes: string, int, bool or base64. It never changes how a reference is
+    /// replaced.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// What makes its value, in OpenShift's dialect: expression.

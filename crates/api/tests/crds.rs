@@ -9,8 +9,15 @@ use serde_json::{Value, json};
 fn read(text: &str) -> (Option<Crd>, Vec<String>) {
     let (crd, problems) = Crd::read(&yaml::parse_strict(text).unwrap());
     let told = problems.iter().map(|problem| {
-        let hint = problem.hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
-        format!("{} {}: {}{hint}", problem.severity, problem.path, problem.what)
+        let hint = problem
+            .hint
+            .as_deref()
+            .map(|hint| format!(" ({hint})"))
+            .unwrap_or_default();
+        format!(
+            "{} {}: {}{hint}",
+            problem.severity, problem.path, problem.what
+        )
     });
     (crd, told.collect())
 }
@@ -102,20 +109,42 @@ spec:
     );
     assert_eq!(problems, [""; 0]);
     let crd = crd.unwrap();
-    assert_eq!((crd.scope, crd.names.singular.as_str()), (Scope::Namespaced, "breakfast"));
-    assert_eq!((crd.names.short_names.len(), crd.names.categories.len()), (1, 1));
+    assert_eq!(
+        (crd.scope, crd.names.singular.as_str()),
+        (Scope::Namespaced, "breakfast")
+    );
+    assert_eq!(
+        (crd.names.short_names.len(), crd.names.categories.len()),
+        (1, 1)
+    );
     assert_eq!(crd.storage().unwrap().name, "v1");
     for version in &crd.versions {
         assert!(version.served && version.status);
-        assert_eq!(version.scale.as_ref().unwrap().spec_replicas, ".spec.replicas");
+        assert_eq!(
+            version.scale.as_ref().unwrap().spec_replicas,
+            ".spec.replicas"
+        );
         let mut breakfast = json!({ "spec": { "toppings": ["ham"], "tea": true } });
         assert_eq!(version.schema.admit(&mut breakfast), []);
-        assert_eq!(breakfast, json!({ "spec": { "toppings": ["ham"], "coffeeCreamer": "none" } }));
+        assert_eq!(
+            breakfast,
+            json!({ "spec": { "toppings": ["ham"], "coffeeCreamer": "none" } })
+        );
     }
-    let columns: Vec<_> = crd.versions.iter().map(|version| version.columns[0].json_path.as_str()).collect();
+    let columns: Vec<_> = crd
+        .versions
+        .iter()
+        .map(|version| version.columns[0].json_path.as_str())
+        .collect();
     assert_eq!(columns, [".spec.coffeeCreamer", ".spec.own"]);
     let spec = &crd.object["spec"];
-    for gone in ["version", "validation", "subresources", "additionalPrinterColumns", "preserveUnknownFields"] {
+    for gone in [
+        "version",
+        "validation",
+        "subresources",
+        "additionalPrinterColumns",
+        "preserveUnknownFields",
+    ] {
         assert_eq!(spec.get(gone), None, "{gone}");
     }
     assert_eq!(
@@ -124,7 +153,11 @@ spec:
     );
     let again = Crd::read(&crd.object);
     assert_eq!(again.1, []);
-    assert_eq!(again.0.unwrap().object, crd.object, "what was converted is v1 already");
+    assert_eq!(
+        again.0.unwrap().object,
+        crd.object,
+        "what was converted is v1 already"
+    );
 }
 
 #[test]
@@ -145,11 +178,17 @@ spec:
         read(&text).0.unwrap()
     };
     let path = Path::fields(&["spec", "anything"]);
-    for (preserve, open) in
-        [("", false), ("  preserveUnknownFields: false", false), ("  preserveUnknownFields: true", true)]
-    {
+    for (preserve, open) in [
+        ("", false),
+        ("  preserveUnknownFields: false", false),
+        ("  preserveUnknownFields: true", true),
+    ] {
         let crd = crd(preserve);
-        assert_eq!(matches!(crd.versions[0].schema.lookup(&path), Lookup::Open), open, "{preserve}");
+        assert_eq!(
+            matches!(crd.versions[0].schema.lookup(&path), Lookup::Open),
+            open,
+            "{preserve}"
+        );
         assert_eq!(crd.object["spec"].get("preserveUnknownFields"), None);
     }
 }
@@ -171,33 +210,77 @@ fn everything_wrong_with_a_crd_is_said_with_its_place() {
     for (at, value, expected) in [
         ("/kind", json!("Pod"), "kind: this is a Pod"),
         ("/kind", json!(3), "kind: this is no Kubernetes object"),
-        ("/apiVersion", json!("v1"), "apiVersion: `v1` has no CustomResourceDefinition"),
+        (
+            "/apiVersion",
+            json!("v1"),
+            "apiVersion: `v1` has no CustomResourceDefinition",
+        ),
         (
             "/metadata/name",
             json!("foo.example.org"),
             "metadata.name: the CRD is called `foo.example.org`, but its name has to be `<plural>.<group>`",
         ),
-        ("/metadata", json!(null), "metadata.name: the CRD has no name"),
+        (
+            "/metadata",
+            json!(null),
+            "metadata.name: the CRD has no name",
+        ),
         ("/spec", json!([]), "spec.group: `spec.group` is missing"),
-        ("/spec/group", json!(1), "spec.group: `spec.group` must be a string"),
-        ("/spec/group", json!("example"), "spec.group: `example` is no domain name with at least one dot"),
-        ("/spec/group", json!("x.k8s.io"), "spec.group: the group `x.k8s.io` is reserved for Kubernetes"),
-        ("/spec/scope", json!("Cluser"), "spec.scope: there is no scope `Cluser`"),
+        (
+            "/spec/group",
+            json!(1),
+            "spec.group: `spec.group` must be a string",
+        ),
+        (
+            "/spec/group",
+            json!("example"),
+            "spec.group: `example` is no domain name with at least one dot",
+        ),
+        (
+            "/spec/group",
+            json!("x.k8s.io"),
+            "spec.group: the group `x.k8s.io` is reserved for Kubernetes",
+        ),
+        (
+            "/spec/scope",
+            json!("Cluser"),
+            "spec.scope: there is no scope `Cluser`",
+        ),
         (
             "/spec/names/plural",
             json!("Foos"),
             "spec.names.plural: `Foos` cannot be a plural: letters, digits and dashes, a letter first",
         ),
-        ("/spec/names/kind", json!(""), "spec.names.kind: `spec.names.kind` is missing"),
-        ("/spec/versions", json!([]), "spec.versions: the CRD has no versions"),
-        ("/spec/versions", json!({}), "spec.versions: the CRD has no versions"),
+        (
+            "/spec/names/kind",
+            json!(""),
+            "spec.names.kind: `spec.names.kind` is missing",
+        ),
+        (
+            "/spec/versions",
+            json!([]),
+            "spec.versions: the CRD has no versions",
+        ),
+        (
+            "/spec/versions",
+            json!({}),
+            "spec.versions: the CRD has no versions",
+        ),
         (
             "/spec/versions/0",
             json!("v1"),
             "spec.versions[0].name: the version has no name of letters, digits and dashes",
         ),
-        ("/spec/versions/0/storage", json!(false), "spec.versions: no version is stored"),
-        ("/spec/versions/0/schema", json!(null), "spec.versions[0].schema: version `v1` has no schema"),
+        (
+            "/spec/versions/0/storage",
+            json!(false),
+            "spec.versions: no version is stored",
+        ),
+        (
+            "/spec/versions/0/schema",
+            json!(null),
+            "spec.versions[0].schema: version `v1` has no schema",
+        ),
         (
             "/spec/versions/0/schema/openAPIV3Schema",
             json!({ "type": "object", "properties": { "spec": { "type": "objekt" } } }),
@@ -212,9 +295,19 @@ fn everything_wrong_with_a_crd_is_said_with_its_place() {
         let mut bad = good.clone();
         *bad.pointer_mut(at).unwrap() = value;
         let problems = Crd::read(&bad).1;
-        let told: Vec<String> = problems.iter().map(|problem| format!("{}: {}", problem.path, problem.what)).collect();
-        assert!(told.iter().any(|told| told == expected), "{at} {expected} {told:#?}");
-        assert!(problems.iter().all(|problem| problem.severity == Severity::Error));
+        let told: Vec<String> = problems
+            .iter()
+            .map(|problem| format!("{}: {}", problem.path, problem.what))
+            .collect();
+        assert!(
+            told.iter().any(|told| told == expected),
+            "{at} {expected} {told:#?}"
+        );
+        assert!(
+            problems
+                .iter()
+                .all(|problem| problem.severity == Severity::Error)
+        );
     }
     for value in [Value::Null, json!([]), json!("x"), json!({})] {
         assert!(Crd::read(&value).0.is_none());

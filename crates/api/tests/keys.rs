@@ -26,7 +26,10 @@ fn crd(kind: &str, plural: &str, group: &str, versions: &[&str]) -> Crd {
 }
 
 fn entry(kind: &str, api_version: &str) -> KindRef {
-    KindRef { kind: kind.into(), api_version: api_version.into() }
+    KindRef {
+        kind: kind.into(),
+        api_version: api_version.into(),
+    }
 }
 
 fn told(key: &str, owned: &[Owned], included: bool) -> String {
@@ -34,7 +37,9 @@ fn told(key: &str, owned: &[Owned], included: bool) -> String {
         Resolution::Match { index, version } => format!("{} {version}", owned[index].kind),
         Resolution::Partial => "partial".into(),
         Resolution::Ambiguous(candidates) => format!("ambiguous: {}", candidates.join(", ")),
-        Resolution::None { nearest } => format!("none, {}", nearest.as_deref().unwrap_or("nothing near")),
+        Resolution::None { nearest } => {
+            format!("none, {}", nearest.as_deref().unwrap_or("nothing near"))
+        }
     }
 }
 
@@ -42,13 +47,33 @@ fn told(key: &str, owned: &[Owned], included: bool) -> String {
 fn every_spelling_of_the_documents_means_its_kind() {
     let crds = [
         crd("Redis", "redises", "example.org", &["v1", "v1beta1"]),
-        crd("CachingWebService", "cachingwebservices", "example.org", &["v1"]),
+        crd(
+            "CachingWebService",
+            "cachingwebservices",
+            "example.org",
+            &["v1"],
+        ),
         crd("Example", "examples", "example.org", &["v1"]),
-        crd("RedisCluster", "redisclusters", "crossplane.redislabs.com", &["v1alpha1"]),
-        crd("HelloWorld", "helloworlds", "crossplane.example.com", &["v1"]),
+        crd(
+            "RedisCluster",
+            "redisclusters",
+            "crossplane.redislabs.com",
+            &["v1alpha1"],
+        ),
+        crd(
+            "HelloWorld",
+            "helloworlds",
+            "crossplane.example.com",
+            &["v1"],
+        ),
         crd("PlusOne", "plusones", "crossplane.example.com", &["v1"]),
         crd("Foo", "foos", "group.io", &["version"]),
-        crd("Breakfast", "breakfasts", "example.crossplane.io", &["v1alpha1"]),
+        crd(
+            "Breakfast",
+            "breakfasts",
+            "example.crossplane.io",
+            &["v1alpha1"],
+        ),
     ];
     let entries = [
         entry("Redis", "redis.example.org/v1"),
@@ -77,7 +102,10 @@ fn every_spelling_of_the_documents_means_its_kind() {
         // The text of an entry means that entry, though three kinds have this version.
         ("example.org/v1", "Example v1"),
         ("crossplane.redislabs.com/v1alpha1", "RedisCluster v1alpha1"),
-        ("rediscluster.crossplane.redislabs.com/v1alpha1", "RedisCluster v1alpha1"),
+        (
+            "rediscluster.crossplane.redislabs.com/v1alpha1",
+            "RedisCluster v1alpha1",
+        ),
         ("helloworld.crossplane.example.com/v1", "HelloWorld v1"),
         ("plusses.crossplane.example.com/v1", "PlusOne v1"),
         ("plusone.crossplane.example.com/v1", "PlusOne v1"),
@@ -87,8 +115,14 @@ fn every_spelling_of_the_documents_means_its_kind() {
         ),
         ("foo.group.io/version", "Foo version"),
         ("group.io/version", "Foo version"),
-        ("breakfast.example.crossplane.io/v1alpha1", "Breakfast v1alpha1"),
-        ("brekfast.example.crossplane.io/v1alpha1", "none, breakfast.example.crossplane.io/v1alpha1"),
+        (
+            "breakfast.example.crossplane.io/v1alpha1",
+            "Breakfast v1alpha1",
+        ),
+        (
+            "brekfast.example.crossplane.io/v1alpha1",
+            "none, breakfast.example.crossplane.io/v1alpha1",
+        ),
         ("this/name/can/be/anything", "none, nothing near"),
         ("", "none, nothing near"),
         ("/", "none, nothing near"),
@@ -96,24 +130,44 @@ fn every_spelling_of_the_documents_means_its_kind() {
         assert_eq!(told(key, &owned, false), expected, "{key}");
     }
     assert_eq!(told("this/name/can/be/anything", &owned, true), "partial");
-    assert_eq!(told("redis.example.org/v1", &owned, true), "Redis v1", "an include does not make a kind a partial");
+    assert_eq!(
+        told("redis.example.org/v1", &owned, true),
+        "Redis v1",
+        "an include does not make a kind a partial"
+    );
 }
 
 #[test]
 fn a_key_that_could_be_a_group_or_a_kind_is_ambiguous() {
-    let crds = [crd("Redis", "redises", "example.org", &["v1"]), crd("Cache", "caches", "redis.example.org", &["v1"])];
+    let crds = [
+        crd("Redis", "redises", "example.org", &["v1"]),
+        crd("Cache", "caches", "redis.example.org", &["v1"]),
+    ];
     let both: Vec<Owned> = crds.iter().map(Owned::of).collect();
     assert_eq!(
         told("redis.example.org/v1", &both, false),
         "ambiguous: redis.example.org/v1, cache.redis.example.org/v1"
     );
-    let (said, _) = owned(&[entry("Redis", "example.org/v1"), entry("Cache", "redis.example.org/v1")], &crds);
-    assert_eq!(told("redis.example.org/v1", &said, false), "Cache v1", "unless the stack says which");
+    let (said, _) = owned(
+        &[
+            entry("Redis", "example.org/v1"),
+            entry("Cache", "redis.example.org/v1"),
+        ],
+        &crds,
+    );
+    assert_eq!(
+        told("redis.example.org/v1", &said, false),
+        "Cache v1",
+        "unless the stack says which"
+    );
 }
 
 #[test]
 fn an_entry_that_means_no_crd_or_two_is_told() {
-    let crds = [crd("Redis", "redises", "example.org", &["v1"]), crd("Redis", "redises", "cache.example.org", &["v1"])];
+    let crds = [
+        crd("Redis", "redises", "example.org", &["v1"]),
+        crd("Redis", "redises", "cache.example.org", &["v1"]),
+    ];
     let entries = [
         entry("Redis", "v1"),
         entry("Redis", "example.org/v2"),
@@ -129,12 +183,30 @@ fn an_entry_that_means_no_crd_or_two_is_told() {
 #[test]
 fn a_dependency_names_a_kind_a_group_or_a_kind_of_every_cluster() {
     for (text, expected) in [
-        ("mytype.mygroup.example.org/v1alpha1", Some((Some("mytype"), "mygroup.example.org", None))),
-        ("*.yourstack.example.org/v1alpha1", Some((None, "yourstack.example.org", None))),
-        ("gitlabcluster.gitlab.com/v1alpha1", Some((Some("gitlabcluster"), "gitlab.com", None))),
-        ("deployment.apps/v1", Some((Some("deployment"), "apps", Some("Deployment")))),
-        ("deployments.apps/v1", Some((Some("deployments"), "apps", Some("Deployment")))),
-        ("configmap/v1", Some((Some("configmap"), "", Some("ConfigMap")))),
+        (
+            "mytype.mygroup.example.org/v1alpha1",
+            Some((Some("mytype"), "mygroup.example.org", None)),
+        ),
+        (
+            "*.yourstack.example.org/v1alpha1",
+            Some((None, "yourstack.example.org", None)),
+        ),
+        (
+            "gitlabcluster.gitlab.com/v1alpha1",
+            Some((Some("gitlabcluster"), "gitlab.com", None)),
+        ),
+        (
+            "deployment.apps/v1",
+            Some((Some("deployment"), "apps", Some("Deployment"))),
+        ),
+        (
+            "deployments.apps/v1",
+            Some((Some("deployments"), "apps", Some("Deployment"))),
+        ),
+        (
+            "configmap/v1",
+            Some((Some("configmap"), "", Some("ConfigMap"))),
+        ),
         ("Secret/v1", Some((Some("Secret"), "", Some("Secret")))),
         ("configmap", None),
         ("*/v1", None),
@@ -147,8 +219,13 @@ fn a_dependency_names_a_kind_a_group_or_a_kind_of_every_cluster() {
         ("", None),
     ] {
         let read = Reference::parse(text);
-        let parts =
-            read.as_ref().map(|read| (read.name.as_deref(), &*read.group, read.builtin().map(|kind| kind.kind)));
+        let parts = read.as_ref().map(|read| {
+            (
+                read.name.as_deref(),
+                &*read.group,
+                read.builtin().map(|kind| kind.kind),
+            )
+        });
         assert_eq!(parts, expected, "{text}");
         assert!(read.is_none_or(|read| read.to_string() == text), "{text}");
     }
@@ -166,6 +243,10 @@ fn a_dependency_means_kinds_by_name_by_group_and_by_plain_version() {
         ("*.org/v1", false),
         ("cache.example.org/v1", false),
     ] {
-        assert_eq!(Reference::parse(text).unwrap().means(&redis, "redises"), expected, "{text}");
+        assert_eq!(
+            Reference::parse(text).unwrap().means(&redis, "redises"),
+            expected,
+            "{text}"
+        );
     }
 }

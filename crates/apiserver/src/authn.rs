@@ -1,5 +1,5 @@
-//! Who asks: tokens and impersonation. The submodules decide; this is what the rest of the server calls, for whether they
-//! may (`authz`) as well.
+//! Who asks: tokens and impersonation. The submodules decide; this is what the rest of the server
+//! calls, for whether they may (`authz`) as well.
 
 pub(crate) mod impersonation;
 pub(crate) mod issue;
@@ -58,7 +58,12 @@ impl Auth {
     pub(crate) fn open(store: &Arc<Store>, data: Option<&Path>) -> Result<Self, StartError> {
         let secrets = Secrets::open(data).map_err(StartError::Keys)?;
         let (policy, verifier) = (Policy::new(store), Verifier::new(store));
-        Ok(Self { policy, secrets, verifier, modes: Mutex::default() })
+        Ok(Self {
+            policy,
+            secrets,
+            verifier,
+            modes: Mutex::default(),
+        })
     }
 
     /// Writes keys that are new into the server's directory.
@@ -66,8 +71,8 @@ impl Auth {
         self.secrets.save_new().map_err(StartError::Keys)
     }
 
-    /// A bearer token of a user, for as long as the server, or as its directory. Without one, which is when the
-    /// directory cannot be written, the user will be refused.
+    /// A bearer token of a user, for as long as the server, or as its directory. Without one, which
+    /// is when the directory cannot be written, the user will be refused.
     pub(crate) fn token_for(&self, who: &User) -> String {
         self.secrets.token_of(who).unwrap_or_default()
     }
@@ -80,22 +85,30 @@ impl Auth {
         uid: &str,
         secret: &str,
     ) -> Result<String, String> {
-        self.secrets.key.sign(&token::legacy_claims(namespace, account, uid, secret))
+        self.secrets
+            .key
+            .sign(&token::legacy_claims(namespace, account, uid, secret))
     }
 
     /// Who a request is from, by its headers. Impersonation is applied by [`Self::impersonated`].
     pub(crate) fn authenticate(&self, parts: &Parts) -> Result<User, ApiError> {
-        let Some(header) = parts.headers.get(AUTHORIZATION) else { return Ok(crate::authz::subject::anonymous()) };
+        let Some(header) = parts.headers.get(AUTHORIZATION) else {
+            return Ok(crate::authz::subject::anonymous());
+        };
         // A header that is not a text holds a token that is not valid, not none.
         let header = String::from_utf8_lossy(header.as_bytes());
         let mut parts = header.trim().splitn(3, ' ');
-        let is_bearer = parts.next().is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer"));
+        let is_bearer = parts
+            .next()
+            .is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer"));
         match parts.next().filter(|_| is_bearer) {
             // As in the original, other schemes are ignored, and so is a token behind two spaces.
             None | Some("") => Ok(crate::authz::subject::anonymous()),
             Some(token) => {
                 let audiences = [ISSUER.to_owned()];
-                self.verify(token, &audiences).map(|verified| verified.user).map_err(|_| ApiError::unauthorized())
+                self.verify(token, &audiences)
+                    .map(|verified| verified.user)
+                    .map_err(|_| ApiError::unauthorized())
             }
         }
     }
@@ -103,19 +116,31 @@ impl Auth {
     /// Whose token this is, if it is good for one of the audiences now.
     fn verify(&self, token: &str, audiences: &[String]) -> Result<Verified, Option<String>> {
         if let Some(user) = self.secrets.user_of(token) {
-            return Ok(Verified { user, audiences: audiences.to_vec() });
+            return Ok(Verified {
+                user,
+                audiences: audiences.to_vec(),
+            });
         }
-        self.verifier.check(&self.secrets.key, token, audiences, Timestamp::now().as_second())
+        self.verifier.check(
+            &self.secrets.key,
+            token,
+            audiences,
+            Timestamp::now().as_second(),
+        )
     }
 
     /// Whom the user acts as, if the headers say so and they may.
     pub(crate) fn impersonated(&self, user: User, parts: &Parts) -> Result<User, ApiError> {
-        let Some(wanted) = impersonation::wanted(&parts.headers)? else { return Ok(user) };
+        let Some(wanted) = impersonation::wanted(&parts.headers)? else {
+            return Ok(user);
+        };
         let attributes = Asked::read(parts)?.attributes;
         let modes = || self.modes.lock().unwrap_or_else(PoisonError::into_inner);
         let last = modes().get(&user.name).copied();
-        let decide = |user: &User, question: &Question<'_>| self.policy.now().decide(user, question);
-        let (found, mode) = impersonation::allowed(&wanted, &user, &Question::from(&attributes), last, &decide)?;
+        let decide =
+            |user: &User, question: &Question<'_>| self.policy.now().decide(user, question);
+        let (found, mode) =
+            impersonation::allowed(&wanted, &user, &Question::from(&attributes), last, &decide)?;
         let mut modes = modes();
         if modes.len() >= REMEMBERED {
             modes.clear();
@@ -151,9 +176,15 @@ impl Auth {
     fn review_token(&self, object: &Value) -> Result<Value, ApiError> {
         let token = object["spec"]["token"].as_str().unwrap_or_default();
         if token.is_empty() {
-            return Err(ApiError::bad_request("token is required for TokenReview in authentication"));
+            return Err(ApiError::bad_request(
+                "token is required for TokenReview in authentication",
+            ));
         }
-        let wanted = object["spec"]["audiences"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let wanted = object["spec"]["audiences"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str);
         let mut wanted: Vec<String> = wanted.map(str::to_owned).collect();
         if wanted.is_empty() {
             wanted.push(ISSUER.to_owned());
@@ -163,9 +194,15 @@ impl Auth {
                 json!({"authenticated": true, "user": crate::authz::subject::shown(&user), "audiences": audiences})
             }
             Err(None) => json!({"user": {}, "error": "invalid bearer token"}),
-            Err(Some(why)) => json!({"user": {}, "error": format!("[invalid bearer token, {why}]")}),
+            Err(Some(why)) => {
+                json!({"user": {}, "error": format!("[invalid bearer token, {why}]")})
+            }
         };
-        let metadata = if object["metadata"].is_object() { object["metadata"].clone() } else { json!({}) };
+        let metadata = if object["metadata"].is_object() {
+            object["metadata"].clone()
+        } else {
+            json!({})
+        };
         Ok(json!({
             "kind": "TokenReview", "apiVersion": "authentication.k8s.io/v1", "metadata": metadata,
             "spec": object["spec"], "status": status,
@@ -173,8 +210,8 @@ impl Auth {
     }
 }
 
-/// Checks of a write that depend on who writes, such as that nobody grants more than they have. `old` is none for a
-/// creation, `new` is none for a deletion.
+/// Checks of a write that depend on who writes, such as that nobody grants more than they have.
+/// `old` is none for a creation, `new` is none for a deletion.
 pub(crate) fn admit(
     inner: &Inner,
     user: &User,
@@ -182,22 +219,37 @@ pub(crate) fn admit(
     old: Option<&Value>,
     new: Option<&mut Value>,
 ) -> Result<(), ApiError> {
-    let Some(kind) = Kind::of(&attributes.group, &attributes.resource) else { return Ok(()) };
+    let Some(kind) = Kind::of(&attributes.group, &attributes.resource) else {
+        return Ok(());
+    };
     let Some(new) = new else { return Ok(()) };
     if !attributes.subresource.is_empty() {
         return Ok(());
     }
     crate::authz::validation::fill_in(kind, new);
-    crate::admission::rbac_escalation::check(&inner.auth.policy.now(), user, attributes, kind, old, new)?;
+    crate::admission::rbac_escalation::check(
+        &inner.auth.policy.now(),
+        user,
+        attributes,
+        kind,
+        old,
+        new,
+    )?;
     let causes = crate::authz::validation::problems(kind, old, new);
     if causes.is_empty() {
         return Ok(());
     }
     let name = new["metadata"]["name"].as_str().unwrap_or_default();
-    Err(ApiError::invalid(crate::authz::rbac_index::GROUP, kind.name(), name, causes))
+    Err(ApiError::invalid(
+        crate::authz::rbac_index::GROUP,
+        kind.name(),
+        name,
+        causes,
+    ))
 }
 
-/// Answers a creation that stores nothing, such as a review or a token request; none if this is not one.
+/// Answers a creation that stores nothing, such as a review or a token request; none if this is not
+/// one.
 pub(crate) async fn answer(
     inner: &Arc<Inner>,
     user: &User,
@@ -208,11 +260,24 @@ pub(crate) async fn answer(
     if attributes.verb != Verb::Create {
         return None;
     }
-    match (&*attributes.group, &*attributes.resource, &*attributes.subresource) {
+    match (
+        &*attributes.group,
+        &*attributes.resource,
+        &*attributes.subresource,
+    ) {
         ("", "serviceaccounts", "token") => {
             let (namespace, name) = (&attributes.namespace, &attributes.name);
             let open = controllers::is_open(store, attributes, name);
-            Some(open.and_then(|()| issue::answer(store, &auth.secrets.key, namespace, name, object, Timestamp::now())))
+            Some(open.and_then(|()| {
+                issue::answer(
+                    store,
+                    &auth.secrets.key,
+                    namespace,
+                    name,
+                    object,
+                    Timestamp::now(),
+                )
+            }))
         }
         ("authentication.k8s.io", "tokenreviews", "") => Some(auth.review_token(object)),
         ("authentication.k8s.io", "selfsubjectreviews", "") => {

@@ -1,5 +1,5 @@
-//! What happens by itself inside the server: garbage collection, namespaces, service accounts, aggregated roles. It is
-//! driven by what is written to the store, and never polls.
+//! What happens by itself inside the server: garbage collection, namespaces, service accounts,
+//! aggregated roles. It is driven by what is written to the store, and never polls.
 
 pub(crate) mod bootstrap;
 pub(crate) mod crds;
@@ -34,12 +34,18 @@ use crate::storage::{Event, Store};
 pub(crate) async fn start(inner: &Arc<Inner>) -> Result<(), StartError> {
     let changes = bootstrap::missing(&inner.store, inner.authority.pem());
     if !changes.is_empty() {
-        inner.store.commit(changes).await.map_err(|error| StartError::Bootstrap(error.to_string()))?;
+        inner
+            .store
+            .commit(changes)
+            .await
+            .map_err(|error| StartError::Bootstrap(error.to_string()))?;
     }
     // Whoever is given an aggregated role can use it from the first request on.
     Roles::new(&inner.store).work().await;
     let makers = inner.clone();
-    inner.spawn(follow(inner.store.clone(), move || CleanupControllers::new(&makers)));
+    inner.spawn(follow(inner.store.clone(), move || {
+        CleanupControllers::new(&makers)
+    }));
     let makers = inner.clone();
     inner.spawn(follow(inner.store.clone(), move || SetupControllers {
         accounts: Accounts::new(&makers),
@@ -49,15 +55,20 @@ pub(crate) async fn start(inner: &Arc<Inner>) -> Result<(), StartError> {
     Ok(())
 }
 
-/// Checks and additions to a write that do not depend on who writes, such as that its namespace is there. `old` is
-/// none for a creation, `new` is none for a deletion.
+/// Checks and additions to a write that do not depend on who writes, such as that its namespace is
+/// there. `old` is none for a creation, `new` is none for a deletion.
 pub(crate) fn admit(
     inner: &Inner,
     attributes: &Attributes,
     old: Option<&Value>,
     mut new: Option<&mut Value>,
 ) -> Result<(), ApiError> {
-    crate::admission::namespace_lifecycle::admit(&inner.store, attributes, old, new.as_deref_mut())?;
+    crate::admission::namespace_lifecycle::admit(
+        &inner.store,
+        attributes,
+        old,
+        new.as_deref_mut(),
+    )?;
     if !attributes.group.is_empty() || !attributes.subresource.is_empty() {
         return Ok(());
     }
@@ -72,12 +83,22 @@ pub(crate) fn admit(
 
 /// A Secret that is to hold a token has to say whose.
 fn token_secret(secret: &Value) -> Result<(), ApiError> {
-    let account = secret["metadata"]["annotations"]["kubernetes.io/service-account.name"].as_str().unwrap_or_default();
+    let account = secret["metadata"]["annotations"]["kubernetes.io/service-account.name"]
+        .as_str()
+        .unwrap_or_default();
     if secret["type"] != "kubernetes.io/service-account-token" || !account.is_empty() {
         return Ok(());
     }
-    let cause = Cause::required("metadata.annotations[kubernetes.io/service-account.name]", "");
-    Err(ApiError::invalid("", "Secret", secret["metadata"]["name"].as_str().unwrap_or_default(), vec![cause]))
+    let cause = Cause::required(
+        "metadata.annotations[kubernetes.io/service-account.name]",
+        "",
+    );
+    Err(ApiError::invalid(
+        "",
+        "Secret",
+        secret["metadata"]["name"].as_str().unwrap_or_default(),
+        vec![cause],
+    ))
 }
 
 /// What takes things away: the garbage collector, and namespaces that go.
@@ -89,7 +110,10 @@ struct CleanupControllers {
 impl CleanupControllers {
     fn new(inner: &Arc<Inner>) -> Self {
         let store: &Arc<Store> = &inner.store;
-        Self { collector: Collector::new(store, &inner.registry), namespaces: Namespaces::new(store) }
+        Self {
+            collector: Collector::new(store, &inner.registry),
+            namespaces: Namespaces::new(store),
+        }
     }
 }
 
@@ -107,7 +131,8 @@ impl Follower for CleanupControllers {
     }
 }
 
-/// What puts things there: accounts and certificates for namespaces, rules for aggregated roles, the server's own Service.
+/// What puts things there: accounts and certificates for namespaces, rules for aggregated roles,
+/// the server's own Service.
 struct SetupControllers {
     accounts: Accounts,
     roles: Roles,

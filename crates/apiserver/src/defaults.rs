@@ -1,5 +1,6 @@
-//! What the server knows of built-in kinds beyond their types: what it fills in, and what it refuses. Everything here
-//! is about values; nothing is stored or looked up but the addresses of services.
+//! What the server knows of built-in kinds beyond their types: what it fills in, and what it
+//! refuses. Everything here is about values; nothing is stored or looked up but the addresses of
+//! services.
 
 pub(crate) mod crd;
 pub(crate) mod decode;
@@ -63,24 +64,45 @@ pub(crate) fn fill(store: &Store, served: &Served, old: Option<&Value>, object: 
     }
 }
 
-/// What an object asks for that it cannot have, mostly since another has it. The real server looks for that first.
-pub(crate) fn refused(store: &Store, table: &str, old: Option<&Value>, object: &Value, dry: bool) -> Option<Cause> {
-    (table == "services").then(|| service_addresses::refused(store, old, object, dry)).flatten()
+/// What an object asks for that it cannot have, mostly since another has it. The real server looks
+/// for that first.
+pub(crate) fn refused(
+    store: &Store,
+    table: &str,
+    old: Option<&Value>,
+    object: &Value,
+    dry: bool,
+) -> Option<Cause> {
+    (table == "services")
+        .then(|| service_addresses::refused(store, old, object, dry))
+        .flatten()
 }
 
 /// What is written as text is kept as bytes.
 fn secret(object: &mut Value) {
     use base64::{Engine, engine::general_purpose::STANDARD};
-    let Some(fields) = object.as_object_mut() else { return };
-    let Some(Value::Object(texts)) = fields.remove("stringData") else { return };
-    let data = fields.entry("data").or_insert_with(|| Value::Object(serde_json::Map::new()));
-    let Some(data) = data.as_object_mut() else { return };
+    let Some(fields) = object.as_object_mut() else {
+        return;
+    };
+    let Some(Value::Object(texts)) = fields.remove("stringData") else {
+        return;
+    };
+    let data = fields
+        .entry("data")
+        .or_insert_with(|| Value::Object(serde_json::Map::new()));
+    let Some(data) = data.as_object_mut() else {
+        return;
+    };
     for (name, text) in texts {
-        data.insert(name, STANDARD.encode(text.as_str().unwrap_or_default()).into());
+        data.insert(
+            name,
+            STANDARD.encode(text.as_str().unwrap_or_default()).into(),
+        );
     }
 }
 
-/// A job selects its pods by its own uid, unless it selects them itself; without labels it has those of its pods.
+/// A job selects its pods by its own uid, unless it selects them itself; without labels it has
+/// those of its pods.
 pub(crate) fn job(object: &mut Value) {
     if object["spec"]["manualSelector"] != true {
         select_by_uid(object);
@@ -93,20 +115,30 @@ pub(crate) fn job(object: &mut Value) {
 }
 
 fn select_by_uid(object: &mut Value) {
-    let (uid, name) = (object["metadata"]["uid"].clone(), object["metadata"]["name"].clone());
+    let (uid, name) = (
+        object["metadata"]["uid"].clone(),
+        object["metadata"]["name"].clone(),
+    );
     let own = "batch.kubernetes.io/controller-uid";
     let mut add = |place: &str, label: &str, value: &Value| {
         let labels = &mut object["spec"][place];
-        let labels = if place == "selector" { &mut labels["matchLabels"] } else { &mut labels["metadata"]["labels"] };
+        let labels = if place == "selector" {
+            &mut labels["matchLabels"]
+        } else {
+            &mut labels["metadata"]["labels"]
+        };
         // What its author wrote stays, and is refused where it is another's.
         if labels.get(label).is_none() {
             labels[label] = value.clone();
         }
     };
     add("selector", own, &uid);
-    for (label, value) in
-        [(own, &uid), ("controller-uid", &uid), ("batch.kubernetes.io/job-name", &name), ("job-name", &name)]
-    {
+    for (label, value) in [
+        (own, &uid),
+        ("controller-uid", &uid),
+        ("batch.kubernetes.io/job-name", &name),
+        ("job-name", &name),
+    ] {
         add("template", label, value);
     }
 }

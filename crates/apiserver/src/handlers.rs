@@ -1,5 +1,5 @@
-//! The way of a request: understood, recorded, authenticated, authorized, served, counted. This is the only place
-//! where all of them meet.
+//! The way of a request: understood, recorded, authenticated, authorized, served, counted. This is
+//! the only place where all of them meet.
 
 pub(crate) mod aggregated;
 pub(crate) mod create;
@@ -61,7 +61,10 @@ impl Cx<'_> {
 
     /// Tells the client something beside the answer.
     pub(crate) fn warn(&self, text: impl Into<String>) {
-        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(text.into());
+        self.warnings
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(text.into());
     }
 
     pub(crate) fn not_found(&self, name: &str) -> ApiError {
@@ -84,14 +87,20 @@ where
         Ok(asked) => asked,
         Err(error) => return Ok(failure(&parts, &error)),
     };
-    let agent = parts.headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
+    let agent = parts
+        .headers
+        .get(USER_AGENT)
+        .and_then(|agent| agent.to_str().ok())
+        .unwrap_or_default();
     let user = match who {
         Some(user) => Ok(user.clone()),
         None => inner.auth.authenticate(&parts),
     };
     let user = user.and_then(|user| inner.auth.impersonated(user, &parts));
     let name = user.as_ref().map_or("", |user| &user.name);
-    let mut open = inner.records.open(name, &parts.uri, agent, &asked.attributes);
+    let mut open = inner
+        .records
+        .open(name, &parts.uri, agent, &asked.attributes);
     let user = match user {
         Ok(user) => user,
         Err(error) => return Ok(counted(inner, &asked, "", open, failure(&parts, &error))),
@@ -99,7 +108,15 @@ where
     let (mut lost, mut stale) = (false, None);
     for trouble in inner.faults.next(&asked.attributes, &user) {
         match trouble {
-            Trouble::Fail(error) => return Ok(counted(inner, &asked, &user.name, open, failure(&parts, &error))),
+            Trouble::Fail(error) => {
+                return Ok(counted(
+                    inner,
+                    &asked,
+                    &user.name,
+                    open,
+                    failure(&parts, &error),
+                ));
+            }
             Trouble::LoseAnswer => lost = true,
             Trouble::Wait(gate) => gate.pass().await,
             Trouble::Stale(revision) => stale = Some(revision),
@@ -112,7 +129,13 @@ where
 }
 
 /// Counts an answer, and records its code unless it is a watch that goes on.
-fn counted(inner: &Inner, asked: &Asked, user: &str, open: Option<Open>, response: Response<Body>) -> Response<Body> {
+fn counted(
+    inner: &Inner,
+    asked: &Asked,
+    user: &str,
+    open: Option<Open>,
+    response: Response<Body>,
+) -> Response<Body> {
     let code = response.status().as_u16();
     inner.metrics.count(&asked.attributes, user, code);
     if let Some(mut open) = open {
@@ -146,7 +169,8 @@ where
     let missing = || kinds.missing(&attributes.group);
     let served = found.ok_or_else(missing)?.clone();
     if !attributes.subresource.is_empty() && served.subresource(&attributes.subresource).is_none() {
-        let of_custom = served.custom.is_some() && matches!(&*attributes.subresource, "status" | "scale");
+        let of_custom =
+            served.custom.is_some() && matches!(&*attributes.subresource, "status" | "scale");
         let named = || ApiError::not_found(&served.group, &served.plural, &attributes.name);
         return Err(if of_custom { named() } else { missing() });
     }
@@ -163,7 +187,17 @@ where
         Method::GET | Method::HEAD => (Bytes::new(), None),
         _ => inner.bodies.read(body).await?,
     };
-    let cx = Cx { inner, asked, user, parts, served, body, _place: place, stale, warnings: Mutex::default() };
+    let cx = Cx {
+        inner,
+        asked,
+        user,
+        parts,
+        served,
+        body,
+        _place: place,
+        stale,
+        warnings: Mutex::default(),
+    };
     if let Some(warning) = cx.served.deprecation() {
         cx.warn(warning);
     }
@@ -186,7 +220,11 @@ where
         Verb::Other(_) => Err(ApiError::method_not_allowed()),
     }
     .unwrap_or_else(|error| failure(parts, &error));
-    for warning in warnings::headers(&cx.warnings.into_inner().unwrap_or_else(PoisonError::into_inner)) {
+    for warning in warnings::headers(
+        &cx.warnings
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner),
+    ) {
         response.headers_mut().append(WARNING, warning);
     }
     Ok(response)
@@ -216,39 +254,87 @@ fn check_verb(cx: &Cx<'_>) -> Result<(), ApiError> {
 
 /// A refusal in the words of the real server.
 fn denied(user: &User, attributes: &Attributes, why: &str) -> ApiError {
-    let Attributes { verb, group, resource, subresource, namespace, name, path, .. } = attributes;
+    let Attributes {
+        verb,
+        group,
+        resource,
+        subresource,
+        namespace,
+        name,
+        path,
+        ..
+    } = attributes;
     let verb = verb.as_str();
     let user = &user.name;
-    let reason = if why.is_empty() { String::new() } else { format!(": {why}") };
+    let reason = if why.is_empty() {
+        String::new()
+    } else {
+        format!(": {why}")
+    };
     if !attributes.is_resource {
-        return ApiError::forbidden("", "", "", &format!("User {user:?} cannot {verb} path {path:?}{reason}"));
+        return ApiError::forbidden(
+            "",
+            "",
+            "",
+            &format!("User {user:?} cannot {verb} path {path:?}{reason}"),
+        );
     }
-    let full = if subresource.is_empty() { resource.clone() } else { format!("{resource}/{subresource}") };
+    let full = if subresource.is_empty() {
+        resource.clone()
+    } else {
+        format!("{resource}/{subresource}")
+    };
     let place = if namespace.is_empty()
-        || resource == "namespaces" && group.is_empty() && !subresource.is_empty() && namespace.is_empty()
+        || resource == "namespaces"
+            && group.is_empty()
+            && !subresource.is_empty()
+            && namespace.is_empty()
     {
         "at the cluster scope".to_owned()
     } else {
         format!("in the namespace {namespace:?}")
     };
-    let why = format!("User {user:?} cannot {verb} resource {full:?} in API group {group:?} {place}{reason}");
+    let why = format!(
+        "User {user:?} cannot {verb} resource {full:?} in API group {group:?} {place}{reason}"
+    );
     ApiError::forbidden(group, resource, name, &why)
 }
 
 /// A failure as an answer, in the form that is wanted for answers.
 fn failure(parts: &Parts, error: &ApiError) -> Response<Body> {
     let (kind, text) = if error.plain {
-        ("text/plain; charset=utf-8", error.message.clone().into_bytes())
+        (
+            "text/plain; charset=utf-8",
+            error.message.clone().into_bytes(),
+        )
     } else if Form::wanted(&parts.headers).is_ok_and(|form| form.yaml) {
-        ("application/yaml", yaml::emit(&error.to_value()).unwrap_or_default().into_bytes())
+        (
+            "application/yaml",
+            yaml::emit(&error.to_value())
+                .unwrap_or_default()
+                .into_bytes(),
+        )
     } else {
-        ("application/json", serde_json::to_vec(&error.to_value()).unwrap_or_default())
+        (
+            "application/json",
+            serde_json::to_vec(&error.to_value()).unwrap_or_default(),
+        )
     };
     let mut response = Response::new(Body::full(text));
-    *response.status_mut() = StatusCode::from_u16(error.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-    if let Some(seconds) = error.details.as_ref().map(|details| details.retry_after).filter(|&seconds| seconds > 0) {
-        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+    *response.status_mut() =
+        StatusCode::from_u16(error.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    if let Some(seconds) = error
+        .details
+        .as_ref()
+        .map(|details| details.retry_after)
+        .filter(|&seconds| seconds > 0)
+    {
+        response
+            .headers_mut()
+            .insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
     response
 }

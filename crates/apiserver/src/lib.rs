@@ -1,5 +1,6 @@
-//! A Kubernetes API server for one machine: in the process as a tower service, or over HTTPS on a port. It stores and
-//! serves objects as the real one does; it runs nothing, and it knows nothing of stacks.
+//! A Kubernetes API server for one machine: in the process as a tower service, or over HTTPS on a
+//! port. It stores and serves objects as the real one does; it runs nothing, and it knows nothing
+//! of stacks.
 //!
 //! ```
 //! # async fn demo() -> Result<(), Box<dyn std::error::Error>> {

@@ -38,17 +38,35 @@ impl Metrics {
     }
 
     fn hash(&self, attributes: &Attributes, user: &str, code: u16) -> u64 {
-        let Attributes { verb, group, version, resource, subresource, .. } = attributes;
+        let Attributes {
+            verb,
+            group,
+            version,
+            resource,
+            subresource,
+            ..
+        } = attributes;
         if code == 404 {
             return self.hasher.hash_one((verb, "", "", "", "", user, code));
         }
-        self.hasher.hash_one((verb, &**group, &**version, &**resource, &**subresource, user, code))
+        self.hasher.hash_one((
+            verb,
+            &**group,
+            &**version,
+            &**resource,
+            &**subresource,
+            user,
+            code,
+        ))
     }
 
     /// Everything as text.
     pub(crate) fn text(&self) -> String {
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        let sorted: BTreeMap<&str, u64> = counts.values().map(|(labels, count)| (&**labels, *count)).collect();
+        let sorted: BTreeMap<&str, u64> = counts
+            .values()
+            .map(|(labels, count)| (&**labels, *count))
+            .collect();
         let mut text = String::from(
             "# HELP apiserver_request_total Counter of apiserver requests broken out for each verb, group, version, \
              resource, subresource, HTTP response code and user.\n# TYPE apiserver_request_total counter\n",
@@ -63,10 +81,20 @@ impl Metrics {
 
 /// Names come from the URL: what was not found is counted together, or there would be no end of it.
 fn labels(attributes: &Attributes, user: &str, code: u16) -> String {
-    let Attributes { verb, group, version, resource, subresource, .. } = attributes;
+    let Attributes {
+        verb,
+        group,
+        version,
+        resource,
+        subresource,
+        ..
+    } = attributes;
     let verb = verb.as_str().to_uppercase();
-    let [group, version, resource, subresource] =
-        if code == 404 { [""; 4] } else { [&**group, &**version, &**resource, &**subresource] };
+    let [group, version, resource, subresource] = if code == 404 {
+        [""; 4]
+    } else {
+        [&**group, &**version, &**resource, &**subresource]
+    };
     format!(
         "verb={verb:?},group={group:?},version={version:?},resource={resource:?},subresource={subresource:?},code=\"{code}\",user={user:?}"
     )
@@ -95,8 +123,15 @@ mod tests {
             metrics.count(&pods, &format!("user-{number}"), 200);
         }
         let text = metrics.text();
-        let line = |labels: &str| text.lines().find(|line| line.contains(labels)).map(str::to_owned);
-        assert!(line("resource=\"pods\",subresource=\"\",code=\"200\",user=\"ann\"} 3").is_some(), "{text}");
+        let line = |labels: &str| {
+            text.lines()
+                .find(|line| line.contains(labels))
+                .map(str::to_owned)
+        };
+        assert!(
+            line("resource=\"pods\",subresource=\"\",code=\"200\",user=\"ann\"} 3").is_some(),
+            "{text}"
+        );
         assert!(line("resource=\"\",subresource=\"\",code=\"404\",user=\"ann\"} 1").is_some());
         assert!(line("resource=\"pods\",subresource=\"\",code=\"200\",user=\"\"}").is_some());
         assert!(text.lines().count() < 2 * MOST);

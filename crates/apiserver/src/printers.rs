@@ -1,4 +1,5 @@
-//! Objects as rows of a table, as `kubectl get` shows them: the columns as recorded, a cell for each of them.
+//! Objects as rows of a table, as `kubectl get` shows them: the columns as recorded, a cell for
+//! each of them.
 
 mod batch;
 mod cluster;
@@ -77,7 +78,11 @@ fn columns(served: &Served) -> Value {
     if let Some(definition) = &served.custom {
         return custom::columns(definition);
     }
-    let group = if served.group.is_empty() { "api".to_owned() } else { format!("apis/{}", served.group) };
+    let group = if served.group.is_empty() {
+        "api".to_owned()
+    } else {
+        format!("apis/{}", served.group)
+    };
     let known = COLUMNS.get(format!("{group}/{}/{}", served.version, served.plural));
     known.cloned().unwrap_or_else(custom::default_columns)
 }
@@ -86,11 +91,18 @@ fn cells(served: &Served, columns: &Value, object: &Value) -> Vec<Value> {
     if let Some(definition) = &served.custom {
         return custom::cells(definition, object);
     }
-    let names = columns.as_array().into_iter().flatten().map(|column| column["name"].as_str().unwrap_or_default());
-    names.map(|column| cell(&served.plural, column, object)).collect()
+    let names = columns
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|column| column["name"].as_str().unwrap_or_default());
+    names
+        .map(|column| cell(&served.plural, column, object))
+        .collect()
 }
 
-/// A cell of a built-in kind: what the kind has of its own, else what is just a field or what all have.
+/// A cell of a built-in kind: what the kind has of its own, else what is just a field or what all
+/// have.
 fn cell(plural: &str, column: &str, object: &Value) -> Value {
     let own = match plural {
         "pods" => pods::cell(column, object),
@@ -102,15 +114,15 @@ fn cell(plural: &str, column: &str, object: &Value) -> Value {
         | "controllerrevisions"
         | "podtemplates" => workloads::cell(plural, column, object),
         "jobs" | "cronjobs" | "horizontalpodautoscalers" => batch::cell(plural, column, object),
-        "services" | "ingresses" | "endpoints" | "endpointslices" | "networkpolicies" | "ingressclasses" => {
-            network::cell(plural, column, object)
-        }
+        "services" | "ingresses" | "endpoints" | "endpointslices" | "networkpolicies"
+        | "ingressclasses" => network::cell(plural, column, object),
         "persistentvolumes" | "persistentvolumeclaims" | "storageclasses" | "csidrivers" => {
             storage::cell(plural, column, object)
         }
         _ => cluster::cell(plural, column, object),
     };
-    own.or_else(|| simple::cell(plural, column, object)).unwrap_or_else(|| "<none>".into())
+    own.or_else(|| simple::cell(plural, column, object))
+        .unwrap_or_else(|| "<none>".into())
 }
 
 #[cfg(test)]
@@ -121,24 +133,49 @@ mod tests {
     fn cells_are_what_the_real_server_shows() {
         let at = "2026-01-01T00:00:00Z";
         let table = [
-            ("configmaps", "Data", json!({"data": {"a": "b"}, "binaryData": {"c": "AA=="}}), json!(2)),
+            (
+                "configmaps",
+                "Data",
+                json!({"data": {"a": "b"}, "binaryData": {"c": "AA=="}}),
+                json!(2),
+            ),
             ("secrets", "Data", json!({}), json!(0)),
-            ("deployments", "Ready", json!({"spec": {"replicas": 3}, "status": {"readyReplicas": 1}}), json!("1/3")),
+            (
+                "deployments",
+                "Ready",
+                json!({"spec": {"replicas": 3}, "status": {"readyReplicas": 1}}),
+                json!("1/3"),
+            ),
             (
                 "services",
                 "Port(s)",
                 json!({"spec": {"ports": [{"port": 80, "nodePort": 30080, "protocol": "TCP"}]}}),
                 json!("80:30080/TCP"),
             ),
-            ("services", "Selector", json!({"spec": {"selector": {"b": "c", "a": "b"}}}), json!("a=b,b=c")),
-            ("roles", "Created At", json!({"metadata": {"creationTimestamp": at}}), json!(at)),
+            (
+                "services",
+                "Selector",
+                json!({"spec": {"selector": {"b": "c", "a": "b"}}}),
+                json!("a=b,b=c"),
+            ),
+            (
+                "roles",
+                "Created At",
+                json!({"metadata": {"creationTimestamp": at}}),
+                json!(at),
+            ),
             (
                 "pods",
                 "Status",
                 json!({"metadata": {"deletionTimestamp": at}, "status": {"phase": "Running"}}),
                 json!("Terminating"),
             ),
-            ("nodes", "Status", json!({"spec": {"unschedulable": true}}), json!("Unknown,SchedulingDisabled")),
+            (
+                "nodes",
+                "Status",
+                json!({"spec": {"unschedulable": true}}),
+                json!("Unknown,SchedulingDisabled"),
+            ),
             ("no-such-kind", "Whatever", json!({}), json!("<none>")),
         ];
         for (plural, column, object, expected) in table {
@@ -153,7 +190,11 @@ mod tests {
         for (path, columns) in columns {
             let plural = path.rsplit('/').next().unwrap_or_default();
             for column in columns.as_array().unwrap() {
-                for object in [json!({}), json!({"metadata": 1, "spec": [], "status": "x"}), Value::Null] {
+                for object in [
+                    json!({}),
+                    json!({"metadata": 1, "spec": [], "status": "x"}),
+                    Value::Null,
+                ] {
                     cell(plural, column["name"].as_str().unwrap(), &object);
                 }
             }

@@ -11,7 +11,14 @@ pub(crate) fn uuid() -> String {
     let number = u128::from_be_bytes(bytes);
     let digits = format!("{number:032x}");
     let part = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
-    [part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)].join("-")
+    [
+        part(0, 8),
+        part(8, 12),
+        part(12, 16),
+        part(16, 20),
+        part(20, 32),
+    ]
+    .join("-")
 }
 
 /// A random number.
@@ -31,8 +38,8 @@ static POOL: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 /// How many are asked for at once.
 const POOLED: usize = 1024;
 
-/// Fills with random bytes, of which none is given away twice. Where the system has none, the time has to do: names need
-/// not be secret.
+/// Fills with random bytes, of which none is given away twice. Where the system has none, the time
+/// has to do: names need not be secret.
 fn fill(bytes: &mut [u8]) {
     let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
     if pool.len() < bytes.len() {
@@ -61,7 +68,11 @@ mod tests {
     fn identifiers_have_their_shape_and_differ() {
         let (one, other) = (super::uuid(), super::uuid());
         assert_ne!(one, other);
-        assert_eq!((one.len(), one.as_bytes()[14], one.matches('-').count()), (36, b'4', 4), "{one}");
+        assert_eq!(
+            (one.len(), one.as_bytes()[14], one.matches('-').count()),
+            (36, b'4', 4),
+            "{one}"
+        );
         assert_ne!(super::number(), super::number());
         let many: std::collections::HashSet<u64> = (0..10_000).map(|_| super::number()).collect();
         assert_eq!(many.len(), 10_000);

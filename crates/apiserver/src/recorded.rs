@@ -1,5 +1,6 @@
-//! What the real API server says of its built-in kinds, recorded by `cargo xtask capture` and compiled in; one member
-//! is inflated at a time, when it is asked for. It interprets nothing; `data/README.md` lists the members.
+//! What the real API server says of its built-in kinds, recorded by `cargo xtask capture` and
+//! compiled in; one member is inflated at a time, when it is asked for. It interprets nothing;
+//! `data/README.md` lists the members.
 
 use std::{collections::HashMap, io::Read, sync::LazyLock};
 
@@ -21,7 +22,9 @@ static INDEX: LazyLock<HashMap<String, Member>> = LazyLock::new(|| index(PACK).u
 pub fn text(name: &str) -> Option<Vec<u8>> {
     let member = INDEX.get(name)?;
     let mut text = Vec::with_capacity(member.length);
-    DeflateDecoder::new(PACK.get(member.begin..member.end)?).read_to_end(&mut text).ok()?;
+    DeflateDecoder::new(PACK.get(member.begin..member.end)?)
+        .read_to_end(&mut text)
+        .ok()?;
     Some(text)
 }
 
@@ -30,9 +33,13 @@ pub fn value(name: &str) -> Option<Value> {
     serde_json::from_slice(&text(name)?).ok()
 }
 
-/// The paths below `/openapi/v3/` that have a document, in order: `api/v1`, `apis/apps/v1`, `version`...
+/// The paths below `/openapi/v3/` that have a document, in order: `api/v1`, `apis/apps/v1`,
+/// `version`...
 pub fn openapi_paths() -> Vec<&'static str> {
-    let mut paths: Vec<&str> = INDEX.keys().filter_map(|name| name.strip_prefix("schemas/")).collect();
+    let mut paths: Vec<&str> = INDEX
+        .keys()
+        .filter_map(|name| name.strip_prefix("schemas/"))
+        .collect();
     paths.sort_unstable();
     paths
 }
@@ -41,7 +48,10 @@ pub fn openapi_paths() -> Vec<&'static str> {
 pub fn openapi(path: &str) -> Option<Value> {
     let mut document = value(&format!("paths/{path}"))?;
     let schemas = value(&format!("schemas/{path}"))?;
-    document.get_mut("components")?.as_object_mut()?.insert("schemas".to_owned(), schemas);
+    document
+        .get_mut("components")?
+        .as_object_mut()?
+        .insert("schemas".to_owned(), schemas);
     Some(document)
 }
 
@@ -50,7 +60,11 @@ fn index(pack: &[u8]) -> Option<HashMap<String, Member>> {
     let listed: Vec<(String, usize, usize)> = serde_json::from_slice(&pack[..line]).ok()?;
     let mut begin = line + 1;
     let place = |(name, deflated, length)| {
-        let member = Member { begin, end: begin + deflated, length };
+        let member = Member {
+            begin,
+            end: begin + deflated,
+            length,
+        };
         begin = member.end;
         (name, member)
     };
@@ -65,7 +79,11 @@ mod tests {
     fn every_member_can_be_read_and_is_json() {
         assert!(INDEX.len() > 90, "{}", INDEX.len());
         for (name, member) in INDEX.iter() {
-            assert_eq!(text(name).map(|text| text.len()), Some(member.length), "{name}");
+            assert_eq!(
+                text(name).map(|text| text.len()),
+                Some(member.length),
+                "{name}"
+            );
             assert!(value(name).is_some(), "{name}");
         }
         assert!(text("no/such/member").is_none());

@@ -1,5 +1,5 @@
-//! Which resources are served, in which versions, and what is known of them: the built-in ones as recorded from the
-//! real server, and those that definitions add.
+//! Which resources are served, in which versions, and what is known of them: the built-in ones as
+//! recorded from the real server, and those that definitions add.
 
 pub(crate) mod builtin;
 pub(crate) mod convert;
@@ -95,7 +95,9 @@ impl Served {
 
     /// A subresource by its name.
     pub fn subresource(&self, name: &str) -> Option<&Subresource> {
-        self.subresources.iter().find(|subresource| subresource.name == name)
+        self.subresources
+            .iter()
+            .find(|subresource| subresource.name == name)
     }
 
     /// Whether the status is written apart from the rest.
@@ -107,7 +109,9 @@ impl Served {
     pub(crate) fn deprecation(&self) -> Option<&str> {
         match (&self.custom, &*self.table) {
             (Some(custom), _) => custom.deprecation.as_deref(),
-            (None, "endpoints") => Some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"),
+            (None, "endpoints") => {
+                Some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
+            }
             (None, "componentstatuses") => Some("v1 ComponentStatus is deprecated in v1.19+"),
             _ => None,
         }
@@ -115,7 +119,11 @@ impl Served {
 
     /// As messages name the resource: `deployments.apps`.
     pub fn qualified(&self) -> String {
-        if self.group.is_empty() { self.plural.clone() } else { format!("{}.{}", self.plural, self.group) }
+        if self.group.is_empty() {
+            self.plural.clone()
+        } else {
+            format!("{}.{}", self.plural, self.group)
+        }
     }
 
     /// As `APIResourceList` shows it and its subresources.
@@ -134,7 +142,11 @@ impl Served {
             own["storageVersionHash"] = json!(self.storage_hash);
         }
         // A resource without verbs only holds its subresources.
-        let mut all = if self.verbs.is_empty() { Vec::new() } else { vec![own] };
+        let mut all = if self.verbs.is_empty() {
+            Vec::new()
+        } else {
+            vec![own]
+        };
         for subresource in &self.subresources {
             let mut value = json!({
                 "name": format!("{}/{}", self.plural, subresource.name), "singularName": "",
@@ -152,12 +164,20 @@ impl Served {
 
 /// As objects write it: `apps/v1`, `v1`.
 pub fn api_version(group: &str, version: &str) -> String {
-    if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }
+    if group.is_empty() {
+        version.to_owned()
+    } else {
+        format!("{group}/{version}")
+    }
 }
 
 /// Where the objects of a resource are in the store.
 pub fn table_name(group: &str, plural: &str) -> Arc<str> {
-    if group.is_empty() { Arc::from(plural) } else { Arc::from(format!("{plural}.{group}")) }
+    if group.is_empty() {
+        Arc::from(plural)
+    } else {
+        Arc::from(format!("{plural}.{group}"))
+    }
 }
 
 type Versions = HashMap<String, HashMap<String, Arc<Served>>>;
@@ -178,14 +198,26 @@ impl Kinds {
 
     /// What is said of a path in a group that has no such resource.
     pub(crate) fn missing(&self, group: &str) -> ApiError {
-        let builtin =
-            |versions: &Versions| versions.values().flat_map(HashMap::values).any(|served| served.custom.is_none());
-        if self.groups.get(group).is_some_and(builtin) { ApiError::no_resource() } else { ApiError::no_page() }
+        let builtin = |versions: &Versions| {
+            versions
+                .values()
+                .flat_map(HashMap::values)
+                .any(|served| served.custom.is_none())
+        };
+        if self.groups.get(group).is_some_and(builtin) {
+            ApiError::no_resource()
+        } else {
+            ApiError::no_page()
+        }
     }
 
     /// The resource of a kind, as owner references and `apiVersion` with `kind` name it.
     pub fn of_kind(&self, group: &str, version: &str, kind: &str) -> Option<&Arc<Served>> {
-        self.groups.get(group)?.get(version)?.values().find(|served| served.kind == kind)
+        self.groups
+            .get(group)?
+            .get(version)?
+            .values()
+            .find(|served| served.kind == kind)
     }
 
     /// Everything in a group and version, sorted by its plural; none if there is no such version.
@@ -197,13 +229,19 @@ impl Kinds {
 
     /// Every resource in every version.
     pub fn all(&self) -> impl Iterator<Item = &Arc<Served>> {
-        self.groups.values().flat_map(HashMap::values).flat_map(HashMap::values)
+        self.groups
+            .values()
+            .flat_map(HashMap::values)
+            .flat_map(HashMap::values)
     }
 
     /// Every resource once, in one of its versions: those that can be listed and deleted.
     pub fn tables(&self) -> Vec<Arc<Served>> {
         let mut tables: BTreeMap<&str, &Arc<Served>> = BTreeMap::new();
-        for served in self.all().filter(|served| served.verbs.iter().any(|verb| verb == "list")) {
+        for served in self
+            .all()
+            .filter(|served| served.verbs.iter().any(|verb| verb == "list"))
+        {
             if served.is_stored || !tables.contains_key(&*served.table) {
                 tables.insert(&served.table, served);
             }
@@ -213,7 +251,8 @@ impl Kinds {
 
     /// The resource in the version that its objects are stored in.
     pub fn stored(&self, table: &str) -> Option<&Arc<Served>> {
-        self.all().find(|served| &*served.table == table && served.is_stored)
+        self.all()
+            .find(|served| &*served.table == table && served.is_stored)
     }
 
     /// What the definitions add, by their names.
@@ -223,13 +262,19 @@ impl Kinds {
 
     fn insert(&mut self, served: Arc<Served>) {
         let versions = self.groups.entry(served.group.clone()).or_default();
-        versions.entry(served.version.clone()).or_default().insert(served.plural.clone(), served);
+        versions
+            .entry(served.version.clone())
+            .or_default()
+            .insert(served.plural.clone(), served);
     }
 
     /// As `APIResourceList` shows a group and version.
     pub fn resource_list(&self, group: &str, version: &str) -> Option<Value> {
-        let resources: Vec<Value> =
-            self.of_version(group, version)?.into_iter().flat_map(|served| served.discovered()).collect();
+        let resources: Vec<Value> = self
+            .of_version(group, version)?
+            .into_iter()
+            .flat_map(|served| served.discovered())
+            .collect();
         let mut list = json!({
             "kind": "APIResourceList", "groupVersion": api_version(group, version), "resources": resources,
         });
@@ -250,7 +295,10 @@ pub struct Registry {
 impl Default for Registry {
     /// What is built in.
     fn default() -> Self {
-        let registry = Self { builtin: builtin::read(), now: RwLock::default() };
+        let registry = Self {
+            builtin: builtin::read(),
+            now: RwLock::default(),
+        };
         registry.replace(BTreeMap::new());
         registry
     }
@@ -265,17 +313,33 @@ impl Registry {
     /// What is built in, and what others in the process answer for.
     pub(crate) fn with(extensions: &[Extension]) -> Self {
         let mut builtin = builtin::read();
-        for Extension { group, version, resources, .. } in extensions {
-            builtin.extend(builtin::of_version(group, version, resources).into_iter().map(Arc::new));
+        for Extension {
+            group,
+            version,
+            resources,
+            ..
+        } in extensions
+        {
+            builtin.extend(
+                builtin::of_version(group, version, resources)
+                    .into_iter()
+                    .map(Arc::new),
+            );
         }
-        let registry = Self { builtin, now: RwLock::default() };
+        let registry = Self {
+            builtin,
+            now: RwLock::default(),
+        };
         registry.replace(BTreeMap::new());
         registry
     }
 
     /// What is served now.
     pub fn now(&self) -> Arc<Kinds> {
-        self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.now
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// Serves what is built in, and these.

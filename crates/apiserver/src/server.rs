@@ -58,7 +58,8 @@ pub enum StartError {
     Bootstrap(String),
 }
 
-/// A running server; clones are the same one. It ends with [`Self::shutdown`], or with the last clone.
+/// A running server; clones are the same one. It ends with [`Self::shutdown`], or with the last
+/// clone.
 #[derive(Clone)]
 pub struct Server {
     inner: Arc<Inner>,
@@ -102,7 +103,8 @@ impl Server {
         let store = match &options.data {
             None => Store::in_memory(options.history),
             Some(directory) => {
-                std::fs::create_dir_all(directory).map_err(|error| StartError::Directory(directory.clone(), error))?;
+                std::fs::create_dir_all(directory)
+                    .map_err(|error| StartError::Directory(directory.clone(), error))?;
                 let journal = FileJournal::open(directory)?;
                 Store::with_journal(Box::new(journal), options.history)?
             }
@@ -133,13 +135,18 @@ impl Server {
         });
         controllers::start(&inner).await?;
         if let Some(saving) = saving {
-            saving.await.map_err(|error| StartError::Keys(error.to_string()))??;
+            saving
+                .await
+                .map_err(|error| StartError::Keys(error.to_string()))??;
         }
-        Ok(Self { _end: Arc::new(End(inner.clone())), inner })
+        Ok(Self {
+            _end: Arc::new(End(inner.clone())),
+            inner,
+        })
     }
 
-    /// A door into the server in this process, without a socket. `who` is whoever comes through it; with none, the
-    /// headers of each request have to say.
+    /// A door into the server in this process, without a socket. `who` is whoever comes through it;
+    /// with none, the headers of each request have to say.
     pub fn in_process_service(&self, who: Option<User>) -> InProcessService {
         InProcessService::new(self.inner.clone(), who)
     }
@@ -151,7 +158,11 @@ impl Server {
     /// If the address cannot be listened on.
     pub async fn listen(&self, address: SocketAddr) -> Result<Listener, StartError> {
         let listener = Listener::bind(&self.inner, address).await?;
-        *self.inner.address.lock().unwrap_or_else(PoisonError::into_inner) = Some(listener.address());
+        *self
+            .inner
+            .address
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(listener.address());
         controllers::settle_own_service(&self.inner).await;
         Ok(listener)
     }
@@ -184,10 +195,14 @@ impl Server {
 
     /// Why nothing can be trusted any more, if so.
     pub fn trouble(&self) -> Option<String> {
-        self.inner.store.trouble().map(|trouble| trouble.to_string())
+        self.inner
+            .store
+            .trouble()
+            .map(|trouble| trouble.to_string())
     }
 
-    /// Waits until nothing can be kept any more, and answers why; that may never be. What was acknowledged is kept.
+    /// Waits until nothing can be kept any more, and answers why; that may never be. What was
+    /// acknowledged is kept.
     pub async fn failed(&self) -> Arc<crate::storage::JournalError> {
         self.inner.store.failed().await
     }
@@ -195,7 +210,8 @@ impl Server {
     /// Ends watches, listeners and everything inside. What was acknowledged is kept.
     pub async fn shutdown(self) {
         self.inner.end();
-        // Whatever is on its way to the journal arrives before this returns, and its file is free again.
+        // Whatever is on its way to the journal arrives before this returns, and its file is free
+        // again.
         self.inner.store.close().await;
     }
 }
@@ -203,7 +219,9 @@ impl Server {
 impl Inner {
     /// Whoever answers for a group and version in place of this server.
     pub(crate) fn extension(&self, group: &str, version: &str) -> Option<&Extension> {
-        self.extensions.iter().find(|extension| extension.group == group && extension.version == version)
+        self.extensions
+            .iter()
+            .find(|extension| extension.group == group && extension.version == version)
     }
 
     /// Where the server is reached; none if it is not but inside the process.
@@ -213,19 +231,29 @@ impl Inner {
 
     /// Writes keys that are new into the server's directory.
     fn save_keys(&self, data: &Path) -> Result<(), StartError> {
-        self.authority.save(data).map_err(|error| StartError::Keys(error.to_string()))?;
+        self.authority
+            .save(data)
+            .map_err(|error| StartError::Keys(error.to_string()))?;
         self.auth.save_new()
     }
 
     /// Runs a task for as long as the server.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         let handle = tokio::spawn(task).abort_handle();
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).push(handle);
+        self.tasks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(handle);
     }
 
     fn end(&self) {
         self.ending.send_replace(true);
-        for task in self.tasks.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        for task in self
+            .tasks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .drain(..)
+        {
             task.abort();
         }
     }

@@ -1,5 +1,5 @@
-//! Objects in memory, with one revision for everything, a bounded past, and a journal where they have to survive.
-//! It knows nothing of HTTP, nor of kinds beyond the name of a resource.
+//! Objects in memory, with one revision for everything, a bounded past, and a journal where they
+//! have to survive. It knows nothing of HTTP, nor of kinds beyond the name of a resource.
 
 mod entry;
 mod history;
@@ -42,18 +42,29 @@ pub struct Key {
 impl Key {
     /// Puts the parts together; an empty namespace is none.
     pub fn new(resource: &Arc<str>, namespace: &str, name: &str) -> Self {
-        let path = if namespace.is_empty() { Arc::from(name) } else { Arc::from(format!("{namespace}/{name}")) };
-        Self { resource: resource.clone(), path }
+        let path = if namespace.is_empty() {
+            Arc::from(name)
+        } else {
+            Arc::from(format!("{namespace}/{name}"))
+        };
+        Self {
+            resource: resource.clone(),
+            path,
+        }
     }
 
     /// The namespace; empty for objects of the whole cluster.
     pub fn namespace(&self) -> &str {
-        self.path.split_once('/').map_or("", |(namespace, _)| namespace)
+        self.path
+            .split_once('/')
+            .map_or("", |(namespace, _)| namespace)
     }
 
     /// The name.
     pub fn name(&self) -> &str {
-        self.path.split_once('/').map_or(&*self.path, |(_, name)| name)
+        self.path
+            .split_once('/')
+            .map_or(&*self.path, |(_, name)| name)
     }
 
     /// Namespace and name as objects are sorted by.
@@ -166,20 +177,32 @@ struct Applied {
 
 impl Default for Table {
     fn default() -> Self {
-        Self { objects: BTreeMap::new(), history: History::default(), signal: watch::Sender::new(0) }
+        Self {
+            objects: BTreeMap::new(),
+            history: History::default(),
+            signal: watch::Sender::new(0),
+        }
     }
 }
 
 impl fmt::Debug for Store {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Store").field("revision", &self.revision()).finish_non_exhaustive()
+        formatter
+            .debug_struct("Store")
+            .field("revision", &self.revision())
+            .finish_non_exhaustive()
     }
 }
 
 impl Store {
     /// A store that lives as long as the process.
     pub fn in_memory(window: Window) -> Arc<Self> {
-        let state = State { sink: Sink::Memory, revision: 1, tables: HashMap::new(), past: Past::new(window, 1) };
+        let state = State {
+            sink: Sink::Memory,
+            revision: 1,
+            tables: HashMap::new(),
+            past: Past::new(window, 1),
+        };
         Arc::new(Self {
             state: RwLock::new(state),
             settled: AtomicU64::new(1),
@@ -195,17 +218,30 @@ impl Store {
     /// # Errors
     ///
     /// If the journal cannot be read, or its thread cannot be started.
-    pub fn with_journal(mut journal: Box<dyn Journal>, window: Window) -> Result<Arc<Self>, JournalError> {
+    pub fn with_journal(
+        mut journal: Box<dyn Journal>,
+        window: Window,
+    ) -> Result<Arc<Self>, JournalError> {
         let mut tables: HashMap<Arc<str>, Table> = HashMap::new();
         let parsed = Arc::<Parsed>::default();
         let mut load = |key: Key, revision: u64, bytes: Bytes| {
-            let entry = Entry::read(bytes, revision, &parsed).map_err(|error| JournalError::new("parse", &error))?;
-            tables.entry(key.resource).or_default().objects.insert(key.path, entry);
+            let entry = Entry::read(bytes, revision, &parsed)
+                .map_err(|error| JournalError::new("parse", &error))?;
+            tables
+                .entry(key.resource)
+                .or_default()
+                .objects
+                .insert(key.path, entry);
             Ok(())
         };
         let revision = journal.load(&mut load)?.max(1);
         let (sender, receiver) = mpsc::unbounded_channel();
-        let state = State { sink: Sink::Journal(sender), revision, tables, past: Past::new(window, revision) };
+        let state = State {
+            sink: Sink::Journal(sender),
+            revision,
+            tables,
+            past: Past::new(window, revision),
+        };
         let store = Arc::new(Self {
             state: RwLock::new(state),
             settled: AtomicU64::new(revision),
@@ -222,9 +258,14 @@ impl Store {
     /// Writes what is on its way and lets go of the journal. Nothing can be written after that.
     pub async fn close(&self) {
         self.shut();
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let thread = self
+            .thread
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         if let Some(thread) = thread {
-            // It ends as soon as it has written everything; a panic of it has been noticed by those who waited.
+            // It ends as soon as it has written everything; a panic of it has been noticed by those
+            // who waited.
             _ = tokio::task::spawn_blocking(move || thread.join()).await;
         }
     }
@@ -239,9 +280,15 @@ impl Store {
         self.read().past.oldest()
     }
 
-    /// An object as it is. Whoever shows it to others waits with [`Self::settled`] until it is kept.
+    /// An object as it is. Whoever shows it to others waits with [`Self::settled`] until it is
+    /// kept.
     pub fn get(&self, key: &Key) -> Option<Entry> {
-        self.read().tables.get(&key.resource)?.objects.get(&key.path).cloned()
+        self.read()
+            .tables
+            .get(&key.resource)?
+            .objects
+            .get(&key.path)
+            .cloned()
     }
 
     /// Waits until everything up to a revision is kept.
@@ -253,10 +300,16 @@ impl Store {
         if self.settled.load(Ordering::Acquire) < revision {
             let mut settling = self.settling.subscribe();
             // The sender is in self, so it is there as long as this waits.
-            _ = settling.wait_for(|&settled| settled >= revision || self.is_broken()).await;
+            _ = settling
+                .wait_for(|&settled| settled >= revision || self.is_broken())
+                .await;
         }
         // What was kept before the journal failed still is.
-        if self.settled.load(Ordering::Acquire) < revision { Err(self.refusal()) } else { Ok(()) }
+        if self.settled.load(Ordering::Acquire) < revision {
+            Err(self.refusal())
+        } else {
+            Ok(())
+        }
     }
 
     /// Whether the journal has failed.
@@ -282,20 +335,33 @@ impl Store {
 
     /// What whoever wants to write or to read is told once the journal has failed.
     fn refusal(&self) -> CommitError {
-        let why = self.trouble().map_or_else(|| "it is closed".to_owned(), |trouble| trouble.to_string());
+        let why = self
+            .trouble()
+            .map_or_else(|| "it is closed".to_owned(), |trouble| trouble.to_string());
         let full = self.trouble().is_some_and(|trouble| trouble.is_full());
-        let hint = if full { "make room on the disk and start the server again" } else { "start the server again" };
-        CommitError::Broken(format!("{why}; nothing of this is kept, all that was acknowledged before is: {hint}"))
+        let hint = if full {
+            "make room on the disk and start the server again"
+        } else {
+            "start the server again"
+        };
+        CommitError::Broken(format!(
+            "{why}; nothing of this is kept, all that was acknowledged before is: {hint}"
+        ))
     }
 
-    /// Makes all changes, or none, and returns the objects as they are then, in the same order: the last state with
-    /// the revision of its end for one that was deleted. When it returns, the journal has them.
+    /// Makes all changes, or none, and returns the objects as they are then, in the same order: the
+    /// last state with the revision of its end for one that was deleted. When it returns, the
+    /// journal has them.
     ///
     /// # Errors
     ///
     /// If an object is not as expected, or the journal has failed.
     pub async fn commit(&self, changes: Vec<Change>) -> Result<Vec<Entry>, CommitError> {
-        let prepare = |Change { key, expect, to }| Prepared { key, expect, to: to.map(Draft::new) };
+        let prepare = |Change { key, expect, to }| Prepared {
+            key,
+            expect,
+            to: to.map(Draft::new),
+        };
         let Applied { entries, kept } = self.apply(changes.into_iter().map(prepare).collect())?;
         if let Some(kept) = kept
             && kept.await.is_err()
@@ -311,11 +377,17 @@ impl Store {
         let objects = state.tables.iter().flat_map(|(resource, table)| {
             table.objects.iter().map(|(path, entry)| Record {
                 revision: entry.revision,
-                key: Key { resource: resource.clone(), path: path.clone() },
+                key: Key {
+                    resource: resource.clone(),
+                    path: path.clone(),
+                },
                 bytes: Some(entry.bytes.clone()),
             })
         });
-        Snapshot { revision: state.revision, objects: objects.collect() }
+        Snapshot {
+            revision: state.revision,
+            objects: objects.collect(),
+        }
     }
 
     /// Nothing more goes to the journal.
@@ -336,7 +408,10 @@ impl Store {
             return Err(self.refusal());
         }
         for change in &changes {
-            let current = state.tables.get(&change.key.resource).and_then(|table| table.objects.get(&change.key.path));
+            let current = state
+                .tables
+                .get(&change.key.resource)
+                .and_then(|table| table.objects.get(&change.key.path));
             let fits = match (change.expect, current) {
                 (Expect::Absent, None) => change.to.is_some(),
                 (Expect::Revision(revision), Some(entry)) => entry.revision == revision,
@@ -348,7 +423,12 @@ impl Store {
             }
         }
         let mut entries = Vec::with_capacity(changes.len());
-        let mut written = Written { revision: 0, records: Vec::new(), signals: Vec::new(), done: None };
+        let mut written = Written {
+            revision: 0,
+            records: Vec::new(),
+            signals: Vec::new(),
+            done: None,
+        };
         for change in changes {
             let revision = state.revision + 1;
             let table = state.tables.entry(change.key.resource.clone()).or_default();
@@ -366,12 +446,26 @@ impl Store {
                 },
             };
             state.revision = revision;
-            let event = Arc::new(Event { revision, key: change.key, deleted, entry: entry.clone(), before });
+            let event = Arc::new(Event {
+                revision,
+                key: change.key,
+                deleted,
+                entry: entry.clone(),
+                before,
+            });
             if matches!(state.sink, Sink::Journal(_)) {
                 let bytes = (!deleted).then(|| entry.bytes.clone());
-                written.records.push(Record { revision, key: event.key.clone(), bytes });
+                written.records.push(Record {
+                    revision,
+                    key: event.key.clone(),
+                    bytes,
+                });
             }
-            if !written.signals.iter().any(|signal| signal.same_channel(&table.signal)) {
+            if !written
+                .signals
+                .iter()
+                .any(|signal| signal.same_channel(&table.signal))
+            {
                 written.signals.push(table.signal.clone());
             }
             table.history.push(event.clone());
@@ -392,7 +486,10 @@ impl Store {
                 written.done = Some(done);
                 kept = Some(wait);
                 if journal.send(written).is_err() {
-                    _ = self.broken.set(Arc::new(JournalError::new("write", &"its thread has ended")));
+                    _ = self.broken.set(Arc::new(JournalError::new(
+                        "write",
+                        &"its thread has ended",
+                    )));
                 }
             }
             Sink::Memory | Sink::Closed => self.settle(&mut vec![written]),
@@ -402,11 +499,16 @@ impl Store {
 
     /// Everything in a group of commits is kept: whoever waits for it may go on.
     fn settle(&self, group: &mut Vec<Written>) {
-        let Some(revision) = group.last().map(|written| written.revision) else { return };
+        let Some(revision) = group.last().map(|written| written.revision) else {
+            return;
+        };
         self.settled.store(revision, Ordering::Release);
         self.settling.send_replace(revision);
         let mut told: Vec<watch::Sender<u64>> = Vec::new();
-        for signal in group.iter_mut().flat_map(|written| std::mem::take(&mut written.signals)) {
+        for signal in group
+            .iter_mut()
+            .flat_map(|written| std::mem::take(&mut written.signals))
+        {
             if !told.iter().any(|other| other.same_channel(&signal)) {
                 signal.send_replace(revision);
                 told.push(signal);

@@ -1,4 +1,5 @@
-//! A bounded fuzz run on stable: URLs, patches and objects, cut up and put together again from a seed.
+//! A bounded fuzz run on stable: URLs, patches and objects, cut up and put together again from a
+//! seed.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test may panic")]
 
 #[path = "../../../fuzz/bodies/request.rs"]
@@ -81,7 +82,10 @@ fn no_request_made_from_pieces_panics_or_spoils_what_is_there() {
         usize::try_from(state % end as u64).unwrap_or(0)
     };
     for _ in 0..runs {
-        let mut bytes = vec![u8::try_from(next(6)).unwrap_or(0), u8::try_from(next(7)).unwrap_or(0)];
+        let mut bytes = vec![
+            u8::try_from(next(6)).unwrap_or(0),
+            u8::try_from(next(7)).unwrap_or(0),
+        ];
         // Mostly whole paths, or nothing would be found.
         let end = if next(4) == 0 { URLS.len() } else { 8 };
         bytes.extend_from_slice(URLS[next(end)].as_bytes());
@@ -94,7 +98,10 @@ fn no_request_made_from_pieces_panics_or_spoils_what_is_there() {
             bytes.extend_from_slice(BODIES[next(BODIES.len())].as_bytes());
         }
         if std::panic::catch_unwind(|| body::request(&bytes)).is_err() {
-            panic!("this request broke it (seed {seed}): {:?}", String::from_utf8_lossy(&bytes));
+            panic!(
+                "this request broke it (seed {seed}): {:?}",
+                String::from_utf8_lossy(&bytes)
+            );
         }
     }
 }

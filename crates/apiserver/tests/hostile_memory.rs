@@ -1,4 +1,5 @@
-//! What clients cost that stop in the middle: measured in a process of its own, so that no other test is in the numbers.
+//! What clients cost that stop in the middle: measured in a process of its own, so that no other
+//! test is in the numbers.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod support;
@@ -30,7 +31,9 @@ async fn clients_that_stop_in_the_middle_cost_little_and_keep_nobody_out() {
             2 => format!(
                 "POST {MAPS} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nContent-Length: 3000000\r\n\r\n{{"
             ),
-            _ => format!("GET {MAPS}?watch=1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n"),
+            _ => format!(
+                "GET {MAPS}?watch=1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n"
+            ),
         };
         let mut stream = connect(&listener).await;
         stream.write_all(text.as_bytes()).await.unwrap();
@@ -49,7 +52,9 @@ async fn clients_that_stop_in_the_middle_cost_little_and_keep_nobody_out() {
     still_serves(&listener, &token).await;
     for _ in 0..500 {
         let mut stream = connect(&listener).await;
-        let request = format!("GET {MAPS}?watch=1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n");
+        let request = format!(
+            "GET {MAPS}?watch=1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n"
+        );
         stream.write_all(request.as_bytes()).await.unwrap();
         stream.flush().await.unwrap();
         // Closed without a word.
@@ -57,5 +62,9 @@ async fn clients_that_stop_in_the_middle_cost_little_and_keep_nobody_out() {
     }
     still_serves(&listener, &token).await;
     let grown = resident().saturating_sub(before);
-    assert!(grown < 100 << 20, "{} MiB are left after 500 connections that were dropped", grown >> 20);
+    assert!(
+        grown < 100 << 20,
+        "{} MiB are left after 500 connections that were dropped",
+        grown >> 20
+    );
 }

@@ -1,4 +1,5 @@
-//! Definitions whose schemas cost more than they look: refused with a clear answer, or bounded when objects are written.
+//! Definitions whose schemas cost more than they look: refused with a clear answer, or bounded when
+//! objects are written.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod support;
@@ -48,10 +49,16 @@ async fn serve(client: &Client, spec: &Value) {
 async fn definitions_that_cost_too_much_are_refused_with_the_place() {
     let server = Server::start(Options::default()).await.unwrap();
     let client = Client::admin(&server);
-    let nested =
-        (0..15).fold("true".to_owned(), |inner, index| format!("[0,1,2,3,4,5,6,7,8,9].all(x{index}, {inner})"));
+    let nested = (0..15).fold("true".to_owned(), |inner, index| {
+        format!("[0,1,2,3,4,5,6,7,8,9].all(x{index}, {inner})")
+    });
     let patterns: Map<String, Value> = (0..3_000)
-        .map(|index| (format!("f{index}"), json!({"type": "string", "pattern": format!(r"x{index}\pL{{200}}")})))
+        .map(|index| {
+            (
+                format!("f{index}"),
+                json!({"type": "string", "pattern": format!(r"x{index}\pL{{200}}")}),
+            )
+        })
         .collect();
     for (spec, place, why) in [
         (
@@ -69,7 +76,10 @@ async fn definitions_that_cost_too_much_are_refused_with_the_place() {
         let message = answer["message"].as_str().unwrap_or_default();
         assert_eq!(code, 422, "{message:.500}");
         let place = place.replace("spec.validation.openAPIV3Schema", "");
-        assert!(message.contains(&place) && message.contains(why), "{message:.900}");
+        assert!(
+            message.contains(&place) && message.contains(why),
+            "{message:.900}"
+        );
     }
 }
 
@@ -80,13 +90,21 @@ async fn an_object_whose_rules_cost_too_much_is_refused_at_once() {
     serve(&client, &ruled(20_000, "self.list.map(a, a).size() > 0")).await;
     let start = Instant::now();
     let list: Vec<usize> = (0..20_000).collect();
-    let (code, answer) = client.call("POST", THINGS, &thing("a", &json!({ "list": list }))).await;
+    let (code, answer) = client
+        .call("POST", THINGS, &thing("a", &json!({ "list": list })))
+        .await;
     assert_eq!(code, 422, "{answer:.500}");
     let message = answer["message"].as_str().unwrap_or_default();
     let why = "spec: Invalid value: validation rule `self.list.map(a, a).size() > 0` exceeds the cost limit";
     assert!(message.contains(why), "{message}");
-    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
-    let (code, answer) = client.call("POST", THINGS, &thing("a", &json!({"list": [1, 2]}))).await;
+    assert!(
+        start.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        start.elapsed()
+    );
+    let (code, answer) = client
+        .call("POST", THINGS, &thing("a", &json!({"list": [1, 2]})))
+        .await;
     assert_eq!(code, 201, "{answer}");
 }
 
@@ -95,11 +113,21 @@ async fn writes_that_take_long_hold_up_no_other_request() {
     let server = Server::start(Options::default()).await.unwrap();
     let client = Arc::new(Client::admin(&server));
     // Close to what is allowed.
-    serve(&client, &ruled(700, "self.list.all(a, self.list.all(b, a >= 0 && b >= 0))")).await;
+    serve(
+        &client,
+        &ruled(700, "self.list.all(a, self.list.all(b, a >= 0 && b >= 0))"),
+    )
+    .await;
     let answered = async || {
         let start = Instant::now();
         assert_eq!(client.call("GET", "/healthz", &Value::Null).await.0, 200);
-        assert_eq!(client.call("GET", "/api/v1/namespaces/default", &Value::Null).await.0, 200);
+        assert_eq!(
+            client
+                .call("GET", "/api/v1/namespaces/default", &Value::Null)
+                .await
+                .0,
+            200
+        );
         start.elapsed()
     };
     let mut usual = Vec::new();
@@ -110,7 +138,10 @@ async fn writes_that_take_long_hold_up_no_other_request() {
     let list: Vec<usize> = (0..700).collect();
     let writes: Vec<_> = (0..4)
         .map(|index| {
-            let (client, object) = (client.clone(), thing(&format!("t{index}"), &json!({ "list": list })));
+            let (client, object) = (
+                client.clone(),
+                thing(&format!("t{index}"), &json!({ "list": list })),
+            );
             tokio::spawn(async move { client.call("POST", THINGS, &object).await })
         })
         .collect();
@@ -123,8 +154,15 @@ async fn writes_that_take_long_hold_up_no_other_request() {
         let (code, answer) = write.await.unwrap();
         assert_eq!(code, 201, "{answer:.500}");
     }
-    assert!(during.len() > 10, "{} requests were answered meanwhile", during.len());
+    assert!(
+        during.len() > 10,
+        "{} requests were answered meanwhile",
+        during.len()
+    );
     during.sort();
     let (usual, during) = (usual[usual.len() / 2], during[during.len() / 2]);
-    assert!(during < usual + Duration::from_millis(100), "{during:?} instead of {usual:?}");
+    assert!(
+        during < usual + Duration::from_millis(100),
+        "{during:?} instead of {usual:?}"
+    );
 }

@@ -1,4 +1,5 @@
-//! The Service `default/kubernetes`: there from the start, with the endpoints of the listener, and again when it is deleted.
+//! The Service `default/kubernetes`: there from the start, with the endpoints of the listener, and
+//! again when it is deleted.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod support;
@@ -25,19 +26,29 @@ async fn until(client: &Client, uri: &str, is: impl Fn(&Value) -> bool) -> Value
 #[tokio::test]
 async fn the_service_of_the_api_server_is_there_and_comes_back() {
     let place = tempfile::tempdir().unwrap();
-    let options = || Options { data: Some(place.path().to_path_buf()), ..Options::default() };
+    let options = || Options {
+        data: Some(place.path().to_path_buf()),
+        ..Options::default()
+    };
     let server = Server::start(options()).await.unwrap();
     let client = Client::admin(&server);
     let (code, service) = client.call("GET", SERVICE, &Value::Null).await;
     assert_eq!(code, 200, "before anybody listens");
     assert_eq!(service["spec"]["clusterIP"], "10.96.0.1");
-    assert_eq!(service["metadata"]["labels"], json!({"component": "apiserver", "provider": "kubernetes"}));
+    assert_eq!(
+        service["metadata"]["labels"],
+        json!({"component": "apiserver", "provider": "kubernetes"})
+    );
     assert_eq!(client.call("GET", ENDPOINTS, &Value::Null).await.0, 404);
 
     let listener = server.listen(([127, 0, 0, 1], 0).into()).await.unwrap();
     let port = listener.address().port();
     let right = move |object: &Value| {
-        let ports = if object["kind"] == "Endpoints" { &object["subsets"][0]["ports"] } else { &object["ports"] };
+        let ports = if object["kind"] == "Endpoints" {
+            &object["subsets"][0]["ports"]
+        } else {
+            &object["ports"]
+        };
         *ports == json!([{"name": "https", "port": port, "protocol": "TCP"}])
     };
     for uri in [ENDPOINTS, SLICE] {
@@ -45,11 +56,21 @@ async fn the_service_of_the_api_server_is_there_and_comes_back() {
     }
     for uri in [SERVICE, ENDPOINTS, SLICE] {
         let uid = client.call("GET", uri, &Value::Null).await.1["metadata"]["uid"].clone();
-        assert_eq!(client.call("DELETE", uri, &Value::Null).await.0, 200, "{uri}");
+        assert_eq!(
+            client.call("DELETE", uri, &Value::Null).await.0,
+            200,
+            "{uri}"
+        );
         until(&client, uri, |object| object["metadata"]["uid"] != uid).await;
     }
     let wrong = json!({"subsets": []});
-    assert_eq!(client.patch("application/merge-patch+json", ENDPOINTS, &wrong).await.0, 200);
+    assert_eq!(
+        client
+            .patch("application/merge-patch+json", ENDPOINTS, &wrong)
+            .await
+            .0,
+        200
+    );
     until(&client, ENDPOINTS, right).await;
     drop(listener);
     server.shutdown().await;

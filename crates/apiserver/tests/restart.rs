@@ -1,6 +1,11 @@
-//! What has to go on after a restart: tokens, namespaces that are going, objects whose owners wait for them.
+//! What has to go on after a restart: tokens, namespaces that are going, objects whose owners wait
+//! for them.
 
-#![allow(clippy::panic, clippy::unwrap_used, reason = "a test may fail anywhere")]
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may fail anywhere"
+)]
 
 use std::{path::Path, time::Duration};
 
@@ -15,14 +20,21 @@ use tower_service::Service;
 async fn start(data: &Path) -> Server {
     let starting = async {
         loop {
-            match Server::start(Options { data: Some(data.to_owned()), ..Options::default() }).await {
+            match Server::start(Options {
+                data: Some(data.to_owned()),
+                ..Options::default()
+            })
+            .await
+            {
                 Ok(server) => return server,
                 Err(StartError::Journal(_)) => tokio::task::yield_now().await,
                 Err(other) => panic!("{other}"),
             }
         }
     };
-    tokio::time::timeout(Duration::from_secs(10), starting).await.unwrap()
+    tokio::time::timeout(Duration::from_secs(10), starting)
+        .await
+        .unwrap()
 }
 
 async fn ask(
@@ -31,10 +43,20 @@ async fn ask(
     path: &str,
     body: Option<Value>,
 ) -> (u16, Value) {
-    let kind = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
+    let kind = if method == Method::PATCH {
+        "application/merge-patch+json"
+    } else {
+        "application/json"
+    };
     let bytes = body.map_or_else(Bytes::new, |body| Bytes::from(body.to_string()));
-    let request = Request::builder().method(method).uri(path).header("Content-Type", kind);
-    let response = in_process_service.call(request.body(Full::new(bytes)).unwrap()).await.unwrap();
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("Content-Type", kind);
+    let response = in_process_service
+        .call(request.body(Full::new(bytes)).unwrap())
+        .await
+        .unwrap();
     let code = response.status().as_u16();
     let bytes = response.into_body().collect().await.unwrap().to_bytes();
     (code, serde_json::from_slice(&bytes).unwrap_or_default())
@@ -53,7 +75,9 @@ async fn until_gone(in_process_service: &mut InProcessService, path: &str) {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(10), asking).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(10), asking)
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
@@ -65,15 +89,26 @@ async fn tokens_are_good_after_a_restart() {
         let mut admin = server.in_process_service(Some(User::admin()));
         let path = "/api/v1/namespaces/default/serviceaccounts/default/token";
         let answer = make(&mut admin, path, json!({"spec": {}})).await;
-        let tokens = (server.token(&ann), answer["status"]["token"].as_str().unwrap().to_owned());
+        let tokens = (
+            server.token(&ann),
+            answer["status"]["token"].as_str().unwrap().to_owned(),
+        );
         server.shutdown().await;
         tokens
     };
     let server = start(scratch.path()).await;
     assert_eq!(server.token(&ann), user);
-    for (token, name) in [(&user, "ann"), (&account, "system:serviceaccount:default:default")] {
+    for (token, name) in [
+        (&user, "ann"),
+        (&account, "system:serviceaccount:default:default"),
+    ] {
         let mut in_process_service = server.in_process_service(None).with_bearer_token(token);
-        let me = make(&mut in_process_service, "/apis/authentication.k8s.io/v1/selfsubjectreviews", json!({})).await;
+        let me = make(
+            &mut in_process_service,
+            "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+            json!({}),
+        )
+        .await;
         assert_eq!(me["status"]["userInfo"]["username"], name);
     }
 }
@@ -86,9 +121,24 @@ async fn what_was_going_goes_on_after_a_restart() {
     {
         let server = start(scratch.path()).await;
         let mut admin = server.in_process_service(Some(User::admin()));
-        make(&mut admin, "/api/v1/namespaces", json!({"metadata": {"name": "going"}})).await;
-        make(&mut admin, "/api/v1/namespaces/going/configmaps", held("held")).await;
-        assert_eq!(ask(&mut admin, Method::DELETE, "/api/v1/namespaces/going", None).await.0, 200);
+        make(
+            &mut admin,
+            "/api/v1/namespaces",
+            json!({"metadata": {"name": "going"}}),
+        )
+        .await;
+        make(
+            &mut admin,
+            "/api/v1/namespaces/going/configmaps",
+            held("held"),
+        )
+        .await;
+        assert_eq!(
+            ask(&mut admin, Method::DELETE, "/api/v1/namespaces/going", None)
+                .await
+                .0,
+            200
+        );
         let owner = make(&mut admin, maps, json!({"metadata": {"name": "owner"}})).await;
         let mut child = held("child");
         child["metadata"]["ownerReferences"] = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "owner",
@@ -100,9 +150,16 @@ async fn what_was_going_goes_on_after_a_restart() {
     }
     let server = start(scratch.path()).await;
     let mut admin = server.in_process_service(Some(User::admin()));
-    for path in ["/api/v1/namespaces/going/configmaps/held", "/api/v1/namespaces/default/configmaps/child"] {
+    for path in [
+        "/api/v1/namespaces/going/configmaps/held",
+        "/api/v1/namespaces/default/configmaps/child",
+    ] {
         let free = Some(json!({"metadata": {"finalizers": null}}));
-        assert_eq!(ask(&mut admin, Method::PATCH, path, free).await.0, 200, "{path} was kept");
+        assert_eq!(
+            ask(&mut admin, Method::PATCH, path, free).await.0,
+            200,
+            "{path} was kept"
+        );
     }
     until_gone(&mut admin, "/api/v1/namespaces/going").await;
     until_gone(&mut admin, &format!("{maps}/child")).await;

@@ -55,7 +55,8 @@ pub(crate) enum Command {
     Demo(Demo),
     /// Start a stack: a small one to change, or one made from manifests
     Init(Init),
-    /// Run a control plane on this machine, with packages installed, and installed anew when they are saved
+    /// Run a control plane on this machine, with packages installed, and installed anew when they
+    /// are saved
     Up(Up),
     /// Show what a package would change in a cluster, for one instance or for all
     Diff(Diff),
@@ -93,7 +94,8 @@ pub(crate) enum Command {
     StackManager(Box<StackManager>),
     /// Run the template stack manager of one stack: the controller of its instances
     TemplateStackManager(TemplateStackManager),
-    /// Run the template server: templates processed over HTTP, for the API server to pass requests on to
+    /// Run the template server: templates processed over HTTP, for the API server to pass requests
+    /// on to
     TemplateServer(TemplateServer),
     /// Print a script that completes cairn's commands in your shell
     Completions(Completions),

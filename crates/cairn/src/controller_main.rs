@@ -1,4 +1,5 @@
-//! A controller while it runs: its health over HTTP, its turn among several of its kind, and its end.
+//! A controller while it runs: its health over HTTP, its turn among several of its kind, and its
+//! end.
 
 use std::time::Duration;
 
@@ -19,7 +20,8 @@ pub(crate) struct Serving {
 }
 
 impl Serving {
-    /// Begins to answer, with these numbers. The Lease, if one is needed, has this name in the cluster.
+    /// Begins to answer, with these numbers. The Lease, if one is needed, has this name in the
+    /// cluster.
     pub async fn start(
         args: &cli::Serving,
         cluster: &Cluster,
@@ -27,21 +29,28 @@ impl Serving {
         metrics: Metrics,
     ) -> Result<Serving, Failure> {
         let readiness = Readiness::default();
-        let address = controller::serve(args.listen, metrics, readiness.clone()).await.map_err(|error| {
-            Failure::new(format!("cannot listen on {}: {error}", args.listen))
-                .hint("name another place with `--listen ADDRESS`; port 0 takes a free one")
-        })?;
+        let address = controller::serve(args.listen, metrics, readiness.clone())
+            .await
+            .map_err(|error| {
+                Failure::new(format!("cannot listen on {}: {error}", args.listen))
+                    .hint("name another place with `--listen ADDRESS`; port 0 takes a free one")
+            })?;
         tracing::info!(%address, "serving /healthz, /readyz and /metrics");
         let identity = identity()?;
         let holds = Duration::from_secs(args.lease_duration.into());
-        let lease = args.leader_elect.then(|| Lease::new(cluster.clone(), lease, &identity, holds));
+        let lease = args
+            .leader_elect
+            .then(|| Lease::new(cluster.clone(), lease, &identity, holds));
         Ok(Serving { readiness, lease })
     }
 
-    /// Waits for its turn; answers false if the end comes first. One that waits is ready: it can take over at any time,
-    /// and a rollout that waited for more would never end the one that works.
+    /// Waits for its turn; answers false if the end comes first. One that waits is ready: it can
+    /// take over at any time, and a rollout that waited for more would never end the one that
+    /// works.
     pub async fn turn(&mut self) -> bool {
-        let Some(lease) = &mut self.lease else { return true };
+        let Some(lease) = &mut self.lease else {
+            return true;
+        };
         tracing::info!("waiting for the Lease");
         self.readiness.set(true);
         let ours = tokio::select! {
@@ -55,8 +64,8 @@ impl Serving {
         ours
     }
 
-    /// Lives until the end: somebody wants it, the Lease is lost, or the work has ended by itself. It is ready once
-    /// `ready` is.
+    /// Lives until the end: somebody wants it, the Lease is lost, or the work has ended by itself.
+    /// It is ready once `ready` is.
     pub async fn live(
         &mut self,
         working: &mut JoinHandle<()>,
@@ -88,7 +97,8 @@ impl Serving {
         code
     }
 
-    /// Lets the work that was told to stop come to its end, unless it hangs, and then gives its turn to another.
+    /// Lets the work that was told to stop come to its end, unless it hangs, and then gives its
+    /// turn to another.
     pub async fn close(self, code: Code, working: JoinHandle<()>) {
         if !working.is_finished() {
             let _ = tokio::time::timeout(PATIENCE, working).await;
@@ -101,7 +111,9 @@ impl Serving {
 
 /// Ends when somebody wants the program to end.
 pub(crate) async fn stopped() {
-    let Ok(mut terminate) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) else {
+    let Ok(mut terminate) =
+        tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
+    else {
         return std::future::pending().await;
     };
     tokio::select! {
@@ -110,19 +122,25 @@ pub(crate) async fn stopped() {
     }
 }
 
-/// Who this is among those that wait for a Lease. The names of machines and the ids of processes may be the same in two
-/// of them: the random part may not.
+/// Who this is among those that wait for a Lease. The names of machines and the ids of processes
+/// may be the same in two of them: the random part may not.
 fn identity() -> Result<String, Failure> {
-    let random = getrandom::u64().map_err(|error| Failure::new(format!("cannot read random bytes: {error}")))?;
+    let random = getrandom::u64()
+        .map_err(|error| Failure::new(format!("cannot read random bytes: {error}")))?;
     let host = std::fs::read_to_string("/etc/hostname").unwrap_or_default();
-    Ok(format!("{}-{}-{random:016x}", host.trim(), std::process::id()))
+    Ok(format!(
+        "{}-{}-{random:016x}",
+        host.trim(),
+        std::process::id()
+    ))
 }
 
 #[cfg(test)]
 mod tests {
     #[test]
     fn no_two_controllers_are_the_same_though_host_and_process_are() {
-        let all: std::collections::BTreeSet<_> = (0..100).map(|_| super::identity().unwrap()).collect();
+        let all: std::collections::BTreeSet<_> =
+            (0..100).map(|_| super::identity().unwrap()).collect();
         assert_eq!(all.len(), 100);
     }
 }

@@ -34,10 +34,18 @@ fn main() -> ExitCode {
     }
 }
 
-/// The command under the name it was called by: kubectl finds plugins as programs named so, and calls them with a space.
+/// The command under the name it was called by: kubectl finds plugins as programs named so, and
+/// calls them with a space.
 fn called() -> clap::Command {
     let command = cli::Cli::command();
-    let path = std::env::args_os().next().map(std::path::PathBuf::from).unwrap_or_default();
+    let path = std::env::args_os()
+        .next()
+        .map(std::path::PathBuf::from)
+        .unwrap_or_default();
     let plugin = path.file_stem().is_some_and(|name| name == "kubectl-cairn");
-    if plugin { command.bin_name("kubectl cairn") } else { command }
+    if plugin {
+        command.bin_name("kubectl cairn")
+    } else {
+        command
+    }
 }

@@ -1,5 +1,5 @@
-//! Every package in `examples/`, checked and tested by the program itself, and the order in which the larger ones
-//! settle. What the examples show is said in their own tests.
+//! Every package in `examples/`, checked and tested by the program itself, and the order in which
+//! the larger ones settle. What the examples show is said in their own tests.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test may panic")]
 
 mod support;
@@ -53,8 +53,12 @@ fn every_example_passes_its_own_tests() {
 /// The files beside a package, not below it, with their kinds.
 fn instances(example: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(example).expect("an example");
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
-    files.retain(|file| file.is_file() && fs::read_to_string(file).is_ok_and(|text| text.contains("\nkind: ")));
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    files.retain(|file| {
+        file.is_file() && fs::read_to_string(file).is_ok_and(|text| text.contains("\nkind: "))
+    });
     files.sort();
     files
 }
@@ -72,20 +76,40 @@ fn every_instance_beside_a_package_renders() {
     }
 }
 
-/// The templates whose objects are new or changed in each pass of a simulation, without the quiet passes.
+/// The templates whose objects are new or changed in each pass of a simulation, without the quiet
+/// passes.
 fn steps(example: &str, instance: &str) -> Vec<Vec<String>> {
-    let (file, controllers) = (format!("{example}/{instance}"), format!("{example}/controllers.yaml"));
-    let args = ["render", example, "-f", &file, "--simulate", &controllers, "-o", "json"];
+    let (file, controllers) = (
+        format!("{example}/{instance}"),
+        format!("{example}/controllers.yaml"),
+    );
+    let args = [
+        "render",
+        example,
+        "-f",
+        &file,
+        "--simulate",
+        &controllers,
+        "-o",
+        "json",
+    ];
     let output = cairn(&root(), &args);
     assert!(output.status.success(), "{}", told(&args, &output));
     let story: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(story["settled"], true, "{}", told(&args, &output));
     let passes = story["passes"].as_array().expect("passes");
     let last = passes.last().expect("a pass");
-    assert_eq!((&last["holds"], &last["problems"]), (&Value::from(Vec::<Value>::new()), &last["holds"]), "{last}");
+    assert_eq!(
+        (&last["holds"], &last["problems"]),
+        (&Value::from(Vec::<Value>::new()), &last["holds"]),
+        "{last}"
+    );
     let changed = passes.iter().map(|pass| {
         let names = pass["changed"].as_array().expect("names");
-        names.iter().map(|name| name.as_str().expect("a name").to_owned()).collect::<Vec<_>>()
+        names
+            .iter()
+            .map(|name| name.as_str().expect("a name").to_owned())
+            .collect::<Vec<_>>()
     });
     changed.filter(|names| !names.is_empty()).collect()
 }
@@ -96,12 +120,32 @@ fn what_others_need_is_made_first() {
         (
             "examples/web-application",
             "shop.yaml",
-            &[&["config", "service"][..], &["deployment", "ingress"], &["autoscaler"]][..],
+            &[
+                &["config", "service"][..],
+                &["deployment", "ingress"],
+                &["autoscaler"],
+            ][..],
         ),
-        ("examples/web-application", "minimal.yaml", &[&["deployment", "service"]]),
-        ("examples/postgres-app", "todo.yaml", &[&["database", "service"], &["app"]]),
-        ("examples/caching-web-service", "cacheme.yaml", &[&["cache"], &["web"]]),
-        ("examples/horizontal", "foo.yaml", &[&["controller"], &["other"]]),
+        (
+            "examples/web-application",
+            "minimal.yaml",
+            &[&["deployment", "service"]],
+        ),
+        (
+            "examples/postgres-app",
+            "todo.yaml",
+            &[&["database", "service"], &["app"]],
+        ),
+        (
+            "examples/caching-web-service",
+            "cacheme.yaml",
+            &[&["cache"], &["web"]],
+        ),
+        (
+            "examples/horizontal",
+            "foo.yaml",
+            &[&["controller"], &["other"]],
+        ),
     ] {
         assert_eq!(steps(example, instance), expected, "{example} {instance}");
     }
@@ -110,11 +154,21 @@ fn what_others_need_is_made_first() {
 #[test]
 fn the_name_of_the_package_around_is_left_out_and_that_of_one_beside_goes_before_a_template() {
     let place = example("redis");
-    let folder = place.path().file_name().expect("a name").to_string_lossy().into_owned();
+    let folder = place
+        .path()
+        .file_name()
+        .expect("a name")
+        .to_string_lossy()
+        .into_owned();
     for verb in ["validate", "test"] {
         let output = cairn(place.path(), &[verb, &folder]);
         let told = told(&[verb], &output);
-        assert!(told.contains(&format!("you are in the package {folder}: leave the name out")), "{told}");
+        assert!(
+            told.contains(&format!(
+                "you are in the package {folder}: leave the name out"
+            )),
+            "{told}"
+        );
     }
     let above = place.path().parent().expect("a directory above");
     let output = cairn(above, &["explain", &format!("{folder}/deployment:kind")]);

@@ -1,6 +1,7 @@
-//! How a controller process gets its credentials from the process that started it: on its standard input, one JSON line
-//! for each token. There is no file that another user could plant or read, and the lines are data: an address, a
-//! certificate authority and a token, with no way to name a program or a file.
+//! How a controller process gets its credentials from the process that started it: on its standard
+//! input, one JSON line for each token. There is no file that another user could plant or read, and
+//! the lines are data: an address, a certificate authority and a token, with no way to name a
+//! program or a file.
 
 use std::fmt;
 use std::io::{BufRead, BufReader, Read};
@@ -12,7 +13,8 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use http::{HeaderValue, Request, header::AUTHORIZATION};
 use kube::client::ClientBuilder;
 use kube::config::{
-    AuthInfo, Cluster, Context as KubeContext, KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext,
+    AuthInfo, Cluster, Context as KubeContext, KubeConfigOptions, Kubeconfig, NamedAuthInfo,
+    NamedCluster, NamedContext,
 };
 use kube::{Client, Config};
 use serde::{Deserialize, Serialize};
@@ -58,7 +60,10 @@ impl Endpoint {
     pub(crate) fn with(&self, token: &str) -> std::io::Result<Handover> {
         let certificate_authority = match &self.certificate_authority_file {
             Some(file) => std::fs::read_to_string(file).map_err(|error| {
-                std::io::Error::new(error.kind(), format!("certificate authority {}: {error}", file.display()))
+                std::io::Error::new(
+                    error.kind(),
+                    format!("certificate authority {}: {error}", file.display()),
+                )
             })?,
             None => self.certificate_authority.clone(),
         };
@@ -85,7 +90,8 @@ fn pem(der: &[u8]) -> String {
     lines
 }
 
-/// The credentials of a controller process, as one line. It has no field for anything else, and others are rejected.
+/// The credentials of a controller process, as one line. It has no field for anything else, and
+/// others are rejected.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Handover {
@@ -103,7 +109,9 @@ pub struct Handover {
 
 impl fmt::Debug for Handover {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Handover").field("server", &self.server).finish_non_exhaustive()
+        f.debug_struct("Handover")
+            .field("server", &self.server)
+            .finish_non_exhaustive()
     }
 }
 
@@ -119,15 +127,26 @@ impl Handover {
     fn read(line: &str) -> Result<Self, String> {
         serde_json::from_str(line).map_err(|error| {
             let what = match error.classify() {
-                serde_json::error::Category::Data => "has other fields than server, certificateAuthority and token",
+                serde_json::error::Category::Data => {
+                    "has other fields than server, certificateAuthority and token"
+                }
                 _ => "is not valid JSON",
             };
-            format!("the line with credentials on standard input {what} (column {})", error.column())
+            format!(
+                "the line with credentials on standard input {what} (column {})",
+                error.column()
+            )
         })
     }
 
     fn same_server(&self, other: &Self) -> bool {
-        Self { token: String::new(), ..self.clone() } == Self { token: String::new(), ..other.clone() }
+        Self {
+            token: String::new(),
+            ..self.clone()
+        } == Self {
+            token: String::new(),
+            ..other.clone()
+        }
     }
 
     /// A client that always sends the newest token.
@@ -142,19 +161,32 @@ impl Handover {
             ..Cluster::default()
         };
         let name = || "stack".to_owned();
-        let context = KubeContext { cluster: name(), user: Some(name()), ..KubeContext::default() };
+        let context = KubeContext {
+            cluster: name(),
+            user: Some(name()),
+            ..KubeContext::default()
+        };
         let kubeconfig = Kubeconfig {
-            clusters: vec![NamedCluster { name: name(), cluster: Some(cluster), ..NamedCluster::default() }],
+            clusters: vec![NamedCluster {
+                name: name(),
+                cluster: Some(cluster),
+                ..NamedCluster::default()
+            }],
             auth_infos: vec![NamedAuthInfo {
                 name: name(),
                 auth_info: Some(AuthInfo::default()),
                 ..NamedAuthInfo::default()
             }],
-            contexts: vec![NamedContext { name: name(), context: Some(context), ..NamedContext::default() }],
+            contexts: vec![NamedContext {
+                name: name(),
+                context: Some(context),
+                ..NamedContext::default()
+            }],
             current_context: Some(name()),
             ..Kubeconfig::default()
         };
-        let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
+        let config =
+            Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
         let builder = config
             .map_err(|error| error.to_string())
             .and_then(|config| ClientBuilder::try_from(config).map_err(|error| error.to_string()));
@@ -173,7 +205,8 @@ impl Token {
 
     fn header(token: &str) -> Result<HeaderValue, String> {
         let header = HeaderValue::try_from(format!("Bearer {token}"));
-        let mut header = header.map_err(|_| "the token on standard input is not a valid header".to_owned())?;
+        let mut header =
+            header.map_err(|_| "the token on standard input is not a valid header".to_owned())?;
         header.set_sensitive(true);
         Ok(header)
     }
@@ -188,7 +221,10 @@ impl<S> Layer<S> for Token {
     type Service = Authorized<S>;
 
     fn layer(&self, inner: S) -> Authorized<S> {
-        Authorized { inner, token: self.clone() }
+        Authorized {
+            inner,
+            token: self.clone(),
+        }
     }
 }
 
@@ -208,17 +244,26 @@ impl<S: Service<Request<B>>, B> Service<Request<B>> for Authorized<S> {
     }
 
     fn call(&mut self, mut request: Request<B>) -> S::Future {
-        let header = self.token.0.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let header = self
+            .token
+            .0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
         request.headers_mut().insert(AUTHORIZATION, header);
         self.inner.call(request)
     }
 }
 
-/// Listens to the process that started this one: the client that it gives credentials to, those that follow included,
-/// and the end of the input, which comes when that process ends, however it does; an error is what was wrong with a line.
+/// Listens to the process that started this one: the client that it gives credentials to, those
+/// that follow included, and the end of the input, which comes when that process ends, however it
+/// does; an error is what was wrong with a line.
 pub fn supervised(
     input: impl Read + Send + 'static,
-) -> (impl Future<Output = Result<Client, String>>, impl Future<Output = Result<(), String>>) {
+) -> (
+    impl Future<Output = Result<Client, String>>,
+    impl Future<Output = Result<(), String>>,
+) {
     let (tell, first) = oneshot::channel();
     let (end, ended) = oneshot::channel();
     // A thread, which nobody waits for when the program ends for another reason.
@@ -226,20 +271,25 @@ pub fn supervised(
         let _ = end.send(follow(input, tell));
     });
     let client = async {
-        let (handover, token): (Handover, Token) =
-            first.await.map_err(|_| "no credentials came on standard input".to_owned())??;
+        let (handover, token): (Handover, Token) = first
+            .await
+            .map_err(|_| "no credentials came on standard input".to_owned())??;
         handover.client(&token).await
     };
     (client, async { ended.await.unwrap_or(Ok(())) })
 }
 
 /// Reads lines until there are no more, and puts each token in place.
-fn follow(input: impl Read, tell: oneshot::Sender<Result<(Handover, Token), String>>) -> Result<(), String> {
+fn follow(
+    input: impl Read,
+    tell: oneshot::Sender<Result<(Handover, Token), String>>,
+) -> Result<(), String> {
     let mut input = BufReader::new(input);
     let mut next = move || {
         let mut line = String::new();
         let read = input.by_ref().take(LONGEST).read_line(&mut line);
-        read.is_ok_and(|length| length > 0).then(|| Handover::read(&line))
+        read.is_ok_and(|length| length > 0)
+            .then(|| Handover::read(&line))
     };
     let Some(first) = next() else { return Ok(()) };
     let begun = first.and_then(|first| Token::new(&first.token).map(|token| (first, token)));
@@ -254,7 +304,9 @@ fn follow(input: impl Read, tell: oneshot::Sender<Result<(Handover, Token), Stri
     while let Some(more) = next() {
         let more = more?;
         if !first.same_server(&more) {
-            return Err("the address or the certificate authority of the API server changed".to_owned());
+            return Err(
+                "the address or the certificate authority of the API server changed".to_owned(),
+            );
         }
         token.replace(&more.token)?;
     }
@@ -288,7 +340,13 @@ mod tests {
     fn what_is_handed_over_is_read_and_its_token_is_shown_nowhere() {
         for insecure in [false, true] {
             for proxy in [None, Some("http://proxy.example.org:3128".to_owned())] {
-                let handover = Endpoint { insecure, proxy, ..endpoint() }.with("very-secret").unwrap();
+                let handover = Endpoint {
+                    insecure,
+                    proxy,
+                    ..endpoint()
+                }
+                .with("very-secret")
+                .unwrap();
                 let line = String::from_utf8(handover.line()).unwrap();
                 assert_eq!(line.matches('\n').count(), 1, "one line");
                 assert_eq!(Handover::read(&line).unwrap(), handover);
@@ -303,14 +361,27 @@ mod tests {
     fn the_file_of_a_certificate_authority_is_read_by_the_parent() {
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join("ca.crt");
-        let endpoint = Endpoint { certificate_authority_file: Some(file.clone()), ..endpoint() };
-        assert!(endpoint.with("t").unwrap_err().to_string().contains("ca.crt"));
+        let endpoint = Endpoint {
+            certificate_authority_file: Some(file.clone()),
+            ..endpoint()
+        };
+        assert!(
+            endpoint
+                .with("t")
+                .unwrap_err()
+                .to_string()
+                .contains("ca.crt")
+        );
         std::fs::write(&file, "PEM").unwrap();
         let line = String::from_utf8(endpoint.with("t").unwrap().line()).unwrap();
-        assert!(line.contains(r#""certificateAuthority":"PEM""#) && !line.contains("ca.crt"), "{line}");
+        assert!(
+            line.contains(r#""certificateAuthority":"PEM""#) && !line.contains("ca.crt"),
+            "{line}"
+        );
     }
 
-    /// Everything in a kubeconfig that runs a program, reads a file or makes this process somebody else.
+    /// Everything in a kubeconfig that runs a program, reads a file or makes this process somebody
+    /// else.
     #[test]
     fn no_line_names_a_program_or_a_file() {
         let fields = [
@@ -339,7 +410,13 @@ mod tests {
         for (index, mut choices) in variants() {
             let mut line = serde_json::to_value(endpoint().with("t").unwrap()).unwrap();
             let program = json!({ "command": "sh", "args": ["-c", "id"] });
-            let values = [program, json!("/etc/shadow"), json!(null), json!([]), json!(true)];
+            let values = [
+                program,
+                json!("/etc/shadow"),
+                json!(null),
+                json!([]),
+                json!(true),
+            ];
             let value = choices.pick(&values);
             let field = choices.pick(&fields);
             if choices.toss() {
@@ -349,7 +426,10 @@ mod tests {
                 let own = *choices.pick(&["server", "certificateAuthority", "token"]);
                 line[own] = json!({ *field: value });
             }
-            assert!(Handover::read(&line.to_string()).is_err(), "variant {index}: {line}");
+            assert!(
+                Handover::read(&line.to_string()).is_err(),
+                "variant {index}: {line}"
+            );
         }
     }
 
@@ -364,7 +444,10 @@ mod tests {
                 Poll::Ready(Ok(()))
             }
             fn call(&mut self, request: Request<()>) -> Self::Future {
-                ready(Ok(request.headers()["authorization"].to_str().unwrap().to_owned()))
+                ready(Ok(request.headers()["authorization"]
+                    .to_str()
+                    .unwrap()
+                    .to_owned()))
             }
         }
         let token = Token::new("first").unwrap();
@@ -386,13 +469,24 @@ mod tests {
     #[test]
     fn lines_are_followed_to_the_end_and_another_server_is_an_end() {
         let line = |endpoint: &Endpoint, token: &str| endpoint.with(token).unwrap().line();
-        let other = Endpoint { server: "https://example.org".into(), ..endpoint() };
+        let other = Endpoint {
+            server: "https://example.org".into(),
+            ..endpoint()
+        };
         let bad = b"{\"server\":\"https://a\",\"exec\":{}}\n".to_vec();
         for (lines, first, end) in [
             (vec![], None, true),
             (vec![line(&endpoint(), "a")], Some(true), true),
-            (vec![line(&endpoint(), "a"), line(&endpoint(), "b")], Some(true), true),
-            (vec![line(&endpoint(), "a"), line(&other, "b")], Some(true), false),
+            (
+                vec![line(&endpoint(), "a"), line(&endpoint(), "b")],
+                Some(true),
+                true,
+            ),
+            (
+                vec![line(&endpoint(), "a"), line(&other, "b")],
+                Some(true),
+                false,
+            ),
             (vec![line(&endpoint(), "a"), bad.clone()], Some(true), false),
             (vec![bad], Some(false), false),
             (vec![vec![0xff, b'\n']], None, true),

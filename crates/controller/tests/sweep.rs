@@ -1,6 +1,6 @@
-//! Installing, upgrading and uninstalling while things go wrong: every request of the stack manager in turn fails,
-//! succeeds without an answer, is answered late, or is the last thing that the manager ever asks; a new one takes over.
-//! The end is always the same.
+//! Installing, upgrading and uninstalling while things go wrong: every request of the stack manager
+//! in turn fails, succeeds without an answer, is answered late, or is the last thing that the
+//! manager ever asks; a new one takes over. The end is always the same.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "cluster/mishap.rs"]
@@ -20,7 +20,9 @@ use k8s_openapi::api::rbac::v1::{ClusterRole, RoleBinding};
 use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::runtime::wait::conditions::is_deleted;
 use kube::{Api, ResourceExt};
-use manager::{Manager, Shelf, USER, definitions, furnish, has, installed, package, resource, stacks, start};
+use manager::{
+    Manager, Shelf, USER, definitions, furnish, has, installed, package, resource, stacks, start,
+};
 use mishap::{Mishap, Place, fresh, sweep};
 use serde_json::json;
 use testkit::Scene;
@@ -32,54 +34,131 @@ async fn life(place: Place) -> Result<bool> {
     let scene = cluster.scene("sweep").await?;
     let shelf = Arc::new(Shelf::default());
     let gate = place.plan(&faults);
-    let manager = Manager { shelf: shelf.clone() };
-    place.lived(&cluster, &gate, || start(&cluster, shelf.clone()), story(&scene, &manager)).await
+    let manager = Manager {
+        shelf: shelf.clone(),
+    };
+    place
+        .lived(
+            &cluster,
+            &gate,
+            || start(&cluster, shelf.clone()),
+            story(&scene, &manager),
+        )
+        .await
 }
 
 /// Installed, upgraded to what cannot be and to what can, used, and taken away.
 async fn story(scene: &Scene<'_>, manager: &Manager) -> Result<()> {
-    let installs = installed(scene, manager, &["a"], "").await.context("install")?;
+    let installs = installed(scene, manager, &["a"], "")
+        .await
+        .context("install")?;
     is_in_place(scene, "1.0.0").await.context("installed")?;
     let repository = format!("{}/redis", scene.namespace());
-    let wish = |version: &str| Patch::Merge(json!({ "spec": { "package": format!("{repository}:{version}") } }));
-    manager.shelf.put(&repository, "2.0.0", package(scene.group(), "2.0.0", &["b"], ""));
-    installs.patch("redis", &PatchParams::default(), &wish("2.0.0")).await?;
+    let wish = |version: &str| {
+        Patch::Merge(json!({ "spec": { "package": format!("{repository}:{version}") } }))
+    };
+    manager.shelf.put(
+        &repository,
+        "2.0.0",
+        package(scene.group(), "2.0.0", &["b"], ""),
+    );
+    installs
+        .patch("redis", &PatchParams::default(), &wish("2.0.0"))
+        .await?;
     let refused = has("CRDsEstablished", "False", "CRDConflict");
-    scene.wait(&installs, "redis", refused).await.context("bad upgrade")?;
-    is_in_place(scene, "1.0.0").await.context("after a bad upgrade")?;
-    manager.shelf.put(&repository, "1.1.0", package(scene.group(), "1.1.0", &["a", "c"], ""));
-    installs.patch("redis", &PatchParams::default(), &wish("1.1.0")).await?;
+    scene
+        .wait(&installs, "redis", refused)
+        .await
+        .context("bad upgrade")?;
+    is_in_place(scene, "1.0.0")
+        .await
+        .context("after a bad upgrade")?;
+    manager.shelf.put(
+        &repository,
+        "1.1.0",
+        package(scene.group(), "1.1.0", &["a", "c"], ""),
+    );
+    installs
+        .patch("redis", &PatchParams::default(), &wish("1.1.0"))
+        .await?;
     let upgraded = |install: Option<&DynamicObject>| {
         let version = install.is_some_and(|install| install.data["status"]["version"] == "1.1.0");
         version && has("Ready", "True", "Available")(install)
     };
-    scene.wait(&installs, "redis", upgraded).await.context("good upgrade")?;
-    is_in_place(scene, "1.1.0").await.context("after a good upgrade")?;
+    scene
+        .wait(&installs, "redis", upgraded)
+        .await
+        .context("good upgrade")?;
+    is_in_place(scene, "1.1.0")
+        .await
+        .context("after a good upgrade")?;
 
     let redis = json!({
         "apiVersion": format!("{}/v1", scene.group()), "kind": "Redis", "metadata": { "name": "one" }, "spec": {},
     });
-    let instances: Api<DynamicObject> =
-        scene.dynamic(scene.client(), &resource(scene.group(), "v1", "Redis", "redises"));
-    instances.create(&PostParams::default(), &serde_json::from_value(redis)?).await?;
-    let uid = installs.get("redis").await?.metadata.uid.unwrap_or_default();
+    let instances: Api<DynamicObject> = scene.dynamic(
+        scene.client(),
+        &resource(scene.group(), "v1", "Redis", "redises"),
+    );
+    instances
+        .create(&PostParams::default(), &serde_json::from_value(redis)?)
+        .await?;
+    let uid = installs
+        .get("redis")
+        .await?
+        .metadata
+        .uid
+        .unwrap_or_default();
     installs.delete("redis", &DeleteParams::default()).await?;
-    scene.wait(&installs, "redis", is_deleted(&uid)).await.context("uninstall")?;
-    none_is_left(scene, &Api::<ClusterRole>::all(scene.client())).await.context("its roles")?;
-    none_is_left(scene, &scene.api::<RoleBinding>()).await.context("its bindings")?;
-    none_is_left(scene, &scene.api::<ServiceAccount>()).await.context("its account")?;
-    let seed = api::names::seed(scene.namespace(), "redis");
-    scene.wait(&seeds(scene), &seed, |found: Option<&Secret>| found.is_none()).await.context("its seed")?;
-    none_is_left(scene, &Api::<RoleBinding>::namespaced(scene.client(), "cairn"))
+    scene
+        .wait(&installs, "redis", is_deleted(&uid))
         .await
-        .context("its seed's binding")?;
-    none_is_left(scene, &scene.api::<Deployment>()).await.context("its controller")?;
-    ensure!(stacks(scene).list(&ListParams::default()).await?.items.is_empty());
+        .context("uninstall")?;
+    none_is_left(scene, &Api::<ClusterRole>::all(scene.client()))
+        .await
+        .context("its roles")?;
+    none_is_left(scene, &scene.api::<RoleBinding>())
+        .await
+        .context("its bindings")?;
+    none_is_left(scene, &scene.api::<ServiceAccount>())
+        .await
+        .context("its account")?;
+    let seed = api::names::seed(scene.namespace(), "redis");
+    scene
+        .wait(&seeds(scene), &seed, |found: Option<&Secret>| {
+            found.is_none()
+        })
+        .await
+        .context("its seed")?;
+    none_is_left(
+        scene,
+        &Api::<RoleBinding>::namespaced(scene.client(), "cairn"),
+    )
+    .await
+    .context("its seed's binding")?;
+    none_is_left(scene, &scene.api::<Deployment>())
+        .await
+        .context("its controller")?;
+    ensure!(
+        stacks(scene)
+            .list(&ListParams::default())
+            .await?
+            .items
+            .is_empty()
+    );
     let crds = definitions(scene.client());
     let name = format!("redises.{}", scene.group());
-    if let Err(error) = scene.wait(&crds, &name, |object: Option<&DynamicObject>| object.is_none()).await {
+    if let Err(error) = scene
+        .wait(&crds, &name, |object: Option<&DynamicObject>| {
+            object.is_none()
+        })
+        .await
+    {
         let left = instances.list(&ListParams::default()).await?.items;
-        return Err(error.context(format!("its CRD: {:?}, with {left:?}", crds.get(&name).await?.metadata)));
+        return Err(error.context(format!(
+            "its CRD: {:?}, with {left:?}",
+            crds.get(&name).await?.metadata
+        )));
     }
     Ok(())
 }
@@ -105,7 +184,8 @@ where
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;
         }
     });
-    gone.await.with_context(|| format!("left: {:?}", left.lock().unwrap()))
+    gone.await
+        .with_context(|| format!("left: {:?}", left.lock().unwrap()))
 }
 
 /// Whether all of a version is there, and nothing of another.
@@ -116,12 +196,25 @@ async fn is_in_place(scene: &Scene<'_>, version: &str) -> Result<()> {
     ensure!(scene.api::<RoleBinding>().list(&ours).await?.items.len() == 2);
     ensure!(scene.api::<Deployment>().list(&ours).await?.items.len() == 1);
     scene.api::<ServiceAccount>().get("stack-redis").await?;
-    seeds(scene).get(&api::names::seed(scene.namespace(), "redis")).await?;
+    seeds(scene)
+        .get(&api::names::seed(scene.namespace(), "redis"))
+        .await?;
     let stack = stacks(scene).get("redis").await?;
-    ensure!(stack.data["spec"]["version"] == version, "{}", stack.data["spec"]["version"]);
-    let crd = definitions(scene.client()).get(&format!("redises.{}", scene.group())).await?;
+    ensure!(
+        stack.data["spec"]["version"] == version,
+        "{}",
+        stack.data["spec"]["version"]
+    );
+    let crd = definitions(scene.client())
+        .get(&format!("redises.{}", scene.group()))
+        .await?;
     let owner = crd.metadata.annotations.unwrap_or_default();
-    ensure!(owner.get("stacks.crossplane.io/spec-version").is_some_and(|found| found == version), "{owner:?}");
+    ensure!(
+        owner
+            .get("stacks.crossplane.io/spec-version")
+            .is_some_and(|found| found == version),
+        "{owner:?}"
+    );
     Ok(())
 }
 

@@ -1,6 +1,12 @@
 //! What it costs to compile a stack of three templates and to plan an instance of it: a JSON line.
-//! `tools/oracle bench` on the same folder says what Go's text/template alone takes for the same texts.
-#![allow(clippy::panic, clippy::print_stdout, clippy::unwrap_used, reason = "a tool of the developers")]
+//! `tools/oracle bench` on the same folder says what Go's text/template alone takes for the same
+//! texts.
+#![allow(
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a tool of the developers"
+)]
 
 #[path = "../../yaml/examples/support/stopwatch.rs"]
 mod stopwatch;
@@ -17,13 +23,17 @@ fn main() {
     let stack = stack(&folder);
     let (compiled, problems) = compile(&stack);
     let compiled = compiled.unwrap_or_else(|| panic!("{problems:?}"));
-    let mut instance: Value = serde_json::from_slice(&std::fs::read(folder.join("data.json")).unwrap()).unwrap();
+    let mut instance: Value =
+        serde_json::from_slice(&std::fs::read(folder.join("data.json")).unwrap()).unwrap();
     let service = instance.as_object_mut().unwrap().remove("service").unwrap();
     let observed: Observed = BTreeMap::from([("service".to_string(), service)]);
     let seed = Seed::new(*b"bench");
     let context = Context::new("bench", &seed);
     let planned = plan(&compiled.kinds[0], &instance, &observed, &context);
-    assert!(planned.is_complete() && planned.applies.len() == 3, "{planned:?}");
+    assert!(
+        planned.is_complete() && planned.applies.len() == 3,
+        "{planned:?}"
+    );
     let pending = Observed::new();
     println!(
         "{}",
@@ -38,13 +48,14 @@ fn main() {
 
 fn stack(folder: &Path) -> Stack {
     let text = json!({"type": "string"});
-    let (schema, flaws) =
-        Schema::read(&json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
+    let (schema, flaws) = Schema::read(
+        &json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
             "image": text, "size": {"type": "integer"}, "on": {"type": "boolean"},
             "hosts": {"type": "array", "items": {"type": "object", "properties": {"name": text}}},
         }}, "status": {"type": "object", "properties": {
             "conditions": {"type": "array", "items": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
-        }}}}));
+        }}}}),
+    );
     assert!(flaws.is_empty());
     let source = |name: &str| {
         let file = format!("{name}.yaml");

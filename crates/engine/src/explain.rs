@@ -35,7 +35,8 @@ pub struct Maker {
 /// The name by which the status template is asked for.
 const STATUS: &str = "status";
 
-/// Explains a field of the object that a template makes, or of the status; `path` as in `spec.ports[0].port`.
+/// Explains a field of the object that a template makes, or of the status; `path` as in
+/// `spec.ports[0].port`.
 pub fn explain(
     kind: &CompiledKind,
     instance: &Value,
@@ -59,19 +60,28 @@ pub fn explain(
     if template == STATUS {
         over.push(("errors", &errors));
     }
-    let output = renderer.run(file, &over, Watch::Closely, true).map_err(|(error, _)| error.to_string())?;
+    let output = renderer
+        .run(file, &over, Watch::Closely, true)
+        .map_err(|(error, _)| error.to_string())?;
     let trace = output.trace.unwrap_or_default();
-    let text = String::from_utf8(output.text).map_err(|_| "the rendered text is not UTF-8".to_string())?;
+    let text =
+        String::from_utf8(output.text).map_err(|_| "the rendered text is not UTF-8".to_string())?;
     let mut nearest = None;
     for document in yaml::documents(&text).map_err(|error| error.to_string())? {
         let Ok(spanned) = yaml::parse_spanned(&document.text) else {
             continue;
         };
         if let Some(found) = spanned.spans.find(path) {
-            let (start, mut end) = (document.start + found.value.start, document.start + found.value.end);
+            let (start, mut end) = (
+                document.start + found.value.start,
+                document.start + found.value.end,
+            );
             if start == end {
-                // Nothing was printed there: what was meant to be is somewhere up to the end of the line.
-                end += text[end..].find('\n').map_or(text.len() - end, |line| line + 1);
+                // Nothing was printed there: what was meant to be is somewhere up to the end of the
+                // line.
+                end += text[end..]
+                    .find('\n')
+                    .map_or(text.len() - end, |line| line + 1);
             }
             return Ok(told(&text, &trace, start, end));
         }
@@ -95,9 +105,17 @@ fn lost(value: &Value, path: &[yaml::Step]) -> Option<String> {
             yaml::Step::Index(index) => format!("[{index}]"),
         };
         let Some(next) = next else {
-            let place = if way.is_empty() { "the object".to_string() } else { format!("`{way}`") };
+            let place = if way.is_empty() {
+                "the object".to_string()
+            } else {
+                format!("`{way}`")
+            };
             let there = match here {
-                Value::Object(fields) => fields.keys().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", "),
+                Value::Object(fields) => fields
+                    .keys()
+                    .map(|key| format!("`{key}`"))
+                    .collect::<Vec<_>>()
+                    .join(", "),
                 Value::Array(items) => format!("{} items", items.len()),
                 _ => "no parts".to_string(),
             };
@@ -120,22 +138,40 @@ fn told(text: &str, trace: &Trace, start: usize, end: usize) -> Explanation {
     };
     let paths = |reads: &[usize]| sorted(trace.reads_of(reads).map(path).collect());
     let value = text[start..end].trim().to_string();
-    let mut explanation = Explanation { value, made_by: Vec::new(), because_of: Vec::new(), waits_for: Vec::new() };
+    let mut explanation = Explanation {
+        value,
+        made_by: Vec::new(),
+        because_of: Vec::new(),
+        waits_for: Vec::new(),
+    };
     let touches = |from: usize, to: usize| from < end.max(start + 1) && start < to.max(from + 1);
-    for span in trace.spans.iter().filter(|span| touches(span.start, span.end)) {
+    for span in trace
+        .spans
+        .iter()
+        .filter(|span| touches(span.start, span.end))
+    {
         let mut place = Place::from(&span.site);
         if span.reads.is_empty() {
             // Static text is one span from action to action: count on to the line of the field.
-            let before = text.get(span.start..start.max(span.start)).unwrap_or_default();
+            let before = text
+                .get(span.start..start.max(span.start))
+                .unwrap_or_default();
             place.line += before.matches('\n').count();
             place.column = None;
         }
-        let missing = trace.reads_of(&span.reads).filter(|read| read.presence == Presence::Missing);
-        explanation.waits_for.extend(missing.map(|read| format!(".{}", read.path)));
+        let missing = trace
+            .reads_of(&span.reads)
+            .filter(|read| read.presence == Presence::Missing);
+        explanation
+            .waits_for
+            .extend(missing.map(|read| format!(".{}", read.path)));
         explanation.because_of.extend(paths(&span.under));
         // The text around an action that printed nothing touches the field, but did not make it.
         if !(span.reads.is_empty() && explanation.value.is_empty()) {
-            explanation.made_by.push(Maker { place, from: paths(&span.reads) });
+            explanation.made_by.push(Maker {
+                place,
+                from: paths(&span.reads),
+            });
         }
     }
     explanation.because_of = sorted(explanation.because_of);

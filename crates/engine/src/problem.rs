@@ -15,8 +15,9 @@ pub enum Severity {
     Warning,
 }
 
-/// A place in a file. Lines and columns count from 1, columns in bytes, as those of all spans; whoever prints a place and
-/// has the text turns them into characters. Go's own errors count columns from 0.
+/// A place in a file. Lines and columns count from 1, columns in bytes, as those of all spans;
+/// whoever prints a place and has the text turns them into characters. Go's own errors count
+/// columns from 0.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Place {
     /// The file, as the author knows it.
@@ -32,19 +33,30 @@ impl Place {
     /// The same without directories, for a sentence that already says whose file it is.
     pub fn short(&self) -> Place {
         let file = self.file.rsplit('/').next().unwrap_or_default().to_string();
-        Place { file, ..self.clone() }
+        Place {
+            file,
+            ..self.clone()
+        }
     }
 }
 
 impl From<&Site> for Place {
     fn from(site: &Site) -> Place {
-        Place { file: site.source.to_string(), line: site.line, column: Some(site.column + 1) }
+        Place {
+            file: site.source.to_string(),
+            line: site.line,
+            column: Some(site.column + 1),
+        }
     }
 }
 
 impl From<&gotpl::Place> for Place {
     fn from(place: &gotpl::Place) -> Place {
-        Place { file: place.source.clone(), line: place.line, column: place.column.map(|column| column + 1) }
+        Place {
+            file: place.source.clone(),
+            line: place.line,
+            column: place.column.map(|column| column + 1),
+        }
     }
 }
 
@@ -76,27 +88,44 @@ pub struct Problem {
 impl Problem {
     /// An error at a place.
     pub fn at(place: impl Into<Place>, what: impl Into<String>) -> Problem {
-        Problem { place: Some(place.into()), severity: Severity::Error, what: what.into(), hint: None }
+        Problem {
+            place: Some(place.into()),
+            severity: Severity::Error,
+            what: what.into(),
+            hint: None,
+        }
     }
 
     /// An error that has no place in a file.
     pub fn general(what: impl Into<String>) -> Problem {
-        Problem { place: None, severity: Severity::Error, what: what.into(), hint: None }
+        Problem {
+            place: None,
+            severity: Severity::Error,
+            what: what.into(),
+            hint: None,
+        }
     }
 
     /// An error of the template engine, at the innermost place it names.
     pub fn of(error: &gotpl::Error) -> Problem {
         // What the author says with `fail` and `required` is the author's sentence.
         let message = error.message();
-        let said =
-            ["fail", "required"].iter().find_map(|name| message.strip_prefix(&format!("error calling {name}: ")));
-        Problem { place: error.places().last().map(Place::from), ..Problem::general(said.unwrap_or(message)) }
+        let said = ["fail", "required"]
+            .iter()
+            .find_map(|name| message.strip_prefix(&format!("error calling {name}: ")));
+        Problem {
+            place: error.places().last().map(Place::from),
+            ..Problem::general(said.unwrap_or(message))
+        }
     }
 
     /// The same with the file's name alone, for people who never see the package's directories.
     #[must_use]
     pub fn short(&self) -> Problem {
-        Problem { place: self.place.as_ref().map(Place::short), ..self.clone() }
+        Problem {
+            place: self.place.as_ref().map(Place::short),
+            ..self.clone()
+        }
     }
 
     /// The same with advice.

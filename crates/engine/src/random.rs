@@ -1,4 +1,5 @@
-//! Values that are drawn once and stay: random functions answer from a secret seed and the place of the call.
+//! Values that are drawn once and stay: random functions answer from a secret seed and the place of
+//! the call.
 
 use gocompat::time::Time;
 use gotpl::{Draw, Host};
@@ -21,10 +22,13 @@ pub struct Seed {
 impl Seed {
     /// A seed of these bytes.
     pub fn new(bytes: impl AsRef<[u8]>) -> Seed {
-        Seed { key: mac(b"cairn drawn values", &[bytes.as_ref()]) }
+        Seed {
+            key: mac(b"cairn drawn values", &[bytes.as_ref()]),
+        }
     }
 
-    /// A short text that is the same for the same bytes, and tells who does not know the seed nothing of them.
+    /// A short text that is the same for the same bytes, and tells who does not know the seed
+    /// nothing of them.
     pub fn fingerprint(&self, bytes: &[u8]) -> String {
         let mut digest = [0; 12];
         expand(&self.key, bytes, &mut digest);
@@ -53,7 +57,12 @@ impl<'s> Fixed<'s> {
         let text = |path: &str| at(object, path).and_then(Value::as_str).unwrap_or_default();
         Fixed {
             seed,
-            instance: format!("{}/{}/{}", text("/kind"), text("/metadata/namespace"), text("/metadata/name")),
+            instance: format!(
+                "{}/{}/{}",
+                text("/kind"),
+                text("/metadata/namespace"),
+                text("/metadata/name")
+            ),
             rotation: object["metadata"]["annotations"][api::annotations::ROTATE]
                 .as_str()
                 .unwrap_or_default()
@@ -68,9 +77,18 @@ impl Host for Fixed<'_> {
         // Length-prefixed, so that no two calls can run together into one context.
         let mut context = Vec::new();
         let occurrence = draw.occurrence.to_string();
-        let parts =
-            [&*self.instance, &self.rotation, draw.name.unwrap_or_default(), draw.template, draw.function, &occurrence];
-        for part in parts.into_iter().chain(draw.arguments.iter().map(String::as_str)) {
+        let parts = [
+            &*self.instance,
+            &self.rotation,
+            draw.name.unwrap_or_default(),
+            draw.template,
+            draw.function,
+            &occurrence,
+        ];
+        for part in parts
+            .into_iter()
+            .chain(draw.arguments.iter().map(String::as_str))
+        {
             context.extend_from_slice(&(part.len() as u64).to_be_bytes());
             context.extend_from_slice(part.as_bytes());
         }
@@ -79,8 +97,12 @@ impl Host for Fixed<'_> {
     }
 
     fn now(&self) -> Result<i128, String> {
-        let created = Time::parse(RFC3339, self.created.as_bytes()).ok().map(|time| i128::from(time.unix_nano()));
-        created.ok_or_else(|| "the object has no creationTimestamp, which `now` answers with".to_string())
+        let created = Time::parse(RFC3339, self.created.as_bytes())
+            .ok()
+            .map(|time| i128::from(time.unix_nano()));
+        created.ok_or_else(|| {
+            "the object has no creationTimestamp, which `now` answers with".to_string()
+        })
     }
 }
 

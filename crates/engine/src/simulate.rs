@@ -1,4 +1,5 @@
-//! Stepping an instance to convergence without a cluster: each pass applies the plan, and played statuses follow.
+//! Stepping an instance to convergence without a cluster: each pass applies the plan, and played
+//! statuses follow.
 
 pub(crate) mod workloads;
 
@@ -26,7 +27,8 @@ pub struct Pass {
     /// What the pass decided.
     #[serde(flatten)]
     pub plan: Plan,
-    /// The templates whose objects are new, changed or deleted in this pass, in the order in which it happens.
+    /// The templates whose objects are new, changed or deleted in this pass, in the order in which
+    /// it happens.
     pub changed: Vec<String>,
     /// What outside controllers say after it.
     pub reports: Vec<Report>,
@@ -76,7 +78,11 @@ pub fn simulate(
                 told = true;
             }
             // What was said before goes; what others have said stays.
-            None if told => drop(instance.as_object_mut().and_then(|fields| fields.remove("status"))),
+            None if told => drop(
+                instance
+                    .as_object_mut()
+                    .and_then(|fields| fields.remove("status")),
+            ),
             None => {}
         }
         let mut reports = Vec::new();
@@ -84,25 +90,45 @@ pub fn simulate(
             if let Some(child) = observed.get_mut(&rule.child)
                 && play(child, &rule.status)
             {
-                reports.push(Report { child: rule.child.clone(), status: rule.status.clone() });
+                reports.push(Report {
+                    child: rule.child.clone(),
+                    status: rule.status.clone(),
+                });
             }
         }
-        passes.push(Pass { plan, changed, reports });
+        passes.push(Pass {
+            plan,
+            changed,
+            reports,
+        });
         if before == (observed.clone(), instance.get("status").cloned()) {
-            return Simulation { passes, observed, settled: true };
+            return Simulation {
+                passes,
+                observed,
+                settled: true,
+            };
         }
     }
-    Simulation { passes, observed, settled: false }
+    Simulation {
+        passes,
+        observed,
+        settled: false,
+    }
 }
 
 /// Gives a child its status; whether that is news.
 fn play(child: &mut Value, status: &Value) -> bool {
     match child {
         Value::Array(children) => {
-            let news: Vec<bool> = children.iter_mut().map(|child| play(child, status)).collect();
+            let news: Vec<bool> = children
+                .iter_mut()
+                .map(|child| play(child, status))
+                .collect();
             news.contains(&true)
         }
-        Value::Object(fields) => fields.insert("status".to_string(), status.clone()).as_ref() != Some(status),
+        Value::Object(fields) => {
+            fields.insert("status".to_string(), status.clone()).as_ref() != Some(status)
+        }
         _ => false,
     }
 }
@@ -113,12 +139,20 @@ fn carry_out(kind: &CompiledKind, plan: &Plan, observed: &mut Observed) -> Vec<S
     for apply in &plan.applies {
         let mut object = apply.object.clone();
         let name = text(&object, "/metadata/name");
-        let collection = kind.child(&apply.template).is_some_and(|child| child.shape == Shape::Collection);
-        let slot = observed
-            .entry(apply.template.clone())
-            .or_insert_with(|| if collection { Value::Array(Vec::new()) } else { Value::Null });
+        let collection = kind
+            .child(&apply.template)
+            .is_some_and(|child| child.shape == Shape::Collection);
+        let slot = observed.entry(apply.template.clone()).or_insert_with(|| {
+            if collection {
+                Value::Array(Vec::new())
+            } else {
+                Value::Null
+            }
+        });
         let live = match slot {
-            Value::Array(children) => children.iter_mut().find(|child| text(child, "/metadata/name") == name),
+            Value::Array(children) => children
+                .iter_mut()
+                .find(|child| text(child, "/metadata/name") == name),
             slot => Some(slot).filter(|slot| !slot.is_null()),
         };
         match live {
@@ -144,7 +178,9 @@ fn carry_out(kind: &CompiledKind, plan: &Plan, observed: &mut Observed) -> Vec<S
     for delete in &plan.deletes {
         changed.push(delete.template.clone());
         match observed.get_mut(&delete.template) {
-            Some(Value::Array(children)) => children.retain(|child| text(child, "/metadata/name") != delete.name),
+            Some(Value::Array(children)) => {
+                children.retain(|child| text(child, "/metadata/name") != delete.name);
+            }
             _ => {
                 observed.remove(&delete.template);
             }

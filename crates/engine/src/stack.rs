@@ -52,7 +52,10 @@ pub struct Kind {
 impl Kind {
     /// Whether the controller of the stack says of each of its objects whether it is ready.
     pub(crate) fn tells_ready(&self) -> bool {
-        let status = self.schema.as_ref().and_then(|schema| schema.properties.get("status"));
+        let status = self
+            .schema
+            .as_ref()
+            .and_then(|schema| schema.properties.get("status"));
         let has_place = status.is_some_and(|status| status.properties.contains_key("conditions"));
         has_place && (!self.templates.is_empty() || self.status.is_some())
     }

@@ -139,19 +139,27 @@ fn what_is_computed_from_a_field_is_not_taken_for_the_field() {
         let template = config_map("a", text);
         let (compiled, problems) = compile(&stack(&[("a", &template)]));
         let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        assert!(compiled.is_some() && told.is_empty(), "{template}\n{told:#?}");
+        assert!(
+            compiled.is_some() && told.is_empty(),
+            "{template}\n{told:#?}"
+        );
     }
 }
 
 #[test]
 fn a_kind_that_makes_itself_whatever_its_fields_say_is_a_problem() {
-    let app = |name: &str| format!("apiVersion: example.org/v1\nkind: App\nmetadata: {{name: '{name}'}}\n");
+    let app = |name: &str| {
+        format!("apiVersion: example.org/v1\nkind: App\nmetadata: {{name: '{name}'}}\n")
+    };
     let another = app("{{ .metadata.name }}-sub");
     let under = |condition: &str| format!("{{{{ {condition} }}}}\n{another}{{{{ end }}}}\n");
     for (template, expected) in [
         (another.clone(), true),
         (format!("{{{{ $name := .spec.image }}}}\n{another}"), true),
-        (format!("{another}spec: {{image: '{{{{ if .spec.on }}}}a{{{{ end }}}}'}}\n"), true),
+        (
+            format!("{another}spec: {{image: '{{{{ if .spec.on }}}}a{{{{ end }}}}'}}\n"),
+            true,
+        ),
         (under("if .spec.on"), false),
         (under("if not .spec.on"), false),
         (under("if lt (len .metadata.name) 20"), false),
@@ -162,16 +170,25 @@ fn a_kind_that_makes_itself_whatever_its_fields_say_is_a_problem() {
         let cm = config_map("cm", "x");
         let (_, problems) = compile(&stack(&[("sub", &template), ("cm", &cm)]));
         let said = lines(&problems);
-        assert_eq!(said.contains("each App makes another App"), expected, "{template}\n{said}");
+        assert_eq!(
+            said.contains("each App makes another App"),
+            expected,
+            "{template}\n{said}"
+        );
     }
 }
 
 #[test]
 fn kinds_that_make_each_other_whatever_their_fields_say_are_a_problem() {
     let make = |kind: &str| {
-        format!("apiVersion: example.org/v1\nkind: {kind}\nmetadata: {{name: '{{{{ .metadata.name }}}}x'}}\n")
+        format!(
+            "apiVersion: example.org/v1\nkind: {kind}\nmetadata: {{name: '{{{{ .metadata.name }}}}x'}}\n"
+        )
     };
-    let template = |kind: &str| engine::Source { file: format!("{kind}.yaml"), text: make(kind) };
+    let template = |kind: &str| engine::Source {
+        file: format!("{kind}.yaml"),
+        text: make(kind),
+    };
     let mut all = stack(&[("next", &make("Two"))]);
     let mut other = stack(&[]).kinds.remove(0);
     other.gvk.kind = "Two".to_owned();
@@ -180,8 +197,16 @@ fn kinds_that_make_each_other_whatever_their_fields_say_are_a_problem() {
     other.templates.insert("next".to_owned(), template("Three"));
     all.kinds.extend([other, third]);
     assert!(!lines(&compile(&all).1).contains("never ends"));
-    all.kinds[2].templates.insert("next".to_owned(), template("App"));
+    all.kinds[2]
+        .templates
+        .insert("next".to_owned(), template("App"));
     let said = lines(&compile(&all).1);
-    assert!(said.contains("each App makes another App through Two, Three, whatever its fields say"), "{said}");
-    assert!(said.contains("each Three makes another Three through App, Two"), "{said}");
+    assert!(
+        said.contains("each App makes another App through Two, Three, whatever its fields say"),
+        "{said}"
+    );
+    assert!(
+        said.contains("each Three makes another Three through App, Two"),
+        "{said}"
+    );
 }

@@ -53,23 +53,36 @@ const PIECES: &[&str] = &[
 
 #[test]
 fn no_stack_made_from_pieces_panics_or_deletes_what_waits() {
-    let runs = std::env::var("CAIRN_FUZZ_RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(1_500);
-    let mut state =
-        std::env::var("CAIRN_FUZZ_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0x2545_f491_4f6c_dd1d_u64);
+    let runs = std::env::var("CAIRN_FUZZ_RUNS")
+        .ok()
+        .and_then(|runs| runs.parse().ok())
+        .unwrap_or(1_500);
+    let mut state = std::env::var("CAIRN_FUZZ_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok())
+        .unwrap_or(0x2545_f491_4f6c_dd1d_u64);
     let mut next = |end: usize| {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
         (state % end as u64) as usize
     };
-    let whole = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .metadata.name }}-a\ndata:\n";
+    let whole =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .metadata.name }}-a\ndata:\n";
     for _ in 0..runs {
         let mut text = String::new();
         for _ in 0..1 + next(14) {
             // Mostly whole beginnings, or next to nothing would compile.
-            text.push_str(if next(4) == 0 { whole } else { PIECES[next(PIECES.len())] });
+            text.push_str(if next(4) == 0 {
+                whole
+            } else {
+                PIECES[next(PIECES.len())]
+            });
         }
         let bytes = text.clone().into_bytes();
-        assert!(std::panic::catch_unwind(|| body::stack(&bytes)).is_ok(), "this input broke it: {text:?}");
+        assert!(
+            std::panic::catch_unwind(|| body::stack(&bytes)).is_ok(),
+            "this input broke it: {text:?}"
+        );
     }
 }

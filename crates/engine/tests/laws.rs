@@ -29,14 +29,23 @@ fn piece(sibling: &str, way: usize) -> String {
 
 /// A template: a few pieces, and perhaps a condition around it all.
 fn template(name: &str, reads: &[(usize, usize)], around: Option<(usize, usize)>) -> String {
-    let pieces: String = reads.iter().map(|(sibling, way)| piece(NAMES[*sibling], *way)).collect();
+    let pieces: String = reads
+        .iter()
+        .map(|(sibling, way)| piece(NAMES[*sibling], *way))
+        .collect();
     let body = config_map(name, &format!("\"x{pieces}\""));
     match around {
         None => body,
         Some((_, 0)) => format!("{{{{ if .spec.on }}}}{body}{{{{ end }}}}"),
-        Some((sibling, 1)) => format!("{{{{ if .{}.status.ip }}}}{body}{{{{ end }}}}", NAMES[sibling]),
+        Some((sibling, 1)) => format!(
+            "{{{{ if .{}.status.ip }}}}{body}{{{{ end }}}}",
+            NAMES[sibling]
+        ),
         Some((sibling, _)) => {
-            format!("{{{{ if hasKey (.{} | default dict) \"status\" }}}}{body}{{{{ end }}}}", NAMES[sibling])
+            format!(
+                "{{{{ if hasKey (.{} | default dict) \"status\" }}}}{body}{{{{ end }}}}",
+                NAMES[sibling]
+            )
         }
     }
 }
@@ -53,14 +62,19 @@ fn stacks() -> impl Strategy<Value = (Vec<(String, String)>, bool)> {
     (prop::collection::vec(one(), 4), any::<bool>())
         .prop_map(|(templates, on)| {
             let named = NAMES.iter().zip(templates);
-            let texts = named.map(|(name, (reads, around))| ((*name).to_string(), template(name, &reads, around)));
+            let texts = named.map(|(name, (reads, around))| {
+                ((*name).to_string(), template(name, &reads, around))
+            });
             (texts.collect::<Vec<_>>(), on)
         })
         .prop_filter("compiles", |(templates, _)| compiled(templates).is_some())
 }
 
 fn compiled(templates: &[(String, String)]) -> Option<Compiled> {
-    let templates: Vec<(&str, &str)> = templates.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    let templates: Vec<(&str, &str)> = templates
+        .iter()
+        .map(|(name, text)| (name.as_str(), text.as_str()))
+        .collect();
     compile(&stack(&templates)).0
 }
 
@@ -70,18 +84,27 @@ fn user(on: bool) -> Value {
 
 /// All children there, all statuses told.
 fn complete() -> Observed {
-    NAMES.iter().map(|name| ((*name).to_string(), live(name, &json!({"ip": "10.0.0.1"})))).collect()
+    NAMES
+        .iter()
+        .map(|name| ((*name).to_string(), live(name, &json!({"ip": "10.0.0.1"}))))
+        .collect()
 }
 
 fn deleted(plan: &Plan) -> BTreeSet<String> {
-    plan.deletes.iter().map(|delete| delete.template.clone()).collect()
+    plan.deletes
+        .iter()
+        .map(|delete| delete.template.clone())
+        .collect()
 }
 
 /// What the API server would hold after a plan.
 fn applied(plan: &Plan, mut observed: Observed) -> Observed {
     for apply in &plan.applies {
         let mut object = apply.object.clone();
-        if let Some(status) = observed.get(&apply.template).and_then(|live| live.get("status")) {
+        if let Some(status) = observed
+            .get(&apply.template)
+            .and_then(|live| live.get("status"))
+        {
             object["status"] = status.clone();
         }
         observed.insert(apply.template.clone(), object);
@@ -98,7 +121,8 @@ proptest! {
     #[test]
     fn a_plan_carried_out_and_seen_again_changes_nothing((templates, on) in stacks()) {
         let compiled = compiled(&templates).unwrap();
-        // New children can make others possible: after as many passes as there are templates all is said.
+        // New children can make others possible: after as many passes as there are templates all is
+        // said.
         let mut observed = Observed::new();
         for _ in 0..NAMES.len() {
             observed = applied(&planned(&compiled, &user(on), &observed), observed);
@@ -124,8 +148,9 @@ proptest! {
         let compiled = compiled(&templates).unwrap();
         let kept: BTreeSet<String> =
             planned(&compiled, &user(on), &complete()).applies.into_iter().map(|apply| apply.template).collect();
-        // A child that its own inputs switch off is no input that went away: its absence is a fact. So is that of a child
-        // whose author asked and answered with a guard, or that is only made while it is there.
+        // A child that its own inputs switch off is no input that went away: its absence is a fact.
+        // So is that of a child whose author asked and answered with a guard, or that is only made
+        // while it is there.
         let answered = |(name, text): &(String, String)| {
             text.starts_with("{{ if hasKey") || text.starts_with(&format!("{{{{ if .{name}."))
         };

@@ -17,7 +17,10 @@ fn case(app: &str, db: Option<Value>, own: bool) -> Vec<String> {
         observed.insert("app".to_string(), live("app", &json!({})));
     }
     let plan = planned(&compiled, &instance(&json!({"image": "nginx"})), &observed);
-    words(&plan).into_iter().filter(|word| word != "apply db").collect()
+    words(&plan)
+        .into_iter()
+        .filter(|word| word != "apply db")
+        .collect()
 }
 
 #[test]
@@ -26,7 +29,13 @@ fn what_was_read_decides_what_becomes_of_a_template() {
     let plain = |data: &str| config_map("app", data);
     let guarded = |open: &str| format!("{{{{ {open} }}}}{}{{{{ end }}}}", config_map("app", "x"));
     for (why, app, db, own, expected) in [
-        ("nothing missing", plain("{{ .db.status.ip }}"), there.clone(), false, "apply app"),
+        (
+            "nothing missing",
+            plain("{{ .db.status.ip }}"),
+            there.clone(),
+            false,
+            "apply app",
+        ),
         (
             "own spec in the text",
             plain("{{ .spec.size }}"),
@@ -34,10 +43,34 @@ fn what_was_read_decides_what_becomes_of_a_template() {
             false,
             "fail app: app.yaml:6:14: `.spec.size` is not set (set it in the instance, give it a default in the CRD, or write `.spec.size | default ...`)",
         ),
-        ("own spec with a default", plain("{{ .spec.size | default 1 | quote }}"), None, false, "apply app"),
-        ("own spec in a condition", plain("{{ if .spec.on }}a{{ else }}b{{ end }}"), None, false, "apply app"),
-        ("own status", plain("\"+ {{ .status.output }}\""), None, false, "apply app"),
-        ("itself", plain("\"{{ .app.metadata.annotations }}\""), None, false, "apply app"),
+        (
+            "own spec with a default",
+            plain("{{ .spec.size | default 1 | quote }}"),
+            None,
+            false,
+            "apply app",
+        ),
+        (
+            "own spec in a condition",
+            plain("{{ if .spec.on }}a{{ else }}b{{ end }}"),
+            None,
+            false,
+            "apply app",
+        ),
+        (
+            "own status",
+            plain("\"+ {{ .status.output }}\""),
+            None,
+            false,
+            "apply app",
+        ),
+        (
+            "itself",
+            plain("\"{{ .app.metadata.annotations }}\""),
+            None,
+            false,
+            "apply app",
+        ),
         (
             "sibling not there, in the text",
             plain("{{ .db.status.ip }}"),
@@ -241,7 +274,13 @@ fn what_was_read_decides_what_becomes_of_a_template() {
             false,
             "wait app for db.status.net (app.yaml:6:32)",
         ),
-        ("own switch around the document", guarded("if .spec.on"), not_there.clone(), true, "delete app"),
+        (
+            "own switch around the document",
+            guarded("if .spec.on"),
+            not_there.clone(),
+            true,
+            "delete app",
+        ),
         (
             "all of the data, a sibling missing",
             plain("{{ toJson . | quote }}"),
@@ -250,17 +289,31 @@ fn what_was_read_decides_what_becomes_of_a_template() {
             "wait app for db (app.yaml:6:9)",
         ),
     ] {
-        let expected: &[&str] = if expected.is_empty() { &[] } else { &[expected] };
+        let expected: &[&str] = if expected.is_empty() {
+            &[]
+        } else {
+            &[expected]
+        };
         assert_eq!(case(&app, db, own), expected, "{why}:\n{app}");
     }
 }
 
 #[test]
 fn a_sibling_that_its_own_inputs_switch_off_is_a_fact() {
-    let db = format!("{{{{ if .spec.on }}}}{}{{{{ end }}}}", config_map("db", "x"));
-    let app = config_map("app", "{{ with .db }}{{ .status.ip }}{{ else }}none{{ end }}");
+    let db = format!(
+        "{{{{ if .spec.on }}}}{}{{{{ end }}}}",
+        config_map("db", "x")
+    );
+    let app = config_map(
+        "app",
+        "{{ with .db }}{{ .status.ip }}{{ else }}none{{ end }}",
+    );
     let compiled = compiled(&[("app", &app), ("db", &db)]);
-    let plan = planned(&compiled, &instance(&json!({"on": false})), &Observed::new());
+    let plan = planned(
+        &compiled,
+        &instance(&json!({"on": false})),
+        &Observed::new(),
+    );
     assert_eq!(words(&plan), ["apply app"]);
     assert_eq!(plan.applies[0].object["data"]["v"], "none");
     let plan = planned(&compiled, &instance(&json!({"on": true})), &Observed::new());
@@ -269,11 +322,20 @@ fn a_sibling_that_its_own_inputs_switch_off_is_a_fact() {
 
 #[test]
 fn a_fact_that_is_nil_is_never_printed_as_such() {
-    let db = format!("{{{{ if .spec.on }}}}{}{{{{ end }}}}", config_map("db", "x"));
+    let db = format!(
+        "{{{{ if .spec.on }}}}{}{{{{ end }}}}",
+        config_map("db", "x")
+    );
     for (data, expected) in [
         ("\"{{ .db.status.ip }}\"", "apply app"),
-        ("{{ .db.status.ip | default \"none\" | printf \"%s\" }}", "apply app"),
-        ("{{ if .db }}{{ printf \"%s\" .db.status.ip }}{{ end }}", "apply app"),
+        (
+            "{{ .db.status.ip | default \"none\" | printf \"%s\" }}",
+            "apply app",
+        ),
+        (
+            "{{ if .db }}{{ printf \"%s\" .db.status.ip }}{{ end }}",
+            "apply app",
+        ),
         (
             "{{ printf \"%s:80\" .db.status.ip }}",
             "fail app: app.yaml:6:27: `.db.status.ip` is nil, and `printf` would print `<nil>` for it (write `.db.status.ip | default ...`, or put it under an `if`)",
@@ -284,26 +346,52 @@ fn a_fact_that_is_nil_is_never_printed_as_such() {
         ),
     ] {
         let compiled = compiled(&[("app", &config_map("app", data)), ("db", &db)]);
-        let plan = planned(&compiled, &instance(&json!({"on": false})), &Observed::new());
+        let plan = planned(
+            &compiled,
+            &instance(&json!({"on": false})),
+            &Observed::new(),
+        );
         assert_eq!(words(&plan), [expected], "{data}");
     }
 }
 
 #[test]
 fn children_are_made_after_those_they_read_and_deleted_before() {
-    let on = |name: &str, data: &str| format!("{{{{ if .spec.on }}}}{}{{{{ end }}}}", config_map(name, data));
-    let compiled =
-        compiled(&[("a", &on("a", "{{ .b.status.ip }}")), ("b", &on("b", "{{ .c.status.ip }}")), ("c", &on("c", "x"))]);
-    let names: Vec<_> = compiled.kinds[0].children.iter().map(|child| child.name.as_str()).collect();
+    let on = |name: &str, data: &str| {
+        format!(
+            "{{{{ if .spec.on }}}}{}{{{{ end }}}}",
+            config_map(name, data)
+        )
+    };
+    let compiled = compiled(&[
+        ("a", &on("a", "{{ .b.status.ip }}")),
+        ("b", &on("b", "{{ .c.status.ip }}")),
+        ("c", &on("c", "x")),
+    ]);
+    let names: Vec<_> = compiled.kinds[0]
+        .children
+        .iter()
+        .map(|child| child.name.as_str())
+        .collect();
     assert_eq!(names, ["c", "b", "a"]);
-    let observed: Observed =
-        ["a", "b", "c"].iter().map(|name| ((*name).to_string(), live(name, &json!({"ip": "x"})))).collect();
+    let observed: Observed = ["a", "b", "c"]
+        .iter()
+        .map(|name| ((*name).to_string(), live(name, &json!({"ip": "x"}))))
+        .collect();
     assert_eq!(
-        words(&planned(&compiled, &instance(&json!({"on": true})), &observed)),
+        words(&planned(
+            &compiled,
+            &instance(&json!({"on": true})),
+            &observed
+        )),
         ["apply c", "apply b", "apply a"]
     );
     assert_eq!(
-        words(&planned(&compiled, &instance(&json!({"on": false})), &observed)),
+        words(&planned(
+            &compiled,
+            &instance(&json!({"on": false})),
+            &observed
+        )),
         ["delete a", "delete b", "delete c"]
     );
 }
@@ -313,22 +401,52 @@ fn a_collection_makes_what_its_list_says_and_drops_the_rest() {
     let hosts = "{{ range .spec.hosts }}---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ $.metadata.name }}-{{ .name }}\n{{ end }}";
     let count = config_map("count", "{{ len .hosts | quote }}");
     let compiled = compiled(&[("hosts", hosts), ("count", &count)]);
-    assert_eq!(compiled.kinds[0].child("hosts").unwrap().shape, engine::Shape::Collection);
+    assert_eq!(
+        compiled.kinds[0].child("hosts").unwrap().shape,
+        engine::Shape::Collection
+    );
     let mut observed = Observed::new();
-    observed.insert("hosts".to_string(), json!([live("a", &json!({})), live("old", &json!({}))]));
-    let plan = planned(&compiled, &instance(&json!({"hosts": [{"name": "a"}, {"name": "b"}]})), &observed);
-    let names: Vec<_> = plan.applies.iter().map(|apply| apply.object["metadata"]["name"].as_str().unwrap()).collect();
+    observed.insert(
+        "hosts".to_string(),
+        json!([live("a", &json!({})), live("old", &json!({}))]),
+    );
+    let plan = planned(
+        &compiled,
+        &instance(&json!({"hosts": [{"name": "a"}, {"name": "b"}]})),
+        &observed,
+    );
+    let names: Vec<_> = plan
+        .applies
+        .iter()
+        .map(|apply| apply.object["metadata"]["name"].as_str().unwrap())
+        .collect();
     assert_eq!(names, ["web-a", "web-b", "web-count"]);
-    assert_eq!(plan.deletes.iter().map(|delete| delete.name.as_str()).collect::<Vec<_>>(), ["web-old"]);
+    assert_eq!(
+        plan.deletes
+            .iter()
+            .map(|delete| delete.name.as_str())
+            .collect::<Vec<_>>(),
+        ["web-old"]
+    );
     assert_eq!(plan.deletes[0].uid, "uid-old");
-    assert_eq!(plan.applies[2].object["data"]["v"], "2", "siblings see what is observed");
+    assert_eq!(
+        plan.applies[2].object["data"]["v"], "2",
+        "siblings see what is observed"
+    );
     let plan = planned(&compiled, &instance(&json!({})), &observed);
-    assert_eq!(plan.deletes.len(), 2, "an absent list of the user's is an empty one");
+    assert_eq!(
+        plan.deletes.len(),
+        2,
+        "an absent list of the user's is an empty one"
+    );
 }
 
 #[test]
 fn a_template_that_left_the_stack_takes_its_objects_along_once_all_others_are_known() {
-    let waiting = compiled(&[("app", &config_map("app", "{{ .db.status.ip }}")), ("db", &config_map("db", "x"))]);
+    let waiting = compiled(&[
+        ("app", &config_map("app", "{{ .db.status.ip }}")),
+        ("db", &config_map("db", "x")),
+    ]);
     let mut observed = Observed::new();
     observed.insert("old".to_string(), live("old", &json!({})));
     assert_eq!(
@@ -336,26 +454,45 @@ fn a_template_that_left_the_stack_takes_its_objects_along_once_all_others_are_kn
         ["apply db", "wait app for db.status.ip (app.yaml:6:12)"]
     );
     observed.insert("db".to_string(), live("db", &json!({"ip": "x"})));
-    assert_eq!(words(&planned(&waiting, &instance(&json!({})), &observed)), ["apply db", "apply app", "delete old"]);
+    assert_eq!(
+        words(&planned(&waiting, &instance(&json!({})), &observed)),
+        ["apply db", "apply app", "delete old"]
+    );
 }
 
 #[test]
 fn what_reads_nothing_that_changed_is_not_rendered_again() {
     let templates = [
         ("config", config_map("config", "{{ .spec.image }}")),
-        ("reader", config_map("reader", "{{ .config.metadata.name }}")),
-        ("itself", config_map("itself", "{{ .itself.status.ip | default \"none\" }}")),
+        (
+            "reader",
+            config_map("reader", "{{ .config.metadata.name }}"),
+        ),
+        (
+            "itself",
+            config_map("itself", "{{ .itself.status.ip | default \"none\" }}"),
+        ),
     ];
-    let templates: Vec<(&str, &str)> = templates.iter().map(|(name, text)| (*name, text.as_str())).collect();
+    let templates: Vec<(&str, &str)> = templates
+        .iter()
+        .map(|(name, text)| (*name, text.as_str()))
+        .collect();
     let compiled = compiled(&templates);
     let seed = engine::Seed::new(*b"a seed for tests");
     let context = engine::Context::new("demo", &seed);
     let (kind, instance) = (&compiled.kinds[0], instance(&json!({"image": "nginx"})));
     let same = |plan: &engine::Plan| -> Vec<String> {
-        plan.applies.iter().filter(|apply| apply.is_same).map(|apply| apply.template.clone()).collect()
+        plan.applies
+            .iter()
+            .filter(|apply| apply.is_same)
+            .map(|apply| apply.template.clone())
+            .collect()
     };
     let of = |names: &[&str]| -> Observed {
-        names.iter().map(|name| ((*name).to_owned(), live(name, &json!({})))).collect()
+        names
+            .iter()
+            .map(|name| ((*name).to_owned(), live(name, &json!({}))))
+            .collect()
     };
     let mut then = of(&[]);
     let mut before = engine::decide(kind, &instance, &then, &context, None);
@@ -363,7 +500,10 @@ fn what_reads_nothing_that_changed_is_not_rendered_again() {
     for (children, expected) in [
         (&["config", "itself"][..], &["config"][..]),
         (&["config", "itself"], &["config", "itself", "reader"]),
-        (&["config", "itself", "reader"], &["config", "itself", "reader"]),
+        (
+            &["config", "itself", "reader"],
+            &["config", "itself", "reader"],
+        ),
         (&["itself", "reader"], &["config", "itself"]),
     ] {
         let now = of(children);
@@ -377,21 +517,40 @@ fn what_reads_nothing_that_changed_is_not_rendered_again() {
 
 #[test]
 fn a_key_that_yaml_reads_as_something_else_is_told_if_an_action_printed_it() {
-    let printed = "x\n  {{- range $k, $v := .spec.extra }}\n  {{ $k }}: {{ $v | quote }}\n  {{- end }}";
+    let printed =
+        "x\n  {{- range $k, $v := .spec.extra }}\n  {{ $k }}: {{ $v | quote }}\n  {{- end }}";
     let quoted = printed.replace("{{ $k }}", "{{ $k | quote }}");
     let told = "YAML reads the key `no` as `false`";
     for (why, data, extra, expected) in [
         ("a truth", printed, json!({ "no": "1" }), told),
-        ("a number", printed, json!({ "1.10": "1" }), "YAML reads the key `1.10` as `1.1`"),
+        (
+            "a number",
+            printed,
+            json!({ "1.10": "1" }),
+            "YAML reads the key `1.10` as `1.1`",
+        ),
         ("a number as it is", printed, json!({ "8080": "1" }), ""),
         ("a text", printed, json!({ "a": "1" }), ""),
         ("in quotes", &quoted, json!({ "no": "1" }), ""),
-        ("as somebody wrote it", "x\n  on: \"{{ .spec.image }}\"", json!({}), ""),
+        (
+            "as somebody wrote it",
+            "x\n  on: \"{{ .spec.image }}\"",
+            json!({}),
+            "",
+        ),
     ] {
         let compiled = compiled(&[("a", &config_map("a", data))]);
-        let plan = planned(&compiled, &instance(&json!({ "image": "nginx", "extra": extra })), &Observed::new());
+        let plan = planned(
+            &compiled,
+            &instance(&json!({ "image": "nginx", "extra": extra })),
+            &Observed::new(),
+        );
         let words = words(&plan).join("\n");
-        assert_eq!(words.starts_with("fail a: a.yaml:"), !expected.is_empty(), "{why}: {words}");
+        assert_eq!(
+            words.starts_with("fail a: a.yaml:"),
+            !expected.is_empty(),
+            "{why}: {words}"
+        );
         assert!(words.contains(expected), "{why}: {words}");
     }
 }

@@ -9,8 +9,11 @@ use support::{compiled, config_map};
 #[test]
 fn what_is_to_go_stays_only_where_a_refusal_may_still_need_it() {
     let reader = config_map("reader", "{{ .base.data.v }}");
-    let compiled =
-        compiled(&[("base", &config_map("base", "x")), ("reader", &reader), ("other", &config_map("other", "y"))]);
+    let compiled = compiled(&[
+        ("base", &config_map("base", "x")),
+        ("reader", &reader),
+        ("other", &config_map("other", "y")),
+    ]);
     for (template, is_moved, refused, expected) in [
         ("base", false, vec![], None),
         ("base", false, vec!["other"], None),
@@ -21,7 +24,8 @@ fn what_is_to_go_stays_only_where_a_refusal_may_still_need_it() {
         // Its successor is not there.
         ("base", true, vec!["base"], Some("base")),
         ("other", true, vec!["reader"], None),
-        // Of a template that left the stack nobody knows who read it, nor whether another took its place.
+        // Of a template that left the stack nobody knows who read it, nor whether another took its
+        // place.
         ("gone", false, vec!["other"], Some("other")),
         ("gone", false, vec![], None),
     ] {

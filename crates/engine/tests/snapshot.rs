@@ -11,12 +11,22 @@ fn a_plan_holds_owned_objects_waits_deletes_and_a_status() {
     let compiled = compiled(&[
         ("app", &config_map("app", "{{ .db.status.ip }}")),
         ("db", &config_map("db", "{{ .spec.image }}")),
-        ("off", &format!("{{{{ if .spec.on }}}}{}{{{{ end }}}}", config_map("off", "x"))),
+        (
+            "off",
+            &format!(
+                "{{{{ if .spec.on }}}}{}{{{{ end }}}}",
+                config_map("off", "x")
+            ),
+        ),
         ("status", "url: http://{{ .db.status.ip }}\ncount: 1\n"),
     ]);
     let mut observed = Observed::new();
     observed.insert("off".to_string(), live("off", &json!({})));
-    let plan = planned(&compiled, &instance(&json!({"image": "nginx", "on": false})), &observed);
+    let plan = planned(
+        &compiled,
+        &instance(&json!({"image": "nginx", "on": false})),
+        &observed,
+    );
     insta::assert_snapshot!(yaml::emit(&serde_json::to_value(&plan).unwrap()).unwrap(), @r#"
     applies:
     - object:

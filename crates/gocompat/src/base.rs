@@ -1,4 +1,5 @@
-//! Base 64 and base 32 in their standard alphabets with padding, decoding with Go's tolerance and error texts.
+//! Base 64 and base 32 in their standard alphabets with padding, decoding with Go's tolerance and
+//! error texts.
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const BASE32: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
@@ -20,8 +21,16 @@ struct Base {
     group: usize,
 }
 
-const SIXTY_FOUR: Base = Base { alphabet: BASE64, bits: 6, group: 4 };
-const THIRTY_TWO: Base = Base { alphabet: BASE32, bits: 5, group: 8 };
+const SIXTY_FOUR: Base = Base {
+    alphabet: BASE64,
+    bits: 6,
+    group: 4,
+};
+const THIRTY_TWO: Base = Base {
+    alphabet: BASE32,
+    bits: 5,
+    group: 8,
+};
 
 /// Base 64 with padding.
 #[must_use]
@@ -86,7 +95,11 @@ pub fn decode64(text: &[u8]) -> Result<Vec<u8>, BaseError> {
         out.extend_from_slice(&bytes[..count * 3 / 4]);
         if ended {
             at = skip_lines(text, at);
-            return if at < text.len() { Err(fail(at)) } else { Ok(out) };
+            return if at < text.len() {
+                Err(fail(at))
+            } else {
+                Ok(out)
+            };
         }
     }
 }
@@ -103,7 +116,11 @@ fn skip_lines(text: &[u8], mut at: usize) -> usize {
 /// # Errors
 /// The offset of what does not belong, line breaks not counted, as Go counts it.
 pub fn decode32(text: &[u8]) -> Result<Vec<u8>, BaseError> {
-    let solid: Vec<u8> = text.iter().copied().filter(|byte| !matches!(byte, b'\r' | b'\n')).collect();
+    let solid: Vec<u8> = text
+        .iter()
+        .copied()
+        .filter(|byte| !matches!(byte, b'\r' | b'\n'))
+        .collect();
     let fail = |at: usize| BaseError { base: 32, at };
     let mut out = Vec::with_capacity(solid.len() / 8 * 5);
     let mut at = 0;
@@ -111,7 +128,9 @@ pub fn decode32(text: &[u8]) -> Result<Vec<u8>, BaseError> {
         let mut bits = 0_u64;
         let mut count = 0;
         while count < 8 {
-            let Some(&byte) = solid.get(at + count) else { return Err(fail(at)) };
+            let Some(&byte) = solid.get(at + count) else {
+                return Err(fail(at));
+            };
             if byte == b'=' && count >= 2 && solid.len() - at - count <= 8 {
                 break;
             }
@@ -130,7 +149,8 @@ pub fn decode32(text: &[u8]) -> Result<Vec<u8>, BaseError> {
     Ok(out)
 }
 
-/// Checks the padding after `count` characters of the group at `at`; an error is the offending offset.
+/// Checks the padding after `count` characters of the group at `at`; an error is the offending
+/// offset.
 fn check_padding(solid: &[u8], at: usize, count: usize) -> Result<(), usize> {
     let rest = &solid[at + count + 1..];
     if rest.len() + count < 7 {
@@ -174,7 +194,10 @@ impl Base {
     }
 
     fn value(&self, byte: u8) -> Option<u32> {
-        self.alphabet.iter().position(|&letter| letter == byte).map(|at| at as u32)
+        self.alphabet
+            .iter()
+            .position(|&letter| letter == byte)
+            .map(|at| at as u32)
     }
 }
 
@@ -192,7 +215,13 @@ mod tests {
             ("foob", "Zm9vYg==", "MZXW6YQ="),
             ("fooba", "Zm9vYmE=", "MZXW6YTB"),
         ] {
-            assert_eq!((encode64(data.as_bytes()).as_str(), encode32(data.as_bytes()).as_str()), (want64, want32));
+            assert_eq!(
+                (
+                    encode64(data.as_bytes()).as_str(),
+                    encode32(data.as_bytes()).as_str()
+                ),
+                (want64, want32)
+            );
             assert_eq!(decode64(want64.as_bytes()).as_deref(), Ok(data.as_bytes()));
             assert_eq!(decode32(want32.as_bytes()).as_deref(), Ok(data.as_bytes()));
         }
@@ -201,16 +230,30 @@ mod tests {
 
     #[test]
     fn errors_tell_the_offset_go_tells() {
-        for (text, at) in
-            [("Z", 0), ("Zg", 0), ("Zg=", 3), ("Zm9vZ", 4), ("Zm9v!", 4), ("Zg==x", 4), ("=", 0), ("Zg=x", 2)]
-        {
+        for (text, at) in [
+            ("Z", 0),
+            ("Zg", 0),
+            ("Zg=", 3),
+            ("Zm9vZ", 4),
+            ("Zm9v!", 4),
+            ("Zg==x", 4),
+            ("=", 0),
+            ("Zg=x", 2),
+        ] {
             assert_eq!(
                 decode64(text.as_bytes()).map_err(|error| error.to_string()),
                 Err(format!("illegal base64 data at input byte {at}")),
                 "{text}"
             );
         }
-        for (text, at) in [("M", 0), ("MY", 0), ("MY=====", 7), ("MZX=====", 3), ("my======", 0), ("MY===x==", 4)] {
+        for (text, at) in [
+            ("M", 0),
+            ("MY", 0),
+            ("MY=====", 7),
+            ("MZX=====", 3),
+            ("my======", 0),
+            ("MY===x==", 4),
+        ] {
             assert_eq!(
                 decode32(text.as_bytes()).map_err(|error| error.to_string()),
                 Err(format!("illegal base32 data at input byte {at}")),

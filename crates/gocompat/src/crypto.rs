@@ -1,5 +1,6 @@
-//! sprig's cryptography, deterministic: whatever is random comes in as bytes or from the caller's source, times too.
-//! Keys are ECDSA P-256 where sprig makes RSA or DSA ones, since those cost seconds; given RSA keys are used as they are.
+//! sprig's cryptography, deterministic: whatever is random comes in as bytes or from the caller's
+//! source, times too. Keys are ECDSA P-256 where sprig makes RSA or DSA ones, since those cost
+//! seconds; given RSA keys are used as they are.
 
 mod aes;
 mod bcrypt;
@@ -13,8 +14,8 @@ mod pem;
 pub use aes::{AesError, decrypt_aes, encrypt_aes};
 pub use bcrypt::{bcrypt, htpasswd};
 pub use cert::{
-    CertError, Certificate, Request, build_custom_cert, gen_ca, gen_ca_with_key, gen_self_signed_cert,
-    gen_self_signed_cert_with_key, gen_signed_cert, gen_signed_cert_with_key,
+    CertError, Certificate, Request, build_custom_cert, gen_ca, gen_ca_with_key,
+    gen_self_signed_cert, gen_self_signed_cert_with_key, gen_signed_cert, gen_signed_cert_with_key,
 };
 pub use digest::{adler32sum, sha1sum, sha256sum, sha512sum};
 pub use key::{KeyError, gen_private_key};

@@ -1,5 +1,6 @@
-//! Decimal arithmetic as sprig's `addf`, `subf`, `mulf` and `divf` do it: doubles are taken at their shortest decimal
-//! form, calculated with exactly (division to 16 places), and turned back. Also sprig's `round`.
+//! Decimal arithmetic as sprig's `addf`, `subf`, `mulf` and `divf` do it: doubles are taken at
+//! their shortest decimal form, calculated with exactly (division to 16 places), and turned back.
+//! Also sprig's `round`.
 
 use std::cmp::Ordering;
 
@@ -54,7 +55,10 @@ pub fn calculate(operation: Operation, first: f64, rest: &[f64]) -> Result<f64, 
         let number = Decimal::from_float(number)?;
         result = match operation {
             Operation::Add => result.add(&number),
-            Operation::Sub => result.add(&Decimal { value: -number.value, exponent: number.exponent }),
+            Operation::Sub => result.add(&Decimal {
+                value: -number.value,
+                exponent: number.exponent,
+            }),
             Operation::Mul => result.mul(&number)?,
             Operation::Div => result.div(&number)?,
         };
@@ -72,29 +76,44 @@ impl Decimal {
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         let digits = format!("{whole}{fraction}").parse::<i64>().unwrap_or(0);
         let exponent = exponent.parse::<i32>().unwrap_or(0) - fraction.len() as i32;
-        Ok(Self { value: BigInt::from(digits), exponent: if digits == 0 { 0 } else { exponent } })
+        Ok(Self {
+            value: BigInt::from(digits),
+            exponent: if digits == 0 { 0 } else { exponent },
+        })
     }
 
     /// The nearest double, by way of text since reading that rounds correctly.
     fn to_float(&self) -> f64 {
-        format!("{}e{}", self.value, self.exponent).parse().unwrap_or(0.0)
+        format!("{}e{}", self.value, self.exponent)
+            .parse()
+            .unwrap_or(0.0)
     }
 
     /// The value at a smaller or equal exponent.
     fn scaled(&self, exponent: i32) -> BigInt {
         let steps = u32::try_from(i64::from(self.exponent) - i64::from(exponent)).unwrap_or(0);
-        if self.value == BigInt::ZERO { BigInt::ZERO } else { &self.value * ten_to(steps) }
+        if self.value == BigInt::ZERO {
+            BigInt::ZERO
+        } else {
+            &self.value * ten_to(steps)
+        }
     }
 
     fn add(&self, other: &Self) -> Self {
         let exponent = self.exponent.min(other.exponent);
-        Self { value: self.scaled(exponent) + other.scaled(exponent), exponent }
+        Self {
+            value: self.scaled(exponent) + other.scaled(exponent),
+            exponent,
+        }
     }
 
     fn mul(&self, other: &Self) -> Result<Self, DecimalError> {
         let exponent = i64::from(self.exponent) + i64::from(other.exponent);
         let fits = i32::try_from(exponent).map_err(|_| DecimalError::Exponent(exponent))?;
-        Ok(Self { value: &self.value * &other.value, exponent: fits })
+        Ok(Self {
+            value: &self.value * &other.value,
+            exponent: fits,
+        })
     }
 
     /// The quotient to [`DIVISION_PLACES`], halves away from zero.
@@ -102,8 +121,10 @@ impl Decimal {
         if other.value == BigInt::ZERO {
             return Err(DecimalError::DivisionByZero);
         }
-        let shift = i64::from(self.exponent) - i64::from(other.exponent) + i64::from(DIVISION_PLACES);
-        let size = u32::try_from(shift.unsigned_abs()).map_err(|_| DecimalError::Exponent(shift))?;
+        let shift =
+            i64::from(self.exponent) - i64::from(other.exponent) + i64::from(DIVISION_PLACES);
+        let size =
+            u32::try_from(shift.unsigned_abs()).map_err(|_| DecimalError::Exponent(shift))?;
         let (dividend, divisor) = if shift < 0 {
             (self.value.clone(), &other.value * ten_to(size))
         } else {
@@ -112,12 +133,15 @@ impl Decimal {
         let mut quotient = &dividend / &divisor;
         let twice: BigInt = (&dividend - &quotient * &divisor) * 2;
         if twice.magnitude().cmp(divisor.magnitude()) != Ordering::Less {
-            let negative =
-                (self.value.sign() == num_bigint::Sign::Minus) != (divisor.sign() == num_bigint::Sign::Minus);
+            let negative = (self.value.sign() == num_bigint::Sign::Minus)
+                != (divisor.sign() == num_bigint::Sign::Minus);
             // A remainder of zero is never rounded, so the sign is that of the quotient.
             quotient += if negative { -1 } else { 1 };
         }
-        Ok(Self { value: quotient, exponent: -DIVISION_PLACES })
+        Ok(Self {
+            value: quotient,
+            exponent: -DIVISION_PLACES,
+        })
     }
 }
 
@@ -125,12 +149,17 @@ fn ten_to(power: u32) -> BigInt {
     BigInt::from(10).pow(power)
 }
 
-/// sprig's `round`: up if the fraction at `places` is at least `round_on`, else down; negative numbers go down.
+/// sprig's `round`: up if the fraction at `places` is at least `round_on`, else down; negative
+/// numbers go down.
 #[must_use]
 pub fn round(value: f64, places: i64, round_on: f64) -> f64 {
     let power = power_of_ten(places);
     let shifted = power * value;
-    let rounded = if shifted.fract() >= round_on { shifted.ceil() } else { shifted.floor() };
+    let rounded = if shifted.fract() >= round_on {
+        shifted.ceil()
+    } else {
+        shifted.floor()
+    };
     rounded / power
 }
 
@@ -198,11 +227,20 @@ mod tests {
             (Div, 1e-17, &[1.0], Ok(0.0)),
             (Div, 5e-17, &[1.0], Ok(1e-16)),
             (Div, 1.0, &[0.0], Err(DecimalError::DivisionByZero)),
-            (Add, f64::INFINITY, &[], Err(DecimalError::NotFinite("+Inf".to_owned()))),
+            (
+                Add,
+                f64::INFINITY,
+                &[],
+                Err(DecimalError::NotFinite("+Inf".to_owned())),
+            ),
             (Mul, 1e300, &[1e300], Ok(f64::INFINITY)),
             (Add, -0.0, &[], Ok(0.0)),
         ] {
-            assert_eq!(calculate(operation, first, rest), want, "{operation:?} {first} {rest:?}");
+            assert_eq!(
+                calculate(operation, first, rest),
+                want,
+                "{operation:?} {first} {rest:?}"
+            );
         }
     }
 

@@ -51,19 +51,28 @@ impl Duration {
             if whole.is_empty() && fraction.is_empty() {
                 return Err(invalid());
             }
-            let length = after.iter().position(|byte| byte.is_ascii_digit() || *byte == b'.').unwrap_or(after.len());
+            let length = after
+                .iter()
+                .position(|byte| byte.is_ascii_digit() || *byte == b'.')
+                .unwrap_or(after.len());
             let (unit, after) = after.split_at(length);
             if unit.is_empty() {
                 return Err(fail("missing unit in duration"));
             }
-            let size =
-                unit_size(unit).ok_or_else(|| fail(&format!("unknown unit {} in duration", quote_plain(unit))))?;
-            value = value.checked_mul(size).filter(|value| *value <= LIMIT).ok_or_else(invalid)?;
+            let size = unit_size(unit)
+                .ok_or_else(|| fail(&format!("unknown unit {} in duration", quote_plain(unit))))?;
+            value = value
+                .checked_mul(size)
+                .filter(|value| *value <= LIMIT)
+                .ok_or_else(invalid)?;
             let (part, scale) = leading_fraction(fraction);
             if part > 0 {
                 value += (part as f64 * (size as f64 / scale)) as u64;
             }
-            total = total.checked_add(value).filter(|total| *total <= LIMIT && value <= LIMIT).ok_or_else(invalid)?;
+            total = total
+                .checked_add(value)
+                .filter(|total| *total <= LIMIT && value <= LIMIT)
+                .ok_or_else(invalid)?;
             rest = after;
         }
         if negative {
@@ -109,7 +118,11 @@ impl Duration {
     /// Toward zero to a multiple of `unit`, unchanged if that is not positive.
     #[must_use]
     pub fn truncate(self, unit: Self) -> Self {
-        if unit.0 <= 0 { self } else { Self(self.0 - self.0 % unit.0) }
+        if unit.0 <= 0 {
+            self
+        } else {
+            Self(self.0 - self.0 % unit.0)
+        }
     }
 
     /// To the nearest multiple of `unit`, halves away from zero, at most as far as 64 bits reach.
@@ -135,7 +148,8 @@ impl Duration {
         Self(self.0.saturating_abs())
     }
 
-    /// sprig's `durationRound`: one unit, the largest that the duration is longer than; the sign is dropped.
+    /// sprig's `durationRound`: one unit, the largest that the duration is longer than; the sign is
+    /// dropped.
     #[must_use]
     pub fn rough(self) -> String {
         const DAY: u64 = 24 * HOUR as u64;
@@ -148,10 +162,10 @@ impl Duration {
             (SECOND as u64, "s"),
         ];
         let size = self.0.unsigned_abs();
-        UNITS
-            .iter()
-            .find(|(unit, _)| size > *unit)
-            .map_or_else(|| "0s".to_owned(), |(unit, name)| format!("{}{name}", size / unit))
+        UNITS.iter().find(|(unit, _)| size > *unit).map_or_else(
+            || "0s".to_owned(),
+            |(unit, name)| format!("{}{name}", size / unit),
+        )
     }
 }
 
@@ -187,12 +201,16 @@ impl fmt::Display for Duration {
 }
 
 fn digits(text: &[u8]) -> usize {
-    text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len())
+    text.iter()
+        .position(|byte| !byte.is_ascii_digit())
+        .unwrap_or(text.len())
 }
 
 fn leading_int(digits: &[u8]) -> Option<u64> {
     digits.iter().try_fold(0_u64, |sum, byte| {
-        sum.checked_mul(10)?.checked_add(u64::from(byte - b'0')).filter(|sum| *sum <= 1 << 63)
+        sum.checked_mul(10)?
+            .checked_add(u64::from(byte - b'0'))
+            .filter(|sum| *sum <= 1 << 63)
     })
 }
 
@@ -246,13 +264,19 @@ mod tests {
             ("2h2ns", Ok("2h0m0.000000002s")),
             ("2562047h47m16.854775807s", Ok("2562047h47m16.854775807s")),
             ("-9223372036854775808ns", Ok("-2562047h47m16.854775808s")),
-            ("9223372036854775808ns", Err("time: invalid duration \"9223372036854775808ns\"")),
+            (
+                "9223372036854775808ns",
+                Err("time: invalid duration \"9223372036854775808ns\""),
+            ),
             ("", Err("time: invalid duration \"\"")),
             ("3", Err("time: missing unit in duration \"3\"")),
             ("1d", Err("time: unknown unit \"d\" in duration \"1d\"")),
             (".s", Err("time: invalid duration \".s\"")),
             ("s", Err("time: invalid duration \"s\"")),
-            ("1é", Err("time: unknown unit \"\\xc3\\xa9\" in duration \"1\\xc3\\xa9\"")),
+            (
+                "1é",
+                Err("time: unknown unit \"\\xc3\\xa9\" in duration \"1\\xc3\\xa9\""),
+            ),
         ] {
             let got = Duration::parse(text.as_bytes()).map(|duration| duration.to_string());
             assert_eq!(

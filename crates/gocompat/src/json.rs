@@ -1,5 +1,6 @@
-//! JSON as Go's `encoding/json` writes and reads it: string escapes, float forms and the texts of its errors.
-//! Containers are the caller's to write; reading gives `serde_json` values whose numbers are all doubles.
+//! JSON as Go's `encoding/json` writes and reads it: string escapes, float forms and the texts of
+//! its errors. Containers are the caller's to write; reading gives `serde_json` values whose
+//! numbers are all doubles.
 
 use serde_json::{Map, Number, Value};
 
@@ -45,7 +46,10 @@ fn push_escape(out: &mut Vec<u8>, rune: char) {
 /// Infinities and NaN have no JSON form.
 pub fn write_float(out: &mut Vec<u8>, value: f64) -> Result<(), JsonError> {
     if !value.is_finite() {
-        return Err(JsonError(format!("json: unsupported value: {}", format_float(value, b'g', -1, 64))));
+        return Err(JsonError(format!(
+            "json: unsupported value: {}",
+            format_float(value, b'g', -1, 64)
+        )));
     }
     let size = value.abs();
     let plain = size == 0.0 || (1e-6..1e21).contains(&size);
@@ -63,11 +67,18 @@ pub fn write_float(out: &mut Vec<u8>, value: f64) -> Result<(), JsonError> {
 /// # Errors
 /// Go's syntax errors, such as `unexpected end of JSON input`.
 pub fn check(text: &[u8]) -> Result<(), JsonError> {
-    Scanner { text, at: 0, open: Vec::new(), limit: MAX_DEPTH }.run()
+    Scanner {
+        text,
+        at: 0,
+        open: Vec::new(),
+        limit: MAX_DEPTH,
+    }
+    .run()
 }
 
-/// Reads one JSON value as `json.Unmarshal` into `interface{}` does: numbers are doubles, the last of equal keys wins,
-/// and broken UTF-8 or lone surrogates become U+FFFD. `depth` bounds nesting, at most [`MAX_DEPTH`].
+/// Reads one JSON value as `json.Unmarshal` into `interface{}` does: numbers are doubles, the last
+/// of equal keys wins, and broken UTF-8 or lone surrogates become U+FFFD. `depth` bounds nesting,
+/// at most [`MAX_DEPTH`].
 ///
 /// # Errors
 /// Syntax errors, and numbers beyond a double.
@@ -76,19 +87,33 @@ pub fn decode(text: &[u8], depth: usize) -> Result<Value, JsonError> {
     error.map_or(Ok(value), Err)
 }
 
-/// As [`decode`], but Go goes on after a number beyond a double: it is null, and the first such error comes along.
+/// As [`decode`], but Go goes on after a number beyond a double: it is null, and the first such
+/// error comes along.
 ///
 /// # Errors
 /// Syntax errors.
-pub fn decode_leniently(text: &[u8], depth: usize) -> Result<(Value, Option<JsonError>), JsonError> {
+pub fn decode_leniently(
+    text: &[u8],
+    depth: usize,
+) -> Result<(Value, Option<JsonError>), JsonError> {
     let mut failed = None;
-    Scanner { text, at: 0, open: Vec::new(), limit: depth.min(MAX_DEPTH) }.run()?;
+    Scanner {
+        text,
+        at: 0,
+        open: Vec::new(),
+        limit: depth.min(MAX_DEPTH),
+    }
+    .run()?;
     let mut at = 0;
     let mut open: Vec<Open> = Vec::new();
     loop {
         let mut done = match next_token(text, &mut at) {
             Token::Open(open_byte) => {
-                open.push(if open_byte == b'[' { Open::Array(Vec::new()) } else { Open::Object(Map::new(), None) });
+                open.push(if open_byte == b'[' {
+                    Open::Array(Vec::new())
+                } else {
+                    Open::Object(Map::new(), None)
+                });
                 continue;
             }
             Token::Text(value) => match open.last_mut() {
@@ -124,7 +149,9 @@ fn parse_number(text: &[u8]) -> Result<Value, JsonError> {
     let number = parse_float(text, 64).ok().and_then(Number::from_f64);
     number.map(Value::Number).ok_or_else(|| {
         let text = String::from_utf8_lossy(text);
-        JsonError(format!("json: cannot unmarshal number {text} into Go value of type float64"))
+        JsonError(format!(
+            "json: cannot unmarshal number {text} into Go value of type float64"
+        ))
     })
 }
 
@@ -144,10 +171,15 @@ enum Token<'a> {
 
 /// The next token of a text that [`Scanner`] accepted.
 fn next_token<'a>(text: &'a [u8], at: &mut usize) -> Token<'a> {
-    while text.get(*at).is_some_and(|byte| b" \t\r\n,:".contains(byte)) {
+    while text
+        .get(*at)
+        .is_some_and(|byte| b" \t\r\n,:".contains(byte))
+    {
         *at += 1;
     }
-    let Some(&first) = text.get(*at) else { return Token::End };
+    let Some(&first) = text.get(*at) else {
+        return Token::End;
+    };
     let start = *at;
     *at += 1;
     match first {
@@ -163,10 +195,17 @@ fn next_token<'a>(text: &'a [u8], at: &mut usize) -> Token<'a> {
         }
         b't' | b'f' | b'n' => {
             *at += if first == b'f' { 4 } else { 3 };
-            Token::Literal(if first == b'n' { Value::Null } else { Value::Bool(first == b't') })
+            Token::Literal(if first == b'n' {
+                Value::Null
+            } else {
+                Value::Bool(first == b't')
+            })
         }
         _ => {
-            while text.get(*at).is_some_and(|byte| b"+-.eE0123456789".contains(byte)) {
+            while text
+                .get(*at)
+                .is_some_and(|byte| b"+-.eE0123456789".contains(byte))
+            {
                 *at += 1;
             }
             Token::Number(&text[start..*at])
@@ -180,7 +219,10 @@ fn unescape(body: &[u8]) -> String {
     let mut at = 0;
     while let Some(&byte) = body.get(at) {
         if byte != b'\\' {
-            let end = body[at..].iter().position(|&byte| byte == b'\\').map_or(body.len(), |offset| at + offset);
+            let end = body[at..]
+                .iter()
+                .position(|&byte| byte == b'\\')
+                .map_or(body.len(), |offset| at + offset);
             for item in runes(&body[at..end]) {
                 push_rune(&mut out, item.rune);
             }
@@ -198,14 +240,22 @@ fn unescape(body: &[u8]) -> String {
             b'u' => {
                 let first = hex_unit(body, at);
                 at += 4;
-                let pair = if body.get(at..at + 2) == Some(b"\\u") { hex_unit(body, at + 2) } else { 0 };
-                let rune = if (0xd800..0xdc00).contains(&first) && (0xdc00..0xe000).contains(&pair) {
+                let pair = if body.get(at..at + 2) == Some(b"\\u") {
+                    hex_unit(body, at + 2)
+                } else {
+                    0
+                };
+                let rune = if (0xd800..0xdc00).contains(&first) && (0xdc00..0xe000).contains(&pair)
+                {
                     at += 6;
                     0x1_0000 + ((first - 0xd800) << 10) + (pair - 0xdc00)
                 } else {
                     first
                 };
-                push_rune(&mut out, char::from_u32(rune).unwrap_or(char::REPLACEMENT_CHARACTER));
+                push_rune(
+                    &mut out,
+                    char::from_u32(rune).unwrap_or(char::REPLACEMENT_CHARACTER),
+                );
             }
             _ => out.push(mark),
         }
@@ -214,8 +264,11 @@ fn unescape(body: &[u8]) -> String {
 }
 
 fn hex_unit(body: &[u8], at: usize) -> u32 {
-    body.get(at..at + 4)
-        .map_or(0, |digits| digits.iter().fold(0, |sum, &byte| sum << 4 | char::from(byte).to_digit(16).unwrap_or(0)))
+    body.get(at..at + 4).map_or(0, |digits| {
+        digits.iter().fold(0, |sum, &byte| {
+            sum << 4 | char::from(byte).to_digit(16).unwrap_or(0)
+        })
+    })
 }
 
 /// What may come next.
@@ -252,7 +305,9 @@ impl Scanner<'_> {
                             other => return Err(invalid(other, "after object key")),
                         }
                     }
-                    other => return Err(invalid(other, "looking for beginning of object key string")),
+                    other => {
+                        return Err(invalid(other, "looking for beginning of object key string"));
+                    }
                 },
                 Expect::After => match (self.open.last().copied(), self.peek_solid()) {
                     (None, None) => return Ok(()),
@@ -264,7 +319,9 @@ impl Scanner<'_> {
                         self.at += 1;
                         self.close()
                     }
-                    (Some(b'{'), Some(byte)) => return Err(invalid(byte, "after object key:value pair")),
+                    (Some(b'{'), Some(byte)) => {
+                        return Err(invalid(byte, "after object key:value pair"));
+                    }
                     (Some(_), Some(byte)) => return Err(invalid(byte, "after array element")),
                 },
             };
@@ -282,7 +339,11 @@ impl Scanner<'_> {
     }
 
     fn peek_solid(&mut self) -> Option<u8> {
-        while self.text.get(self.at).is_some_and(|byte| b" \t\r\n".contains(byte)) {
+        while self
+            .text
+            .get(self.at)
+            .is_some_and(|byte| b" \t\r\n".contains(byte))
+        {
             self.at += 1;
         }
         self.text.get(self.at).copied()
@@ -294,7 +355,8 @@ impl Scanner<'_> {
         Ok(byte)
     }
 
-    /// The next byte inside a token; Go closes its input with a space, which its messages then show.
+    /// The next byte inside a token; Go closes its input with a space, which its messages then
+    /// show.
     fn peek(&self) -> u8 {
         self.text.get(self.at).copied().unwrap_or(b' ')
     }
@@ -306,7 +368,11 @@ impl Scanner<'_> {
                 if self.open.len() > self.limit {
                     return Err(JsonError("exceeded max depth".to_owned()));
                 }
-                return Ok(if first == b'{' { Expect::KeyOrEnd } else { Expect::ValueOrEnd });
+                return Ok(if first == b'{' {
+                    Expect::KeyOrEnd
+                } else {
+                    Expect::ValueOrEnd
+                });
             }
             b'"' => self.string()?,
             b't' => self.literal("true")?,
@@ -343,7 +409,10 @@ impl Scanner<'_> {
                         b'u' => {
                             for _ in 0..4 {
                                 if !self.peek().is_ascii_hexdigit() {
-                                    return Err(invalid(self.peek(), "in \\u hexadecimal character escape"));
+                                    return Err(invalid(
+                                        self.peek(),
+                                        "in \\u hexadecimal character escape",
+                                    ));
                                 }
                                 self.at += 1;
                             }

@@ -1,5 +1,6 @@
-//! The parts of Go's standard library, and of the libraries sprig rests on, that template functions need.
-//! Plain Rust types in and out: nothing here knows template values, and nothing reads a clock, a file or a random source.
+//! The parts of Go's standard library, and of the libraries sprig rests on, that template functions
+//! need. Plain Rust types in and out: nothing here knows template values, and nothing reads a
+//! clock, a file or a random source.
 
 pub mod base;
 pub mod crypto;

@@ -1,4 +1,5 @@
-//! Go's `path`: slash-separated names, whatever they name. On Unix `path/filepath` gives the same answers.
+//! Go's `path`: slash-separated names, whatever they name. On Unix `path/filepath` gives the same
+//! answers.
 
 /// The last element, `.` for no path and `/` for slashes only.
 #[must_use]
@@ -6,19 +7,35 @@ pub fn base(path: &[u8]) -> &[u8] {
     if path.is_empty() {
         return b".";
     }
-    let end = path.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1);
+    let end = path
+        .iter()
+        .rposition(|&byte| byte != b'/')
+        .map_or(0, |last| last + 1);
     let name = &path[..end];
-    let start = name.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
-    if name.is_empty() { b"/" } else { &name[start..] }
+    let start = name
+        .iter()
+        .rposition(|&byte| byte == b'/')
+        .map_or(0, |slash| slash + 1);
+    if name.is_empty() {
+        b"/"
+    } else {
+        &name[start..]
+    }
 }
 
 /// All but the last element, cleaned.
 #[must_use]
 pub fn dir(path: &[u8]) -> Vec<u8> {
-    clean(&path[..path.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1)])
+    clean(
+        &path[..path
+            .iter()
+            .rposition(|&byte| byte == b'/')
+            .map_or(0, |slash| slash + 1)],
+    )
 }
 
-/// The shortest equivalent: no doubled slashes, no `.`, and `..` applied where there is something to leave.
+/// The shortest equivalent: no doubled slashes, no `.`, and `..` applied where there is something
+/// to leave.
 #[must_use]
 pub fn clean(path: &[u8]) -> Vec<u8> {
     let rooted = is_abs(path);

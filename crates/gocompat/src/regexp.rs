@@ -1,5 +1,6 @@
-//! Go's `regexp` over the `regex` crate: Go's syntax is translated, and matching, replacing and splitting follow Go's
-//! rules for empty matches. Bytes that are not UTF-8 match as U+FFFD, one each. Matching takes linear time.
+//! Go's `regexp` over the `regex` crate: Go's syntax is translated, and matching, replacing and
+//! splitting follow Go's rules for empty matches. Bytes that are not UTF-8 match as U+FFFD, one
+//! each. Matching takes linear time.
 
 mod class;
 mod expand;
@@ -25,7 +26,10 @@ pub struct RegexpError {
 
 impl RegexpError {
     fn new(code: &'static str, expr: &[u8]) -> Self {
-        Self { code, expr: expr.to_vec() }
+        Self {
+            code,
+            expr: expr.to_vec(),
+        }
     }
 }
 
@@ -54,10 +58,16 @@ impl<'e> Pattern<'e> {
     /// What Go refuses, in Go's words, and what nests too deeply.
     pub fn new(expr: &'e [u8]) -> Result<Self, RegexpError> {
         let (pattern, names, size) = Parser::new(expr).parse()?;
-        Ok(Self { expr, pattern, names, size })
+        Ok(Self {
+            expr,
+            pattern,
+            names,
+            size,
+        })
     }
 
-    /// About how many states it takes to match: to compile takes time and space in proportion to it.
+    /// About how many states it takes to match: to compile takes time and space in proportion to
+    /// it.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size
@@ -73,12 +83,18 @@ impl<'e> Pattern<'e> {
             .nest_limit(syntax::MAX_DEPTH * 8)
             .build()
             .map_err(|_| RegexpError::new("expression too large", self.expr))?;
-        Ok(Regexp { inner, names: self.names, is_empty: self.expr.is_empty(), size: self.size })
+        Ok(Regexp {
+            inner,
+            names: self.names,
+            is_empty: self.expr.is_empty(),
+            size: self.size,
+        })
     }
 }
 
-/// Counts a step towards all matches of a text: how much of the text is left, and how much has been made. Each may be
-/// looked through to its end, so that many matches can take the square of its length.
+/// Counts a step towards all matches of a text: how much of the text is left, and how much has been
+/// made. Each may be looked through to its end, so that many matches can take the square of its
+/// length.
 pub type Pay<'p, E> = &'p mut dyn FnMut(usize, usize) -> Result<(), E>;
 
 /// For those who need not count.
@@ -100,8 +116,8 @@ impl Regexp {
     /// Compiles an expression of Go's syntax.
     ///
     /// # Errors
-    /// What Go refuses, in Go's words; `expression too large` already where the compiled form passes 16 MiB, and
-    /// `expression nests too deeply` beyond 250 groups.
+    /// What Go refuses, in Go's words; `expression too large` already where the compiled form
+    /// passes 16 MiB, and `expression nests too deeply` beyond 250 groups.
     pub fn new(expr: &[u8]) -> Result<Self, RegexpError> {
         Pattern::new(expr)?.compile()
     }
@@ -133,7 +149,8 @@ impl Regexp {
         self.groups_at(&haystack, 0, true).map(|(groups, _)| groups)
     }
 
-    /// Successive matches, at most `limit` of them if that is not negative; an empty one right after a match is left out.
+    /// Successive matches, at most `limit` of them if that is not negative; an empty one right
+    /// after a match is left out.
     #[must_use]
     pub fn find_all(&self, text: &[u8], limit: i64) -> Vec<Range<usize>> {
         certain(self.find_all_counted(text, limit, &mut free))
@@ -143,14 +160,26 @@ impl Regexp {
     ///
     /// # Errors
     /// Those of the count.
-    pub fn find_all_counted<E>(&self, text: &[u8], limit: i64, pay: Pay<'_, E>) -> Result<Vec<Range<usize>>, E> {
-        Ok(self.matches(text, limit, false, pay)?.into_iter().map(|(_, whole)| whole).collect())
+    pub fn find_all_counted<E>(
+        &self,
+        text: &[u8],
+        limit: i64,
+        pay: Pay<'_, E>,
+    ) -> Result<Vec<Range<usize>>, E> {
+        Ok(self
+            .matches(text, limit, false, pay)?
+            .into_iter()
+            .map(|(_, whole)| whole)
+            .collect())
     }
 
     /// As [`Regexp::find_all`], with the groups of every match, the whole match first.
     #[must_use]
     pub fn find_all_groups(&self, text: &[u8], limit: i64) -> Vec<Groups> {
-        certain(self.matches(text, limit, true, &mut free)).into_iter().map(|(groups, _)| groups).collect()
+        certain(self.matches(text, limit, true, &mut free))
+            .into_iter()
+            .map(|(groups, _)| groups)
+            .collect()
     }
 
     fn matches<E>(
@@ -166,12 +195,21 @@ impl Regexp {
         let (mut at, mut last_end) = (0, None);
         while out.len() < limit && at <= haystack.text.len() {
             pay(haystack.text.len() - at, out.len())?;
-            let Some((groups, found)) = self.groups_at(&haystack, at, with_groups) else { break };
+            let Some((groups, found)) = self.groups_at(&haystack, at, with_groups) else {
+                break;
+            };
             let accept = found.end != at || last_end != Some(found.start);
-            at = if found.end == at { haystack.after(at) } else { found.end };
+            at = if found.end == at {
+                haystack.after(at)
+            } else {
+                found.end
+            };
             last_end = Some(found.end);
             if accept {
-                out.push((groups, haystack.original(found.start)..haystack.original(found.end)));
+                out.push((
+                    groups,
+                    haystack.original(found.start)..haystack.original(found.end),
+                ));
             }
         }
         Ok(out)
@@ -187,7 +225,12 @@ impl Regexp {
     ///
     /// # Errors
     /// Those of the count.
-    pub fn replace_all_counted<E>(&self, text: &[u8], template: &[u8], pay: Pay<'_, E>) -> Result<Vec<u8>, E> {
+    pub fn replace_all_counted<E>(
+        &self,
+        text: &[u8],
+        template: &[u8],
+        pay: Pay<'_, E>,
+    ) -> Result<Vec<u8>, E> {
         let with_groups = template.contains(&b'$');
         self.replace(text, with_groups, pay, |out, groups| {
             expand::expand(out, template, text, groups, &self.names);
@@ -204,7 +247,12 @@ impl Regexp {
     ///
     /// # Errors
     /// Those of the count.
-    pub fn replace_all_literal_counted<E>(&self, text: &[u8], new: &[u8], pay: Pay<'_, E>) -> Result<Vec<u8>, E> {
+    pub fn replace_all_literal_counted<E>(
+        &self,
+        text: &[u8],
+        new: &[u8],
+        pay: Pay<'_, E>,
+    ) -> Result<Vec<u8>, E> {
         self.replace(text, false, pay, |out, _| out.extend_from_slice(new))
     }
 
@@ -220,7 +268,9 @@ impl Regexp {
         let (mut at, mut copied) = (0, 0);
         while at <= haystack.text.len() {
             pay(haystack.text.len() - at, out.len())?;
-            let Some((groups, found)) = self.groups_at(&haystack, at, with_groups) else { break };
+            let Some((groups, found)) = self.groups_at(&haystack, at, with_groups) else {
+                break;
+            };
             let (start, end) = (haystack.original(found.start), haystack.original(found.end));
             out.extend_from_slice(text.get(copied..start).unwrap_or_default());
             if end > copied || start == 0 {
@@ -234,7 +284,8 @@ impl Regexp {
         Ok(out)
     }
 
-    /// Splits around matches into at most `limit` parts if that is positive; 0 gives none, a negative one all.
+    /// Splits around matches into at most `limit` parts if that is positive; 0 gives none, a
+    /// negative one all.
     #[must_use]
     pub fn split<'a>(&self, text: &'a [u8], limit: i64) -> Vec<&'a [u8]> {
         certain(self.split_counted(text, limit, &mut free))
@@ -244,7 +295,12 @@ impl Regexp {
     ///
     /// # Errors
     /// Those of the count.
-    pub fn split_counted<'a, E>(&self, text: &'a [u8], limit: i64, pay: Pay<'_, E>) -> Result<Vec<&'a [u8]>, E> {
+    pub fn split_counted<'a, E>(
+        &self,
+        text: &'a [u8],
+        limit: i64,
+        pay: Pay<'_, E>,
+    ) -> Result<Vec<&'a [u8]>, E> {
         if limit == 0 {
             return Ok(Vec::new());
         }
@@ -270,14 +326,29 @@ impl Regexp {
         Ok(out)
     }
 
-    fn groups_at(&self, haystack: &Haystack<'_>, at: usize, all: bool) -> Option<(Groups, Range<usize>)> {
+    fn groups_at(
+        &self,
+        haystack: &Haystack<'_>,
+        at: usize,
+        all: bool,
+    ) -> Option<(Groups, Range<usize>)> {
         if !all {
-            return self.inner.find_at(&haystack.text, at).map(|found| (Vec::new(), found.range()));
+            return self
+                .inner
+                .find_at(&haystack.text, at)
+                .map(|found| (Vec::new(), found.range()));
         }
         let mut places = self.inner.capture_locations();
-        let found = self.inner.captures_read_at(&mut places, &haystack.text, at)?;
+        let found = self
+            .inner
+            .captures_read_at(&mut places, &haystack.text, at)?;
         let original = |(start, end)| haystack.original(start)..haystack.original(end);
-        Some(((0..places.len()).map(|group| places.get(group).map(original)).collect(), found.range()))
+        Some((
+            (0..places.len())
+                .map(|group| places.get(group).map(original))
+                .collect(),
+            found.range(),
+        ))
     }
 }
 
@@ -304,7 +375,10 @@ struct Haystack<'a> {
 impl<'a> Haystack<'a> {
     fn new(bytes: &'a [u8]) -> Self {
         if let Ok(text) = std::str::from_utf8(bytes) {
-            return Self { text: Cow::Borrowed(text), offsets: None };
+            return Self {
+                text: Cow::Borrowed(text),
+                offsets: None,
+            };
         }
         let mut text = String::with_capacity(bytes.len());
         let mut offsets = Vec::with_capacity(bytes.len() + 1);
@@ -313,11 +387,16 @@ impl<'a> Haystack<'a> {
             offsets.resize(text.len(), item.at);
         }
         offsets.push(bytes.len());
-        Self { text: Cow::Owned(text), offsets: Some(offsets) }
+        Self {
+            text: Cow::Owned(text),
+            offsets: Some(offsets),
+        }
     }
 
     fn original(&self, at: usize) -> usize {
-        self.offsets.as_ref().map_or(at, |offsets| offsets.get(at).copied().unwrap_or_default())
+        self.offsets
+            .as_ref()
+            .map_or(at, |offsets| offsets.get(at).copied().unwrap_or_default())
     }
 
     /// Offset after the character at `at`, beyond the end if there is none.

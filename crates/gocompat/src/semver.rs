@@ -1,4 +1,5 @@
-//! Semantic versions as Masterminds' semver 3.4 reads, orders and steps them; constraints are in `constraint`.
+//! Semantic versions as Masterminds' semver 3.4 reads, orders and steps them; constraints are in
+//! `constraint`.
 
 mod constraint;
 
@@ -76,8 +77,13 @@ impl Version {
         };
         let segments: Vec<&str> = numbers.split('.').collect();
         let well_formed = segments.len() <= 3
-            && segments.iter().all(|segment| !segment.is_empty() && is_digits(segment))
-            && pre.into_iter().chain(metadata).all(|part| part.split('.').all(is_identifier));
+            && segments
+                .iter()
+                .all(|segment| !segment.is_empty() && is_digits(segment))
+            && pre
+                .into_iter()
+                .chain(metadata)
+                .all(|part| part.split('.').all(is_identifier));
         if !well_formed {
             return Err(VersionError::Invalid);
         }
@@ -89,7 +95,12 @@ impl Version {
         if !pre.is_empty() {
             check_prerelease(pre)?;
         }
-        Ok(Self::from_parts(version, pre, metadata.unwrap_or_default(), original))
+        Ok(Self::from_parts(
+            version,
+            pre,
+            metadata.unwrap_or_default(),
+            original,
+        ))
     }
 
     /// `StrictNewVersion`: exactly the form of the specification.
@@ -105,7 +116,9 @@ impl Version {
         }
         let original = std::str::from_utf8(text).map_err(|_| VersionError::Characters)?;
         let segments: Vec<&str> = original.splitn(3, '.').collect();
-        let &[major, minor, patch] = segments.as_slice() else { return Err(VersionError::Invalid) };
+        let &[major, minor, patch] = segments.as_slice() else {
+            return Err(VersionError::Invalid);
+        };
         let (patch, metadata) = match patch.split_once('+') {
             Some((patch, metadata)) => {
                 check_metadata(metadata)?;
@@ -135,9 +148,21 @@ impl Version {
         Ok(Self::from_parts(version, pre, metadata, original))
     }
 
-    fn from_parts([major, minor, patch]: [u64; 3], pre: &str, metadata: &str, original: &str) -> Self {
+    fn from_parts(
+        [major, minor, patch]: [u64; 3],
+        pre: &str,
+        metadata: &str,
+        original: &str,
+    ) -> Self {
         let (pre, metadata, original) = (pre.to_owned(), metadata.to_owned(), original.to_owned());
-        Self { major, minor, patch, pre, metadata, original }
+        Self {
+            major,
+            minor,
+            patch,
+            pre,
+            metadata,
+            original,
+        }
     }
 
     /// First number.
@@ -201,7 +226,11 @@ impl Version {
 
     /// `next` with the text it would have been read from, a leading `v` kept.
     fn renamed(&self, mut next: Self) -> Self {
-        let mark = if self.original.starts_with('v') { "v" } else { "" };
+        let mark = if self.original.starts_with('v') {
+            "v"
+        } else {
+            ""
+        };
         next.original = format!("{mark}{next}");
         next
     }
@@ -214,7 +243,10 @@ impl Version {
         if !pre.is_empty() {
             check_prerelease(pre)?;
         }
-        Ok(self.renamed(Self { pre: pre.to_owned(), ..self.clone() }))
+        Ok(self.renamed(Self {
+            pre: pre.to_owned(),
+            ..self.clone()
+        }))
     }
 
     /// The same version with other metadata.
@@ -225,18 +257,23 @@ impl Version {
         if !metadata.is_empty() {
             check_metadata(metadata)?;
         }
-        Ok(self.renamed(Self { metadata: metadata.to_owned(), ..self.clone() }))
+        Ok(self.renamed(Self {
+            metadata: metadata.to_owned(),
+            ..self.clone()
+        }))
     }
 
     /// Precedence; metadata does not count.
     #[must_use]
     pub fn compare(&self, other: &Self) -> Ordering {
         let numbers = |version: &Self| (version.major, version.minor, version.patch);
-        numbers(self).cmp(&numbers(other)).then_with(|| match (self.pre.is_empty(), other.pre.is_empty()) {
-            (true, true) => Ordering::Equal,
-            (true, false) => Ordering::Greater,
-            (false, true) => Ordering::Less,
-            (false, false) => compare_prerelease(&self.pre, &other.pre),
+        numbers(self).cmp(&numbers(other)).then_with(|| {
+            match (self.pre.is_empty(), other.pre.is_empty()) {
+                (true, true) => Ordering::Equal,
+                (true, false) => Ordering::Greater,
+                (false, true) => Ordering::Less,
+                (false, false) => compare_prerelease(&self.pre, &other.pre),
+            }
         })
     }
 }
@@ -259,7 +296,10 @@ fn is_digits(text: &str) -> bool {
 }
 
 fn is_identifier(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    !text.is_empty()
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
 fn check_prerelease(text: &str) -> Result<(), VersionError> {
@@ -275,7 +315,11 @@ fn check_prerelease(text: &str) -> Result<(), VersionError> {
 }
 
 fn check_metadata(text: &str) -> Result<(), VersionError> {
-    if text.split('.').all(is_identifier) { Ok(()) } else { Err(VersionError::Metadata) }
+    if text.split('.').all(is_identifier) {
+        Ok(())
+    } else {
+        Err(VersionError::Metadata)
+    }
 }
 
 /// Part by part: a missing part is least, numbers come before words.

@@ -2,7 +2,8 @@
 //! Only what template functions use; sprig's word functions are in `words`.
 
 use super::unicode::{
-    decode_last_rune, decode_rune, is_digit, is_letter, is_space, push_rune, runes, to_lower, to_title, to_upper,
+    decode_last_rune, decode_rune, is_digit, is_letter, is_space, push_rune, runes, to_lower,
+    to_title, to_upper,
 };
 
 /// Maps every rune; invalid bytes come out as U+FFFD, as `strings.Map` leaves them.
@@ -116,25 +117,36 @@ pub fn contains(text: &[u8], needle: &[u8]) -> bool {
     index(text, needle).is_some()
 }
 
-/// `strings.SplitN`: a negative `limit` splits all, 0 gives nothing; an empty separator splits into runes.
+/// `strings.SplitN`: a negative `limit` splits all, 0 gives nothing; an empty separator splits into
+/// runes.
 #[must_use]
 pub fn split_n<'a>(text: &'a [u8], separator: &[u8], limit: i64) -> Vec<&'a [u8]> {
     if limit == 0 {
         return Vec::new();
     }
-    let limit = if limit < 0 { usize::MAX } else { usize::try_from(limit).unwrap_or(usize::MAX) };
+    let limit = if limit < 0 {
+        usize::MAX
+    } else {
+        usize::try_from(limit).unwrap_or(usize::MAX)
+    };
     let mut out = Vec::new();
     let mut rest = text;
     if separator.is_empty() {
         while let (_, width @ 1..) = decode_rune(rest) {
-            let end = if out.len() + 1 == limit { rest.len() } else { width };
+            let end = if out.len() + 1 == limit {
+                rest.len()
+            } else {
+                width
+            };
             out.push(&rest[..end]);
             rest = &rest[end..];
         }
         return out;
     }
     while out.len() + 1 < limit {
-        let Some(at) = index(rest, separator) else { break };
+        let Some(at) = index(rest, separator) else {
+            break;
+        };
         out.push(&rest[..at]);
         rest = &rest[at + separator.len()..];
     }
@@ -164,7 +176,8 @@ pub fn replace_all(text: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Text with every invalid byte replaced by U+FFFD, one for each, as converting to runes and back does.
+/// Text with every invalid byte replaced by U+FFFD, one for each, as converting to runes and back
+/// does.
 #[must_use]
 pub fn to_valid(text: &[u8]) -> Vec<u8> {
     map_runes(text, |rune| rune)
@@ -196,7 +209,12 @@ mod tests {
                 "hello o'neil foo_bar 1st-x",
                 "HELLO O'Neil Foo_bar 1st-X",
             ),
-            ("a\u{2003}b…c", "A\u{2003}B…C", "a\u{2003}b…c", "A\u{2003}B…c"),
+            (
+                "a\u{2003}b…c",
+                "A\u{2003}B…C",
+                "a\u{2003}b…c",
+                "A\u{2003}B…c",
+            ),
         ] {
             assert_eq!(text(&upper(given.as_bytes())), up);
             assert_eq!(text(&lower(given.as_bytes())), down);
@@ -226,8 +244,10 @@ mod tests {
             ("aéb", "", -1, vec!["a", "é", "b"]),
             ("aéb", "", 2, vec!["a", "éb"]),
         ] {
-            let got: Vec<String> =
-                split_n(given.as_bytes(), separator.as_bytes(), limit).into_iter().map(text).collect();
+            let got: Vec<String> = split_n(given.as_bytes(), separator.as_bytes(), limit)
+                .into_iter()
+                .map(text)
+                .collect();
             assert_eq!(got, want, "{given}");
         }
         assert_eq!(replace_all(b"aaa", b"aa", b"b"), b"ba");

@@ -34,7 +34,15 @@ pub const MONTHS: [&str; 12] = [
 ];
 
 /// English names of the days of a week.
-pub const WEEKDAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+pub const WEEKDAYS: [&str; 7] = [
+    "Sunday",
+    "Monday",
+    "Tuesday",
+    "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+];
 
 /// An instant, shown in a zone.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,7 +57,11 @@ pub struct Time {
 impl Default for Time {
     /// Go's zero value, `0001-01-01 00:00:00 +0000 UTC`.
     fn default() -> Self {
-        Self { secs: ZERO, nanos: 0, zone: Zone::Utc }
+        Self {
+            secs: ZERO,
+            nanos: 0,
+            zone: Zone::Utc,
+        }
     }
 }
 
@@ -65,11 +77,16 @@ pub struct Date {
 }
 
 impl Time {
-    /// The instant `secs` and `nanos` after 1970 in UTC; more than a second of nanoseconds carries over.
+    /// The instant `secs` and `nanos` after 1970 in UTC; more than a second of nanoseconds carries
+    /// over.
     #[must_use]
     pub fn unix(secs: i64, nanos: i64) -> Self {
         let carry = nanos.div_euclid(1_000_000_000);
-        Self { secs: secs.wrapping_add(carry), nanos: nanos.rem_euclid(1_000_000_000) as u32, zone: Zone::Utc }
+        Self {
+            secs: secs.wrapping_add(carry),
+            nanos: nanos.rem_euclid(1_000_000_000) as u32,
+            zone: Zone::Utc,
+        }
     }
 
     /// `time.Date`: fields beyond their range carry over.
@@ -89,9 +106,17 @@ impl Time {
         let mut secs = secs.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64;
         // The offset is that of the instant meant; near a change, that of the first guess at it.
         let offset = i64::from(zone.lookup(secs).1);
-        let offset = if offset == 0 { 0 } else { i64::from(zone.lookup(secs.saturating_sub(offset)).1) };
+        let offset = if offset == 0 {
+            0
+        } else {
+            i64::from(zone.lookup(secs.saturating_sub(offset)).1)
+        };
         secs = secs.saturating_sub(offset);
-        Self { secs, nanos: nanos.rem_euclid(1_000_000_000) as u32, zone }
+        Self {
+            secs,
+            nanos: nanos.rem_euclid(1_000_000_000) as u32,
+            zone,
+        }
     }
 
     /// The same instant shown in another zone.
@@ -127,19 +152,25 @@ impl Time {
     /// Milliseconds since 1970; wraps as Go's does.
     #[must_use]
     pub fn unix_milli(&self) -> i64 {
-        self.secs.wrapping_mul(1_000).wrapping_add(i64::from(self.nanos / 1_000_000))
+        self.secs
+            .wrapping_mul(1_000)
+            .wrapping_add(i64::from(self.nanos / 1_000_000))
     }
 
     /// Microseconds since 1970; wraps as Go's does.
     #[must_use]
     pub fn unix_micro(&self) -> i64 {
-        self.secs.wrapping_mul(1_000_000).wrapping_add(i64::from(self.nanos / 1_000))
+        self.secs
+            .wrapping_mul(1_000_000)
+            .wrapping_add(i64::from(self.nanos / 1_000))
     }
 
     /// Nanoseconds since 1970; wraps as Go's does.
     #[must_use]
     pub fn unix_nano(&self) -> i64 {
-        self.secs.wrapping_mul(1_000_000_000).wrapping_add(i64::from(self.nanos))
+        self.secs
+            .wrapping_mul(1_000_000_000)
+            .wrapping_add(i64::from(self.nanos))
     }
 
     /// Nanoseconds within the second.
@@ -215,7 +246,10 @@ impl Time {
         let days = self.local_days();
         let thursday = days - (days + 3).rem_euclid(7) + 3;
         let year = civil_from_days(thursday).year;
-        (year, ((thursday - days_from_civil(i128::from(year), 1, 1)) / 7) as u32 + 1)
+        (
+            year,
+            ((thursday - days_from_civil(i128::from(year), 1, 1)) / 7) as u32 + 1,
+        )
     }
 
     /// `duration` later.
@@ -223,13 +257,17 @@ impl Time {
     pub fn add(&self, duration: Duration) -> Self {
         let nanos = i64::from(self.nanos) + duration.0 % 1_000_000_000;
         let secs = self.secs.wrapping_add(duration.0 / 1_000_000_000);
-        Self { zone: self.zone.clone(), ..Self::unix(secs, nanos) }
+        Self {
+            zone: self.zone.clone(),
+            ..Self::unix(secs, nanos)
+        }
     }
 
     /// The time since `other`, at most as far as 64 bits reach.
     #[must_use]
     pub fn sub(&self, other: &Self) -> Duration {
-        let nanos = (i128::from(self.secs) - i128::from(other.secs)) * 1_000_000_000 + i128::from(self.nanos)
+        let nanos = (i128::from(self.secs) - i128::from(other.secs)) * 1_000_000_000
+            + i128::from(self.nanos)
             - i128::from(other.nanos);
         Duration(nanos.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64)
     }
@@ -295,7 +333,11 @@ fn civil_from_days(days: i128) -> Date {
     let day = (of_year - (153 * shifted + 2) / 5 + 1) as u32;
     let month = ((shifted + 2) % 12 + 1) as u32;
     let year = era * 400 + year + i128::from(month <= 2);
-    Date { year: year as i64, month, day }
+    Date {
+        year: year as i64,
+        month,
+        day,
+    }
 }
 
 /// Quotes as package `time` does: every byte that is not printable ASCII in hexadecimal.

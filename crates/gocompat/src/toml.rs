@@ -27,7 +27,8 @@ pub enum Value {
     Float(f64),
     /// A string of bytes.
     Text(Vec<u8>),
-    /// A date, a time or both; local ones are in a zone named `datetime-local`, `date-local` or `time-local`.
+    /// A date, a time or both; local ones are in a zone named `datetime-local`, `date-local` or
+    /// `time-local`.
     Time(Time),
     /// A list.
     Array(Vec<Value>),
@@ -50,9 +51,12 @@ impl From<&serde_json::Value> for Value {
             },
             serde_json::Value::String(text) => Self::Text(text.clone().into_bytes()),
             serde_json::Value::Array(items) => Self::Array(items.iter().map(Self::from).collect()),
-            serde_json::Value::Object(fields) => {
-                Self::Table(fields.iter().map(|(key, value)| (key.clone().into_bytes(), value.into())).collect())
-            }
+            serde_json::Value::Object(fields) => Self::Table(
+                fields
+                    .iter()
+                    .map(|(key, value)| (key.clone().into_bytes(), value.into()))
+                    .collect(),
+            ),
         }
     }
 }

@@ -1,15 +1,19 @@
-//! Characters as Go sees them: decoding of bytes that need not be UTF-8, classes and case mapping by Unicode 15.0.
-//! Case maps one character to one character; Rust's own mapping differs (`ß`, `İ`) and is not used.
+//! Characters as Go sees them: decoding of bytes that need not be UTF-8, classes and case mapping
+//! by Unicode 15.0. Case maps one character to one character; Rust's own mapping differs (`ß`, `İ`)
+//! and is not used.
 
 use super::tables;
 
 /// What an invalid byte decodes to.
 pub const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
 
-/// Decodes the first rune and its width in bytes; an invalid byte is U+FFFD of width 1, no bytes are U+FFFD of width 0.
+/// Decodes the first rune and its width in bytes; an invalid byte is U+FFFD of width 1, no bytes
+/// are U+FFFD of width 0.
 #[must_use]
 pub fn decode_rune(bytes: &[u8]) -> (char, usize) {
-    let Some(&first) = bytes.first() else { return (REPLACEMENT, 0) };
+    let Some(&first) = bytes.first() else {
+        return (REPLACEMENT, 0);
+    };
     let (len, low, bits) = match first {
         0..=0x7f => return (char::from(first), 1),
         0xc2..=0xdf => (2, 0x80, u32::from(first & 0x1f)),
@@ -17,7 +21,9 @@ pub fn decode_rune(bytes: &[u8]) -> (char, usize) {
         0xf0..=0xf4 => (4, 0x1_0000, u32::from(first & 0x07)),
         _ => return (REPLACEMENT, 1),
     };
-    let Some(rest) = bytes.get(1..len) else { return (REPLACEMENT, 1) };
+    let Some(rest) = bytes.get(1..len) else {
+        return (REPLACEMENT, 1);
+    };
     let mut code = bits;
     for &byte in rest {
         if byte & 0xc0 != 0x80 {
@@ -58,7 +64,8 @@ pub struct Rune {
 }
 
 impl Rune {
-    /// Whether this stands for a byte that is not UTF-8, as opposed to a U+FFFD that was written out.
+    /// Whether this stands for a byte that is not UTF-8, as opposed to a U+FFFD that was written
+    /// out.
     #[must_use]
     pub fn is_invalid(&self) -> bool {
         self.rune == REPLACEMENT && self.width == 1
@@ -86,7 +93,11 @@ impl Iterator for Runes<'_> {
         if width == 0 {
             return None;
         }
-        let item = Rune { at: self.at, rune, width };
+        let item = Rune {
+            at: self.at,
+            rune,
+            width,
+        };
         self.at += width;
         Some(item)
     }
@@ -120,7 +131,11 @@ fn in_class(edges: &[u32], rune: char) -> bool {
 /// Letters, marks, numbers, punctuation, symbols and the ASCII space.
 #[must_use]
 pub fn is_print(rune: char) -> bool {
-    if rune.is_ascii() { (' '..='~').contains(&rune) } else { in_class(&tables::PRINT, rune) }
+    if rune.is_ascii() {
+        (' '..='~').contains(&rune)
+    } else {
+        in_class(&tables::PRINT, rune)
+    }
 }
 
 /// White space as `unicode.IsSpace`.
@@ -142,7 +157,11 @@ pub fn is_control(rune: char) -> bool {
 /// Category L.
 #[must_use]
 pub fn is_letter(rune: char) -> bool {
-    if rune.is_ascii() { rune.is_ascii_alphabetic() } else { in_class(&tables::LETTER, rune) }
+    if rune.is_ascii() {
+        rune.is_ascii_alphabetic()
+    } else {
+        in_class(&tables::LETTER, rune)
+    }
 }
 
 /// Category M.
@@ -154,7 +173,11 @@ pub fn is_mark(rune: char) -> bool {
 /// Category Nd.
 #[must_use]
 pub fn is_digit(rune: char) -> bool {
-    if rune.is_ascii() { rune.is_ascii_digit() } else { in_class(&tables::DIGIT, rune) }
+    if rune.is_ascii() {
+        rune.is_ascii_digit()
+    } else {
+        in_class(&tables::DIGIT, rune)
+    }
 }
 
 /// Category N.
@@ -178,13 +201,21 @@ pub fn is_symbol(rune: char) -> bool {
 /// Category Lu.
 #[must_use]
 pub fn is_upper(rune: char) -> bool {
-    if rune.is_ascii() { rune.is_ascii_uppercase() } else { in_class(&tables::UPPER, rune) }
+    if rune.is_ascii() {
+        rune.is_ascii_uppercase()
+    } else {
+        in_class(&tables::UPPER, rune)
+    }
 }
 
 /// Category Ll.
 #[must_use]
 pub fn is_lower(rune: char) -> bool {
-    if rune.is_ascii() { rune.is_ascii_lowercase() } else { in_class(&tables::LOWER, rune) }
+    if rune.is_ascii() {
+        rune.is_ascii_lowercase()
+    } else {
+        in_class(&tables::LOWER, rune)
+    }
 }
 
 /// Category Lt, such as `ǅ`.
@@ -210,7 +241,10 @@ enum Case {
 fn map_case(rune: char, case: Case) -> char {
     let code = u32::from(rune);
     let after = tables::CASES.partition_point(|range| range.0 <= code);
-    let Some((first, _, shifts)) = tables::CASES[..after].last().filter(|range| code <= range.1) else {
+    let Some((first, _, shifts)) = tables::CASES[..after]
+        .last()
+        .filter(|range| code <= range.1)
+    else {
         return rune;
     };
     let mapped = if *shifts == PAIRS {
@@ -225,19 +259,31 @@ fn map_case(rune: char, case: Case) -> char {
 /// Upper case, one character for one.
 #[must_use]
 pub fn to_upper(rune: char) -> char {
-    if rune.is_ascii() { rune.to_ascii_uppercase() } else { map_case(rune, Case::Upper) }
+    if rune.is_ascii() {
+        rune.to_ascii_uppercase()
+    } else {
+        map_case(rune, Case::Upper)
+    }
 }
 
 /// Lower case, one character for one.
 #[must_use]
 pub fn to_lower(rune: char) -> char {
-    if rune.is_ascii() { rune.to_ascii_lowercase() } else { map_case(rune, Case::Lower) }
+    if rune.is_ascii() {
+        rune.to_ascii_lowercase()
+    } else {
+        map_case(rune, Case::Lower)
+    }
 }
 
 /// Title case, one character for one; differs from upper case for letters such as `ǆ`.
 #[must_use]
 pub fn to_title(rune: char) -> char {
-    if rune.is_ascii() { rune.to_ascii_uppercase() } else { map_case(rune, Case::Title) }
+    if rune.is_ascii() {
+        rune.to_ascii_uppercase()
+    } else {
+        map_case(rune, Case::Title)
+    }
 }
 
 #[cfg(test)]
@@ -245,17 +291,32 @@ mod tests {
     use super::*;
 
     fn checksum(class: impl Fn(char) -> u32) -> u32 {
-        (0..=0x10_ffff).filter_map(char::from_u32).fold(0, |sum, rune| {
-            let value = class(rune);
-            if value == 0 { sum } else { sum.wrapping_mul(31).wrapping_add(u32::from(rune) ^ value.rotate_left(7)) }
-        })
+        (0..=0x10_ffff)
+            .filter_map(char::from_u32)
+            .fold(0, |sum, rune| {
+                let value = class(rune);
+                if value == 0 {
+                    sum
+                } else {
+                    sum.wrapping_mul(31)
+                        .wrapping_add(u32::from(rune) ^ value.rotate_left(7))
+                }
+            })
     }
 
     /// Expected sums come from the same fold over Go 1.26's `unicode` package.
     #[test]
     fn every_character_has_the_class_and_case_go_gives_it() {
         let class = |check: fn(char) -> bool| checksum(|rune| u32::from(check(rune)));
-        let case = |map: fn(char) -> char| checksum(|rune| if map(rune) == rune { 0 } else { u32::from(map(rune)) });
+        let case = |map: fn(char) -> char| {
+            checksum(|rune| {
+                if map(rune) == rune {
+                    0
+                } else {
+                    u32::from(map(rune))
+                }
+            })
+        };
         for (name, got, want) in [
             ("print", class(is_print), 2487141356),
             ("space", class(is_space), 2666092250),

@@ -1,4 +1,5 @@
-//! Go's `net/url`: taking a URL apart with Go's leniency and its error texts, and putting it together again.
+//! Go's `net/url`: taking a URL apart with Go's leniency and its error texts, and putting it
+//! together again.
 
 use std::net::Ipv6Addr;
 
@@ -95,10 +96,14 @@ impl Url {
     /// As Go, except that a malformed IPv6 address is always `unable to parse IP`.
     pub fn parse(text: &[u8]) -> Result<Self, UrlError> {
         let (before, fragment) = cut(text, b'#');
-        let fail = |url: &[u8], reason: String| UrlError { url: quoted(url), reason };
+        let fail = |url: &[u8], reason: String| UrlError {
+            url: quoted(url),
+            reason,
+        };
         let mut url = Self::parse_rest(before).map_err(|reason| fail(before, reason))?;
         if let Some(written) = fragment.filter(|fragment| !fragment.is_empty()) {
-            url.fragment = unescape(written, Part::Fragment).map_err(|reason| fail(text, reason))?;
+            url.fragment =
+                unescape(written, Part::Fragment).map_err(|reason| fail(text, reason))?;
             if escape(&url.fragment, Part::Fragment) != written {
                 url.raw_fragment = written.to_vec();
             }
@@ -133,7 +138,12 @@ impl Url {
         if (!url.scheme.is_empty() || !rest.starts_with(b"///"))
             && let Some(after) = rest.strip_prefix(b"//")
         {
-            let (authority, path) = after.split_at(after.iter().position(|&byte| byte == b'/').unwrap_or(after.len()));
+            let (authority, path) = after.split_at(
+                after
+                    .iter()
+                    .position(|&byte| byte == b'/')
+                    .unwrap_or(after.len()),
+            );
             (url.user, url.host) = parse_authority(&url.scheme, authority)?;
             rest = path;
         } else if !url.scheme.is_empty() && rest.starts_with(b"/") {
@@ -150,7 +160,9 @@ impl Url {
     #[must_use]
     pub fn hostname(&self) -> &[u8] {
         let host = self.split_port().0;
-        host.strip_prefix(b"[").and_then(|host| host.strip_suffix(b"]")).unwrap_or(host)
+        host.strip_prefix(b"[")
+            .and_then(|host| host.strip_suffix(b"]"))
+            .unwrap_or(host)
     }
 
     /// The port without its colon, empty if there is none.
@@ -262,12 +274,17 @@ fn parse_authority(scheme: &[u8], authority: &[u8]) -> Result<(Option<Userinfo>,
     };
     let host = parse_host(scheme, &authority[at + 1..])?;
     let info = &authority[..at];
-    if !info.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-._:~!$&'()*+,;=%@".contains(byte)) {
+    if !info
+        .iter()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"-._:~!$&'()*+,;=%@".contains(byte))
+    {
         return Err("net/url: invalid userinfo".to_owned());
     }
     let (username, password) = cut(info, b':');
     let username = unescape(username, Part::UserPassword)?;
-    let password = password.map(|password| unescape(password, Part::UserPassword)).transpose()?;
+    let password = password
+        .map(|password| unescape(password, Part::UserPassword))
+        .transpose()?;
     Ok((Some(Userinfo { username, password }), host))
 }
 
@@ -275,7 +292,10 @@ fn parse_host(scheme: &[u8], host: &[u8]) -> Result<Vec<u8>, String> {
     let bad_port = |port: &[u8]| format!("invalid port {} after host", quoted(port));
     match host.iter().rposition(|&byte| byte == b'[') {
         Some(0) => {
-            let end = host.iter().rposition(|&byte| byte == b']').ok_or("missing ']' in host")?;
+            let end = host
+                .iter()
+                .rposition(|&byte| byte == b']')
+                .ok_or("missing ']' in host")?;
             let port = &host[end + 1..];
             if !is_port(port) {
                 return Err(bad_port(port));
@@ -312,7 +332,10 @@ fn check_address(address: &[u8]) -> Result<(), String> {
     if text.parse::<Ipv6Addr>().is_ok() && zone != Some(b"") {
         return Ok(());
     }
-    Err(format!("invalid host: ParseAddr({}): unable to parse IP", quoted(address)))
+    Err(format!(
+        "invalid host: ParseAddr({}): unable to parse IP",
+        quoted(address)
+    ))
 }
 
 fn is_port(text: &[u8]) -> bool {
@@ -380,10 +403,17 @@ fn unescape(text: &[u8], part: Part) -> Result<Vec<u8>, String> {
             b'%' => {
                 let escape = &text[text.len() - after.len() - 1..];
                 let escape = &escape[..escape.len().min(3)];
-                let digit = |at: usize| escape.get(at).and_then(|byte| char::from(*byte).to_digit(16));
-                let (Some(high), Some(low)) = (digit(1), digit(2)) else { return Err(bad_escape(escape)) };
+                let digit = |at: usize| {
+                    escape
+                        .get(at)
+                        .and_then(|byte| char::from(*byte).to_digit(16))
+                };
+                let (Some(high), Some(low)) = (digit(1), digit(2)) else {
+                    return Err(bad_escape(escape));
+                };
                 let value = (high * 16 + low) as u8;
-                // In a host only bytes beyond ASCII may be escaped, in a zone also what a host would keep.
+                // In a host only bytes beyond ASCII may be escaped, in a zone also what a host
+                // would keep.
                 let allowed = match part {
                     _ if escape == b"%25" => true,
                     Part::Host => high >= 8,
@@ -397,8 +427,14 @@ fn unescape(text: &[u8], part: Part) -> Result<Vec<u8>, String> {
                 rest = &after[2..];
             }
             b'+' if part == Part::Query => out.push(b' '),
-            _ if matches!(part, Part::Host | Part::Zone) && byte.is_ascii() && !keeps(byte, part) => {
-                return Err(format!("invalid character {} in host name", quoted(&[byte])));
+            _ if matches!(part, Part::Host | Part::Zone)
+                && byte.is_ascii()
+                && !keeps(byte, part) =>
+            {
+                return Err(format!(
+                    "invalid character {} in host name",
+                    quoted(&[byte])
+                ));
             }
             _ => out.push(byte),
         }

@@ -1,10 +1,11 @@
-//! Word shapes as sprig's helpers make them: snake, kebab and camel case (xstrings), wrapping, abbreviating, initials
-//! and case swapping (goutils). Several of these count bytes, not characters, and must go on doing so.
+//! Word shapes as sprig's helpers make them: snake, kebab and camel case (xstrings), wrapping,
+//! abbreviating, initials and case swapping (goutils). Several of these count bytes, not
+//! characters, and must go on doing so.
 
 use super::strings::{index, to_valid};
 use super::unicode::{
-    decode_rune, is_letter, is_lower, is_number, is_punct, is_space, is_title, is_upper, push_rune, runes, to_lower,
-    to_title, to_upper,
+    decode_rune, is_letter, is_lower, is_number, is_punct, is_space, is_title, is_upper, push_rune,
+    runes, to_lower, to_title, to_upper,
 };
 
 /// Words in lower case joined by `_`.
@@ -19,7 +20,8 @@ pub fn kebab_case(text: &[u8]) -> Vec<u8> {
     join_lower(text, '-')
 }
 
-/// Words with their first letter in upper case and no connector between them; leading connectors stay.
+/// Words with their first letter in upper case and no connector between them; leading connectors
+/// stay.
 #[must_use]
 pub fn pascal_case(text: &[u8]) -> Vec<u8> {
     camel_case(text, true)
@@ -76,7 +78,8 @@ fn is_connector(rune: char) -> bool {
 
 /// A letter of a script whose words are spelled; the common ideographs are not.
 fn is_alphabet(rune: char) -> bool {
-    is_letter(rune) && !matches!(rune, '\u{4e00}'..='\u{9fcc}' | '\u{3400}'..='\u{4d85}' | '\u{20000}'..='\u{2b81d}')
+    is_letter(rune)
+        && !matches!(rune, '\u{4e00}'..='\u{9fcc}' | '\u{3400}'..='\u{4d85}' | '\u{20000}'..='\u{2b81d}')
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -120,11 +123,18 @@ impl<'a> Words<'a> {
         } else if is_upper(first) {
             (Kind::Upper, upper_length(text, size, first))
         } else if is_alphabet(first) {
-            (Kind::Alphabet, scan(text, size, first, |rune| is_alphabet(rune) && !is_upper(rune)))
+            (
+                Kind::Alphabet,
+                scan(text, size, first, |rune| {
+                    is_alphabet(rune) && !is_upper(rune)
+                }),
+            )
         } else if is_number(first) {
             (Kind::Number, scan(text, size, first, is_number))
         } else {
-            let other = |rune| !(is_connector(rune) || is_alphabet(rune) || is_number(rune) || is_punct(rune));
+            let other = |rune| {
+                !(is_connector(rune) || is_alphabet(rune) || is_number(rune) || is_punct(rune))
+            };
             (Kind::Other, scan(text, size, first, other))
         };
         self.rest = &text[length..];
@@ -152,15 +162,22 @@ fn upper_length(text: &[u8], size: usize, first: char) -> usize {
             end += width;
         }
         // In "HTTPStatus" the last capital begins the next word.
-        if end < text.len() && is_alphabet(current) { end - last_width } else { end }
+        if end < text.len() && is_alphabet(current) {
+            end - last_width
+        } else {
+            end
+        }
     } else if is_alphabet(second) {
-        scan(text, size + width, second, |rune| is_alphabet(rune) && !is_upper(rune))
+        scan(text, size + width, second, |rune| {
+            is_alphabet(rune) && !is_upper(rune)
+        })
     } else {
         size
     }
 }
 
-/// Extends a word from `end` while runes belong to it; runes that cannot be decoded go with what follows them.
+/// Extends a word from `end` while runes belong to it; runes that cannot be decoded go with what
+/// follows them.
 fn scan(text: &[u8], mut end: usize, mut last: char, belongs: impl Fn(char) -> bool) -> usize {
     while end < text.len() {
         let (rune, width) = next_valid(&text[end..], last);
@@ -217,7 +234,8 @@ fn join_lower(text: &[u8], connector: char) -> Vec<u8> {
                 let number = word;
                 (kind, word) = words.next();
                 if kind == Kind::Alphabet {
-                    // Small letters after a number make it a word of its own: "HTTP2xx" is "http_2xx".
+                    // Small letters after a number make it a word of its own: "HTTP2xx" is
+                    // "http_2xx".
                     push_rune(&mut out, connector);
                     out.extend_from_slice(number);
                     while kind.continues_number() {
@@ -261,7 +279,8 @@ fn push_lower(out: &mut Vec<u8>, kind: Kind, word: &[u8], connector: char) {
     }
 }
 
-/// goutils' `SwapCase`: small letters at the start of a word become title case, others change sides.
+/// goutils' `SwapCase`: small letters at the start of a word become title case, others change
+/// sides.
 #[must_use]
 pub fn swap_case(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
@@ -272,7 +291,11 @@ pub fn swap_case(text: &[u8]) -> Vec<u8> {
             starts = false;
             to_lower(rune)
         } else if is_lower(rune) {
-            if std::mem::take(&mut starts) { to_title(rune) } else { to_upper(rune) }
+            if std::mem::take(&mut starts) {
+                to_title(rune)
+            } else {
+                to_upper(rune)
+            }
         } else {
             starts = is_space(rune);
             rune
@@ -293,7 +316,14 @@ pub fn uncapitalize(text: &[u8]) -> Vec<u8> {
             starts = true;
             push_rune(&mut out, rune);
         } else {
-            push_rune(&mut out, if std::mem::take(&mut starts) { to_lower(rune) } else { rune });
+            push_rune(
+                &mut out,
+                if std::mem::take(&mut starts) {
+                    to_lower(rune)
+                } else {
+                    rune
+                },
+            );
         }
     }
     out
@@ -314,7 +344,8 @@ pub fn initials(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// goutils' `DeleteWhiteSpace`: if any byte is white space, all others are written as the characters of their numbers.
+/// goutils' `DeleteWhiteSpace`: if any byte is white space, all others are written as the
+/// characters of their numbers.
 #[must_use]
 pub fn delete_white_space(text: &[u8]) -> Vec<u8> {
     if !text.iter().any(|&byte| is_space(char::from(byte))) {
@@ -361,7 +392,12 @@ pub fn abbreviate_full(text: &[u8], offset: i64, width: i64) -> Result<Vec<u8>, 
     if width < 4 {
         return Err(AbbreviateError::Width);
     }
-    let Some(width) = usize::try_from(width).ok().filter(|&width| width < text.len()) else { return Ok(text.to_vec()) };
+    let Some(width) = usize::try_from(width)
+        .ok()
+        .filter(|&width| width < text.len())
+    else {
+        return Ok(text.to_vec());
+    };
     let body = width - DOTS.len();
     let offset = offset.min((text.len() - body) as i64);
     let head = |text: &[u8], length: usize| [&text[..length], DOTS].concat();
@@ -379,7 +415,8 @@ pub fn abbreviate_full(text: &[u8], offset: i64, width: i64) -> Result<Vec<u8>, 
     Ok([DOTS, &text[text.len() - body..]].concat())
 }
 
-/// goutils' `WrapCustom`: breaks a line at spaces after at most `width` bytes; an empty `newline` is `\n`.
+/// goutils' `WrapCustom`: breaks a line at spaces after at most `width` bytes; an empty `newline`
+/// is `\n`.
 #[must_use]
 pub fn wrap(text: &[u8], width: i64, newline: &[u8], break_words: bool) -> Vec<u8> {
     let newline = if newline.is_empty() { b"\n" } else { newline };
@@ -391,7 +428,8 @@ pub fn wrap(text: &[u8], width: i64, newline: &[u8], break_words: bool) -> Vec<u
             rest = &rest[1..];
             continue;
         }
-        let (end, next) = if let Some(space) = rest[..=width].iter().rposition(|&byte| byte == b' ') {
+        let (end, next) = if let Some(space) = rest[..=width].iter().rposition(|&byte| byte == b' ')
+        {
             (space, space + 1)
         } else if break_words {
             (width, width)
@@ -464,7 +502,10 @@ mod tests {
             (100, false, "Hello World-wide  web"),
         ] {
             let newline: &[u8] = if broken { b"|" } else { b"" };
-            assert_eq!(text(wrap(b"Hello World-wide  web", width, newline, broken)), want);
+            assert_eq!(
+                text(wrap(b"Hello World-wide  web", width, newline, broken)),
+                want
+            );
         }
     }
 
@@ -474,6 +515,9 @@ mod tests {
         assert_eq!(text(delete_white_space("é ü".as_bytes())), "Ã©Ã¼");
         assert_eq!(text(delete_white_space("éü".as_bytes())), "éü");
         assert_eq!(text(uncapitalize("Hello WORLD".as_bytes())), "hello wORLD");
-        assert_eq!(text(swap_case("this Is A.test ǅx".as_bytes())), "THIS iS a.TEST ǆX");
+        assert_eq!(
+            text(swap_case("this Is A.test ǅx".as_bytes())),
+            "THIS iS a.TEST ǆX"
+        );
     }
 }

@@ -45,9 +45,15 @@ impl Zone {
             return Err(ZoneError::InvalidName);
         }
         let unknown = || ZoneError::Unknown(name.to_owned());
-        let zone = jiff::tz::TimeZoneDatabase::bundled().get(name).map_err(|_| unknown())?;
+        let zone = jiff::tz::TimeZoneDatabase::bundled()
+            .get(name)
+            .map_err(|_| unknown())?;
         // The database finds names in any case and Go does not.
-        if zone.iana_name() == Some(name) { Ok(Self::Named(zone)) } else { Err(unknown()) }
+        if zone.iana_name() == Some(name) {
+            Ok(Self::Named(zone))
+        } else {
+            Err(unknown())
+        }
     }
 
     /// The abbreviation and the seconds east of UTC in use at a time.
@@ -104,8 +110,15 @@ mod tests {
             ("../etc", 0, Err("time: invalid location name")),
             ("/etc", 0, Err("time: invalid location name")),
         ] {
-            let got = Zone::load(name).map(|zone| zone.lookup(at)).map_err(|error| error.to_string());
-            assert_eq!(got, want.map(|(name, offset)| (name.to_owned(), offset)).map_err(str::to_owned), "{name}");
+            let got = Zone::load(name)
+                .map(|zone| zone.lookup(at))
+                .map_err(|error| error.to_string());
+            assert_eq!(
+                got,
+                want.map(|(name, offset)| (name.to_owned(), offset))
+                    .map_err(str::to_owned),
+                "{name}"
+            );
         }
         assert_eq!(Zone::load("Asia/Tokyo").unwrap().lookup(i64::MAX).0, "JST");
     }

@@ -1,5 +1,5 @@
-//! What a template can read and call, found without data: a guessing run in which nothing is known, and a walk over
-//! the tree for the calls.
+//! What a template can read and call, found without data: a guessing run in which nothing is known,
+//! and a walk over the tree for the calls.
 
 use serde_json::Value as Json;
 
@@ -42,7 +42,8 @@ pub struct TemplateUse {
     pub name: String,
     /// What follows the name in an `include`, if that is a constant text too.
     pub then: Option<String>,
-    /// Whether it stands in an action that prints, and not in one that sets a variable or decides on a branch.
+    /// Whether it stands in an action that prints, and not in one that sets a variable or decides
+    /// on a branch.
     pub prints: bool,
     /// Where it is named.
     pub site: Site,
@@ -62,7 +63,13 @@ impl Set {
     pub fn outline(&self, name: &str) -> Outline {
         let mut outline = Outline::default();
         if let Some(tree) = self.trees.get(name) {
-            Walk { tree, lines: line_starts(&tree.source), outline: &mut outline, prints: false }.list(&tree.root);
+            Walk {
+                tree,
+                lines: line_starts(&tree.source),
+                outline: &mut outline,
+                prints: false,
+            }
+            .list(&tree.root);
         }
         outline
     }
@@ -75,10 +82,19 @@ impl Set {
     /// The same with a budget.
     pub fn analyze_within(&self, name: &str, meter: &Meter<'_>) -> Result<Analysis, Box<Error>> {
         let nothing_known = |_: &crate::trace::Path| Known::Not;
-        let run = Run { host: &Still, watch: Watch::Guessing(&nothing_known), meter: Some(meter), ..Run::new(self) };
+        let run = Run {
+            host: &Still,
+            watch: Watch::Guessing(&nothing_known),
+            meter: Some(meter),
+            ..Run::new(self)
+        };
         let output = run.execute(name, &Input::new(&Json::Null))?;
         let Outline { calls, templates } = self.outline(name);
-        Ok(Analysis { trace: output.trace.unwrap_or_default(), calls, templates })
+        Ok(Analysis {
+            trace: output.trace.unwrap_or_default(),
+            calls,
+            templates,
+        })
     }
 }
 
@@ -92,8 +108,17 @@ struct Walk<'w> {
 impl Walk<'_> {
     fn site(&self, offset: usize) -> Site {
         let (line, column) = line_column_by(&self.lines, offset);
-        let (source, template) = ((&*self.tree.source_name).into(), self.tree.name.as_str().into());
-        Site { source, template, offset, line, column }
+        let (source, template) = (
+            (&*self.tree.source_name).into(),
+            self.tree.name.as_str().into(),
+        );
+        Site {
+            source,
+            template,
+            offset,
+            line,
+            column,
+        }
     }
 
     fn list(&mut self, nodes: &[Node]) {
@@ -129,7 +154,11 @@ impl Walk<'_> {
     fn pipe(&mut self, pipe: &Pipe) {
         for (stage, command) in pipe.commands.iter().enumerate() {
             for (index, word) in command.words.iter().enumerate() {
-                let arguments = if index == 0 { command.words.len() - 1 + usize::from(stage > 0) } else { 0 };
+                let arguments = if index == 0 {
+                    command.words.len() - 1 + usize::from(stage > 0)
+                } else {
+                    0
+                };
                 self.expr(word, arguments);
             }
             if let [Expr::Function(at, func), Expr::Text(name), ..] = command.words.as_slice()
@@ -141,7 +170,12 @@ impl Walk<'_> {
                     _ => None,
                 };
                 let site = self.site(*at);
-                self.outline.templates.push(TemplateUse { name: text(&name.bytes), then, prints: self.prints, site });
+                self.outline.templates.push(TemplateUse {
+                    name: text(&name.bytes),
+                    then,
+                    prints: self.prints,
+                    site,
+                });
             }
         }
     }
@@ -150,9 +184,18 @@ impl Walk<'_> {
         match expr {
             Expr::Function(at, func) => {
                 let fixed = func.params.len();
-                let arity_fits = if func.rest.is_some() { arguments >= fixed } else { arguments == fixed };
+                let arity_fits = if func.rest.is_some() {
+                    arguments >= fixed
+                } else {
+                    arguments == fixed
+                };
                 let site = self.site(*at);
-                self.outline.calls.push(CallSite { function: func, arguments, arity_fits, site });
+                self.outline.calls.push(CallSite {
+                    function: func,
+                    arguments,
+                    arity_fits,
+                    site,
+                });
             }
             Expr::Pipe(pipe) => self.pipe(pipe),
             Expr::Chain(chain) => self.expr(&chain.inner, 0),

@@ -1,5 +1,5 @@
-//! What calls of functions cost, in units of work: about nanoseconds. Most costs are known before the call, from the
-//! sizes of its arguments; what is not, a function counts as it goes.
+//! What calls of functions cost, in units of work: about nanoseconds. Most costs are known before
+//! the call, from the sizes of its arguments; what is not, a function counts as it goes.
 
 use crate::value::{Kind, Value};
 
@@ -16,19 +16,31 @@ pub struct Cost {
 
 impl Cost {
     /// Of a function whose cost nobody has stated: so much that it is noticed.
-    pub const UNKNOWN: Cost = Cost { call: 10_000_000, byte: 1_000, element: 1_000 };
+    pub const UNKNOWN: Cost = Cost {
+        call: 10_000_000,
+        byte: 1_000,
+        element: 1_000,
+    };
 
     /// Of a function that only looks at its arguments.
     pub const CALL: Cost = Cost::of(100, 0, 0);
 
     /// A call, each byte of text, each element of lists and dicts.
     pub const fn of(call: u32, byte: u32, element: u32) -> Cost {
-        Cost { call, byte, element }
+        Cost {
+            call,
+            byte,
+            element,
+        }
     }
 
     /// What a call with these arguments costs.
     #[inline]
-    pub(crate) fn with<'a>(&self, arguments: &[Value<'a>], size: impl Fn(&Value<'a>) -> usize) -> u64 {
+    pub(crate) fn with<'a>(
+        &self,
+        arguments: &[Value<'a>],
+        size: impl Fn(&Value<'a>) -> usize,
+    ) -> u64 {
         let mut cost = u64::from(self.call);
         if self.byte | self.element == 0 {
             return cost;
@@ -73,8 +85,12 @@ const PASSWORD: Cost = Cost::of(70_000_000, 10, 0);
 /// The cost of a function of the libraries; none if it has not been stated.
 pub(crate) fn cost(name: &str) -> Option<Cost> {
     Some(match name {
-        "and" | "or" | "not" | "call" | "len" | "index" | "hello" | "plural" | "yesno" => Cost::CALL,
-        "default" | "empty" | "coalesce" | "all" | "any" | "ternary" | "fail" | "required" => Cost::CALL,
+        "and" | "or" | "not" | "call" | "len" | "index" | "hello" | "plural" | "yesno" => {
+            Cost::CALL
+        }
+        "default" | "empty" | "coalesce" | "all" | "any" | "ternary" | "fail" | "required" => {
+            Cost::CALL
+        }
         "typeOf" | "kindOf" | "typeIs" | "typeIsLike" | "kindIs" => Cost::CALL,
         "get" | "hasKey" | "set" | "unset" | "dig" => Cost::of(200, 1, 0),
         "first" | "mustFirst" | "last" | "mustLast" => Cost::CALL,
@@ -83,12 +99,10 @@ pub(crate) fn cost(name: &str) -> Option<Cost> {
         "eq" | "ne" | "lt" | "le" | "gt" | "ge" => BYTES,
 
         "slice" | "mustSlice" => Cost::of(150, 1, 40),
-        "concat" | "rest" | "mustRest" | "initial" | "mustInitial" | "append" | "mustAppend" | "push" | "mustPush" => {
-            COPY
-        }
-        "prepend" | "mustPrepend" | "reverse" | "mustReverse" | "compact" | "mustCompact" | "chunk" | "mustChunk" => {
-            COPY
-        }
+        "concat" | "rest" | "mustRest" | "initial" | "mustInitial" | "append" | "mustAppend"
+        | "push" | "mustPush" => COPY,
+        "prepend" | "mustPrepend" | "reverse" | "mustReverse" | "compact" | "mustCompact"
+        | "chunk" | "mustChunk" => COPY,
         "uniq" | "mustUniq" | "without" | "mustWithout" | "has" | "mustHas" => COPY,
         "keys" | "values" | "pick" | "omit" => Cost::of(300, 2, 100),
         "deepCopy" | "mustDeepCopy" | "deepEqual" => Cost::of(150, 1, 40),
@@ -101,27 +115,33 @@ pub(crate) fn cost(name: &str) -> Option<Cost> {
         "split" | "splitn" | "splitList" => Cost::of(200, 4, 0),
         "html" | "js" | "urlquery" | "urlencode" => LETTERS,
 
-        "contains" | "hasPrefix" | "hasSuffix" | "trimPrefix" | "trimSuffix" | "trunc" | "substr" | "repeat" => BYTES,
+        "contains" | "hasPrefix" | "hasSuffix" | "trimPrefix" | "trimSuffix" | "trunc"
+        | "substr" | "repeat" => BYTES,
         "trim" | "trimAll" | "trimall" | "upper" | "lower" => LETTERS,
         "indent" | "nindent" | "replace" => Cost::of(150, 4, 0),
-        "title" | "untitle" | "swapcase" | "nospace" | "initials" | "abbrev" | "abbrevboth" => LETTERS,
+        "title" | "untitle" | "swapcase" | "nospace" | "initials" | "abbrev" | "abbrevboth" => {
+            LETTERS
+        }
         "snakecase" | "kebabcase" | "camelcase" | "wrap" | "wrapWith" => Cost::of(200, 40, 0),
-        "length" | "lengthis" | "truncatechars" | "wordcount" | "capfirst" | "rjust" | "ljust" | "center" => LETTERS,
+        "length" | "lengthis" | "truncatechars" | "wordcount" | "capfirst" | "rjust" | "ljust"
+        | "center" => LETTERS,
         "striptags" | "pluralize" => LETTERS,
 
-        "int" | "int64" | "float64" | "atoi" | "toDecimal" | "add" | "add1" | "sub" | "mul" | "div" | "mod" => NUMBER,
+        "int" | "int64" | "float64" | "atoi" | "toDecimal" | "add" | "add1" | "sub" | "mul"
+        | "div" | "mod" => NUMBER,
         "max" | "biggest" | "min" | "maxf" | "minf" | "round" | "ceil" | "floor" => NUMBER,
-        "until" | "untilStep" | "seq" | "divisibleby" | "filesizeformat" | "apnumber" | "intcomma" | "ordinal" => {
-            Cost::of(300, 4, 0)
-        }
+        "until" | "untilStep" | "seq" | "divisibleby" | "filesizeformat" | "apnumber"
+        | "intcomma" | "ordinal" => Cost::of(300, 4, 0),
         "add1f" | "addf" | "subf" | "mulf" | "divf" => DECIMAL,
 
         "now" | "unixEpoch" | "ago" | "duration" | "durationRound" | "mustToDuration" => TIME,
-        "date" | "dateInZone" | "date_in_zone" | "htmlDate" | "htmlDateInZone" | "toDate" | "mustToDate" => {
-            Cost::of(3_000, 40, 0)
-        }
+        "date" | "dateInZone" | "date_in_zone" | "htmlDate" | "htmlDateInZone" | "toDate"
+        | "mustToDate" => Cost::of(3_000, 40, 0),
         "dateModify" | "date_modify" | "mustDateModify" | "must_date_modify" => TIME,
-        "durationSeconds" | "durationMilliseconds" | "durationMicroseconds" | "durationNanoseconds" => TIME,
+        "durationSeconds"
+        | "durationMilliseconds"
+        | "durationMicroseconds"
+        | "durationNanoseconds" => TIME,
         "durationMinutes" | "durationHours" | "durationDays" | "durationWeeks" => TIME,
         "durationRoundTo" | "durationTruncateTo" => TIME,
 
@@ -132,25 +152,32 @@ pub(crate) fn cost(name: &str) -> Option<Cost> {
         "bcrypt" | "htpasswd" => PASSWORD,
         "derivePassword" => Cost::of(200_000_000, 10, 0),
         "genPrivateKey" | "genCA" | "genSelfSignedCert" | "buildCustomCert" => KEY,
-        "genCAWithKey" | "genSelfSignedCertWithKey" | "genSignedCert" | "genSignedCertWithKey" => KEY,
+        "genCAWithKey" | "genSelfSignedCertWithKey" | "genSignedCert" | "genSignedCertWithKey" => {
+            KEY
+        }
 
-        "randAlphaNum" | "randAlpha" | "randNumeric" | "randAscii" | "randBytes" | "randInt" | "uuidv4" => RANDOM,
+        "randAlphaNum" | "randAlpha" | "randNumeric" | "randAscii" | "randBytes" | "randInt"
+        | "uuidv4" => RANDOM,
         "shuffle" | "random" => Cost::of(2_000, 40, 0),
 
-        "regexMatch" | "mustRegexMatch" | "regexFind" | "mustRegexFind" | "regexFindAll" | "mustRegexFindAll" => MATCH,
-        "regexReplaceAll" | "mustRegexReplaceAll" | "regexReplaceAllLiteral" | "mustRegexReplaceAllLiteral" => MATCH,
+        "regexMatch" | "mustRegexMatch" | "regexFind" | "mustRegexFind" | "regexFindAll"
+        | "mustRegexFindAll" => MATCH,
+        "regexReplaceAll"
+        | "mustRegexReplaceAll"
+        | "regexReplaceAllLiteral"
+        | "mustRegexReplaceAllLiteral" => MATCH,
         "regexSplit" | "mustRegexSplit" => MATCH,
         "regexQuoteMeta" => LETTERS,
         "semver" => Cost::of(1_000, 10, 0),
         "semverCompare" => Cost::of(20_000, 400, 0),
 
-        "base" | "dir" | "clean" | "ext" | "isAbs" | "osBase" | "osDir" | "osClean" | "osExt" | "osIsAbs" => LETTERS,
+        "base" | "dir" | "clean" | "ext" | "isAbs" | "osBase" | "osDir" | "osClean" | "osExt"
+        | "osIsAbs" => LETTERS,
         "urlParse" => Cost::of(1_000, 20, 0),
         "urlJoin" => Cost::of(2_000, 20, 100),
 
-        "toJson" | "mustToJson" | "toPrettyJson" | "mustToPrettyJson" | "toRawJson" | "mustToRawJson" => {
-            Cost::of(300, 10, 0)
-        }
+        "toJson" | "mustToJson" | "toPrettyJson" | "mustToPrettyJson" | "toRawJson"
+        | "mustToRawJson" => Cost::of(300, 10, 0),
         "toYaml" | "mustToYaml" | "toYamlPretty" | "toToml" | "mustToToml" => Cost::of(500, 20, 0),
         "fromJson" | "fromJsonArray" | "mustFromJson" => PARSE,
         "fromYaml" | "fromYamlArray" | "fromToml" => Cost::of(1_000, 200, 0),

@@ -11,7 +11,8 @@ pub enum ErrorKind {
     Parse,
     /// The template ran into something it could not do.
     Execute,
-    /// A limit of [`crate::Limits`] was reached. If it was a budget, [`Error::over`] says which and what was spent.
+    /// A limit of [`crate::Limits`] was reached. If it was a budget, [`Error::over`] says which and
+    /// what was spent.
     Limit,
 }
 
@@ -26,7 +27,8 @@ pub struct Place {
     pub column: Option<usize>,
 }
 
-/// Something that a source opens and does not close: often the cause of an error that Go notices much later.
+/// Something that a source opens and does not close: often the cause of an error that Go notices
+/// much later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unclosed {
     /// What opens it: `if`, `range`, `with`, `define`, `block`, `(`, `/*`, or what opens an action.
@@ -39,7 +41,11 @@ pub struct Unclosed {
 
 impl fmt::Display for Unclosed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the `{}` that begins here has no `{}`", self.opener, self.closer)
+        write!(
+            f,
+            "the `{}` that begins here has no `{}`",
+            self.opener, self.closer
+        )
     }
 }
 
@@ -57,12 +63,25 @@ pub struct Error {
 
 impl Error {
     /// Go's text names a line only, and not always that of the cause, which is `place`.
-    pub(crate) fn parse(line: usize, message: String, place: Place, unclosed: Option<Unclosed>) -> Box<Error> {
+    pub(crate) fn parse(
+        line: usize,
+        message: String,
+        place: Place,
+        unclosed: Option<Unclosed>,
+    ) -> Box<Error> {
         let text = format!("template: {}:{line}: {message}", place.source);
-        Box::new(Error { kind: ErrorKind::Parse, text, places: vec![place], message, unclosed, over: None })
+        Box::new(Error {
+            kind: ErrorKind::Parse,
+            text,
+            places: vec![place],
+            message,
+            unclosed,
+            over: None,
+        })
     }
 
-    /// A place in a text that was given to `tpl` is in Go's words only: nobody has a file of that name.
+    /// A place in a text that was given to `tpl` is in Go's words only: nobody has a file of that
+    /// name.
     pub(crate) fn execute(
         kind: ErrorKind,
         place: Place,
@@ -71,11 +90,18 @@ impl Error {
         context: &str,
         fault: crate::Fault,
     ) -> Box<Error> {
-        let Place { source, line, column } = &place;
+        let Place {
+            source,
+            line,
+            column,
+        } = &place;
         let column = column.unwrap_or_default();
-        let template_quoted = String::from_utf8_lossy(&gocompat::strconv::quote(template.as_bytes())).into_owned();
-        let text =
-            format!("template: {source}:{line}:{column}: executing {template_quoted} at <{context}>: {}", fault.text);
+        let template_quoted =
+            String::from_utf8_lossy(&gocompat::strconv::quote(template.as_bytes())).into_owned();
+        let text = format!(
+            "template: {source}:{line}:{column}: executing {template_quoted} at <{context}>: {}",
+            fault.text
+        );
         let mut places = Vec::new();
         if in_file {
             places.push(place);
@@ -87,7 +113,14 @@ impl Error {
             message = inner.message;
             unclosed = inner.unclosed;
         }
-        Box::new(Error { kind: fault.kind.unwrap_or(kind), text, places, message, unclosed, over: fault.over })
+        Box::new(Error {
+            kind: fault.kind.unwrap_or(kind),
+            text,
+            places,
+            message,
+            unclosed,
+            over: fault.over,
+        })
     }
 
     /// The same error without places, for a source that is no file.
@@ -98,7 +131,14 @@ impl Error {
     }
 
     pub(crate) fn plain(kind: ErrorKind, text: String) -> Box<Error> {
-        Box::new(Error { kind, message: text.clone(), text, places: Vec::new(), unclosed: None, over: None })
+        Box::new(Error {
+            kind,
+            message: text.clone(),
+            text,
+            places: Vec::new(),
+            unclosed: None,
+            over: None,
+        })
     }
 
     /// Which stage failed.
@@ -111,8 +151,8 @@ impl Error {
         self.over
     }
 
-    /// Where, outermost template first; the last is where the cause lies. What happens in a text given to `tpl` lies
-    /// where `tpl` is called.
+    /// Where, outermost template first; the last is where the cause lies. What happens in a text
+    /// given to `tpl` lies where `tpl` is called.
     pub fn places(&self) -> &[Place] {
         &self.places
     }

@@ -51,7 +51,8 @@ impl std::fmt::Debug for Func {
 pub enum Flow {
     /// On all of them, through and through. The result of something unknown is unknown.
     Compute,
-    /// As `Compute`, but the shape of the text survives: something unknown stands in it as a placeholder.
+    /// As `Compute`, but the shape of the text survives: something unknown stands in it as a
+    /// placeholder.
     Shape,
     /// The body passes values on with their marks: it selects or packs, and looks at nothing else.
     Carry,
@@ -150,19 +151,37 @@ pub struct Fault {
 impl Fault {
     /// A failure with a message.
     pub fn new(text: impl Into<String>) -> Fault {
-        Fault { text: text.into(), kind: None, inner: None, over: None }
+        Fault {
+            text: text.into(),
+            kind: None,
+            inner: None,
+            over: None,
+        }
     }
 
     pub(crate) fn limit(text: impl Into<String>) -> Fault {
-        Fault { text: text.into(), kind: Some(ErrorKind::Limit), inner: None, over: None }
+        Fault {
+            text: text.into(),
+            kind: Some(ErrorKind::Limit),
+            inner: None,
+            over: None,
+        }
     }
 
     pub(crate) fn over(over: Over) -> Fault {
-        Fault { over: Some(over), ..Fault::limit(over.to_string()) }
+        Fault {
+            over: Some(over),
+            ..Fault::limit(over.to_string())
+        }
     }
 
     pub(crate) fn nested(inner: Box<Error>) -> Fault {
-        Fault { text: inner.to_string(), kind: Some(inner.kind()), over: inner.over(), inner: Some(inner) }
+        Fault {
+            text: inner.to_string(),
+            kind: Some(inner.kind()),
+            over: inner.over(),
+            inner: Some(inner),
+        }
     }
 }
 
@@ -220,22 +239,43 @@ impl<'r, 'a> Call<'_, 'r, 'a> {
     /// Calls another function of the set with the arguments from `from` on, as if the template had.
     pub fn delegate(&mut self, name: &str, from: usize) -> Result<Value<'a>, Fault> {
         let options = &self.frame.cx.run.set.options;
-        let func = find(options.funcs, name).ok_or_else(|| format!("there is no function {name:?}"))?;
+        let func =
+            find(options.funcs, name).ok_or_else(|| format!("there is no function {name:?}"))?;
         let args = self.args.get(from..).unwrap_or_default();
-        let fits = if func.rest.is_some() { args.len() >= func.params.len() } else { args.len() == func.params.len() };
+        let fits = if func.rest.is_some() {
+            args.len() >= func.params.len()
+        } else {
+            args.len() == func.params.len()
+        };
         if !fits {
             return Err(format!("{name} does not take {} arguments", args.len()).into());
         }
         for (index, value) in args.iter().enumerate() {
-            let param = func.params.get(index).copied().or(func.rest).unwrap_or(Param::Any);
+            let param = func
+                .params
+                .get(index)
+                .copied()
+                .or(func.rest)
+                .unwrap_or(Param::Any);
             if !param.accepts(value) {
-                return Err(
-                    format!("{name}: argument {} is {}, not {}", index + 1, value.type_name(), param.name()).into()
-                );
+                return Err(format!(
+                    "{name}: argument {} is {}, not {}",
+                    index + 1,
+                    value.type_name(),
+                    param.name()
+                )
+                .into());
             }
         }
-        self.frame.cx.work(func.cost.with(args, |value| self.frame.cx.elements(value)))?;
-        (func.body)(&mut Call { frame: self.frame, dot: self.dot, args, func })
+        self.frame
+            .cx
+            .work(func.cost.with(args, |value| self.frame.cx.elements(value)))?;
+        (func.body)(&mut Call {
+            frame: self.frame,
+            dot: self.dot,
+            args,
+            func,
+        })
     }
 
     /// Counts units of work that the function does beyond what its [`Cost`] says.
@@ -300,7 +340,10 @@ impl<'r, 'a> Call<'_, 'r, 'a> {
 
     /// A `bool` argument.
     pub fn bool(&self, index: usize) -> bool {
-        matches!(self.args.get(index).map(|value| &value.kind), Some(Kind::Bool(true)))
+        matches!(
+            self.args.get(index).map(|value| &value.kind),
+            Some(Kind::Bool(true))
+        )
     }
 
     /// A `map[string]interface {}` argument.

@@ -2,8 +2,8 @@
 
 use serde_json::Value as Json;
 
-/// One draw of random bytes: what asks for them. The same call in the same place should get the same bytes if the
-/// caller wants renders to repeat.
+/// One draw of random bytes: what asks for them. The same call in the same place should get the
+/// same bytes if the caller wants renders to repeat.
 #[derive(Clone, Debug)]
 pub struct Draw<'d> {
     /// The name the template gave to the value, if it did: then its place does not matter.
@@ -27,7 +27,13 @@ pub trait Host {
     fn now(&self) -> Result<i128, String>;
 
     /// What `lookup` answers: one object, a list, or an empty object if there is none.
-    fn lookup(&self, api_version: &str, kind: &str, namespace: &str, name: &str) -> Result<Json, String> {
+    fn lookup(
+        &self,
+        api_version: &str,
+        kind: &str,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Json, String> {
         let _ = (api_version, kind, namespace, name);
         Ok(Json::Object(serde_json::Map::new()))
     }
@@ -39,7 +45,10 @@ pub struct NoHost;
 
 impl Host for NoHost {
     fn random(&self, draw: &Draw<'_>, _bytes: &mut [u8]) -> Result<(), String> {
-        Err(format!("{} draws random values, and none are offered here", draw.function))
+        Err(format!(
+            "{} draws random values, and none are offered here",
+            draw.function
+        ))
     }
 
     fn now(&self) -> Result<i128, String> {

@@ -100,7 +100,8 @@ impl Token {
         if self.kind.is_keyword() {
             return format!("<{text}>");
         }
-        let quote = |s: &str| String::from_utf8_lossy(&gocompat::strconv::quote(s.as_bytes())).into_owned();
+        let quote =
+            |s: &str| String::from_utf8_lossy(&gocompat::strconv::quote(s.as_bytes())).into_owned();
         if text.len() > 10 {
             let cut = text.char_indices().nth(10).map_or(text.len(), |(at, _)| at);
             return format!("{}...", quote(&text[..cut]));
@@ -109,7 +110,8 @@ impl Token {
     }
 }
 
-/// The scanner. It never fails: a bad spot is an [`Kind::Error`] token, after which only end of input follows.
+/// The scanner. It never fails: a bad spot is an [`Kind::Error`] token, after which only end of
+/// input follows.
 pub(crate) struct Lexer<'t> {
     source: &'t str,
     left: &'t str,
@@ -132,7 +134,11 @@ fn is_space(c: char) -> bool {
 }
 
 fn is_alphanumeric(c: char) -> bool {
-    if c.is_ascii() { c == '_' || c.is_ascii_alphanumeric() } else { is_letter(c) || is_digit(c) }
+    if c.is_ascii() {
+        c == '_' || c.is_ascii_alphanumeric()
+    } else {
+        is_letter(c) || is_digit(c)
+    }
 }
 
 /// The length of the quoted string that a text begins with, if it ends on its line.
@@ -164,16 +170,34 @@ impl<'t> Lexer<'t> {
     pub fn new(source: &'t str, left: &'t str, right: &'t str) -> Self {
         let left = if left.is_empty() { "{{" } else { left };
         let right = if right.is_empty() { "}}" } else { right };
-        Lexer { source, left, right, at: 0, start: 0, parens: Vec::new(), in_action: false, action: None, error: None }
+        Lexer {
+            source,
+            left,
+            right,
+            at: 0,
+            start: 0,
+            parens: Vec::new(),
+            in_action: false,
+            action: None,
+            error: None,
+        }
     }
 
     /// The next token; [`Kind::Eof`] for ever after the last.
     pub fn next(&mut self) -> Token {
         if self.error.is_some() {
-            return Token { kind: Kind::Eof, start: 0, end: 0 };
+            return Token {
+                kind: Kind::Eof,
+                start: 0,
+                end: 0,
+            };
         }
         loop {
-            let token = if self.in_action { self.inside_action() } else { self.text() };
+            let token = if self.in_action {
+                self.inside_action()
+            } else {
+                self.text()
+            };
             if let Some(token) = token {
                 return token;
             }
@@ -195,7 +219,8 @@ impl<'t> Lexer<'t> {
         (self.left, self.right)
     }
 
-    /// Whether an action that begins at `start` runs into the next one, or to the end, without being closed.
+    /// Whether an action that begins at `start` runs into the next one, or to the end, without
+    /// being closed.
     pub fn runs_on(&self, start: usize) -> bool {
         let mut at = start + self.left.len();
         while let Some(rest) = self.source.get(at..).filter(|rest| !rest.is_empty()) {
@@ -234,25 +259,40 @@ impl<'t> Lexer<'t> {
     }
 
     fn emit(&mut self, kind: Kind) -> Option<Token> {
-        let token = Token { kind, start: self.start, end: self.at };
+        let token = Token {
+            kind,
+            start: self.start,
+            end: self.at,
+        };
         self.start = self.at;
         Some(token)
     }
 
     fn fail(&mut self, message: String) -> Option<Token> {
         self.error = Some(message);
-        Some(Token { kind: Kind::Error, start: self.start, end: self.start })
+        Some(Token {
+            kind: Kind::Error,
+            start: self.start,
+            end: self.start,
+        })
     }
 
     fn text(&mut self) -> Option<Token> {
         let Some(offset) = self.rest().find(self.left) else {
             self.at = self.source.len();
-            return self.emit(if self.at > self.start { Kind::Text } else { Kind::Eof });
+            return self.emit(if self.at > self.start {
+                Kind::Text
+            } else {
+                Kind::Eof
+            });
         };
         let delimiter = self.at + offset;
         let mut end = delimiter;
         if left_trim_marker(&self.source[delimiter + self.left.len()..]) {
-            end = self.start + self.source[self.start..delimiter].trim_end_matches(SPACE).len();
+            end = self.start
+                + self.source[self.start..delimiter]
+                    .trim_end_matches(SPACE)
+                    .len();
         }
         if end > self.start {
             self.at = end;
@@ -355,7 +395,12 @@ impl<'t> Lexer<'t> {
             '`' => self.raw_string(),
             '$' => self.field_or_variable(Kind::Variable),
             '\'' => self.quoted('\'', "unterminated character constant", Kind::CharConstant),
-            '.' if self.source.as_bytes().get(self.at).is_some_and(|next| !next.is_ascii_digit()) => {
+            '.' if self
+                .source
+                .as_bytes()
+                .get(self.at)
+                .is_some_and(|next| !next.is_ascii_digit()) =>
+            {
                 self.field_or_variable(Kind::Field)
             }
             '.' | '+' | '-' | '0'..='9' => {
@@ -374,7 +419,10 @@ impl<'t> Lexer<'t> {
                 self.emit(Kind::RightParen)
             }
             ' '..='~' => self.emit(Kind::Char),
-            c => self.fail(format!("unrecognized character in action: {}", code_point(c))),
+            c => self.fail(format!(
+                "unrecognized character in action: {}",
+                code_point(c)
+            )),
         }
     }
 
@@ -412,7 +460,11 @@ impl<'t> Lexer<'t> {
 
     fn field_or_variable(&mut self, kind: Kind) -> Option<Token> {
         if self.at_terminator() {
-            return self.emit(if kind == Kind::Variable { Kind::Variable } else { Kind::Dot });
+            return self.emit(if kind == Kind::Variable {
+                Kind::Variable
+            } else {
+                Kind::Dot
+            });
         }
         while self.peek().is_some_and(is_alphanumeric) {
             self.bump();
@@ -424,7 +476,9 @@ impl<'t> Lexer<'t> {
     }
 
     fn bad_character(&mut self) -> Option<Token> {
-        let shown = self.peek().map_or_else(|| "U+FFFFFFFFFFFFFFFF".to_string(), code_point);
+        let shown = self
+            .peek()
+            .map_or_else(|| "U+FFFFFFFFFFFFFFFF".to_string(), code_point);
         self.fail(format!("bad character {shown}"))
     }
 
@@ -468,7 +522,10 @@ impl<'t> Lexer<'t> {
             return self.emit(Kind::Complex);
         }
         let shown = gocompat::strconv::quote(&self.source.as_bytes()[self.start..self.at]);
-        self.fail(format!("bad number syntax: {}", String::from_utf8_lossy(&shown)))
+        self.fail(format!(
+            "bad number syntax: {}",
+            String::from_utf8_lossy(&shown)
+        ))
     }
 
     fn accept(&mut self, set: &str) -> bool {
@@ -517,5 +574,9 @@ impl<'t> Lexer<'t> {
 /// A character as Go's `%#U` shows it.
 fn code_point(c: char) -> String {
     let code = c as u32;
-    if gocompat::unicode::is_print(c) { format!("U+{code:04X} '{c}'") } else { format!("U+{code:04X}") }
+    if gocompat::unicode::is_print(c) {
+        format!("U+{code:04X} '{c}'")
+    } else {
+        format!("U+{code:04X}")
+    }
 }

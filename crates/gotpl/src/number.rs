@@ -1,4 +1,5 @@
-//! Number literals: a literal holds its value under every type that can represent it, as Go's constants do.
+//! Number literals: a literal holds its value under every type that can represent it, as Go's
+//! constants do.
 
 use gocompat::strconv::{Unit, parse_float, parse_int, parse_uint, unquote_char};
 
@@ -14,7 +15,13 @@ pub(crate) struct Number {
 
 impl Number {
     pub fn parse(text: &str) -> Result<Number, String> {
-        let mut number = Number { text: text.into(), int: None, uint: None, float: None, complex: None };
+        let mut number = Number {
+            text: text.into(),
+            int: None,
+            uint: None,
+            float: None,
+            complex: None,
+        };
         if let Some(imaginary) = text.strip_suffix('i')
             && let Ok(value) = parse_float(imaginary.as_bytes(), 64)
         {
@@ -67,12 +74,28 @@ impl Number {
     /// A sum such as `1+2i`.
     pub fn parse_complex(text: &str) -> Result<Number, String> {
         let bytes = text.as_bytes();
-        let is_split =
-            |at: &usize| matches!(bytes[*at], b'+' | b'-') && !matches!(bytes[*at - 1], b'e' | b'E' | b'p' | b'P');
-        let split = (1..bytes.len()).rev().find(is_split).ok_or("syntax error scanning complex number")?;
-        let part = |part: &[u8]| parse_float(part, 64).map_err(|_| "syntax error scanning complex number".to_string());
-        let (real, imaginary) = (part(&bytes[..split])?, part(&bytes[split..bytes.len() - 1])?);
-        let mut number = Number { text: text.into(), int: None, uint: None, float: None, complex: None };
+        let is_split = |at: &usize| {
+            matches!(bytes[*at], b'+' | b'-')
+                && !matches!(bytes[*at - 1], b'e' | b'E' | b'p' | b'P')
+        };
+        let split = (1..bytes.len())
+            .rev()
+            .find(is_split)
+            .ok_or("syntax error scanning complex number")?;
+        let part = |part: &[u8]| {
+            parse_float(part, 64).map_err(|_| "syntax error scanning complex number".to_string())
+        };
+        let (real, imaginary) = (
+            part(&bytes[..split])?,
+            part(&bytes[split..bytes.len() - 1])?,
+        );
+        let mut number = Number {
+            text: text.into(),
+            int: None,
+            uint: None,
+            float: None,
+            complex: None,
+        };
         number.set_complex(real, imaginary);
         Ok(number)
     }

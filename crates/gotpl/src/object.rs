@@ -1,5 +1,5 @@
-//! The few Go structs that functions answer with: times, versions, durations, certificates. What templates can ask of
-//! them with a dot is in `methods`.
+//! The few Go structs that functions answer with: times, versions, durations, certificates. What
+//! templates can ask of them with a dot is in `methods`.
 
 mod methods;
 
@@ -68,9 +68,13 @@ impl Unfit {
     /// Go's words for it.
     pub fn text(self, name: &str) -> String {
         match self {
-            Unfit::Count(count) => format!("function {name} has {count} return values; should be 1 or 2"),
+            Unfit::Count(count) => {
+                format!("function {name} has {count} return values; should be 1 or 2")
+            }
             Unfit::Second(kind) => {
-                format!("invalid function signature for {name}: second return value should be error; is {kind}")
+                format!(
+                    "invalid function signature for {name}: second return value should be error; is {kind}"
+                )
             }
         }
     }
@@ -96,7 +100,9 @@ impl Object {
             Object::Duration(_) => "int64",
             Object::Month(_) | Object::Weekday(_) => "int",
             Object::Location(_) | Object::Version { value: false, .. } => "ptr",
-            Object::Time(_) | Object::Version { value: true, .. } | Object::Certificate { .. } => "struct",
+            Object::Time(_) | Object::Version { value: true, .. } | Object::Certificate { .. } => {
+                "struct"
+            }
         }
     }
 
@@ -114,24 +120,45 @@ impl Object {
         match (self, other) {
             (Object::Time(one), Object::Time(other)) => one == other,
             (Object::Location(one), Object::Location(other)) => one == other,
-            (Object::Version { version: one, value: true }, Object::Version { version: other, value: true }) => {
-                one == other
-            }
-            (Object::Certificate { cert, key }, Object::Certificate { cert: other_cert, key: other_key }) => {
-                cert == other_cert && key == other_key
-            }
+            (
+                Object::Version {
+                    version: one,
+                    value: true,
+                },
+                Object::Version {
+                    version: other,
+                    value: true,
+                },
+            ) => one == other,
+            (
+                Object::Certificate { cert, key },
+                Object::Certificate {
+                    cert: other_cert,
+                    key: other_key,
+                },
+            ) => cert == other_cert && key == other_key,
             // Pointers are equal to themselves only.
-            (Object::Version { value: false, .. }, Object::Version { value: false, .. }) => std::ptr::eq(self, other),
-            _ => self.type_name() == other.type_name() && self.integer().is_some() && self.integer() == other.integer(),
+            (Object::Version { value: false, .. }, Object::Version { value: false, .. }) => {
+                std::ptr::eq(self, other)
+            }
+            _ => {
+                self.type_name() == other.type_name()
+                    && self.integer().is_some()
+                    && self.integer() == other.integer()
+            }
         }
     }
 
     /// `reflect.DeepEqual`, which looks behind pointers.
     pub(crate) fn deep_equal(&self, other: &Object) -> bool {
         match (self, other) {
-            (Object::Version { version, value }, Object::Version { version: other, value: other_value }) => {
-                version == other && value == other_value
-            }
+            (
+                Object::Version { version, value },
+                Object::Version {
+                    version: other,
+                    value: other_value,
+                },
+            ) => version == other && value == other_value,
             _ => self.same(other),
         }
     }
@@ -177,7 +204,10 @@ impl Object {
                 match time.zone() {
                     Zone::Utc => ("loc", Field::NilPointer("*time.Location")),
                     // Go shows an address here.
-                    zone => ("loc", Field::Value(Value::object(Object::Location(zone.clone())))),
+                    zone => (
+                        "loc",
+                        Field::Value(Value::object(Object::Location(zone.clone()))),
+                    ),
                 },
             ]),
             Object::Version { version, .. } => {
@@ -191,9 +221,10 @@ impl Object {
                     ("original", text(version.original().as_bytes())),
                 ])
             }
-            Object::Certificate { cert, key } => {
-                Some(vec![("Cert", text(cert.as_bytes())), ("Key", text(key.as_bytes()))])
-            }
+            Object::Certificate { cert, key } => Some(vec![
+                ("Cert", text(cert.as_bytes())),
+                ("Key", text(key.as_bytes())),
+            ]),
             _ => None,
         }
     }
@@ -203,7 +234,10 @@ impl Object {
         match self {
             Object::Time(_) => matches!(name, "wall" | "ext" | "loc"),
             Object::Version { .. } => {
-                matches!(name, "major" | "minor" | "patch" | "pre" | "metadata" | "original")
+                matches!(
+                    name,
+                    "major" | "minor" | "patch" | "pre" | "metadata" | "original"
+                )
             }
             _ => false,
         }
@@ -215,14 +249,18 @@ impl Object {
         match self {
             Object::Time(time) => match time.marshal_text() {
                 Ok(text) => Ok(Json::String(text)),
-                Err(error) => {
-                    Err(format!("json: error calling MarshalJSON for type time.Time: Time.MarshalJSON: {error}"))
-                }
+                Err(error) => Err(format!(
+                    "json: error calling MarshalJSON for type time.Time: Time.MarshalJSON: {error}"
+                )),
             },
             Object::Version { version, .. } => Ok(Json::String(version.to_string())),
-            Object::Certificate { cert, key } => Ok(serde_json::json!({ "Cert": cert, "Key": key })),
+            Object::Certificate { cert, key } => {
+                Ok(serde_json::json!({ "Cert": cert, "Key": key }))
+            }
             Object::Location(_) => Ok(Json::Object(serde_json::Map::new())),
-            Object::Duration(_) | Object::Month(_) | Object::Weekday(_) => Ok(Json::from(self.integer())),
+            Object::Duration(_) | Object::Month(_) | Object::Weekday(_) => {
+                Ok(Json::from(self.integer()))
+            }
         }
     }
 

@@ -5,8 +5,8 @@ mod fault;
 use std::sync::Arc;
 
 use crate::ast::{
-    Action, Branch, BranchKind, Chain, Command, Expr, List, Literal, Node, Pipe, Template, Text, Tree, Variable,
-    is_empty,
+    Action, Branch, BranchKind, Chain, Command, Expr, List, Literal, Node, Pipe, Template, Text,
+    Tree, Variable, is_empty,
 };
 use crate::error::Error;
 use crate::func::Func;
@@ -14,7 +14,8 @@ use crate::lex::{Kind, Lexer, Token};
 use crate::number::Number;
 use gocompat::strconv::{quote, unquote};
 
-/// How deep parentheses and blocks may nest. Go allows 10,000 parentheses; no template that a person wrote comes near.
+/// How deep parentheses and blocks may nest. Go allows 10,000 parentheses; no template that a
+/// person wrote comes near.
 const MAX_NESTING: usize = 1_000;
 
 /// The position of a token that was never read.
@@ -60,7 +61,8 @@ struct Shared<'s> {
     open: Vec<(&'static str, usize)>,
 }
 
-/// The parser of one tree. A definition inside gets its own, with its own look-ahead, as in Go: error lines depend on it.
+/// The parser of one tree. A definition inside gets its own, with its own look-ahead, as in Go:
+/// error lines depend on it.
 struct Parser<'p, 's> {
     shared: &'p mut Shared<'s>,
     name: String,
@@ -96,7 +98,11 @@ enum Item {
 
 impl<'p, 's> Parser<'p, 's> {
     fn new(shared: &'p mut Shared<'s>, name: &str) -> Self {
-        let blank = Token { kind: Kind::Error, start: NOWHERE, end: NOWHERE };
+        let blank = Token {
+            kind: Kind::Error,
+            start: NOWHERE,
+            end: NOWHERE,
+        };
         Parser {
             shared,
             name: name.to_string(),
@@ -166,7 +172,11 @@ impl<'p, 's> Parser<'p, 's> {
 
     fn expect(&mut self, kind: Kind, context: &str) -> Parsed<Token> {
         let token = self.next_non_space();
-        if token.kind == kind { Ok(token) } else { self.unexpected(&token, context) }
+        if token.kind == kind {
+            Ok(token)
+        } else {
+            self.unexpected(&token, context)
+        }
     }
 
     fn nested<T>(&mut self, inside: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
@@ -190,7 +200,12 @@ impl<'p, 's> Parser<'p, 's> {
             in_file: self.shared.grammar.in_file,
             root,
         };
-        let Some(index) = self.shared.trees.iter().position(|other| other.name == tree.name) else {
+        let Some(index) = self
+            .shared
+            .trees
+            .iter()
+            .position(|other| other.name == tree.name)
+        else {
             self.shared.trees.push(tree);
             return Ok(());
         };
@@ -202,8 +217,15 @@ impl<'p, 's> Parser<'p, 's> {
             return Ok(());
         }
         let quoted = String::from_utf8_lossy(&quote(tree.name.as_bytes())).into_owned();
-        let offset = self.shared.open.last().map_or(self.at, |(_, offset)| *offset);
-        self.fail_at(offset, format!("template: multiple definition of template {quoted}"))
+        let offset = self
+            .shared
+            .open
+            .last()
+            .map_or(self.at, |(_, offset)| *offset);
+        self.fail_at(
+            offset,
+            format!("template: multiple definition of template {quoted}"),
+        )
     }
 
     fn body(&mut self) -> Parsed<List> {
@@ -221,7 +243,9 @@ impl<'p, 's> Parser<'p, 's> {
             }
             match self.text_or_action()? {
                 Item::Node(node) => root.push(node),
-                Item::Ending(ending) => return self.misplaced(&format!("unexpected {}", ending.text())),
+                Item::Ending(ending) => {
+                    return self.misplaced(&format!("unexpected {}", ending.text()));
+                }
             }
         }
         Ok(root)
@@ -261,7 +285,11 @@ impl<'p, 's> Parser<'p, 's> {
         match token.kind {
             Kind::Text => {
                 let source = self.shared.source.clone();
-                Ok(Item::Node(Node::Text(Text { start: token.start, end: token.end, source })))
+                Ok(Item::Node(Node::Text(Text {
+                    start: token.start,
+                    end: token.end,
+                    source,
+                })))
             }
             Kind::LeftDelim => {
                 self.action = Some(token);
@@ -297,21 +325,35 @@ impl<'p, 's> Parser<'p, 's> {
                 self.backup();
                 self.peek();
                 let at = self.ahead[self.peeked - 1].start;
-                Node::Action(Action { at, pipe: self.pipeline("command", Kind::RightDelim)? })
+                Node::Action(Action {
+                    at,
+                    pipe: self.pipeline("command", Kind::RightDelim)?,
+                })
             }
         };
         Ok(Item::Node(node))
     }
 
     /// Parses what goes on until an `end`.
-    fn opened(&mut self, word: &'static str, inside: impl FnOnce(&mut Self) -> Parsed<Node>) -> Parsed<Node> {
-        self.shared.open.push((word, self.action.map_or(self.at, |action| action.start)));
+    fn opened(
+        &mut self,
+        word: &'static str,
+        inside: impl FnOnce(&mut Self) -> Parsed<Node>,
+    ) -> Parsed<Node> {
+        self.shared
+            .open
+            .push((word, self.action.map_or(self.at, |action| action.start)));
         let node = inside(self)?;
         self.shared.open.pop();
         Ok(node)
     }
 
-    fn loop_control(&mut self, at: usize, shown: &str, node: impl Fn(usize) -> Node) -> Parsed<Node> {
+    fn loop_control(
+        &mut self,
+        at: usize,
+        shown: &str,
+        node: impl Fn(usize) -> Node,
+    ) -> Parsed<Node> {
         let token = self.next_non_space();
         if token.kind != Kind::RightDelim {
             return self.unexpected(&token, shown);
@@ -338,7 +380,9 @@ impl<'p, 's> Parser<'p, 's> {
         if matches!(ending, Ending::Else) {
             let next = self.peek();
             // `else if` and `else with` nest without an `end` of their own: the inner one takes it.
-            if (kind == BranchKind::If && next == Kind::If) || (kind == BranchKind::With && next == Kind::With) {
+            if (kind == BranchKind::If && next == Kind::If)
+                || (kind == BranchKind::With && next == Kind::With)
+            {
                 self.next();
                 otherwise = Some(vec![self.nested(|parser| parser.control(kind))?]);
             } else {
@@ -350,7 +394,13 @@ impl<'p, 's> Parser<'p, 's> {
             }
         }
         self.variables.truncate(scope);
-        Ok(Node::Branch(Box::new(Branch { kind, at: pipe.at, pipe, list, otherwise })))
+        Ok(Node::Branch(Box::new(Branch {
+            kind,
+            at: pipe.at,
+            pipe,
+            list,
+            otherwise,
+        })))
     }
 
     fn block(&mut self) -> Parsed<Node> {
@@ -364,7 +414,11 @@ impl<'p, 's> Parser<'p, 's> {
             return self.misplaced(&format!("unexpected {} in {CONTEXT}", ending.text()));
         }
         inner.add(root)?;
-        Ok(Node::Template(Box::new(Template { at: token.start, name, pipe: Some(pipe) })))
+        Ok(Node::Template(Box::new(Template {
+            at: token.start,
+            name,
+            pipe: Some(pipe),
+        })))
     }
 
     fn template(&mut self) -> Parsed<Node> {
@@ -376,7 +430,11 @@ impl<'p, 's> Parser<'p, 's> {
             self.backup();
             pipe = Some(self.pipeline(CONTEXT, Kind::RightDelim)?);
         }
-        Ok(Node::Template(Box::new(Template { at: token.start, name, pipe })))
+        Ok(Node::Template(Box::new(Template {
+            at: token.start,
+            name,
+            pipe,
+        })))
     }
 
     fn template_name(&mut self, token: &Token, context: &str) -> Parsed<String> {
@@ -397,8 +455,12 @@ impl<'p, 's> Parser<'p, 's> {
     // Pipelines.
 
     fn pipeline(&mut self, context: &str, end: Kind) -> Parsed<Pipe> {
-        let mut pipe =
-            Pipe { at: self.peek_non_space().start, assign: false, declared: Vec::new(), commands: Vec::new() };
+        let mut pipe = Pipe {
+            at: self.peek_non_space().start,
+            assign: false,
+            declared: Vec::new(),
+            commands: Vec::new(),
+        };
         self.declarations(&mut pipe, context)?;
         loop {
             let token = self.next_non_space();
@@ -435,7 +497,8 @@ impl<'p, 's> Parser<'p, 's> {
                 return Ok(());
             }
             self.next();
-            // A space is a token: `$x foo` is only known not to declare once `foo` is seen, so keep what follows `$x`.
+            // A space is a token: `$x foo` is only known not to declare once `foo` is seen, so keep
+            // what follows `$x`.
             self.peek();
             let adjacent = self.ahead[self.peeked - 1];
             let next = self.peek_non_space();
@@ -450,7 +513,10 @@ impl<'p, 's> Parser<'p, 's> {
                     self.next_non_space();
                     self.declare(pipe, &variable);
                     if context == "range" && pipe.declared.len() < 2 {
-                        if matches!(self.peek_non_space().kind, Kind::Variable | Kind::RightDelim | Kind::RightParen) {
+                        if matches!(
+                            self.peek_non_space().kind,
+                            Kind::Variable | Kind::RightDelim | Kind::RightParen
+                        ) {
                             continue;
                         }
                         return self.fail_at(next.start, "range can only initialize variables");
@@ -471,7 +537,11 @@ impl<'p, 's> Parser<'p, 's> {
 
     fn declare(&mut self, pipe: &mut Pipe, token: &Token) {
         let name: Box<str> = self.text_of(token).into();
-        pipe.declared.push(Variable { at: token.start, name: name.clone(), fields: Box::default() });
+        pipe.declared.push(Variable {
+            at: token.start,
+            name: name.clone(),
+            fields: Box::default(),
+        });
         self.variables.push(name);
     }
 
@@ -480,17 +550,24 @@ impl<'p, 's> Parser<'p, 's> {
             return self.fail_at(pipe.at, format!("missing value for {context}"));
         }
         for (index, command) in pipe.commands.iter().enumerate().skip(1) {
-            if let Some(Expr::Bool(..) | Expr::Dot(_) | Expr::Nil(_) | Expr::Number(..) | Expr::Text(_)) =
-                command.words.first()
+            if let Some(
+                Expr::Bool(..) | Expr::Dot(_) | Expr::Nil(_) | Expr::Number(..) | Expr::Text(_),
+            ) = command.words.first()
             {
-                return self.fail_at(command.at, format!("non executable command in pipeline stage {}", index + 1));
+                return self.fail_at(
+                    command.at,
+                    format!("non executable command in pipeline stage {}", index + 1),
+                );
             }
         }
         Ok(())
     }
 
     fn command(&mut self) -> Parsed<Command> {
-        let mut command = Command { at: self.peek_non_space().start, words: Vec::new() };
+        let mut command = Command {
+            at: self.peek_non_space().start,
+            words: Vec::new(),
+        };
         loop {
             self.peek_non_space();
             if let Some(word) = self.operand()? {
@@ -526,14 +603,21 @@ impl<'p, 's> Parser<'p, 's> {
         }
         Ok(Some(match term {
             Expr::Field(_, first) => Expr::Field(at, first.into_iter().chain(fields).collect()),
-            Expr::Variable(variable) => {
-                Expr::Variable(Box::new(Variable { at, name: variable.name, fields: fields.into() }))
-            }
+            Expr::Variable(variable) => Expr::Variable(Box::new(Variable {
+                at,
+                name: variable.name,
+                fields: fields.into(),
+            })),
             Expr::Bool(..) | Expr::Text(_) | Expr::Number(..) | Expr::Nil(_) | Expr::Dot(_) => {
-                let quoted = String::from_utf8_lossy(&quote(term.to_string().as_bytes())).into_owned();
+                let quoted =
+                    String::from_utf8_lossy(&quote(term.to_string().as_bytes())).into_owned();
                 return self.fail_at(at, format!("unexpected . after term {quoted}"));
             }
-            inner => Expr::Chain(Box::new(Chain { at, inner, fields: fields.into() })),
+            inner => Expr::Chain(Box::new(Chain {
+                at,
+                inner,
+                fields: fields.into(),
+            })),
         }))
     }
 
@@ -559,7 +643,11 @@ impl<'p, 's> Parser<'p, 's> {
                     let quoted = String::from_utf8_lossy(&quote(name.as_bytes())).into_owned();
                     return self.fail_at(at, format!("undefined variable {quoted}"));
                 }
-                Expr::Variable(Box::new(Variable { at, name: name.into(), fields: Box::default() }))
+                Expr::Variable(Box::new(Variable {
+                    at,
+                    name: name.into(),
+                    fields: Box::default(),
+                }))
             }
             Kind::Field => Expr::Field(at, Box::new([self.text_of(&token)[1..].into()])),
             Kind::Bool => Expr::Bool(at, self.text_of(&token) == "true"),
@@ -576,12 +664,17 @@ impl<'p, 's> Parser<'p, 's> {
                 }
             }
             Kind::LeftParen => {
-                let pipe = self.nested(|parser| parser.pipeline("parenthesized pipeline", Kind::RightParen))?;
+                let pipe = self
+                    .nested(|parser| parser.pipeline("parenthesized pipeline", Kind::RightParen))?;
                 Expr::Pipe(Box::new(pipe))
             }
             Kind::String | Kind::RawString => {
                 let bytes = self.unquoted(&token)?.into();
-                Expr::Text(Box::new(Literal { at, quoted: self.text_of(&token).into(), bytes }))
+                Expr::Text(Box::new(Literal {
+                    at,
+                    quoted: self.text_of(&token).into(),
+                    bytes,
+                }))
             }
             _ => {
                 self.backup();

@@ -1,14 +1,17 @@
-//! What an unwatched run knows of where its text came from: just enough to tell whether a watched one has to look closer.
+//! What an unwatched run knows of where its text came from: just enough to tell whether a watched
+//! one has to look closer.
 //!
-//! In an unwatched run the mark of a value is one of the few below. A text that comes from data and could be more than
-//! one YAML scalar wherever it is printed is *risky*. That is decided by its bytes alone, so that it costs next to
-//! nothing; whether it really changes the document, the spans of a watched run tell.
+//! In an unwatched run the mark of a value is one of the few below. A text that comes from data and
+//! could be more than one YAML scalar wherever it is printed is *risky*. That is decided by its
+//! bytes alone, so that it costs next to nothing; whether it really changes the document, the spans
+//! of a watched run tell.
 
 /// Written in a template.
 pub(crate) const AUTHOR: u32 = 0;
 /// From data, or made of it.
 pub(crate) const DATA: u32 = 1;
-/// The text of a template that was run for it: the data in it was checked when it was printed there.
+/// The text of a template that was run for it: the data in it was checked when it was printed
+/// there.
 pub(crate) const CHECKED: u32 = 2;
 /// One JSON value or quoted text.
 pub(crate) const TOKEN: u32 = 3;
@@ -18,15 +21,20 @@ pub(crate) const YAML: u32 = 4;
 /// Functions that write values as JSON, which is YAML in any place where a value may begin.
 fn writes_token(function: &str) -> bool {
     let name = function.strip_prefix("must").unwrap_or(function);
-    matches!(name, "toJson" | "ToJson" | "toRawJson" | "ToRawJson" | "toPrettyJson" | "ToPrettyJson" | "quote")
+    matches!(
+        name,
+        "toJson" | "ToJson" | "toRawJson" | "ToRawJson" | "toPrettyJson" | "ToPrettyJson" | "quote"
+    )
 }
 
 /// Functions that write structured values: what comes out is as the value is, whatever is in it.
 pub(crate) fn writes_value(function: &str) -> bool {
-    function != "quote" && writes_token(function) || matches!(function, "toYaml" | "mustToYaml" | "toYamlPretty")
+    function != "quote" && writes_token(function)
+        || matches!(function, "toYaml" | "mustToYaml" | "toYamlPretty")
 }
 
-/// Of an unwatched run: the mark of what a function makes of data, given the mark of its last argument.
+/// Of an unwatched run: the mark of what a function makes of data, given the mark of its last
+/// argument.
 pub(crate) fn made_by(function: &str, last: u32) -> u32 {
     // Most names are none of those below, which their first letter tells.
     if !function.starts_with(['i', 'n', 't', 'q', 'm', 'T']) {
@@ -42,8 +50,8 @@ pub(crate) fn made_by(function: &str, last: u32) -> u32 {
     }
 }
 
-/// Whether a text of that mark could be more than one scalar, printed after `before`, which is all of the output, or of
-/// the text of a template that is run for it (`nested`).
+/// Whether a text of that mark could be more than one scalar, printed after `before`, which is all
+/// of the output, or of the text of a template that is run for it (`nested`).
 pub(crate) fn is_risky(mark: u32, printed: &[u8], before: &[u8], nested: bool) -> bool {
     match mark {
         AUTHOR | CHECKED => false,
@@ -91,7 +99,10 @@ fn could_break(text: &[u8]) -> bool {
 fn is_indented(printed: &[u8], before: &[u8]) -> bool {
     let (column, mut rest) = match printed.strip_prefix(b"\n") {
         Some(rest) => (rest.len() - rest.trim_ascii_start().len(), rest),
-        None => (before.len() - memchr::memrchr(b'\n', before).map_or(0, |at| at + 1), printed),
+        None => (
+            before.len() - memchr::memrchr(b'\n', before).map_or(0, |at| at + 1),
+            printed,
+        ),
     };
     while let Some(at) = memchr::memchr(b'\n', rest) {
         rest = &rest[at + 1..];
@@ -103,14 +114,18 @@ fn is_indented(printed: &[u8], before: &[u8]) -> bool {
     true
 }
 
-/// Whether a value begins here, as far as this line and the one before tell: a token is all of it then.
+/// Whether a value begins here, as far as this line and the one before tell: a token is all of it
+/// then.
 fn begins_value(printed: &[u8], before: &[u8], nested: bool) -> bool {
     let start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
     let (above, mut line) = (&before[..start], &before[start..]);
     if printed.first() == Some(&b'\n') {
         // It goes on in a line of its own.
         return !line.iter().any(|byte| b"\"'#{[".contains(byte))
-            && line.trim_ascii_end().last().is_none_or(|last| b":-|>".contains(last));
+            && line
+                .trim_ascii_end()
+                .last()
+                .is_none_or(|last| b":-|>".contains(last));
     }
     if line.trim_ascii().is_empty() {
         return begins_line(line.len(), above, nested && start == 0);
@@ -136,7 +151,9 @@ fn begins_value(printed: &[u8], before: &[u8], nested: bool) -> bool {
     if !is_free(key) {
         return false;
     }
-    let rest = rest.strip_prefix(b": ").map_or(rest, |rest| rest.trim_ascii_start());
+    let rest = rest
+        .strip_prefix(b": ")
+        .map_or(rest, |rest| rest.trim_ascii_start());
     if rest.is_empty() {
         return true;
     }
@@ -145,10 +162,15 @@ fn begins_value(printed: &[u8], before: &[u8], nested: bool) -> bool {
     matches!(rest[0], b'{' | b'[')
         && quotes.is_multiple_of(2)
         && !rest.iter().any(|byte| b"'#\\".contains(byte))
-        && (rest.ends_with(b": ") || rest.trim_ascii_end().last().is_some_and(|last| b"{[,".contains(last)))
+        && (rest.ends_with(b": ")
+            || rest
+                .trim_ascii_end()
+                .last()
+                .is_some_and(|last| b"{[,".contains(last)))
 }
 
-/// Whether a value begins at a column of a line that is empty so far, and does not go on with a plain scalar above.
+/// Whether a value begins at a column of a line that is empty so far, and does not go on with a
+/// plain scalar above.
 fn begins_line(column: usize, above: &[u8], unknown: bool) -> bool {
     if unknown {
         return false;
@@ -187,7 +209,10 @@ mod tests {
             "",
             "a-b_c.d~",
         ] {
-            assert!(!is_risky(DATA, harmless.as_bytes(), b"a: ", false), "{harmless}");
+            assert!(
+                !is_risky(DATA, harmless.as_bytes(), b"a: ", false),
+                "{harmless}"
+            );
         }
         for risky in [
             "a\nb",
@@ -255,7 +280,11 @@ mod tests {
             ("a: 'b: ", false),
             ("a: \"b: ", false),
         ] {
-            assert_eq!(!is_risky(TOKEN, b"\"x # y\"", before.as_bytes(), false), harmless, "{before:?}");
+            assert_eq!(
+                !is_risky(TOKEN, b"\"x # y\"", before.as_bytes(), false),
+                harmless,
+                "{before:?}"
+            );
         }
         assert!(is_risky(TOKEN, b"\"x\"", b"", true));
         assert!(!is_risky(YAML, b"\n  a: b\n  c: d", b"a:", false));

@@ -56,7 +56,10 @@ impl Set {
 
     /// An empty set.
     pub fn with_options(options: Options) -> Set {
-        Set { options, trees: BTreeMap::new() }
+        Set {
+            options,
+            trees: BTreeMap::new(),
+        }
     }
 
     /// Changes the options for what is parsed and run from now on.
@@ -65,12 +68,14 @@ impl Set {
         self
     }
 
-    /// Adds a source: its body under `name`, its definitions under theirs. On error nothing is added.
+    /// Adds a source: its body under `name`, its definitions under theirs. On error nothing is
+    /// added.
     pub fn parse(&mut self, name: &str, source: &str) -> Result<(), Box<Error>> {
         for tree in parse_source(&self.options, name, source, true)? {
-            // An empty body never replaces a template that has one: a source of nothing but definitions must not
-            // hide a template of the source's own name.
-            let keep = is_empty(&tree) && self.trees.get(&tree.name).is_some_and(|old| !is_empty(old));
+            // An empty body never replaces a template that has one: a source of nothing but
+            // definitions must not hide a template of the source's own name.
+            let keep =
+                is_empty(&tree) && self.trees.get(&tree.name).is_some_and(|old| !is_empty(old));
             if !keep {
                 self.trees.insert(tree.name.clone(), Arc::new(tree));
             }
@@ -102,7 +107,9 @@ impl Set {
 
     /// Runs a template over JSON data with default limits and nothing from outside.
     pub fn execute(&self, name: &str, data: &Json) -> Result<Vec<u8>, Box<Error>> {
-        Run::new(self).execute(name, &Input::new(data)).map(|output| output.text)
+        Run::new(self)
+            .execute(name, &Input::new(data))
+            .map(|output| output.text)
     }
 
     /// Every function that templates of this set may call.
@@ -122,9 +129,23 @@ pub(crate) fn parse_source(
     source: &str,
     in_file: bool,
 ) -> Result<Vec<Tree>, Box<Error>> {
-    let function =
-        |name: &str| options.extra.iter().find(|func| func.name == name).or_else(|| func::find(options.funcs, name));
-    parse(name, source, &Grammar { left: &options.left, right: &options.right, in_file, function: &function })
+    let function = |name: &str| {
+        options
+            .extra
+            .iter()
+            .find(|func| func.name == name)
+            .or_else(|| func::find(options.funcs, name))
+    };
+    parse(
+        name,
+        source,
+        &Grammar {
+            left: &options.left,
+            right: &options.right,
+            in_file,
+            function: &function,
+        },
+    )
 }
 
 /// The root of the data: an object, and more fields laid over it.
@@ -169,15 +190,18 @@ pub struct Run<'a> {
     pub host: &'a dyn Host,
     /// How much it may do, if it has no meter.
     pub limits: Limits,
-    /// What counts what it does, and says how much that may be: shared by runs that have one budget together.
+    /// What counts what it does, and says how much that may be: shared by runs that have one budget
+    /// together.
     pub meter: Option<&'a Meter<'a>>,
     /// How closely it is watched.
     pub watch: Watch<'a>,
     /// What a value that is not there prints as; in Go `<no value>`.
     pub no_value: &'a str,
-    /// Whether an action that fails over something missing prints nothing, and the run goes on. Watched runs only.
+    /// Whether an action that fails over something missing prints nothing, and the run goes on.
+    /// Watched runs only.
     pub forgiving: bool,
-    /// Which places in the data must not be told to anyone. What is generated never must. Watched runs only.
+    /// Which places in the data must not be told to anyone. What is generated never must. Watched
+    /// runs only.
     pub secret: Option<&'a dyn Fn(&Path) -> bool>,
 }
 
@@ -190,7 +214,8 @@ pub struct Output {
     pub missing: bool,
     /// Whether a function printed Go's word for nothing, `<nil>`, be it into the text or not.
     pub nil_text: bool,
-    /// In an unwatched run: whether a text from data was printed that could be more than one scalar of YAML.
+    /// In an unwatched run: whether a text from data was printed that could be more than one scalar
+    /// of YAML.
     pub risky: bool,
     /// What was seen, if the run was watched closely.
     pub trace: Option<Trace>,
@@ -217,7 +242,11 @@ impl<'a> Run<'a> {
     }
 
     /// As [`Run::execute`]; on failure with what was seen until then.
-    pub fn trace(&self, name: &str, input: &Input<'_>) -> Result<Output, (Box<Error>, Box<Option<Trace>>)> {
+    pub fn trace(
+        &self,
+        name: &str,
+        input: &Input<'_>,
+    ) -> Result<Output, (Box<Error>, Box<Option<Trace>>)> {
         exec::execute(self, name, input)
     }
 }

@@ -1,9 +1,10 @@
 //! Following values from the data to the text.
 //!
-//! In a watched run every value carries a *mark*: a number that stands for the set of reads it depends on, or, for a
-//! string put together from pieces, for the set of each piece. Reading data makes a mark, functions join those of
-//! their arguments, and where a value ends (in the text, in a condition, in the answer to "is it there?") its mark is
-//! noted as a use. What is missing, what is unknown and what is simply there all travel the same way.
+//! In a watched run every value carries a *mark*: a number that stands for the set of reads it
+//! depends on, or, for a string put together from pieces, for the set of each piece. Reading data
+//! makes a mark, functions join those of their arguments, and where a value ends (in the text, in a
+//! condition, in the answer to "is it there?") its mark is noted as a use. What is missing, what is
+//! unknown and what is simply there all travel the same way.
 
 mod path;
 
@@ -122,9 +123,11 @@ pub struct Span {
     pub reads: Vec<usize>,
     /// The reads that decided whether it is printed at all.
     pub under: Vec<usize>,
-    /// Indexes into [`Trace::nils`]: what the text, or what it was computed from, says in place of a value.
+    /// Indexes into [`Trace::nils`]: what the text, or what it was computed from, says in place of
+    /// a value.
     pub nils: Vec<usize>,
-    /// Whether it is a whole value that a function wrote as YAML or JSON, and nothing has changed but its indentation.
+    /// Whether it is a whole value that a function wrote as YAML or JSON, and nothing has changed
+    /// but its indentation.
     pub written: bool,
 }
 
@@ -187,7 +190,8 @@ pub(crate) struct Piece<'a> {
 
 enum Mark<'a> {
     Reads(Rc<[u32]>),
-    /// Of something computed: it depends on these reads, but is not what stands at any of their paths.
+    /// Of something computed: it depends on these reads, but is not what stands at any of their
+    /// paths.
     Derived(Rc<[u32]>),
     /// A string of pieces, and the union of their marks.
     Woven(Rc<[Piece<'a>]>, u32),
@@ -195,7 +199,8 @@ enum Mark<'a> {
 
 /// In the reads of a mark: not a read but an index into the nils that were printed.
 const NIL: u32 = 1 << 31;
-/// In the reads of a mark: a missing read that the template has an answer for. It counts only if that answer fails.
+/// In the reads of a mark: a missing read that the template has an answer for. It counts only if
+/// that answer fails.
 const ANSWERED: u32 = 1 << 30;
 
 type ReadKey = (u32, Presence, usize, usize);
@@ -208,7 +213,8 @@ pub(crate) struct Tracer<'a> {
     paths: Vec<(u32, Option<Step>)>,
     children: HashMap<(u32, Step), u32>,
     containers: HashMap<usize, u32>,
-    /// Paths of unknown data that the template itself has written to: what is there now is not what the data has.
+    /// Paths of unknown data that the template itself has written to: what is there now is not what
+    /// the data has.
     written: HashSet<u32>,
     reads: Vec<(u32, Presence, Spot<'a>)>,
     /// Which paths are secret, and which reads are.
@@ -306,7 +312,9 @@ impl<'a> Tracer<'a> {
     /// The path of a value that is one read and nothing else.
     pub fn path_of_mark(&self, mark: u32) -> Option<u32> {
         match self.marks.get(mark as usize) {
-            Some(Mark::Reads(reads)) if reads.len() == 1 => self.reads.get(reads[0] as usize).map(|read| read.0),
+            Some(Mark::Reads(reads)) if reads.len() == 1 => {
+                self.reads.get(reads[0] as usize).map(|read| read.0)
+            }
             _ => None,
         }
     }
@@ -319,13 +327,18 @@ impl<'a> Tracer<'a> {
 
     /// Whether the template has put something at a path, or may have put it there.
     pub fn is_written(&self, path: u32) -> bool {
-        let any = self.paths.get(path as usize).and_then(|(parent, _)| self.children.get(&(*parent, Step::Any)));
+        let any = self
+            .paths
+            .get(path as usize)
+            .and_then(|(parent, _)| self.children.get(&(*parent, Step::Any)));
         self.written.contains(&path) || any.is_some_and(|any| self.written.contains(any))
     }
 
     /// Counts a stretch of the output, of which all reads are told in the end.
     pub fn tell(&self, piece: &Piece<'a>) {
-        self.meter.add_bytes(NOTE + 8 * (self.reads_of(piece.mark).len() + self.reads_of(piece.under).len()));
+        self.meter.add_bytes(
+            NOTE + 8 * (self.reads_of(piece.mark).len() + self.reads_of(piece.under).len()),
+        );
     }
 
     /// Whether parts of the data are unknown.
@@ -345,14 +358,20 @@ impl<'a> Tracer<'a> {
     }
 
     pub fn known(&self, path: u32) -> Known {
-        self.known.map_or(Known::Wholly, |known| known(&self.path(path)))
+        self.known
+            .map_or(Known::Wholly, |known| known(&self.path(path)))
     }
 
     // Marks.
 
     /// Notes a read and answers its mark.
     pub fn read(&mut self, path: u32, presence: Presence, spot: Spot<'a>) -> u32 {
-        let key = (path, presence, std::ptr::from_ref(spot.tree).addr(), spot.offset);
+        let key = (
+            path,
+            presence,
+            std::ptr::from_ref(spot.tree).addr(),
+            spot.offset,
+        );
         let id = match self.read_ids.get(&key) {
             Some(id) => *id,
             None => {
@@ -360,7 +379,8 @@ impl<'a> Tracer<'a> {
                 self.reads.push((path, presence, spot));
                 self.read_ids.insert(key, id);
                 let is_secret = presence == Presence::Drawn
-                    || presence == Presence::Present && self.secret.is_some_and(|secret| secret(&self.path(path)));
+                    || presence == Presence::Present
+                        && self.secret.is_some_and(|secret| secret(&self.path(path)));
                 if is_secret {
                     self.secret_reads.insert(id);
                 }
@@ -401,11 +421,20 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// The same mark for what stands in for something missing: it matters only to a failure over it.
+    /// The same mark for what stands in for something missing: it matters only to a failure over
+    /// it.
     pub fn answered(&mut self, mark: u32) -> u32 {
-        let missing = |read: &u32| self.reads.get(*read as usize).is_some_and(|read| read.1 == Presence::Missing);
-        let reads: Vec<u32> =
-            self.reads_of(mark).iter().filter(|read| missing(read)).map(|read| read | ANSWERED).collect();
+        let missing = |read: &u32| {
+            self.reads
+                .get(*read as usize)
+                .is_some_and(|read| read.1 == Presence::Missing)
+        };
+        let reads: Vec<u32> = self
+            .reads_of(mark)
+            .iter()
+            .filter(|read| missing(read))
+            .map(|read| read | ANSWERED)
+            .collect();
         self.intern(reads.into())
     }
 
@@ -415,7 +444,13 @@ impl<'a> Tracer<'a> {
         if !reads.iter().any(|read| read & (NIL | ANSWERED) == ANSWERED) {
             return mark;
         }
-        let plain = |read: &u32| if read & NIL == 0 { read & !ANSWERED } else { *read };
+        let plain = |read: &u32| {
+            if read & NIL == 0 {
+                read & !ANSWERED
+            } else {
+                *read
+            }
+        };
         let mut reads: Vec<u32> = reads.iter().map(plain).collect();
         reads.sort_unstable();
         reads.dedup();
@@ -424,7 +459,12 @@ impl<'a> Tracer<'a> {
 
     /// Notes that `<nil>` was printed for what has this mark, and answers the mark of the text.
     pub fn nil(&mut self, mark: u32, spot: Spot<'a>, function: Option<&'static str>) -> u32 {
-        let Some(read) = self.reads_of(mark).iter().copied().rfind(|read| read & (NIL | ANSWERED) == 0) else {
+        let Some(read) = self
+            .reads_of(mark)
+            .iter()
+            .copied()
+            .rfind(|read| read & (NIL | ANSWERED) == 0)
+        else {
             return 0;
         };
         let nils = &mut self.nils;
@@ -443,7 +483,12 @@ impl<'a> Tracer<'a> {
 
     /// The same mark for a text from which `<nil>` was taken out.
     pub fn without_nil(&mut self, mark: u32) -> u32 {
-        let reads: Vec<u32> = self.reads_of(mark).iter().copied().filter(|read| read & NIL == 0).collect();
+        let reads: Vec<u32> = self
+            .reads_of(mark)
+            .iter()
+            .copied()
+            .filter(|read| read & NIL == 0)
+            .collect();
         self.intern(reads.into())
     }
 
@@ -460,7 +505,12 @@ impl<'a> Tracer<'a> {
         if let Some(id) = self.unions.get(&key) {
             return *id;
         }
-        let mut reads: Vec<u32> = self.reads_of(one).iter().chain(self.reads_of(other).iter()).copied().collect();
+        let mut reads: Vec<u32> = self
+            .reads_of(one)
+            .iter()
+            .chain(self.reads_of(other).iter())
+            .copied()
+            .collect();
         self.meter.add(20 * reads.len() as u64);
         reads.sort_unstable();
         reads.dedup();
@@ -490,14 +540,23 @@ impl<'a> Tracer<'a> {
         id
     }
 
-    /// The pieces of a string of `len` bytes with that mark; one piece at `spot` if it is not woven.
+    /// The pieces of a string of `len` bytes with that mark; one piece at `spot` if it is not
+    /// woven.
     pub fn pieces(&self, mark: u32, len: usize, spot: Spot<'a>) -> Vec<Piece<'a>> {
         match self.marks.get(mark as usize) {
-            Some(Mark::Woven(pieces, _)) if pieces.iter().map(|piece| piece.len).sum::<usize>() == len => {
+            Some(Mark::Woven(pieces, _))
+                if pieces.iter().map(|piece| piece.len).sum::<usize>() == len =>
+            {
                 self.meter.add(10 * pieces.len() as u64);
                 pieces.to_vec()
             }
-            _ => vec![Piece { len, mark: self.flat(mark), under: 0, spot, written: false }],
+            _ => vec![Piece {
+                len,
+                mark: self.flat(mark),
+                under: 0,
+                spot,
+                written: false,
+            }],
         }
     }
 
@@ -508,13 +567,21 @@ impl<'a> Tracer<'a> {
     /// Whether a mark holds a read of that presence.
     pub fn holds(&self, mark: u32, presence: Presence) -> bool {
         self.meter.add(self.reads_of(mark).len() as u64);
-        self.reads_of(mark).iter().any(|read| self.reads.get(*read as usize).is_some_and(|read| read.1 == presence))
+        self.reads_of(mark).iter().any(|read| {
+            self.reads
+                .get(*read as usize)
+                .is_some_and(|read| read.1 == presence)
+        })
     }
 
     // Secrets.
 
     fn is_secret(&self, mark: u32) -> bool {
-        !self.secret_reads.is_empty() && self.reads_of(mark).iter().any(|read| self.secret_reads.contains(read))
+        !self.secret_reads.is_empty()
+            && self
+                .reads_of(mark)
+                .iter()
+                .any(|read| self.secret_reads.contains(read))
     }
 
     /// Remembers the parts of a text that are secret.
@@ -540,7 +607,11 @@ impl<'a> Tracer<'a> {
         let (mut shown, mut start) = (Vec::new(), 0);
         for piece in self.pieces(mark, text.len(), spot) {
             let end = start + piece.len;
-            shown.extend_from_slice(if self.is_secret(piece.mark) { b"(hidden)" } else { &text[start..end] });
+            shown.extend_from_slice(if self.is_secret(piece.mark) {
+                b"(hidden)"
+            } else {
+                &text[start..end]
+            });
             start = end;
         }
         Some(String::from_utf8_lossy(&shown).into_owned())
@@ -561,7 +632,13 @@ impl<'a> Tracer<'a> {
 
     // Ends.
 
-    pub fn note(&mut self, kind: UseKind, spot: Spot<'a>, function: Option<&'static str>, mark: u32) {
+    pub fn note(
+        &mut self,
+        kind: UseKind,
+        spot: Spot<'a>,
+        function: Option<&'static str>,
+        mark: u32,
+    ) {
         let mut mark = self.flat(mark);
         if kind == UseKind::Failure {
             mark = self.unanswered(mark);
@@ -574,7 +651,11 @@ impl<'a> Tracer<'a> {
 
     /// The mark of what the last failure was about.
     pub fn last_failure(&self) -> u32 {
-        let failure = self.uses.iter().rev().find(|(kind, ..)| *kind == UseKind::Failure);
+        let failure = self
+            .uses
+            .iter()
+            .rev()
+            .find(|(kind, ..)| *kind == UseKind::Failure);
         failure.map_or(0, |(_, _, _, mark)| *mark)
     }
 
@@ -596,11 +677,19 @@ impl<'a> Tracer<'a> {
         let mut sites = Sites::default();
         let indexes = |mark: u32| {
             let reads = self.reads_of(mark);
-            reads.iter().filter(|read| **read & (NIL | ANSWERED) == 0).map(|read| *read as usize).collect::<Vec<_>>()
+            reads
+                .iter()
+                .filter(|read| **read & (NIL | ANSWERED) == 0)
+                .map(|read| *read as usize)
+                .collect::<Vec<_>>()
         };
         let nils_of = |mark: u32| {
             let reads = self.reads_of(mark);
-            reads.iter().filter(|read| **read & NIL != 0).map(|read| (*read & !NIL) as usize).collect::<Vec<_>>()
+            reads
+                .iter()
+                .filter(|read| **read & NIL != 0)
+                .map(|read| (*read & !NIL) as usize)
+                .collect::<Vec<_>>()
         };
         let reads = self
             .reads
@@ -608,7 +697,12 @@ impl<'a> Tracer<'a> {
             .zip(0..)
             .map(|((path, presence, spot), id)| {
                 let secret = self.secret_reads.contains(&id);
-                Read { path: self.path(*path), presence: *presence, site: sites.of(*spot), secret }
+                Read {
+                    path: self.path(*path),
+                    presence: *presence,
+                    site: sites.of(*spot),
+                    secret,
+                }
             })
             .collect();
         let uses = self
@@ -625,19 +719,42 @@ impl<'a> Tracer<'a> {
         let nils = self
             .nils
             .iter()
-            .map(|(read, spot, function)| NilText { read: *read as usize, site: sites.of(*spot), function: *function })
+            .map(|(read, spot, function)| NilText {
+                read: *read as usize,
+                site: sites.of(*spot),
+                function: *function,
+            })
             .collect();
         let mut start = 0;
         let mut spans = Vec::with_capacity(pieces.len());
         for piece in pieces {
             let end = start + piece.len;
-            let (reads, under, nils) = (indexes(piece.mark), indexes(piece.under), nils_of(piece.mark));
-            spans.push(Span { start, end, site: sites.of(piece.spot), reads, under, nils, written: piece.written });
+            let (reads, under, nils) = (
+                indexes(piece.mark),
+                indexes(piece.under),
+                nils_of(piece.mark),
+            );
+            spans.push(Span {
+                start,
+                end,
+                site: sites.of(piece.spot),
+                reads,
+                under,
+                nils,
+                written: piece.written,
+            });
             start = end;
         }
         let mut secrets: Vec<Vec<u8>> = self.secrets.into_iter().collect();
         secrets.sort_unstable();
-        Trace { reads, uses, spans, nils, failures: self.failures, secrets }
+        Trace {
+            reads,
+            uses,
+            spans,
+            nils,
+            failures: self.failures,
+            secrets,
+        }
     }
 }
 
@@ -655,29 +772,58 @@ impl Sites {
         let (source, template) = self
             .names
             .entry(tree)
-            .or_insert_with(|| ((&*spot.tree.source_name).into(), spot.tree.name.as_str().into()))
+            .or_insert_with(|| {
+                (
+                    (&*spot.tree.source_name).into(),
+                    spot.tree.name.as_str().into(),
+                )
+            })
             .clone();
-        let lines = self.lines.entry(tree).or_insert_with(|| line_starts(&spot.tree.source));
+        let lines = self
+            .lines
+            .entry(tree)
+            .or_insert_with(|| line_starts(&spot.tree.source));
         let (line, column) = line_column_by(lines, spot.offset.min(spot.tree.source.len()));
-        Site { source, template, offset: spot.offset, line, column }
+        Site {
+            source,
+            template,
+            offset: spot.offset,
+            line,
+            column,
+        }
     }
 }
 
 /// Where the lines of a source begin.
 pub(crate) fn line_starts(source: &str) -> Vec<usize> {
-    std::iter::once(0).chain(memchr::memchr_iter(b'\n', source.as_bytes()).map(|at| at + 1)).collect()
+    std::iter::once(0)
+        .chain(memchr::memchr_iter(b'\n', source.as_bytes()).map(|at| at + 1))
+        .collect()
 }
 
 /// As [`line_column`], for many places of one source.
 pub(crate) fn line_column_by(starts: &[usize], offset: usize) -> (usize, usize) {
     let line = starts.partition_point(|start| *start <= offset);
-    (line, offset - line.checked_sub(1).and_then(|at| starts.get(at)).copied().unwrap_or(0))
+    (
+        line,
+        offset
+            - line
+                .checked_sub(1)
+                .and_then(|at| starts.get(at))
+                .copied()
+                .unwrap_or(0),
+    )
 }
 
-/// Line from 1 and byte column from 0. On the first line Go counts from the start of the source, as anywhere else.
+/// Line from 1 and byte column from 0. On the first line Go counts from the start of the source, as
+/// anywhere else.
 pub(crate) fn line_column(source: &str, offset: usize) -> (usize, usize) {
     let before = &source.as_bytes()[..offset.min(source.len())];
     let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
-    let column = before.iter().rev().position(|byte| *byte == b'\n').unwrap_or(before.len());
+    let column = before
+        .iter()
+        .rev()
+        .position(|byte| *byte == b'\n')
+        .unwrap_or(before.len());
     (line, column)
 }

@@ -1,4 +1,5 @@
-//! What a template computes with: Go's values, borrowed from the JSON data as long as nobody changes them.
+//! What a template computes with: Go's values, borrowed from the JSON data as long as nobody
+//! changes them.
 
 use std::borrow::{Borrow, Cow};
 use std::cell::RefCell;
@@ -17,7 +18,8 @@ pub struct Value<'a> {
     pub(crate) kind: Kind<'a>,
     /// The reads it depends on; see [`crate::trace`]. Zero outside a watched run.
     pub(crate) mark: u32,
-    /// Whether it sits in an `interface {}` slot: Go's messages name that type and not the one inside.
+    /// Whether it sits in an `interface {}` slot: Go's messages name that type and not the one
+    /// inside.
     pub(crate) boxed: bool,
 }
 
@@ -187,7 +189,11 @@ pub(crate) struct Dict<'a> {
 
 impl<'a> Value<'a> {
     pub(crate) const fn of(kind: Kind<'a>) -> Self {
-        Value { kind, mark: 0, boxed: false }
+        Value {
+            kind,
+            mark: 0,
+            boxed: false,
+        }
     }
 
     pub(crate) const MISSING: Self = Value::of(Kind::Missing);
@@ -229,7 +235,12 @@ impl<'a> Value<'a> {
 
     pub(crate) fn list(element: Element, values: Vec<Value<'a>>) -> Self {
         let depth = 1 + values.iter().map(Value::list_depth).max().unwrap_or(0);
-        Value::of(Kind::List(List::Own(Rc::new(Items { element, nil: false, values, depth }))))
+        Value::of(Kind::List(List::Own(Rc::new(Items {
+            element,
+            nil: false,
+            values,
+            depth,
+        }))))
     }
 
     /// A `[]interface {}`.
@@ -238,11 +249,20 @@ impl<'a> Value<'a> {
     }
 
     pub(crate) fn nil_list(element: Element) -> Self {
-        Value::of(Kind::List(List::Own(Rc::new(Items { element, nil: true, values: Vec::new(), depth: 1 }))))
+        Value::of(Kind::List(List::Own(Rc::new(Items {
+            element,
+            nil: true,
+            values: Vec::new(),
+            depth: 1,
+        }))))
     }
 
     pub(crate) fn nil_map() -> Self {
-        let dict = Dict { element: Element::Any, nil: true, entries: RefCell::default() };
+        let dict = Dict {
+            element: Element::Any,
+            nil: true,
+            entries: RefCell::default(),
+        };
         Value::of(Kind::Map(Map::Own(Rc::new(dict))))
     }
 
@@ -271,7 +291,11 @@ impl<'a> Value<'a> {
             Json::Array(values) => Kind::List(List::Json(values)),
             Json::Object(entries) => Kind::Map(Map::Json(entries)),
         };
-        Value { kind, mark: 0, boxed: true }
+        Value {
+            kind,
+            mark: 0,
+            boxed: true,
+        }
     }
 
     /// The value taken out of its `interface {}` slot: a null becomes nothing.

@@ -8,9 +8,18 @@ fn run(template: &str) -> Result<Vec<u8>, Box<gotpl::Error>> {
     let mut set = Set::new();
     set.parse("again", "{{ include \"again\" . }}").unwrap();
     set.parse("main", template).unwrap();
-    let limits = Limits { work: 20_000_000, bytes: 2 << 20, ..Limits::default() };
+    let limits = Limits {
+        work: 20_000_000,
+        bytes: 2 << 20,
+        ..Limits::default()
+    };
     let data = json!({"self": "{{ tpl .self . }}", "map": {"a": {"b": 1}}});
-    Run { limits, ..Run::new(&set) }.execute("main", &Input::new(&data)).map(|output| output.text)
+    Run {
+        limits,
+        ..Run::new(&set)
+    }
+    .execute("main", &Input::new(&data))
+    .map(|output| output.text)
 }
 
 #[test]
@@ -60,21 +69,42 @@ fn dicts_that_hold_themselves_are_refused_where_they_are_walked() {
         assert_eq!(error.kind(), ErrorKind::Limit, "{template}: {error}");
     }
     // Here Go notices it, and so do we.
-    for template in ["{{ toJson $d }}", "{{ toJson .map }}", "{{ toYaml $d }}", "{{ toYaml .map }}"] {
-        assert_eq!(run(&format!("{knot}{template}")).expect(template), b"", "{template}");
+    for template in [
+        "{{ toJson $d }}",
+        "{{ toJson .map }}",
+        "{{ toYaml $d }}",
+        "{{ toYaml .map }}",
+    ] {
+        assert_eq!(
+            run(&format!("{knot}{template}")).expect(template),
+            b"",
+            "{template}"
+        );
     }
-    for template in ["{{ toRawJson $d }}", "{{ mustToJson $d }}", "{{ mustToYaml $d }}"] {
+    for template in [
+        "{{ toRawJson $d }}",
+        "{{ mustToJson $d }}",
+        "{{ mustToYaml $d }}",
+    ] {
         let error = run(&format!("{knot}{template}")).expect_err(template);
-        assert!(error.message().contains("encountered a cycle via "), "{template}: {error}");
+        assert!(
+            error.message().contains("encountered a cycle via "),
+            "{template}: {error}"
+        );
     }
     // What is only deep is no knot.
-    let deep = "{{ $d := dict }}{{ range 1100 }}{{ $d = dict \"a\" $d \"b\" $d }}{{ end }}{{ toJson $d }}";
+    let deep =
+        "{{ $d := dict }}{{ range 1100 }}{{ $d = dict \"a\" $d \"b\" $d }}{{ end }}{{ toJson $d }}";
     assert_eq!(run(deep).expect_err(deep).kind(), ErrorKind::Limit);
 }
 
 #[test]
 fn a_template_that_includes_itself_is_refused() {
     let error = run("{{ include \"again\" . }}").unwrap_err();
-    assert!(error.kind() == ErrorKind::Limit || error.message().contains("nested reference name: again"), "{error}");
+    assert!(
+        error.kind() == ErrorKind::Limit
+            || error.message().contains("nested reference name: again"),
+        "{error}"
+    );
     assert!(error.places().len() > 500, "each level is named");
 }

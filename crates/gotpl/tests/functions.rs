@@ -1,5 +1,5 @@
-//! What the golden vectors cannot show of functions: limits, what comes from the host, and which piece of a text came
-//! from where after a function changed it.
+//! What the golden vectors cannot show of functions: limits, what comes from the host, and which
+//! piece of a text came from where after a function changed it.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -22,8 +22,17 @@ struct Notebook(RefCell<Vec<String>>);
 
 impl Host for Notebook {
     fn random(&self, draw: &Draw<'_>, bytes: &mut [u8]) -> Result<(), String> {
-        let Draw { template, function, arguments, occurrence, .. } = draw;
-        self.0.borrow_mut().push(format!("{template} {function}({}) #{occurrence}", arguments.join(", ")));
+        let Draw {
+            template,
+            function,
+            arguments,
+            occurrence,
+            ..
+        } = draw;
+        self.0.borrow_mut().push(format!(
+            "{template} {function}({}) #{occurrence}",
+            arguments.join(", ")
+        ));
         for (index, byte) in bytes.iter_mut().enumerate() {
             *byte = (index * 7 + occurrence * 13 + 5) as u8;
         }
@@ -37,9 +46,14 @@ impl Host for Notebook {
 
 fn with_host(template: &str, host: &dyn Host) -> Result<String, String> {
     let set = set(&[("main", template)]);
-    let run = Run { host, ..Run::new(&set) };
+    let run = Run {
+        host,
+        ..Run::new(&set)
+    };
     let output = run.execute("main", &Input::new(&json!({"n": 3})));
-    output.map(|output| String::from_utf8(output.text).unwrap()).map_err(|error| error.to_string())
+    output
+        .map(|output| String::from_utf8(output.text).unwrap())
+        .map_err(|error| error.to_string())
 }
 
 #[test]
@@ -62,7 +76,10 @@ fn what_would_be_too_large_is_a_limit_before_it_is_made() {
         r#"{{ range until 3 }}{{ htpasswd "u" "p" | len }}{{ end }}"#,
     ] {
         let set = set(&[("main", template)]);
-        let mut run = Run { host: &Notebook::default(), ..Run::new(&set) };
+        let mut run = Run {
+            host: &Notebook::default(),
+            ..Run::new(&set)
+        };
         run.limits.bytes = 1 << 20;
         run.limits.work = 150_000_000;
         let error = run.execute("main", &Input::new(&Value::Null)).unwrap_err();
@@ -78,24 +95,45 @@ fn random_values_have_their_shapes_and_come_from_the_host() {
         ("{{ randNumeric 40 }}", "^[0-9]{40}$"),
         ("{{ randAscii 40 }}", "^[ -~]{40}$"),
         ("{{ randBytes 10 }}", "^[0-9A-Za-z+/]{14}==$"),
-        ("{{ uuidv4 }}", "^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"),
+        (
+            "{{ uuidv4 }}",
+            "^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$",
+        ),
         ("{{ randInt 10 12 }}", "^1[01]$"),
         (r#"{{ shuffle "ab" }}"#, "^(ab|ba)$"),
         (r#"{{ random "xy" }}"#, "^[xy]$"),
-        (r#"{{ htpasswd "u" "x" }}"#, r"^u:\$2a\$10\$[./0-9A-Za-z]{53}$"),
+        (
+            r#"{{ htpasswd "u" "x" }}"#,
+            r"^u:\$2a\$10\$[./0-9A-Za-z]{53}$",
+        ),
         (r#"{{ encryptAES "k" "x" | decryptAES "k" }}"#, "^x$"),
-        (r#"{{ genPrivateKey "ecdsa" }}"#, "^-----BEGIN EC PRIVATE KEY-----\n"),
-        (r#"{{ (genCA "ca" 1).Cert }}"#, "^-----BEGIN CERTIFICATE-----\n"),
+        (
+            r#"{{ genPrivateKey "ecdsa" }}"#,
+            "^-----BEGIN EC PRIVATE KEY-----\n",
+        ),
+        (
+            r#"{{ (genCA "ca" 1).Cert }}"#,
+            "^-----BEGIN CERTIFICATE-----\n",
+        ),
     ] {
         let notebook = Notebook::default();
         let text = with_host(template, &notebook).unwrap();
         let check = json!({"shape": shape, "text": text});
-        let matches = set(&[("main", "{{ regexMatch .shape .text }}")]).execute("main", &check).unwrap();
+        let matches = set(&[("main", "{{ regexMatch .shape .text }}")])
+            .execute("main", &check)
+            .unwrap();
         assert_eq!(matches, b"true", "{template} gave {text}");
-        assert_eq!(with_host(template, &Notebook::default()).unwrap(), text, "{template} can be repeated");
+        assert_eq!(
+            with_host(template, &Notebook::default()).unwrap(),
+            text,
+            "{template} can be repeated"
+        );
         assert!(!notebook.0.borrow().is_empty(), "{template} draws");
         let refused = with_host(template, &NoHost).unwrap_err();
-        assert!(refused.contains("none are offered") || refused.contains("not offered"), "{template}: {refused}");
+        assert!(
+            refused.contains("none are offered") || refused.contains("not offered"),
+            "{template}: {refused}"
+        );
     }
 }
 
@@ -106,7 +144,12 @@ fn a_draw_names_its_call() {
     with_host(&template.replace(".n", "(int .n)"), &notebook).unwrap();
     assert_eq!(
         *notebook.0.borrow(),
-        ["main randAlpha(3) #0", "main randAlpha(3) #1", "main randAlpha(3) #2", "x randInt(1, 9) #0"]
+        [
+            "main randAlpha(3) #0",
+            "main randAlpha(3) #1",
+            "main randAlpha(3) #2",
+            "x randInt(1, 9) #0"
+        ]
     );
 }
 
@@ -120,7 +163,11 @@ fn times_are_those_of_the_host() {
         ("{{ ago 1699990000 }}", "2h46m40s"),
         ("{{ durationRound (now | dateModify \"-49h\") }}", "2d"),
     ] {
-        assert_eq!(with_host(template, &Notebook::default()).as_deref(), Ok(expected), "{template}");
+        assert_eq!(
+            with_host(template, &Notebook::default()).as_deref(),
+            Ok(expected),
+            "{template}"
+        );
     }
 }
 
@@ -128,16 +175,27 @@ fn times_are_those_of_the_host() {
 fn spans(template: &str) -> Vec<(String, String)> {
     let part = "a: {{ .a }}\nb: {{ .b }}\n";
     let set = set(&[("main", template), ("part", part)]);
-    let run = Run { watch: Watch::Closely, ..Run::new(&set) };
+    let run = Run {
+        watch: Watch::Closely,
+        ..Run::new(&set)
+    };
     let data = json!({"a": "one", "b": "two\nlines", "n": 2});
     let output = run.execute("main", &Input::new(&data)).unwrap();
     let trace = output.trace.unwrap();
     let shown = |span: &gotpl::Span| {
         let text = String::from_utf8_lossy(&output.text[span.start..span.end]).into_owned();
-        let paths: Vec<_> = trace.reads_of(&span.reads).map(|read| read.path.to_string()).collect();
+        let paths: Vec<_> = trace
+            .reads_of(&span.reads)
+            .map(|read| read.path.to_string())
+            .collect();
         (text, paths.join(" "))
     };
-    trace.spans.iter().filter(|span| span.end > span.start).map(shown).collect()
+    trace
+        .spans
+        .iter()
+        .filter(|span| span.end > span.start)
+        .map(shown)
+        .collect()
 }
 
 #[test]
@@ -145,24 +203,52 @@ fn pieces_keep_their_origin_through_functions_that_cut_and_indent() {
     let cases: [(&str, &[(&str, &str)]); 7] = [
         (
             r#"{{ include "part" . | indent 2 }}"#,
-            &[("  ", ""), ("a: ", ""), ("one", "a"), ("\n  b: ", ""), ("two\n  lines", "b"), ("\n  ", "")],
+            &[
+                ("  ", ""),
+                ("a: ", ""),
+                ("one", "a"),
+                ("\n  b: ", ""),
+                ("two\n  lines", "b"),
+                ("\n  ", ""),
+            ],
         ),
         (
             r#"{{ include "part" . | trim | nindent 1 }}"#,
-            &[("\n ", ""), ("a: ", ""), ("one", "a"), ("\n b: ", ""), ("two\n lines", "b")],
+            &[
+                ("\n ", ""),
+                ("a: ", ""),
+                ("one", "a"),
+                ("\n b: ", ""),
+                ("two\n lines", "b"),
+            ],
         ),
         (
             r#"{{ include "part" . | trimPrefix "a: " | trimSuffix "s\n" }}"#,
             &[("one", "a"), ("\nb: ", ""), ("two\nline", "b")],
         ),
-        (r#"{{ include "part" . | trunc 5 | upper }}"#, &[("A: ", ""), ("ON", "a")]),
-        (r#"{{ include "part" . | trunc 5 | quote }}"#, &[("\"", ""), ("a: ", ""), ("on", "a"), ("\"", "")]),
-        (r#"{{ include "part" . | trunc 5 | squote }}"#, &[("'", ""), ("a: ", ""), ("on", "a"), ("'", "")]),
-        (r#"{{ include "part" . | trunc 5 | indent (int .n) }}"#, &[("  ", "n"), ("a: ", "n"), ("on", "a n")]),
+        (
+            r#"{{ include "part" . | trunc 5 | upper }}"#,
+            &[("A: ", ""), ("ON", "a")],
+        ),
+        (
+            r#"{{ include "part" . | trunc 5 | quote }}"#,
+            &[("\"", ""), ("a: ", ""), ("on", "a"), ("\"", "")],
+        ),
+        (
+            r#"{{ include "part" . | trunc 5 | squote }}"#,
+            &[("'", ""), ("a: ", ""), ("on", "a"), ("'", "")],
+        ),
+        (
+            r#"{{ include "part" . | trunc 5 | indent (int .n) }}"#,
+            &[("  ", "n"), ("a: ", "n"), ("on", "a n")],
+        ),
     ];
     for (template, expected) in cases {
         let found = spans(template);
-        let found: Vec<_> = found.iter().map(|(text, paths)| (text.as_str(), paths.as_str())).collect();
+        let found: Vec<_> = found
+            .iter()
+            .map(|(text, paths)| (text.as_str(), paths.as_str()))
+            .collect();
         assert_eq!(found, expected, "{template}");
     }
 }
@@ -189,8 +275,14 @@ fn objects_answer_with_a_dot_as_in_go() {
     for (expression, expected) in [
         (r#"(semver "v1.2.3-a+b").Original"#, "v1.2.3-a+b"),
         (r#"(semver "1.2.3").IncMinor.Patch"#, "0"),
-        (r#"(semver "1.2.3").IncMinor.Original"#, "can't evaluate field Original in type semver.Version"),
-        (r#"(semver "1.2.3").major"#, "major is an unexported field of struct type *semver.Version"),
+        (
+            r#"(semver "1.2.3").IncMinor.Original"#,
+            "can't evaluate field Original in type semver.Version",
+        ),
+        (
+            r#"(semver "1.2.3").major"#,
+            "major is an unexported field of struct type *semver.Version",
+        ),
         (
             r#"(semver "1").Compare nil"#,
             "at <(semver \"1\").Compare>: error calling Compare: runtime error: invalid memory",
@@ -198,10 +290,22 @@ fn objects_answer_with_a_dot_as_in_go() {
         (r#"(semver "1").Equal nil"#, "false"),
         (r#"eq (semver "1") (semver "1")"#, "false"),
         (r#"eq (toDate "2006" "2020").Month 1"#, "true"),
-        (r#"(toDate "2006" "2020").Add 5"#, "2020-01-01 00:00:00.000000005 +0000 UTC"),
-        (r#"(toDate "2006" "2020").Add .n"#, "wrong type for value; expected time.Duration; got int64"),
-        (r#"(toDate "2006" "2020").Clock"#, "function Clock has 3 return values; should be 1 or 2"),
-        (r#"((toDate "2006" "2021").Sub (toDate "2006" "2020")).Hours"#, "8784"),
+        (
+            r#"(toDate "2006" "2020").Add 5"#,
+            "2020-01-01 00:00:00.000000005 +0000 UTC",
+        ),
+        (
+            r#"(toDate "2006" "2020").Add .n"#,
+            "wrong type for value; expected time.Duration; got int64",
+        ),
+        (
+            r#"(toDate "2006" "2020").Clock"#,
+            "function Clock has 3 return values; should be 1 or 2",
+        ),
+        (
+            r#"((toDate "2006" "2021").Sub (toDate "2006" "2020")).Hours"#,
+            "8784",
+        ),
     ] {
         let answer = with_host(&format!("{{{{ {expression} }}}}"), &Notebook::default());
         let fits = match &answer {
@@ -214,11 +318,18 @@ fn objects_answer_with_a_dot_as_in_go() {
 
 #[test]
 fn a_certificate_shows_its_texts() {
-    let template =
-        r#"{{ $ca := genCA "ca" 1 }}{{ eq (printf "%v" $ca) (printf "{%s %s}" $ca.Cert $ca.Key) }} {{ $ca.Nope }}"#;
+    let template = r#"{{ $ca := genCA "ca" 1 }}{{ eq (printf "%v" $ca) (printf "{%s %s}" $ca.Cert $ca.Key) }} {{ $ca.Nope }}"#;
     let error = with_host(template, &Notebook::default()).unwrap_err();
-    assert!(error.contains("can't evaluate field Nope in type sprig.certificate"), "{error}");
-    let template =
-        template.replace("{{ $ca.Nope }}", r#"{{ (genSignedCert "c" nil (list "x") 1 $ca).Cert | len | lt 300 }}"#);
-    assert_eq!(with_host(&template, &Notebook::default()).as_deref(), Ok("true true"));
+    assert!(
+        error.contains("can't evaluate field Nope in type sprig.certificate"),
+        "{error}"
+    );
+    let template = template.replace(
+        "{{ $ca.Nope }}",
+        r#"{{ (genSignedCert "c" nil (list "x") 1 $ca).Cert | len | lt 300 }}"#,
+    );
+    assert_eq!(
+        with_host(&template, &Notebook::default()).as_deref(),
+        Ok("true true")
+    );
 }

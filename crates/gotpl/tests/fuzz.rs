@@ -71,9 +71,14 @@ const WORDS: &[&str] = &[
 
 #[test]
 fn no_template_made_from_pieces_of_others_panics_or_passes_a_limit() {
-    let runs = std::env::var("CAIRN_FUZZ_RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(2_000);
-    let seed =
-        std::env::var("CAIRN_FUZZ_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0x9e37_79b9_7f4a_7c15);
+    let runs = std::env::var("CAIRN_FUZZ_RUNS")
+        .ok()
+        .and_then(|runs| runs.parse().ok())
+        .unwrap_or(2_000);
+    let seed = std::env::var("CAIRN_FUZZ_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok())
+        .unwrap_or(0x9e37_79b9_7f4a_7c15);
     let corpus = corpus();
     let mut random = Seeded(seed);
     for _ in 0..runs {
@@ -88,10 +93,16 @@ fn no_template_made_from_pieces_of_others_panics_or_passes_a_limit() {
 /// Golden templates with their data behind a NUL.
 fn corpus() -> Vec<Vec<u8>> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     files.sort();
     let mut corpus = Vec::new();
-    for file in files.iter().filter(|file| file.extension().is_some_and(|extension| extension == "jsonl")) {
+    for file in files.iter().filter(|file| {
+        file.extension()
+            .is_some_and(|extension| extension == "jsonl")
+    }) {
         for line in std::fs::read_to_string(file).unwrap().lines().step_by(7) {
             let case: Value = serde_json::from_str(line).unwrap();
             let mut bytes = case["template"].as_str().unwrap().as_bytes().to_vec();

@@ -1,7 +1,8 @@
 //! Replays what real Go answered (`golden/*.jsonl`, written by `tools/oracle`) against this engine.
 //!
-//! `GOTPL_VECTORS` selects an area or the ids that begin with it; `GOTPL_SHOW` is how many differences to print;
-//! `GOTPL_VECTOR_DIR` replays the files of another folder, such as fresh random ones.
+//! `GOTPL_VECTORS` selects an area or the ids that begin with it; `GOTPL_SHOW` is how many
+//! differences to print; `GOTPL_VECTOR_DIR` replays the files of another folder, such as fresh
+//! random ones.
 
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
@@ -25,16 +26,25 @@ fn replay() {
     let deviations = deviations();
     let mut unused: BTreeSet<&String> = deviations.keys().collect();
     let elsewhere = std::env::var_os("GOTPL_VECTOR_DIR");
-    let folder = elsewhere.as_ref().map_or_else(|| support::folder("golden"), PathBuf::from);
+    let folder = elsewhere
+        .as_ref()
+        .map_or_else(|| support::folder("golden"), PathBuf::from);
     let mut paths: Vec<_> = fs::read_dir(folder)
         .expect("the folder of vectors is there")
         .map(|entry| entry.expect("a readable folder").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "jsonl")
+        })
         .collect();
     paths.sort();
     let mut areas = Vec::new();
     for path in paths {
-        let area = path.file_stem().expect("a file name").to_string_lossy().into_owned();
+        let area = path
+            .file_stem()
+            .expect("a file name")
+            .to_string_lossy()
+            .into_owned();
         if !only.is_empty() && !only.starts_with(&area) && !area.starts_with(&only) {
             continue;
         }
@@ -67,14 +77,19 @@ fn difference(id: &str, vector: &Json, deviates: bool) -> Option<String> {
     let equal = want == got;
     let agreed = match (&want, &got) {
         _ if !deviates => equal,
-        // A listed deviation that is none would hide the next one, so it counts as a difference too.
+        // A listed deviation that is none would hide the next one, so it counts as a difference
+        // too.
         (Err(want), Err(got)) => !equal && place(want) == place(got),
         _ => false,
     };
     if agreed {
         return None;
     }
-    let why = if deviates && equal { "\n  is listed as a deviation, but agrees" } else { "" };
+    let why = if deviates && equal {
+        "\n  is listed as a deviation, but agrees"
+    } else {
+        ""
+    };
     Some(format!(
         "{id}{why}\n  template {}\n  data     {}\n  options  {}\n  want {}\n  got  {}\n",
         vector["template"],
@@ -117,26 +132,34 @@ fn evaluate(vector: &Json) -> Answer {
         ..Options::default()
     });
     for (name, source) in settings["templates"].as_object().into_iter().flatten() {
-        set.parse(name, &text(source)).map_err(|error| error.to_string())?;
+        set.parse(name, &text(source))
+            .map_err(|error| error.to_string())?;
     }
     let name = settings["name"].as_str().unwrap_or("template");
-    set.parse(name, &text(&vector["template"])).map_err(|error| error.to_string())?;
+    set.parse(name, &text(&vector["template"]))
+        .map_err(|error| error.to_string())?;
     let mut run = Run::new(&set);
     run.host = &FixedWorld;
-    run.execute(name, &Input::new(&vector["data"])).map(|output| output.text).map_err(|error| error.to_string())
+    run.execute(name, &Input::new(&vector["data"]))
+        .map(|output| output.text)
+        .map_err(|error| error.to_string())
 }
 
 fn text(value: &Json) -> String {
     value.as_str().unwrap_or_default().to_string()
 }
 
-/// The part of an error that must agree even where the text may differ: the stage, and NAME:LINE:COL.
+/// The part of an error that must agree even where the text may differ: the stage, and
+/// NAME:LINE:COL.
 fn place(error: &str) -> (bool, String) {
     let rest = error.strip_prefix("template: ").unwrap_or(error);
     if let Some((place, _)) = rest.split_once(": executing ") {
         return (true, place.to_string());
     }
-    (false, rest.split(": ").next().unwrap_or_default().to_string())
+    (
+        false,
+        rest.split(": ").next().unwrap_or_default().to_string(),
+    )
 }
 
 /// The vectors whose error text is known to differ: an id and the reason on each line.

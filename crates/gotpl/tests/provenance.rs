@@ -20,8 +20,11 @@ impl Host for Counting {
     }
 }
 
-/// Functions whose answer is not made of their arguments, or is one of few words: chosen by them, a truth, a type.
-const OTHER: &[&str] = &["fail", "hello", "now", "lookup", "include", "plural", "ternary", "empty", "typeOf", "kindOf"];
+/// Functions whose answer is not made of their arguments, or is one of few words: chosen by them, a
+/// truth, a type.
+const OTHER: &[&str] = &[
+    "fail", "hello", "now", "lookup", "include", "plural", "ternary", "empty", "typeOf", "kindOf",
+];
 
 /// Functions that take long, and are tried once.
 const SLOW: &[&str] = &["derivePassword", "bcrypt", "htpasswd", "gen"];
@@ -43,15 +46,34 @@ fn calls(func: &gotpl::Func) -> Vec<String> {
     let mut words: Vec<&str> = func.params.iter().map(|param| argument(*param)).collect();
     words.extend(func.rest.map(argument));
     let all = format!("{} {}", func.name, words.join(" "));
-    let as_list: Vec<&str> = words.iter().map(|word| if *word == ".t" { ".l" } else { *word }).collect();
-    let as_map: Vec<&str> = words.iter().map(|word| if *word == ".t" { ".m" } else { *word }).collect();
-    vec![all, format!("{} {}", func.name, as_list.join(" ")), format!("{} {}", func.name, as_map.join(" "))]
+    let as_list: Vec<&str> = words
+        .iter()
+        .map(|word| if *word == ".t" { ".l" } else { *word })
+        .collect();
+    let as_map: Vec<&str> = words
+        .iter()
+        .map(|word| if *word == ".t" { ".m" } else { *word })
+        .collect();
+    vec![
+        all,
+        format!("{} {}", func.name, as_list.join(" ")),
+        format!("{} {}", func.name, as_map.join(" ")),
+    ]
 }
 
 #[test]
 fn every_function_passes_on_where_its_text_comes_from() {
     let mut tried = 0;
-    for text in ["x\ny: z", "eAp5OiB6", "{\"a\": \"x\\ny\"}", "x", "- x\n- y", "1.2.3", "2026-01-02", "/a/b.c"] {
+    for text in [
+        "x\ny: z",
+        "eAp5OiB6",
+        "{\"a\": \"x\\ny\"}",
+        "x",
+        "- x\n- y",
+        "1.2.3",
+        "2026-01-02",
+        "/a/b.c",
+    ] {
         let data: Value = json!({
             "t": text, "i": 3, "b": true, "l": [text, "q\nr"], "m": { "k": text, "x\ny": "z" },
         });
@@ -67,7 +89,9 @@ fn every_function_passes_on_where_its_text_comes_from() {
                     format!("{{{{ range $k, $v := ({call}) }}}}{{{{ $k }}}}{{{{ end }}}}"),
                     format!("{{{{ $x := {call} }}}}{{{{ printf \"%v\" $x }}}}"),
                     format!("{{{{ index (list ({call})) 0 }}}}"),
-                    format!("{{{{ $d := dict }}}}{{{{ $_ := set $d \"k\" ({call}) }}}}{{{{ toString $d.k }}}}"),
+                    format!(
+                        "{{{{ $d := dict }}}}{{{{ $_ := set $d \"k\" ({call}) }}}}{{{{ toString $d.k }}}}"
+                    ),
                 ] {
                     tried += usize::from(agrees(&shape, &data));
                 }
@@ -84,31 +108,57 @@ fn agrees(template: &str, data: &Value) -> bool {
         return false;
     }
     let secret = |path: &Path| path.to_string().starts_with(['t', 'l', 'm']);
-    let run = |watch| Run { watch, host: &Counting, secret: Some(&secret), ..Run::new(&set) };
+    let run = |watch| Run {
+        watch,
+        host: &Counting,
+        secret: Some(&secret),
+        ..Run::new(&set)
+    };
     let input = Input::new(data);
-    let (Ok(plain), Ok(watched)) =
-        (run(Watch::Lightly).execute("main", &input), run(Watch::Closely).execute("main", &input))
-    else {
+    let (Ok(plain), Ok(watched)) = (
+        run(Watch::Lightly).execute("main", &input),
+        run(Watch::Closely).execute("main", &input),
+    ) else {
         return false;
     };
-    assert_eq!(String::from_utf8_lossy(&plain.text), String::from_utf8_lossy(&watched.text), "{template}");
+    assert_eq!(
+        String::from_utf8_lossy(&plain.text),
+        String::from_utf8_lossy(&watched.text),
+        "{template}"
+    );
     let trace = watched.trace.unwrap();
     let mut of_data = false;
     for span in trace.spans.iter().filter(|span| span.start < span.end) {
         let printed = &watched.text[span.start..span.end];
-        let is_data = trace.reads_of(&span.reads).any(|read| read.presence != Presence::Missing);
+        let is_data = trace
+            .reads_of(&span.reads)
+            .any(|read| read.presence != Presence::Missing);
         let is_word = matches!(printed, b"true" | b"false")
-            || printed.iter().all(|byte| b"0123456789.+-e[] \n\"'".contains(byte));
+            || printed
+                .iter()
+                .all(|byte| b"0123456789.+-e[] \n\"'".contains(byte));
         let chosen = !span.under.is_empty();
-        assert!(is_data || is_word || chosen, "{template} prints {:?} of nothing", String::from_utf8_lossy(printed));
+        assert!(
+            is_data || is_word || chosen,
+            "{template} prints {:?} of nothing",
+            String::from_utf8_lossy(printed)
+        );
         of_data |= is_data;
         if is_data && !span.written && printed.contains(&b'\n') {
-            assert!(plain.risky, "{template} prints {:?}", String::from_utf8_lossy(printed));
+            assert!(
+                plain.risky,
+                "{template} prints {:?}",
+                String::from_utf8_lossy(printed)
+            );
         }
         let is_secret = trace.reads_of(&span.reads).any(|read| read.secret);
         if is_secret && !is_word {
             let kept = trace.secrets.iter().any(|secret| secret == printed);
-            assert!(kept, "{template} prints {:?}, which is not kept", String::from_utf8_lossy(printed));
+            assert!(
+                kept,
+                "{template} prints {:?}, which is not kept",
+                String::from_utf8_lossy(printed)
+            );
         }
     }
     of_data

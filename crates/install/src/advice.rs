@@ -5,10 +5,14 @@ use serde_json::Value;
 
 use crate::Policy;
 
-/// Why a Stack cannot have any of these kinds (group and plural), which are cluster-scoped, and what would help.
-/// A ClusterStackInstall is no way out where the policy grants none of them to any stack.
+/// Why a Stack cannot have any of these kinds (group and plural), which are cluster-scoped, and
+/// what would help. A ClusterStackInstall is no way out where the policy grants none of them to any
+/// stack.
 pub(super) fn cluster_scoped(stack: &Stack, policy: &Policy, kinds: &[(&str, &str)]) -> String {
-    let refusals: Vec<_> = kinds.iter().filter_map(|(group, plural)| policy.check(group, plural, true).err()).collect();
+    let refusals: Vec<_> = kinds
+        .iter()
+        .filter_map(|(group, plural)| policy.check(group, plural, true).err())
+        .collect();
     match refusals.first() {
         Some(refusal) if refusals.len() == kinds.len() => refusal.why.to_owned(),
         _ if is_hand_made(stack) => {
@@ -22,7 +26,14 @@ pub(super) fn cluster_scoped(stack: &Stack, policy: &Policy, kinds: &[(&str, &st
 
 /// Whether no install made a Stack, as far as it says so: this only chooses words.
 fn is_hand_made(stack: &Stack) -> bool {
-    let owners = stack.metadata.rest.get("ownerReferences").and_then(Value::as_array);
+    let owners = stack
+        .metadata
+        .rest
+        .get("ownerReferences")
+        .and_then(Value::as_array);
     let installs = [StackInstall::KIND, ClusterStackInstall::KIND];
-    !owners.into_iter().flatten().any(|owner| installs.iter().any(|kind| owner["kind"] == *kind))
+    !owners
+        .into_iter()
+        .flatten()
+        .any(|owner| installs.iter().any(|kind| owner["kind"] == *kind))
 }

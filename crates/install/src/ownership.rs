@@ -1,5 +1,5 @@
-//! Which objects the stack manager owns: those that it signed when it created them. Labels find candidates; they decide
-//! nothing, since whoever may write an object may label it.
+//! Which objects the stack manager owns: those that it signed when it created them. Labels find
+//! candidates; they decide nothing, since whoever may write an object may label it.
 
 use std::fmt;
 
@@ -27,7 +27,9 @@ pub enum Purpose {
 impl fmt::Display for Purpose {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Stack { namespace, name } => write!(formatter, "{}/{namespace}/{name}", Stack::KIND),
+            Self::Stack { namespace, name } => {
+                write!(formatter, "{}/{namespace}/{name}", Stack::KIND)
+            }
             Self::Namespace(name) => write!(formatter, "Namespace/{name}"),
             Self::ClusterInstall(name) => write!(formatter, "{}/{name}", ClusterStackInstall::KIND),
         }
@@ -39,16 +41,20 @@ impl Purpose {
         let mut parts = text.split('/');
         let (kind, first, second) = (parts.next()?, parts.next()?.to_owned(), parts.next());
         match (kind, second, parts.next()) {
-            (Stack::KIND, Some(name), None) => Some(Self::Stack { namespace: first, name: name.to_owned() }),
+            (Stack::KIND, Some(name), None) => Some(Self::Stack {
+                namespace: first,
+                name: name.to_owned(),
+            }),
             ("Namespace", None, None) => Some(Self::Namespace(first)),
             (ClusterStackInstall::KIND, None, None) => Some(Self::ClusterInstall(first)),
             _ => None,
         }
     }
 
-    /// What to reconcile when an object changes: what it says that it was created for. About another namespace than its
-    /// own only a signature is believed, or a user who may label objects in one namespace could keep the stack manager busy
-    /// on behalf of all others. Without a key everything is: it is read with the first reconcile.
+    /// What to reconcile when an object changes: what it says that it was created for. About
+    /// another namespace than its own only a signature is believed, or a user who may label objects
+    /// in one namespace could keep the stack manager busy on behalf of all others. Without a key
+    /// everything is: it is read with the first reconcile.
     pub fn concerned(object: &Value, key: Option<&SigningKey>) -> Option<Self> {
         let claimed = Self::claimed(object)?;
         let place = object["metadata"]["namespace"].as_str().unwrap_or_default();
@@ -64,7 +70,8 @@ impl Purpose {
         }
     }
 
-    /// What an object says that it was created for. Whether it is true, only [`SigningKey::owns`] knows.
+    /// What an object says that it was created for. Whether it is true, only [`SigningKey::owns`]
+    /// knows.
     fn claimed(object: &Value) -> Option<Self> {
         let metadata = &object["metadata"];
         if let Some(text) = metadata["annotations"][annotations::CREATED_FOR].as_str() {
@@ -73,9 +80,10 @@ impl Purpose {
         let text = |key: &str| metadata["labels"][key].as_str().unwrap_or_default();
         let name = text(labels::PARENT_NAME);
         match text(labels::PARENT_KIND) {
-            Stack::KIND => {
-                Some(Self::Stack { namespace: text(labels::PARENT_NAMESPACE).to_owned(), name: name.to_owned() })
-            }
+            Stack::KIND => Some(Self::Stack {
+                namespace: text(labels::PARENT_NAMESPACE).to_owned(),
+                name: name.to_owned(),
+            }),
             "Namespace" => Some(Self::Namespace(name.to_owned())),
             _ => None,
         }
@@ -104,19 +112,24 @@ impl SigningKey {
     /// Puts onto an object what it is created for, and the signature that proves it.
     pub fn sign(&self, object: &mut Value, purpose: &Purpose) {
         let signature = self.signature(&parts(object, purpose));
-        let marks = [(annotations::CREATED_FOR, purpose.to_string()), (annotations::SIGNATURE, signature)];
+        let marks = [
+            (annotations::CREATED_FOR, purpose.to_string()),
+            (annotations::SIGNATURE, signature),
+        ];
         for (key, value) in marks {
             object["metadata"]["annotations"][key] = json!(value);
         }
     }
 
-    /// What the stack manager created an object for; none if it did not create it. A signature is good for one kind,
-    /// namespace and name, so that one that was copied from another object proves nothing.
+    /// What the stack manager created an object for; none if it did not create it. A signature is
+    /// good for one kind, namespace and name, so that one that was copied from another object
+    /// proves nothing.
     pub fn owns(&self, object: &Value) -> Option<Purpose> {
         let marks = &object["metadata"]["annotations"];
         let purpose = Purpose::parse(marks[annotations::CREATED_FOR].as_str()?)?;
         let signature = marks[annotations::SIGNATURE].as_str()?;
-        self.is_signature(&parts(object, &purpose), signature).then_some(purpose)
+        self.is_signature(&parts(object, &purpose), signature)
+            .then_some(purpose)
     }
 
     /// The signature of a Stack that an install with this uid asked for.
@@ -140,7 +153,10 @@ impl SigningKey {
     }
 
     fn signature(&self, parts: &[String]) -> String {
-        let bytes = self.mac(parts).map(|mac| mac.finalize().into_bytes().to_vec()).unwrap_or_default();
+        let bytes = self
+            .mac(parts)
+            .map(|mac| mac.finalize().into_bytes().to_vec())
+            .unwrap_or_default();
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
@@ -168,7 +184,13 @@ fn parts(object: &Value, purpose: &Purpose) -> [String; 5] {
 
 fn record(stack: &Stack, install: &str) -> [String; 5] {
     let metadata = &stack.metadata;
-    ["record".to_owned(), install.to_owned(), metadata.namespace.clone(), metadata.name.clone(), canonical(&stack.spec)]
+    [
+        "record".to_owned(),
+        install.to_owned(),
+        metadata.namespace.clone(),
+        metadata.name.clone(),
+        canonical(&stack.spec),
+    ]
 }
 
 /// A spec as text that does not depend on the order of keys, which the API server may change.
@@ -215,7 +237,10 @@ mod tests {
     }
 
     fn purpose() -> Purpose {
-        Purpose::Stack { namespace: "team".into(), name: "x".repeat(200) }
+        Purpose::Stack {
+            namespace: "team".into(),
+            name: "x".repeat(200),
+        }
     }
 
     #[test]
@@ -234,21 +259,52 @@ mod tests {
             })
         };
         let mut signed = account("other", json!({}), json!({}));
-        let victim = Purpose::Stack { namespace: "team".into(), name: "a".into() };
+        let victim = Purpose::Stack {
+            namespace: "team".into(),
+            name: "a".into(),
+        };
         key(1).sign(&mut signed, &victim);
         let mut moved = signed.clone();
         moved["metadata"]["name"] = json!("copy");
         let it = Some(victim);
         for (what, object, expected) in [
-            ("its own namespace", account("team", says("Stack/team/a"), json!({})), it.clone()),
-            ("its own namespace, by labels", account("team", json!({}), of("Stack", "team")), it.clone()),
-            ("outside of namespaces", account("", says("Stack/team/a"), json!({})), it.clone()),
+            (
+                "its own namespace",
+                account("team", says("Stack/team/a"), json!({})),
+                it.clone(),
+            ),
+            (
+                "its own namespace, by labels",
+                account("team", json!({}), of("Stack", "team")),
+                it.clone(),
+            ),
+            (
+                "outside of namespaces",
+                account("", says("Stack/team/a"), json!({})),
+                it.clone(),
+            ),
             ("signed", signed, it),
             ("a copied signature", moved, None),
-            ("another namespace", account("other", says("Stack/team/a"), json!({})), None),
-            ("another namespace, by labels", account("other", json!({}), of("Stack", "team")), None),
-            ("another namespace's personas", account("other", says("Namespace/team"), json!({})), None),
-            ("a cluster install", account("other", says("ClusterStackInstall/a"), json!({})), None),
+            (
+                "another namespace",
+                account("other", says("Stack/team/a"), json!({})),
+                None,
+            ),
+            (
+                "another namespace, by labels",
+                account("other", json!({}), of("Stack", "team")),
+                None,
+            ),
+            (
+                "another namespace's personas",
+                account("other", says("Namespace/team"), json!({})),
+                None,
+            ),
+            (
+                "a cluster install",
+                account("other", says("ClusterStackInstall/a"), json!({})),
+                None,
+            ),
             (
                 "its own personas",
                 account("other", says("Namespace/other"), json!({})),
@@ -256,8 +312,16 @@ mod tests {
             ),
             ("nothing", account("other", json!({}), json!({})), None),
         ] {
-            assert_eq!(Purpose::concerned(&object, Some(&key(1))), expected, "{what}");
-            assert_eq!(Purpose::concerned(&object, None), Purpose::claimed(&object), "{what}, before there is a key");
+            assert_eq!(
+                Purpose::concerned(&object, Some(&key(1))),
+                expected,
+                "{what}"
+            );
+            assert_eq!(
+                Purpose::concerned(&object, None),
+                Purpose::claimed(&object),
+                "{what}, before there is a key"
+            );
         }
     }
 
@@ -271,11 +335,16 @@ mod tests {
         assert_eq!(key(2).owns(&made), None, "another manager's");
         type Change = fn(&mut Value);
         let changes: [(&str, Change); 7] = [
-            ("another name", |object| object["metadata"]["name"] = json!("stack-b")),
-            ("another namespace", |object| object["metadata"]["namespace"] = json!("other")),
+            ("another name", |object| {
+                object["metadata"]["name"] = json!("stack-b");
+            }),
+            ("another namespace", |object| {
+                object["metadata"]["namespace"] = json!("other");
+            }),
             ("another kind", |object| object["kind"] = json!("Secret")),
             ("another Stack", |object| {
-                object["metadata"]["annotations"]["stacks.crossplane.io/created-for"] = json!("Stack/team/other");
+                object["metadata"]["annotations"]["stacks.crossplane.io/created-for"] =
+                    json!("Stack/team/other");
             }),
             ("no signature", |object| {
                 object["metadata"]["annotations"]["stacks.crossplane.io/signature"] = Value::Null;
@@ -283,7 +352,9 @@ mod tests {
             ("half a signature", |object| {
                 object["metadata"]["annotations"]["stacks.crossplane.io/signature"] = json!("abc");
             }),
-            ("nonsense", |object| object["metadata"]["annotations"]["stacks.crossplane.io/signature"] = json!("é€")),
+            ("nonsense", |object| {
+                object["metadata"]["annotations"]["stacks.crossplane.io/signature"] = json!("é€");
+            }),
         ];
         for (what, change) in changes {
             let mut object = made.clone();
@@ -298,9 +369,22 @@ mod tests {
             "core.crossplane.io/parent-kind": "Stack", "core.crossplane.io/parent-name": "a",
             "core.crossplane.io/parent-namespace": "team",
         } } });
-        let claimed = Purpose::Stack { namespace: "team".into(), name: "a".into() };
-        assert_eq!((Purpose::claimed(&labelled), key(1).owns(&labelled)), (Some(claimed), None));
-        for text in ["", "Stack", "Stack/a", "Stack/a/b/c", "Namespace/a/b", "Other/a/b"] {
+        let claimed = Purpose::Stack {
+            namespace: "team".into(),
+            name: "a".into(),
+        };
+        assert_eq!(
+            (Purpose::claimed(&labelled), key(1).owns(&labelled)),
+            (Some(claimed), None)
+        );
+        for text in [
+            "",
+            "Stack",
+            "Stack/a",
+            "Stack/a/b/c",
+            "Namespace/a/b",
+            "Other/a/b",
+        ] {
             let object = json!({ "metadata": { "annotations": { "stacks.crossplane.io/created-for": text } } });
             assert_eq!(Purpose::claimed(&object), None, "{text}");
         }
@@ -317,13 +401,20 @@ mod tests {
         let signed = |spec: &str| {
             let mut stack = stack(spec);
             let signature = key(1).sign_record(&stack, "u");
-            stack.metadata.annotations.insert("stacks.crossplane.io/signature".into(), signature);
+            stack
+                .metadata
+                .annotations
+                .insert("stacks.crossplane.io/signature".into(), signature);
             stack
         };
         let one = signed(r#"{"title":"A","controller":{"deployment":{"spec":{"a":1,"b":[2]}}}}"#);
         let two = signed(r#"{"controller":{"deployment":{"spec":{"b":[2],"a":1}}},"title":"A"}"#);
         assert_eq!(one.metadata.annotations, two.metadata.annotations);
-        assert!(key(1).is_recorded(&one, "u") && !key(1).is_recorded(&one, "v") && !key(2).is_recorded(&one, "u"));
+        assert!(
+            key(1).is_recorded(&one, "u")
+                && !key(1).is_recorded(&one, "v")
+                && !key(2).is_recorded(&one, "u")
+        );
         let mut edited = one;
         edited.spec.app.title = "B".into();
         assert!(!key(1).is_recorded(&edited, "u"));

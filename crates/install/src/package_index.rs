@@ -1,5 +1,5 @@
-//! An index of packages: which image brings which kinds, so that an install can name a kind in place of an image, and
-//! whoever lacks a kind learns what would bring it.
+//! An index of packages: which image brings which kinds, so that an install can name a kind in
+//! place of an image, and whoever lacks a kind learns what would bring it.
 
 use std::collections::BTreeMap;
 
@@ -56,13 +56,18 @@ pub struct Kind {
 }
 
 impl Entry {
-    /// What an image says of itself in the annotations of its manifest; none if it is no package that tells.
+    /// What an image says of itself in the annotations of its manifest; none if it is no package
+    /// that tells.
     pub fn of_image(image: &Reference, annotations: &BTreeMap<String, String>) -> Option<Self> {
         let said = |key: &str| annotations.get(key).cloned().unwrap_or_default();
         let version = said("org.opencontainers.image.version");
         Some(Self {
             image: image.to_string(),
-            version: if version.is_empty() { image.tag.clone().unwrap_or_default() } else { version },
+            version: if version.is_empty() {
+                image.tag.clone().unwrap_or_default()
+            } else {
+                version
+            },
             title: said("org.opencontainers.image.title"),
             owns: serde_json::from_str(annotations.get(OWNED)?).ok()?,
             requires: serde_json::from_str(annotations.get(REQUIRED)?).ok()?,
@@ -70,7 +75,9 @@ impl Entry {
     }
 
     fn brings(&self, wanted: &key::Reference) -> bool {
-        self.owns.iter().any(|own| wanted.means(&Gvk::new(&own.group, &own.version, &own.kind), &own.plural))
+        self.owns
+            .iter()
+            .any(|own| wanted.means(&Gvk::new(&own.group, &own.version, &own.kind), &own.plural))
     }
 
     /// Versions of the same package are of the same repository.
@@ -82,7 +89,12 @@ impl Entry {
     /// Releases before what comes before releases; what is no version comes last.
     fn rank(&self) -> (bool, Option<Version>) {
         let version = Version::parse(self.version.trim_start_matches('v')).ok();
-        (version.as_ref().is_some_and(|version| version.pre.is_empty()), version)
+        (
+            version
+                .as_ref()
+                .is_some_and(|version| version.pre.is_empty()),
+            version,
+        )
     }
 }
 
@@ -101,7 +113,9 @@ impl Index {
     pub fn that_bring(&self, wanted: &key::Reference) -> Vec<&Entry> {
         let mut newest: BTreeMap<(String, String), &Entry> = BTreeMap::new();
         for entry in self.packages.iter().filter(|entry| entry.brings(wanted)) {
-            let Some(repository) = entry.repository() else { continue };
+            let Some(repository) = entry.repository() else {
+                continue;
+            };
             let best = newest.entry(repository).or_insert(entry);
             if entry.rank() > best.rank() {
                 *best = entry;
@@ -131,7 +145,10 @@ impl Index {
                 .map_err(|bad| Trouble::new("IndexInvalid", format!("{}: {}", bad.what, bad.hint))),
             several => {
                 let images: Vec<&str> = several.iter().map(|entry| entry.image.as_str()).collect();
-                let what = format!("{} all bring {crd}: name one of them as the `package`", images.join(", "));
+                let what = format!(
+                    "{} all bring {crd}: name one of them as the `package`",
+                    images.join(", ")
+                );
                 Err(Trouble::new("CRDAmbiguous", what))
             }
         }
@@ -139,13 +156,20 @@ impl Index {
 
     /// Whether some version of some package that brings a kind has this image.
     pub fn knows(&self, crd: &str, image: &Reference) -> bool {
-        let Some(wanted) = key::Reference::parse(crd) else { return false };
+        let Some(wanted) = key::Reference::parse(crd) else {
+            return false;
+        };
         let same = |entry: &&Entry| {
             Reference::parse(&entry.image).is_ok_and(|found| {
-                found.registry == image.registry && found.repository == image.repository && found.tag == image.tag
+                found.registry == image.registry
+                    && found.repository == image.repository
+                    && found.tag == image.tag
             })
         };
-        self.packages.iter().filter(|entry| entry.brings(&wanted)).any(|entry| same(&entry))
+        self.packages
+            .iter()
+            .filter(|entry| entry.brings(&wanted))
+            .any(|entry| same(&entry))
     }
 
     /// What to install for kinds that are not there, as far as the index knows.
@@ -156,7 +180,11 @@ impl Index {
             (!images.is_empty()).then(|| format!("{} brings {text}", images.join(" or ")))
         });
         let known: Vec<String> = known.collect();
-        if known.is_empty() { "install what brings them".to_owned() } else { known.join("; ") }
+        if known.is_empty() {
+            "install what brings them".to_owned()
+        } else {
+            known.join("; ")
+        }
     }
 }
 
@@ -182,12 +210,29 @@ mod tests {
     #[test]
     fn a_kind_is_found_by_any_of_its_names_in_the_newest_release() {
         let index = index();
-        for name in ["redis.example.org/v1", "Redis.example.org/v1", "redises.example.org/v1", "example.org/v1"] {
-            assert_eq!(index.find(name).unwrap().to_string(), "r.org/redis:1.10.0", "{name}");
+        for name in [
+            "redis.example.org/v1",
+            "Redis.example.org/v1",
+            "redises.example.org/v1",
+            "example.org/v1",
+        ] {
+            assert_eq!(
+                index.find(name).unwrap().to_string(),
+                "r.org/redis:1.10.0",
+                "{name}"
+            );
         }
         for (name, reason, says) in [
-            ("redis.example.org/v2", "CRDNotFound", "no package of the index brings redis.example.org/v2"),
-            ("mysql.db.org/v1", "CRDAmbiguous", "other.org/mysql:3.0.0, r.org/mysql:1.0.0 all bring mysql.db.org/v1"),
+            (
+                "redis.example.org/v2",
+                "CRDNotFound",
+                "no package of the index brings redis.example.org/v2",
+            ),
+            (
+                "mysql.db.org/v1",
+                "CRDAmbiguous",
+                "other.org/mysql:3.0.0, r.org/mysql:1.0.0 all bring mysql.db.org/v1",
+            ),
             ("redis", "CRDNameInvalid", "`redis` names no kind"),
         ] {
             let trouble = index.find(name).unwrap_err();
@@ -195,7 +240,10 @@ mod tests {
             assert!(trouble.message.contains(says), "{}", trouble.message);
         }
         let trouble = Index::default().find("redis.example.org/v1").unwrap_err();
-        assert!(trouble.reason == "NoIndex" && trouble.message.contains("--index"), "{trouble:?}");
+        assert!(
+            trouble.reason == "NoIndex" && trouble.message.contains("--index"),
+            "{trouble:?}"
+        );
         let old = Reference::parse("r.org/redis:1.2.0").unwrap();
         assert!(index.knows("redis.example.org/v1", &old) && !index.knows("mysql.db.org/v1", &old));
     }
@@ -203,7 +251,10 @@ mod tests {
     #[test]
     fn who_lacks_a_kind_learns_what_brings_it() {
         let missing = ["redis.example.org/v1".to_owned(), "x.y/v1".to_owned()];
-        assert_eq!(index().advice(&missing), "r.org/redis:1.10.0 brings redis.example.org/v1");
+        assert_eq!(
+            index().advice(&missing),
+            "r.org/redis:1.10.0 brings redis.example.org/v1"
+        );
         assert_eq!(index().advice(&missing[1..]), "install what brings them");
     }
 
@@ -213,14 +264,26 @@ mod tests {
         let mut said = BTreeMap::from([
             (
                 "stacks.crossplane.io/owned-crds".to_owned(),
-                r#"[{"kind":"Redis","plural":"redises","group":"example.org","version":"v1"}]"#.to_owned(),
+                r#"[{"kind":"Redis","plural":"redises","group":"example.org","version":"v1"}]"#
+                    .to_owned(),
             ),
-            ("stacks.crossplane.io/required-crds".to_owned(), r#"["deployment.apps/v1"]"#.to_owned()),
-            ("org.opencontainers.image.title".to_owned(), "Redis".to_owned()),
+            (
+                "stacks.crossplane.io/required-crds".to_owned(),
+                r#"["deployment.apps/v1"]"#.to_owned(),
+            ),
+            (
+                "org.opencontainers.image.title".to_owned(),
+                "Redis".to_owned(),
+            ),
         ]);
         let entry = Entry::of_image(&image, &said).unwrap();
-        assert_eq!((entry.version.as_str(), entry.title.as_str()), ("1.2.0", "Redis"));
-        let index = Index { packages: vec![entry] };
+        assert_eq!(
+            (entry.version.as_str(), entry.title.as_str()),
+            ("1.2.0", "Redis")
+        );
+        let index = Index {
+            packages: vec![entry],
+        };
         assert_eq!(index.find("redis.example.org/v1").unwrap(), image);
         said.remove("stacks.crossplane.io/owned-crds");
         assert_eq!(Entry::of_image(&image, &said), None);
@@ -229,7 +292,10 @@ mod tests {
     #[test]
     fn what_is_no_index_is_said() {
         for (text, says) in [
-            ("packages: [{image: 'No Image', version: 1.0.0}]", "`No Image` is no name of an image"),
+            (
+                "packages: [{image: 'No Image', version: 1.0.0}]",
+                "`No Image` is no name of an image",
+            ),
             ("packages: [{version: 1.0.0}]", "missing field `image`"),
             ("package: []", "unknown field `package`"),
             ("packages: [", "did not find expected"),

@@ -1,6 +1,6 @@
-//! The seeds of Stacks, in the namespace of the stack manager: whose one is, whether it is the one that was used before,
-//! and what becomes of one whose Stack goes and leaves its instances. That is kept, and whoever serves them next
-//! generates from it, so that no password changes.
+//! The seeds of Stacks, in the namespace of the stack manager: whose one is, whether it is the one
+//! that was used before, and what becomes of one whose Stack goes and leaves its instances. That is
+//! kept, and whoever serves them next generates from it, so that no password changes.
 
 use api::annotations::{ACCEPT_NEW_SEED, KEPT_IN, KEPT_KINDS, KEPT_SINCE, SEED, SEED_OWNER};
 use api::labels;
@@ -44,14 +44,24 @@ impl std::fmt::Display for Commitment {
 impl Commitment {
     /// To these bytes.
     pub fn to(namespace: &str, name: &str, bytes: &[u8]) -> Self {
-        Self { namespace: namespace.to_owned(), name: name.to_owned(), hash: Digest::of(bytes).to_string() }
+        Self {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            hash: Digest::of(bytes).to_string(),
+        }
     }
 
     /// What a Stack says; none if it says nothing that can be read.
     pub fn of(stack: &Value) -> Option<Self> {
-        let (place, hash) = stack["metadata"]["annotations"][SEED].as_str()?.split_once('#')?;
+        let (place, hash) = stack["metadata"]["annotations"][SEED]
+            .as_str()?
+            .split_once('#')?;
         let (namespace, name) = place.split_once('/')?;
-        Some(Self { namespace: namespace.to_owned(), name: name.to_owned(), hash: hash.to_owned() })
+        Some(Self {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            hash: hash.to_owned(),
+        })
     }
 
     /// Whether these bytes are what was committed to.
@@ -62,11 +72,14 @@ impl Commitment {
 
 /// Whether a Stack without a seed that can be used once had one.
 pub fn has_generated(stack: &Value) -> bool {
-    let rendered = stack["status"]["renderedKinds"].as_array().is_some_and(|kinds| !kinds.is_empty());
+    let rendered = stack["status"]["renderedKinds"]
+        .as_array()
+        .is_some_and(|kinds| !kinds.is_empty());
     rendered || Commitment::of(stack).is_some()
 }
 
-/// Whether a Stack accepts a new seed in place of the one that was lost: that very one, so that it is accepted once.
+/// Whether a Stack accepts a new seed in place of the one that was lost: that very one, so that it
+/// is accepted once.
 pub fn accepts_new_seed(stack: &Value) -> bool {
     stack["metadata"]["annotations"][ACCEPT_NEW_SEED].as_str() == Some(&lost_seed(stack))
 }
@@ -76,16 +89,18 @@ pub fn lost_seed(stack: &Value) -> String {
     Commitment::of(stack).map_or_else(|| "unknown".to_owned(), |lost| lost.hash)
 }
 
-/// The merge patch that leaves a seed to whoever serves next what stays: these kinds, by group and kind, as far as the
-/// Stack served them. `place` is the namespace that it acted in, empty for all.
+/// The merge patch that leaves a seed to whoever serves next what stays: these kinds, by group and
+/// kind, as far as the Stack served them. `place` is the namespace that it acted in, empty for all.
 pub fn keeping<'k>(
     own: &KindOwnership,
     place: &str,
     stay: impl Iterator<Item = (&'k str, &'k str)>,
     now: &str,
 ) -> Value {
-    let mut kinds: Vec<String> =
-        stay.filter(|(group, kind)| own.serves(group, kind)).map(|(group, kind)| format!("{kind}.{group}")).collect();
+    let mut kinds: Vec<String> = stay
+        .filter(|(group, kind)| own.serves(group, kind))
+        .map(|(group, kind)| format!("{kind}.{group}"))
+        .collect();
     kinds.sort();
     let kinds = kinds.join(",");
     json!({ "metadata": { "annotations": {
@@ -100,7 +115,8 @@ pub enum Seed {
     Own,
     /// A Stack of the same name left it for what this one serves: it is patched so.
     Back(Value),
-    /// It was left for what this one does not serve, and somebody else may yet: it is created again so, and goes.
+    /// It was left for what this one does not serve, and somebody else may yet: it is created again
+    /// so, and goes.
     Aside(Value),
     /// It is that of another Stack of this name, which is gone.
     Stale,
@@ -108,18 +124,27 @@ pub enum Seed {
     Invalid,
 }
 
-/// What is done about the Secret under the name of a Stack's seed, whose claim is `own` and whose commitment is `said`.
-/// It is in the stack manager's namespace, where nobody else writes.
-pub fn whose_seed(secret: &Value, own: Option<&KindOwnership>, said: Option<&Commitment>, identity: &Identity) -> Seed {
+/// What is done about the Secret under the name of a Stack's seed, whose claim is `own` and whose
+/// commitment is `said`. It is in the stack manager's namespace, where nobody else writes.
+pub fn whose_seed(
+    secret: &Value,
+    own: Option<&KindOwnership>,
+    said: Option<&Commitment>,
+    identity: &Identity,
+) -> Seed {
     let name = secret["metadata"]["name"].as_str().unwrap_or_default();
-    let Some(bytes) = seed_bytes(secret) else { return Seed::Invalid };
+    let Some(bytes) = seed_bytes(secret) else {
+        return Seed::Invalid;
+    };
     let annotations = &secret["metadata"]["annotations"];
     if !is_kept(secret) {
         return match annotations[SEED_OWNER].as_str() {
             Some(uid) if uid == identity.uid => Seed::Own,
             // It came back from a backup, with its Stack or by the hand of an administrator.
             None => Seed::Back(taking_back(identity)),
-            Some(_) if said.is_some_and(|said| said.fits(&bytes)) => Seed::Back(taking_back(identity)),
+            Some(_) if said.is_some_and(|said| said.fits(&bytes)) => {
+                Seed::Back(taking_back(identity))
+            }
             Some(_) => Seed::Stale,
         };
     }
@@ -127,8 +152,20 @@ pub fn whose_seed(secret: &Value, own: Option<&KindOwnership>, said: Option<&Com
     if kinds.is_empty() || own.is_none_or(|own| kinds.split(',').any(|kind| serves(own, kind))) {
         return Seed::Back(taking_back(identity));
     }
-    let told = Digest::of(secret["data"]["seed"].as_str().unwrap_or_default().as_bytes()).to_string();
-    let mark: String = told.rsplit(':').next().unwrap_or_default().chars().take(8).collect();
+    let told = Digest::of(
+        secret["data"]["seed"]
+            .as_str()
+            .unwrap_or_default()
+            .as_bytes(),
+    )
+    .to_string();
+    let mark: String = told
+        .rsplit(':')
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .take(8)
+        .collect();
     Seed::Aside(json!({
         "apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": secret["data"],
         "metadata": {
@@ -141,7 +178,9 @@ pub fn whose_seed(secret: &Value, own: Option<&KindOwnership>, said: Option<&Com
 
 /// Whether a Stack serves a kind, written as it is noted.
 fn serves(own: &KindOwnership, noted: &str) -> bool {
-    noted.split_once('.').is_some_and(|(kind, group)| own.serves(group, kind))
+    noted
+        .split_once('.')
+        .is_some_and(|(kind, group)| own.serves(group, kind))
 }
 
 /// The merge patch that makes a seed which was kept that of a Stack of the same name.
@@ -152,10 +191,19 @@ fn taking_back(identity: &Identity) -> Value {
     } })
 }
 
-/// What the generated values of a new Stack begin with, if values were generated before for instances that it serves: the
-/// seed that was kept last, where it acts, for one of its kinds. `place` is the namespace that it acts in, empty for all.
-pub fn inherited<'s>(own: &KindOwnership, place: &str, secrets: impl Iterator<Item = &'s Value>) -> Option<&'s str> {
-    let noted = |secret: &'s Value, key: &str| secret["metadata"]["annotations"][key].as_str().unwrap_or_default();
+/// What the generated values of a new Stack begin with, if values were generated before for
+/// instances that it serves: the seed that was kept last, where it acts, for one of its kinds.
+/// `place` is the namespace that it acts in, empty for all.
+pub fn inherited<'s>(
+    own: &KindOwnership,
+    place: &str,
+    secrets: impl Iterator<Item = &'s Value>,
+) -> Option<&'s str> {
+    let noted = |secret: &'s Value, key: &str| {
+        secret["metadata"]["annotations"][key]
+            .as_str()
+            .unwrap_or_default()
+    };
     let of_own = |kind: &str| serves(own, kind);
     let fits = |secret: &&'s Value| {
         secret["metadata"]["annotations"][KEPT_IN] == place
@@ -163,7 +211,10 @@ pub fn inherited<'s>(own: &KindOwnership, place: &str, secrets: impl Iterator<It
             && seed_bytes(secret).is_some()
             && noted(secret, KEPT_KINDS).split(',').any(of_own)
     };
-    secrets.filter(fits).max_by_key(|secret| noted(secret, KEPT_SINCE))?["data"]["seed"].as_str()
+    secrets
+        .filter(fits)
+        .max_by_key(|secret| noted(secret, KEPT_SINCE))?["data"]["seed"]
+        .as_str()
 }
 
 #[cfg(test)]
@@ -173,8 +224,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{
-        Commitment, STANDARD, Seed, accepts_new_seed, has_generated, inherited, is_kept, keeping, lost_seed,
-        seed_bytes, taking_back, whose_seed,
+        Commitment, STANDARD, Seed, accepts_new_seed, has_generated, inherited, is_kept, keeping,
+        lost_seed, seed_bytes, taking_back, whose_seed,
     };
     use crate::kind_ownership::tests::{crds, stack};
     use crate::{Identity, KindOwnership};
@@ -182,7 +233,12 @@ mod tests {
 
     /// A Stack that owns two kinds and serves one of them, `Shop`.
     fn claim() -> KindOwnership {
-        let stack = stack("team", "one", "", &json!({ "templates": { "shop.example.org/v1": { "a": "" } } }));
+        let stack = stack(
+            "team",
+            "one",
+            "",
+            &json!({ "templates": { "shop.example.org/v1": { "a": "" } } }),
+        );
         KindOwnership::of(&stack, false, &crds())
     }
 
@@ -228,12 +284,21 @@ mod tests {
         assert!(!is_kept(&secret));
         let stay = [("example.org", "Till"), ("example.org", "Shop")];
         secret = merge_patch(&secret, &keeping(&claim(), "team", stay.into_iter(), "now")).unwrap();
-        assert_eq!(secret["metadata"]["annotations"]["stacks.crossplane.io/kept-kinds"], "Shop.example.org");
+        assert_eq!(
+            secret["metadata"]["annotations"]["stacks.crossplane.io/kept-kinds"],
+            "Shop.example.org"
+        );
         assert!(is_kept(&secret), "{secret}");
-        assert_eq!(inherited(&claim(), "team", [&secret].into_iter()), Some(&*seed(1)));
+        assert_eq!(
+            inherited(&claim(), "team", [&secret].into_iter()),
+            Some(&*seed(1))
+        );
         secret = merge_patch(&secret, &taking_back(&identity())).unwrap();
         assert!(!is_kept(&secret), "{secret}");
-        assert_eq!(whose_seed(&secret, Some(&claim()), None, &identity()), Seed::Own);
+        assert_eq!(
+            whose_seed(&secret, Some(&claim()), None, &identity()),
+            Seed::Own
+        );
     }
 
     #[test]
@@ -248,9 +313,18 @@ mod tests {
         };
         assert_ne!(aside["metadata"]["name"], "seed.team.one");
         assert_eq!(aside["metadata"]["namespace"], "cairn");
-        let tills = stack("team", "two", "", &json!({ "templates": { "till.example.org/v1": { "a": "" } } }));
+        let tills = stack(
+            "team",
+            "two",
+            "",
+            &json!({ "templates": { "till.example.org/v1": { "a": "" } } }),
+        );
         assert_eq!(
-            inherited(&KindOwnership::of(&tills, false, &crds()), "team", [&aside].into_iter()),
+            inherited(
+                &KindOwnership::of(&tills, false, &crds()),
+                "team",
+                [&aside].into_iter()
+            ),
             Some(&*seed(1))
         );
     }
@@ -261,16 +335,50 @@ mod tests {
         let back = Seed::Back(taking_back(&identity()));
         for (what, secret, said, expected) in [
             ("its own", owned(Some("u")), None, Seed::Own),
-            ("its own, whatever the Stack says", owned(Some("u")), commits(7), Seed::Own),
-            ("restored with its Stack", owned(Some("before")), commits(1), back.clone()),
+            (
+                "its own, whatever the Stack says",
+                owned(Some("u")),
+                commits(7),
+                Seed::Own,
+            ),
+            (
+                "restored with its Stack",
+                owned(Some("before")),
+                commits(1),
+                back.clone(),
+            ),
             ("put there by an administrator", owned(None), None, back),
-            ("of a Stack that is gone", owned(Some("before")), None, Seed::Stale),
-            ("of a Stack that is gone, and this one had another", owned(Some("before")), commits(7), Seed::Stale),
+            (
+                "of a Stack that is gone",
+                owned(Some("before")),
+                None,
+                Seed::Stale,
+            ),
+            (
+                "of a Stack that is gone, and this one had another",
+                owned(Some("before")),
+                commits(7),
+                Seed::Stale,
+            ),
             ("empty", json!({ "data": {} }), None, Seed::Invalid),
-            ("short", json!({ "data": { "seed": "c2hvcnQ=" } }), None, Seed::Invalid),
-            ("no base64", json!({ "data": { "seed": "!" } }), None, Seed::Invalid),
+            (
+                "short",
+                json!({ "data": { "seed": "c2hvcnQ=" } }),
+                None,
+                Seed::Invalid,
+            ),
+            (
+                "no base64",
+                json!({ "data": { "seed": "!" } }),
+                None,
+                Seed::Invalid,
+            ),
         ] {
-            assert_eq!(whose_seed(&secret, Some(&claim()), said.as_ref(), &identity()), expected, "{what}");
+            assert_eq!(
+                whose_seed(&secret, Some(&claim()), said.as_ref(), &identity()),
+                expected,
+                "{what}"
+            );
         }
     }
 
@@ -299,17 +407,49 @@ mod tests {
         for (what, secrets, expected) in [
             ("nothing", vec![], None),
             ("one", vec![old.clone()], Some(1)),
-            ("the last", vec![kept("team", "A.b,Shop.example.org", "2", 2), old.clone()], Some(2)),
-            ("of a kind that it owns and does not serve", vec![kept("team", "Till.example.org", "1", 3)], None),
-            ("of another group", vec![kept("team", "Shop.example.com", "1", 3)], None),
-            ("of a stack without kinds", vec![kept("team", "", "1", 3)], None),
-            ("of another namespace", vec![kept("other", "Shop.example.org", "1", 3)], None),
-            ("of the whole cluster", vec![kept("", "Shop.example.org", "1", 3)], None),
-            ("of a Stack that is there", vec![owned(Some("v")), old.clone()], Some(1)),
+            (
+                "the last",
+                vec![kept("team", "A.b,Shop.example.org", "2", 2), old.clone()],
+                Some(2),
+            ),
+            (
+                "of a kind that it owns and does not serve",
+                vec![kept("team", "Till.example.org", "1", 3)],
+                None,
+            ),
+            (
+                "of another group",
+                vec![kept("team", "Shop.example.com", "1", 3)],
+                None,
+            ),
+            (
+                "of a stack without kinds",
+                vec![kept("team", "", "1", 3)],
+                None,
+            ),
+            (
+                "of another namespace",
+                vec![kept("other", "Shop.example.org", "1", 3)],
+                None,
+            ),
+            (
+                "of the whole cluster",
+                vec![kept("", "Shop.example.org", "1", 3)],
+                None,
+            ),
+            (
+                "of a Stack that is there",
+                vec![owned(Some("v")), old.clone()],
+                Some(1),
+            ),
             ("that is none", vec![short, old], Some(1)),
         ] {
             let expected = expected.map(seed);
-            assert_eq!(inherited(&claim(), "team", secrets.iter()), expected.as_deref(), "{what}");
+            assert_eq!(
+                inherited(&claim(), "team", secrets.iter()),
+                expected.as_deref(),
+                "{what}"
+            );
         }
     }
 }

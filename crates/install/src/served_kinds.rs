@@ -58,13 +58,25 @@ impl Kinds {
 
     /// The kinds that a reference means.
     pub fn meant<'k>(&'k self, reference: &'k Reference) -> impl Iterator<Item = &'k Served> {
-        self.0.iter().filter(|kind| reference.means(&kind.gvk, &kind.plural))
+        self.0
+            .iter()
+            .filter(|kind| reference.means(&kind.gvk, &kind.plural))
     }
 }
 
 /// Whether the status of a kind of every cluster is written on its own.
 fn has_status(group: &str, plural: &str) -> bool {
-    let without = ["configmaps", "secrets", "events", "endpoints", "podtemplates", "controllerrevisions", "leases"];
-    matches!(group, "" | "apps" | "batch" | "autoscaling" | "networking.k8s.io" | "policy")
-        && !without.contains(&plural)
+    let without = [
+        "configmaps",
+        "secrets",
+        "events",
+        "endpoints",
+        "podtemplates",
+        "controllerrevisions",
+        "leases",
+    ];
+    matches!(
+        group,
+        "" | "apps" | "batch" | "autoscaling" | "networking.k8s.io" | "policy"
+    ) && !without.contains(&plural)
 }

@@ -27,21 +27,31 @@ const WORK: [(&str, Work); 5] = [
     ("covering", |object| assert!(covers(object, object))),
     ("paths", |object| {
         let (schema, _) = Schema::read(&object["spec"]["versions"][0]["schema"]["openAPIV3Schema"]);
-        let steps: Vec<&str> = std::iter::once("spec").chain(std::iter::repeat_n("a", 60)).collect();
+        let steps: Vec<&str> = std::iter::once("spec")
+            .chain(std::iter::repeat_n("a", 60))
+            .collect();
         schema.lookup(&objects::Path::fields(&steps));
     }),
 ];
 
 fn read(object: &Value) -> Crd {
     let (crd, problems) = Crd::read(object);
-    assert!(problems.iter().all(|problem| problem.severity != api::Severity::Error), "{problems:?}");
+    assert!(
+        problems
+            .iter()
+            .all(|problem| problem.severity != api::Severity::Error),
+        "{problems:?}"
+    );
     crd.expect("a CRD")
 }
 
 #[test]
 fn work_on_a_crd_grows_with_its_size_and_not_with_the_power_of_its_depth() {
     for (way, grow) in WAYS {
-        let (once, twice) = (definition("a", &deep::deep(grow, 15)), definition("a", &deep::deep(grow, 30)));
+        let (once, twice) = (
+            definition("a", &deep::deep(grow, 15)),
+            definition("a", &deep::deep(grow, 30)),
+        );
         for (what, work) in WORK {
             assert_linear(&format!("{what} of {way}"), || work(&once), || work(&twice));
         }
@@ -67,8 +77,15 @@ fn work_on_a_wide_crd_grows_with_its_size() {
         object
     };
     let (once, twice) = (versions(400), versions(800));
-    for (what, work) in WORK.iter().filter(|(what, _)| ["reading", "likeness", "covering"].contains(what)) {
-        assert_linear(&format!("{what} of versions"), || work(&once), || work(&twice));
+    for (what, work) in WORK
+        .iter()
+        .filter(|(what, _)| ["reading", "likeness", "covering"].contains(what))
+    {
+        assert_linear(
+            &format!("{what} of versions"),
+            || work(&once),
+            || work(&twice),
+        );
     }
 }
 
@@ -76,7 +93,9 @@ fn work_on_a_wide_crd_grows_with_its_size() {
 fn a_schema_over_the_limit_is_refused_with_its_place() {
     for (way, grow) in WAYS {
         let (_, problems) = Crd::read(&definition("a", &deep::deep(grow, 120)));
-        let told = problems.iter().any(|problem| problem.what.contains("is nested more than 100 levels deep"));
+        let told = problems
+            .iter()
+            .any(|problem| problem.what.contains("is nested more than 100 levels deep"));
         assert!(told, "{way}: {problems:?}");
     }
 }

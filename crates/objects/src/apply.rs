@@ -1,5 +1,6 @@
-//! Server-side apply, and the bookkeeping of who changed what that makes it possible: `metadata.managedFields`.
-//! Objects come in and go out as values; nothing is stored, validated or defaulted here.
+//! Server-side apply, and the bookkeeping of who changed what that makes it possible:
+//! `metadata.managedFields`. Objects come in and go out as values; nothing is stored, validated or
+//! defaulted here.
 
 mod conflict;
 mod last_applied;
@@ -32,7 +33,8 @@ pub struct Change<'a> {
     pub now: &'a str,
     /// The type of the objects.
     pub shape: Shape<'a>,
-    /// What such a request cannot change: `status` of the object, all but the status of its subresource.
+    /// What such a request cannot change: `status` of the object, all but the status of its
+    /// subresource.
     pub reset: &'a FieldSet,
 }
 
@@ -68,10 +70,17 @@ pub enum ApplyError {
 }
 
 /// Applies a configuration to the live object, or creates one from it.
-pub fn apply(live: Option<&Value>, config: &Value, change: &Change<'_>, force: bool) -> Result<Applied, ApplyError> {
+pub fn apply(
+    live: Option<&Value>,
+    config: &Value,
+    change: &Change<'_>,
+    force: bool,
+) -> Result<Applied, ApplyError> {
     check_request(config, change)?;
-    validate(change.shape, config, false)
-        .map_err(|errors| ApplyError::Typed { object: object_name(config), errors })?;
+    validate(change.shape, config, false).map_err(|errors| ApplyError::Typed {
+        object: object_name(config),
+        errors,
+    })?;
     let created;
     let live = match live {
         Some(live) => live,
@@ -80,7 +89,8 @@ pub fn apply(live: Option<&Value>, config: &Value, change: &Change<'_>, force: b
             &created
         }
     };
-    let (mut object, mut managers, changed) = last_applied::apply(live, config, Managers::of(live)?, change, force)?;
+    let (mut object, mut managers, changed) =
+        last_applied::apply(live, config, Managers::of(live)?, change, force)?;
     let by_kubectl = change.manager == last_applied::KUBECTL;
     if by_kubectl {
         last_applied::refresh(&mut object, config);
@@ -103,17 +113,25 @@ fn attempt<'v>(
     if managers.is_empty() {
         // Nobody has applied yet: all that is there belongs to one who never will again.
         let nobody = created_from(config, change);
-        let before = Change { manager: BEFORE_FIRST_APPLY, ..*change };
+        let before = Change {
+            manager: BEFORE_FIRST_APPLY,
+            ..*change
+        };
         merge::track(&nobody, live, &mut managers, &before);
     }
     merge::apply(live, config, managers, change, force)
 }
 
-/// Keeps track of a create, update or patch: `new` is what is about to be stored, and gets its managed fields.
-/// `old` is what was stored, none when the object is created.
+/// Keeps track of a create, update or patch: `new` is what is about to be stored, and gets its
+/// managed fields. `old` is what was stored, none when the object is created.
 pub fn update(old: Option<&Value>, new: &mut Value, change: &Change<'_>) {
-    let brought = new.get_mut("metadata").and_then(Value::as_object_mut).and_then(|it| it.remove("managedFields"));
-    let brought = brought.map(|brought| json!({ "metadata": { "managedFields": brought } })).unwrap_or_default();
+    let brought = new
+        .get_mut("metadata")
+        .and_then(Value::as_object_mut)
+        .and_then(|it| it.remove("managedFields"));
+    let brought = brought
+        .map(|brought| json!({ "metadata": { "managedFields": brought } }))
+        .unwrap_or_default();
     let mut managers = managers_of_update(old, &brought, !change.subresource.is_empty());
     let is_create = old.is_none_or(|old| uid(old).is_empty());
     if managers.is_empty() && !is_create {
@@ -132,9 +150,17 @@ pub fn update(old: Option<&Value>, new: &mut Value, change: &Change<'_>) {
     managers.store(new);
 }
 
-/// The managed fields that an update starts from: those it brings, if it brings any, else those of the stored object.
-fn managers_of_update<'v>(old: Option<&'v Value>, new: &'v Value, is_subresource: bool) -> Managers<'v> {
-    let stored = || old.and_then(|old| Managers::of(old).ok()).unwrap_or_default();
+/// The managed fields that an update starts from: those it brings, if it brings any, else those of
+/// the stored object.
+fn managers_of_update<'v>(
+    old: Option<&'v Value>,
+    new: &'v Value,
+    is_subresource: bool,
+) -> Managers<'v> {
+    let stored = || {
+        old.and_then(|old| Managers::of(old).ok())
+            .unwrap_or_default()
+    };
     if is_subresource {
         return stored();
     }
@@ -156,13 +182,24 @@ fn is_reset(entries: &[Value]) -> bool {
     }
 }
 
-/// If nothing but times differ, the object as it was stored: an update that changes nothing is none.
+/// If nothing but times differ, the object as it was stored: an update that changes nothing is
+/// none.
 pub fn keep_times(old: &Value, new: &mut Value) {
-    let entries = |object: &Value| object.pointer("/metadata/managedFields").and_then(Value::as_array).cloned();
-    let (Some(before), Some(after)) = (entries(old), entries(new)) else { return };
+    let entries = |object: &Value| {
+        object
+            .pointer("/metadata/managedFields")
+            .and_then(Value::as_array)
+            .cloned()
+    };
+    let (Some(before), Some(after)) = (entries(old), entries(new)) else {
+        return;
+    };
     if before != after
         && before.len() == after.len()
-        && before.iter().zip(&after).all(|(one, other)| without(Some(one), "time") == without(Some(other), "time"))
+        && before
+            .iter()
+            .zip(&after)
+            .all(|(one, other)| without(Some(one), "time") == without(Some(other), "time"))
         && same_but_managers(old, new)
         && let Some(metadata) = new.get_mut("metadata").and_then(Value::as_object_mut)
     {
@@ -178,7 +215,12 @@ fn same_but_managers(one: &Value, other: &Value) -> bool {
 
 /// The fields of an object but one.
 fn without<'v>(object: Option<&'v Value>, name: &str) -> Vec<(&'v String, &'v Value)> {
-    object.and_then(fields).into_iter().flatten().filter(|(other, _)| *other != name).collect()
+    object
+        .and_then(fields)
+        .into_iter()
+        .flatten()
+        .filter(|(other, _)| *other != name)
+        .collect()
 }
 
 /// The fields that an object has by its shape, as an applier of it would own them.
@@ -187,30 +229,58 @@ pub fn owned_fields(shape: Shape<'_>, object: &Value) -> FieldSet {
 }
 
 fn check_request(config: &Value, change: &Change<'_>) -> Result<(), ApplyError> {
-    let said = config.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    let said = config
+        .get("apiVersion")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     if said != change.version {
-        return Err(ApplyError::BadRequest(format!("invalid object type: {}", kind_name(config))));
+        return Err(ApplyError::BadRequest(format!(
+            "invalid object type: {}",
+            kind_name(config)
+        )));
     }
-    if config.pointer("/metadata/managedFields").is_some_and(|managed| !managed.is_null()) {
-        return Err(ApplyError::BadRequest("metadata.managedFields must be nil".to_owned()));
+    if config
+        .pointer("/metadata/managedFields")
+        .is_some_and(|managed| !managed.is_null())
+    {
+        return Err(ApplyError::BadRequest(
+            "metadata.managedFields must be nil".to_owned(),
+        ));
     }
     Ok(())
 }
 
 /// `namespace/name; group/version, Kind=Kind`.
 fn object_name(object: &Value) -> String {
-    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    format!("{}/{}; {}", text("/metadata/namespace"), text("/metadata/name"), kind_name(object))
+    let text = |pointer: &str| {
+        object
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    format!(
+        "{}/{}; {}",
+        text("/metadata/namespace"),
+        text("/metadata/name"),
+        kind_name(object)
+    )
 }
 
 /// `group/version, Kind=Kind`; the core group leaves its place empty.
 fn kind_name(object: &Value) -> String {
-    let Gvk { group, version, kind } = Gvk::of(object).unwrap_or_default();
+    let Gvk {
+        group,
+        version,
+        kind,
+    } = Gvk::of(object).unwrap_or_default();
     format!("{group}/{version}, Kind={kind}")
 }
 
 fn uid(object: &Value) -> &str {
-    object.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default()
+    object
+        .pointer("/metadata/uid")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 /// The object before anyone has set anything.

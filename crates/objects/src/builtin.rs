@@ -1,4 +1,5 @@
-//! The kinds that every Kubernetes cluster has, with their resource names and scopes. Not the kinds of any CRD.
+//! The kinds that every Kubernetes cluster has, with their resource names and scopes. Not the kinds
+//! of any CRD.
 
 use crate::gvk::Gvk;
 
@@ -36,20 +37,46 @@ pub fn builtins() -> &'static [Builtin] {
 
 /// The kind with this group and version that is called `name` (kind, plural or singular).
 pub fn builtin(name: &str, group: &str, version: &str) -> Option<&'static Builtin> {
-    KINDS.iter().find(|kind| kind.group == group && kind.version == version && kind.is_called(name))
+    KINDS
+        .iter()
+        .find(|kind| kind.group == group && kind.version == version && kind.is_called(name))
 }
 
 /// The kind that objects of this sort are.
 pub fn builtin_kind(gvk: &Gvk) -> Option<&'static Builtin> {
-    KINDS.iter().find(|kind| kind.group == gvk.group && kind.version == gvk.version && kind.kind == gvk.kind)
+    KINDS.iter().find(|kind| {
+        kind.group == gvk.group && kind.version == gvk.version && kind.kind == gvk.kind
+    })
 }
 
-const fn namespaced(group: &'static str, version: &'static str, kind: &'static str, plural: &'static str) -> Builtin {
-    Builtin { group, version, kind, plural, namespaced: true }
+const fn namespaced(
+    group: &'static str,
+    version: &'static str,
+    kind: &'static str,
+    plural: &'static str,
+) -> Builtin {
+    Builtin {
+        group,
+        version,
+        kind,
+        plural,
+        namespaced: true,
+    }
 }
 
-const fn cluster(group: &'static str, version: &'static str, kind: &'static str, plural: &'static str) -> Builtin {
-    Builtin { group, version, kind, plural, namespaced: false }
+const fn cluster(
+    group: &'static str,
+    version: &'static str,
+    kind: &'static str,
+    plural: &'static str,
+) -> Builtin {
+    Builtin {
+        group,
+        version,
+        kind,
+        plural,
+        namespaced: false,
+    }
 }
 
 const RBAC: &str = "rbac.authorization.k8s.io";
@@ -75,11 +102,36 @@ const KINDS: &[Builtin] = &[
     namespaced("", "v1", "Secret", "secrets"),
     namespaced("", "v1", "Service", "services"),
     namespaced("", "v1", "ServiceAccount", "serviceaccounts"),
-    cluster(ADMISSION, "v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations"),
-    cluster(ADMISSION, "v1", "ValidatingAdmissionPolicy", "validatingadmissionpolicies"),
-    cluster(ADMISSION, "v1", "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"),
-    cluster(ADMISSION, "v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations"),
-    cluster("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions"),
+    cluster(
+        ADMISSION,
+        "v1",
+        "MutatingWebhookConfiguration",
+        "mutatingwebhookconfigurations",
+    ),
+    cluster(
+        ADMISSION,
+        "v1",
+        "ValidatingAdmissionPolicy",
+        "validatingadmissionpolicies",
+    ),
+    cluster(
+        ADMISSION,
+        "v1",
+        "ValidatingAdmissionPolicyBinding",
+        "validatingadmissionpolicybindings",
+    ),
+    cluster(
+        ADMISSION,
+        "v1",
+        "ValidatingWebhookConfiguration",
+        "validatingwebhookconfigurations",
+    ),
+    cluster(
+        "apiextensions.k8s.io",
+        "v1",
+        "CustomResourceDefinition",
+        "customresourcedefinitions",
+    ),
     cluster("apiregistration.k8s.io", "v1", "APIService", "apiservices"),
     namespaced("apps", "v1", "ControllerRevision", "controllerrevisions"),
     namespaced("apps", "v1", "DaemonSet", "daemonsets"),
@@ -87,29 +139,79 @@ const KINDS: &[Builtin] = &[
     namespaced("apps", "v1", "ReplicaSet", "replicasets"),
     namespaced("apps", "v1", "StatefulSet", "statefulsets"),
     cluster("authentication.k8s.io", "v1", "TokenReview", "tokenreviews"),
-    namespaced("authorization.k8s.io", "v1", "LocalSubjectAccessReview", "localsubjectaccessreviews"),
-    cluster("authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews"),
-    cluster("authorization.k8s.io", "v1", "SubjectAccessReview", "subjectaccessreviews"),
-    namespaced("autoscaling", "v1", "HorizontalPodAutoscaler", "horizontalpodautoscalers"),
-    namespaced("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers"),
+    namespaced(
+        "authorization.k8s.io",
+        "v1",
+        "LocalSubjectAccessReview",
+        "localsubjectaccessreviews",
+    ),
+    cluster(
+        "authorization.k8s.io",
+        "v1",
+        "SelfSubjectAccessReview",
+        "selfsubjectaccessreviews",
+    ),
+    cluster(
+        "authorization.k8s.io",
+        "v1",
+        "SubjectAccessReview",
+        "subjectaccessreviews",
+    ),
+    namespaced(
+        "autoscaling",
+        "v1",
+        "HorizontalPodAutoscaler",
+        "horizontalpodautoscalers",
+    ),
+    namespaced(
+        "autoscaling",
+        "v2",
+        "HorizontalPodAutoscaler",
+        "horizontalpodautoscalers",
+    ),
     namespaced("batch", "v1", "CronJob", "cronjobs"),
     namespaced("batch", "v1", "Job", "jobs"),
-    cluster("certificates.k8s.io", "v1", "CertificateSigningRequest", "certificatesigningrequests"),
+    cluster(
+        "certificates.k8s.io",
+        "v1",
+        "CertificateSigningRequest",
+        "certificatesigningrequests",
+    ),
     namespaced("coordination.k8s.io", "v1", "Lease", "leases"),
     namespaced("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices"),
     namespaced("events.k8s.io", "v1", "Event", "events"),
-    cluster("flowcontrol.apiserver.k8s.io", "v1", "FlowSchema", "flowschemas"),
-    cluster("flowcontrol.apiserver.k8s.io", "v1", "PriorityLevelConfiguration", "prioritylevelconfigurations"),
+    cluster(
+        "flowcontrol.apiserver.k8s.io",
+        "v1",
+        "FlowSchema",
+        "flowschemas",
+    ),
+    cluster(
+        "flowcontrol.apiserver.k8s.io",
+        "v1",
+        "PriorityLevelConfiguration",
+        "prioritylevelconfigurations",
+    ),
     namespaced(NETWORKING, "v1", "Ingress", "ingresses"),
     cluster(NETWORKING, "v1", "IngressClass", "ingressclasses"),
     namespaced(NETWORKING, "v1", "NetworkPolicy", "networkpolicies"),
     cluster("node.k8s.io", "v1", "RuntimeClass", "runtimeclasses"),
-    namespaced("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets"),
+    namespaced(
+        "policy",
+        "v1",
+        "PodDisruptionBudget",
+        "poddisruptionbudgets",
+    ),
     cluster(RBAC, "v1", "ClusterRole", "clusterroles"),
     cluster(RBAC, "v1", "ClusterRoleBinding", "clusterrolebindings"),
     namespaced(RBAC, "v1", "Role", "roles"),
     namespaced(RBAC, "v1", "RoleBinding", "rolebindings"),
-    cluster("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses"),
+    cluster(
+        "scheduling.k8s.io",
+        "v1",
+        "PriorityClass",
+        "priorityclasses",
+    ),
     cluster(STORAGE, "v1", "CSIDriver", "csidrivers"),
     cluster(STORAGE, "v1", "CSINode", "csinodes"),
     namespaced(STORAGE, "v1", "CSIStorageCapacity", "csistoragecapacities"),
@@ -132,7 +234,11 @@ mod tests {
             ("deployment", "apps", "v1beta1", None),
             ("redis", "example.org", "v1", None),
         ] {
-            assert_eq!(builtin(name, group, version).map(|kind| kind.kind), kind, "{name}.{group}/{version}");
+            assert_eq!(
+                builtin(name, group, version).map(|kind| kind.kind),
+                kind,
+                "{name}.{group}/{version}"
+            );
         }
     }
 
@@ -140,7 +246,12 @@ mod tests {
     fn every_kind_is_there_once() {
         for (index, kind) in KINDS.iter().enumerate() {
             assert_eq!(builtin_kind(&kind.gvk()), Some(kind));
-            assert_eq!(KINDS.iter().position(|other| other.gvk() == kind.gvk()), Some(index), "{}", kind.gvk());
+            assert_eq!(
+                KINDS.iter().position(|other| other.gvk() == kind.gvk()),
+                Some(index),
+                "{}",
+                kind.gvk()
+            );
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Whether a value is of its type, as the API server's decoder sees it, and what of a text it does not know. Bounds,
-//! patterns and required fields are not looked at.
+//! Whether a value is of its type, as the API server's decoder sees it, and what of a text it does
+//! not know. Bounds, patterns and required fields are not looked at.
 
 mod scalar;
 mod strict;
@@ -11,24 +11,38 @@ pub use strict::{strict_error, strict_fields};
 use crate::go;
 use crate::shape::{MapShape, Scalar, Shape};
 
-/// Refuses a value that the type cannot hold, in the decoder's words: `json: cannot unmarshal string into Go struct
-/// field DeploymentSpec.spec.replicas of type int32`. Fields that are not known are passed over, and null fits anywhere.
+/// Refuses a value that the type cannot hold, in the decoder's words: `json: cannot unmarshal
+/// string into Go struct field DeploymentSpec.spec.replicas of type int32`. Fields that are not
+/// known are passed over, and null fits anywhere.
 pub fn check_type(shape: Shape<'_>, value: &Value) -> Result<(), String> {
-    Walk { owner: "", path: Vec::new(), converts: false }.value(shape, value)
+    Walk {
+        owner: "",
+        path: Vec::new(),
+        converts: false,
+    }
+    .value(shape, value)
 }
 
-/// The same for what server-side apply and strategic merge patches make of an object: it is no text any more, and is
-/// converted, for which the API server has other words: `cannot convert float64 to int32`.
+/// The same for what server-side apply and strategic merge patches make of an object: it is no text
+/// any more, and is converted, for which the API server has other words: `cannot convert float64 to
+/// int32`.
 pub fn check_converted(shape: Shape<'_>, value: &Value) -> Result<(), String> {
-    Walk { owner: "", path: Vec::new(), converts: true }.value(shape, value)
+    Walk {
+        owner: "",
+        path: Vec::new(),
+        converts: true,
+    }
+    .value(shape, value)
 }
 
-/// Why the decoder cannot read a value as such a scalar, if it has words of its own for it; a wrong type has none, but
-/// for quantities.
+/// Why the decoder cannot read a value as such a scalar, if it has words of its own for it; a wrong
+/// type has none, but for quantities.
 pub(crate) fn undecodable(scalar: Scalar, value: &Value) -> Option<String> {
     match scalar::fits(scalar, value) {
         Err(why) => Some(why),
-        Ok(false) if scalar == Scalar::Quantity && !value.is_null() => Some(scalar::QUANTITY_FORMAT.to_owned()),
+        Ok(false) if scalar == Scalar::Quantity && !value.is_null() => {
+            Some(scalar::QUANTITY_FORMAT.to_owned())
+        }
         Ok(_) => None,
     }
 }
@@ -52,14 +66,16 @@ impl<'v> Walk<'v> {
         match value {
             Value::Null => Ok(()),
             Value::Object(fields) => match shape.map() {
-                Some(map) if shape.scalar() != Some(Scalar::IntOrString) => self.fields(map, fields),
+                Some(map) if shape.scalar() != Some(Scalar::IntOrString) => {
+                    self.fields(map, fields)
+                }
                 _ if untyped => Ok(()),
                 _ => self.misfit(shape, value),
             },
             Value::Array(items) => match shape.list() {
-                Some(list) if shape.scalar() != Some(Scalar::IntOrString) => {
-                    items.iter().try_for_each(|item| self.value(list.item(), item))
-                }
+                Some(list) if shape.scalar() != Some(Scalar::IntOrString) => items
+                    .iter()
+                    .try_for_each(|item| self.value(list.item(), item)),
                 _ if untyped => Ok(()),
                 _ => self.misfit(shape, value),
             },
@@ -77,7 +93,11 @@ impl<'v> Walk<'v> {
         }
     }
 
-    fn fields(&mut self, map: MapShape<'v>, fields: &'v serde_json::Map<String, Value>) -> Result<(), String> {
+    fn fields(
+        &mut self,
+        map: MapShape<'v>,
+        fields: &'v serde_json::Map<String, Value>,
+    ) -> Result<(), String> {
         for (name, value) in fields {
             if let Some(field) = map.find(name) {
                 let outer = self.owner;
@@ -109,27 +129,40 @@ impl<'v> Walk<'v> {
             format!("json: cannot unmarshal {found} into Go value of type {wanted}")
         } else {
             let path = self.path.join(".");
-            format!("json: cannot unmarshal {found} into Go struct field {}.{path} of type {wanted}", self.owner)
+            format!(
+                "json: cannot unmarshal {found} into Go struct field {}.{path} of type {wanted}",
+                self.owner
+            )
         })
     }
 }
 
-/// What is said of a value that cannot be converted to a type: Go converts numbers alone, whole ones to text as well.
+/// What is said of a value that cannot be converted to a type: Go converts numbers alone, whole
+/// ones to text as well.
 fn unconverted(shape: Shape<'_>, value: &Value, wanted: &str) -> String {
     let found = go::type_name(value);
     match shape.scalar() {
         Some(Scalar::Bytes) => format!("cannot restore slice from {found}"),
-        Some(Scalar::String | Scalar::Formatted) if found == "int64" => format!("cannot convert {found} to {wanted}"),
-        Some(_) if is_number(shape) && value.is_number() => format!("cannot convert {found} to {wanted}"),
+        Some(Scalar::String | Scalar::Formatted) if found == "int64" => {
+            format!("cannot convert {found} to {wanted}")
+        }
+        Some(_) if is_number(shape) && value.is_number() => {
+            format!("cannot convert {found} to {wanted}")
+        }
         Some(_) => format!("unrecognized type: {wanted}"),
         None if shape.item().is_some() => format!("cannot restore slice from {found}"),
-        None if shape.map().is_some_and(|map| map.element().is_some()) => format!("cannot restore map from {found}"),
+        None if shape.map().is_some_and(|map| map.element().is_some()) => {
+            format!("cannot restore map from {found}")
+        }
         None => format!("cannot restore struct from: {found}"),
     }
 }
 
 fn is_number(shape: Shape<'_>) -> bool {
-    matches!(shape.scalar(), Some(Scalar::Int32 | Scalar::Int64 | Scalar::Number | Scalar::IntOrString))
+    matches!(
+        shape.scalar(),
+        Some(Scalar::Int32 | Scalar::Int64 | Scalar::Number | Scalar::IntOrString)
+    )
 }
 
 /// The Go type of a place, as far as the shape tells it.
@@ -150,12 +183,17 @@ fn go_type(shape: Shape<'_>) -> String {
     if let Some(map) = shape.map() {
         return match (map.go_name(), map.element()) {
             (Some(name), _) => name.to_owned(),
-            (None, Some(element)) if element.scalar() == Some(Scalar::Quantity) => "v1.ResourceList".to_owned(),
+            (None, Some(element)) if element.scalar() == Some(Scalar::Quantity) => {
+                "v1.ResourceList".to_owned()
+            }
             (None, Some(element)) => format!("map[string]{}", go_type(element)),
             (None, None) => "struct {}".to_owned(),
         };
     }
-    shape.item().map_or_else(|| "interface {}".to_owned(), |item| format!("[]{}", go_type(item)))
+    shape.item().map_or_else(
+        || "interface {}".to_owned(),
+        |item| format!("[]{}", go_type(item)),
+    )
 }
 
 #[cfg(test)]
@@ -166,7 +204,8 @@ mod tests {
     use crate::shape::Shapes;
 
     fn shapes() -> Shapes {
-        let reference = |name: &str| json!({"allOf": [{"$ref": format!("#/components/schemas/{name}")}]});
+        let reference =
+            |name: &str| json!({"allOf": [{"$ref": format!("#/components/schemas/{name}")}]});
         Shapes::openapi(&json!({
             "io.k8s.api.apps.v1.Deployment": {"type": "object", "properties": {
                 "metadata": reference("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"),
@@ -200,18 +239,45 @@ mod tests {
             (json!({"replicas": "x"}), "unrecognized type: int32"),
             (json!({"replicas": 1.5}), "cannot convert float64 to int32"),
             (json!({"paused": "x"}), "unrecognized type: bool"),
-            (json!({"containers": {}}), "cannot restore slice from map[string]interface {}"),
-            (json!({"containers": ["x"]}), "cannot restore struct from: string"),
-            (json!({"containers": [{"name": 1}]}), "cannot convert int64 to string"),
-            (json!({"containers": [{"name": 1.5}]}), "unrecognized type: string"),
-            (json!({"maxSurge": true}), "json: cannot unmarshal bool into Go value of type int32"),
-            (json!({"raw": {"a": "!!"}}), "error decoding from json: illegal base64 data at input byte 0"),
+            (
+                json!({"containers": {}}),
+                "cannot restore slice from map[string]interface {}",
+            ),
+            (
+                json!({"containers": ["x"]}),
+                "cannot restore struct from: string",
+            ),
+            (
+                json!({"containers": [{"name": 1}]}),
+                "cannot convert int64 to string",
+            ),
+            (
+                json!({"containers": [{"name": 1.5}]}),
+                "unrecognized type: string",
+            ),
+            (
+                json!({"maxSurge": true}),
+                "json: cannot unmarshal bool into Go value of type int32",
+            ),
+            (
+                json!({"raw": {"a": "!!"}}),
+                "error decoding from json: illegal base64 data at input byte 0",
+            ),
             (json!({"raw": "x"}), "cannot restore map from string"),
             (json!({"limits": {"cpu": "x"}}), quantity),
         ] {
-            assert_eq!(check_converted(shape, &json!({"spec": spec})).unwrap_err(), expected);
+            assert_eq!(
+                check_converted(shape, &json!({"spec": spec})).unwrap_err(),
+                expected
+            );
         }
-        assert_eq!(check_converted(shape, &json!({"spec": {"replicas": 1, "limits": {"cpu": "1"}}})), Ok(()));
+        assert_eq!(
+            check_converted(
+                shape,
+                &json!({"spec": {"replicas": 1, "limits": {"cpu": "1"}}})
+            ),
+            Ok(())
+        );
     }
 
     #[test]
@@ -260,7 +326,10 @@ mod tests {
                 json!({"raw": {"a": 5}}),
                 "json: cannot unmarshal number into Go struct field DeploymentSpec.spec.raw of type []uint8",
             ),
-            (json!({"raw": {"a": "!!"}}), "illegal base64 data at input byte 0"),
+            (
+                json!({"raw": {"a": "!!"}}),
+                "illegal base64 data at input byte 0",
+            ),
             (json!({"limits": {"cpu": "x"}}), quantity),
             (json!({"limits": {"cpu": true}}), quantity),
             (json!({"limits": {"cpu": {}}}), quantity),
@@ -269,10 +338,16 @@ mod tests {
                 "json: cannot unmarshal array into Go struct field DeploymentSpec.spec.limits of type v1.ResourceList",
             ),
         ] {
-            assert_eq!(check_type(shape, &json!({"spec": spec})).unwrap_err(), expected);
+            assert_eq!(
+                check_type(shape, &json!({"spec": spec})).unwrap_err(),
+                expected
+            );
         }
         for (metadata, expected) in [
-            (json!([]), "json: cannot unmarshal array into Go struct field Deployment.metadata of type v1.ObjectMeta"),
+            (
+                json!([]),
+                "json: cannot unmarshal array into Go struct field Deployment.metadata of type v1.ObjectMeta",
+            ),
             (
                 json!({"labels": {"a": 1}}),
                 "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type string",
@@ -290,7 +365,10 @@ mod tests {
                 "parsing time \"x\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"x\" as \"2006\"",
             ),
         ] {
-            assert_eq!(check_type(shape, &json!({"metadata": metadata})).unwrap_err(), expected);
+            assert_eq!(
+                check_type(shape, &json!({"metadata": metadata})).unwrap_err(),
+                expected
+            );
         }
         assert_eq!(
             check_type(shape, &json!([])).unwrap_err(),
@@ -327,7 +405,9 @@ mod tests {
             strict_error(&found[..2]),
             "strict decoding error: unknown field \"spec.foo\", unknown field \"spec.containers[0].bar\""
         );
-        let many: Value = (0..1000).map(|index| (format!("f{index}"), Value::Null)).collect();
+        let many: Value = (0..1000)
+            .map(|index| (format!("f{index}"), Value::Null))
+            .collect();
         assert_eq!(strict_fields(&many.to_string(), shape).len(), 100);
         assert!(strict_fields("{", shape).is_empty());
     }

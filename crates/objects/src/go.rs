@@ -8,13 +8,22 @@ use serde_json::{Number, Value};
 /// Whether two values are the same to the API server: 1 is 1.0.
 pub fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
-        (Value::Number(left), Value::Number(right)) => left == right || numbers(left, right) == Ordering::Equal,
+        (Value::Number(left), Value::Number(right)) => {
+            left == right || numbers(left, right) == Ordering::Equal
+        }
         (Value::Array(left), Value::Array(right)) => {
-            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))
+            left.len() == right.len()
+                && left
+                    .iter()
+                    .zip(right)
+                    .all(|(left, right)| same(left, right))
         }
         (Value::Object(left), Value::Object(right)) => {
             left.len() == right.len()
-                && left.iter().zip(right).all(|(left, right)| left.0 == right.0 && same(left.1, right.1))
+                && left
+                    .iter()
+                    .zip(right)
+                    .all(|(left, right)| left.0 == right.0 && same(left.1, right.1))
         }
         _ => one == other,
     }
@@ -67,8 +76,14 @@ pub fn shown(value: &Value) -> String {
         Value::Bool(truth) => truth.to_string(),
         Value::Number(number) => number_text(number),
         Value::String(text) => quoted(text),
-        Value::Array(items) => format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(",")),
-        Value::Object(fields) => fields.iter().map(|(name, value)| format!("{name}={}", shown(value))).collect(),
+        Value::Array(items) => format!(
+            "[{}]",
+            items.iter().map(shown).collect::<Vec<_>>().join(",")
+        ),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(name, value)| format!("{name}={}", shown(value)))
+            .collect(),
     }
 }
 
@@ -79,9 +94,15 @@ pub fn plain(value: &Value) -> String {
         Value::Bool(truth) => truth.to_string(),
         Value::Number(number) => number_text(number),
         Value::String(text) => text.clone(),
-        Value::Array(items) => format!("[{}]", items.iter().map(plain).collect::<Vec<_>>().join(" ")),
+        Value::Array(items) => format!(
+            "[{}]",
+            items.iter().map(plain).collect::<Vec<_>>().join(" ")
+        ),
         Value::Object(fields) => {
-            let fields: Vec<String> = fields.iter().map(|(name, value)| format!("{name}:{}", plain(value))).collect();
+            let fields: Vec<String> = fields
+                .iter()
+                .map(|(name, value)| format!("{name}:{}", plain(value)))
+                .collect();
             format!("map[{}]", fields.join(" "))
         }
     }
@@ -95,11 +116,16 @@ pub fn syntax(value: &Value) -> String {
         Value::Number(number) => number_text(number),
         Value::String(text) => quoted(text),
         Value::Array(items) => {
-            format!("[]interface {{}}{{{}}}", items.iter().map(syntax).collect::<Vec<_>>().join(", "))
+            format!(
+                "[]interface {{}}{{{}}}",
+                items.iter().map(syntax).collect::<Vec<_>>().join(", ")
+            )
         }
         Value::Object(fields) => {
-            let fields: Vec<String> =
-                fields.iter().map(|(name, value)| format!("{}:{}", quoted(name), syntax(value))).collect();
+            let fields: Vec<String> = fields
+                .iter()
+                .map(|(name, value)| format!("{}:{}", quoted(name), syntax(value)))
+                .collect();
             format!("map[string]interface {{}}{{{}}}", fields.join(", "))
         }
     }
@@ -120,7 +146,10 @@ pub fn type_name(value: &Value) -> &'static str {
 
 /// A number as `%v` prints it.
 pub fn number_text(number: &Number) -> String {
-    number.as_f64().filter(|_| number.is_f64()).map_or_else(|| number.to_string(), |float| float_text(float, -4))
+    number
+        .as_f64()
+        .filter(|_| number.is_f64())
+        .map_or_else(|| number.to_string(), |float| float_text(float, -4))
 }
 
 /// The shortest digits, with an exponent where it is below the smallest one given or above 20.
@@ -153,7 +182,11 @@ pub fn quoted(text: &str) -> String {
             c if c < ' ' || c == '\u{7f}' => {
                 let _ = write!(out, "\\x{:02x}", u32::from(c));
             }
-            c if c.is_control() || (c.is_whitespace() && c != ' ') || c == '\u{ad}' || c == '\u{feff}' => {
+            c if c.is_control()
+                || (c.is_whitespace() && c != ' ')
+                || c == '\u{ad}'
+                || c == '\u{feff}' =>
+            {
                 let _ = write!(out, "\\u{:04x}", u32::from(c));
             }
             c => out.push(c),
@@ -171,10 +204,14 @@ pub fn json(value: &Value) -> String {
             None => number.to_string(),
         },
         Value::String(text) => json_string(text),
-        Value::Array(items) => format!("[{}]", items.iter().map(json).collect::<Vec<_>>().join(",")),
+        Value::Array(items) => {
+            format!("[{}]", items.iter().map(json).collect::<Vec<_>>().join(","))
+        }
         Value::Object(fields) => {
-            let fields: Vec<String> =
-                fields.iter().map(|(name, value)| format!("{}:{}", json_string(name), json(value))).collect();
+            let fields: Vec<String> = fields
+                .iter()
+                .map(|(name, value)| format!("{}:{}", json_string(name), json(value)))
+                .collect();
             format!("{{{}}}", fields.join(","))
         }
         Value::Null | Value::Bool(_) => value.to_string(),

@@ -22,12 +22,19 @@ impl ApiVersion {
             None => ("", text),
         };
         let sound = !version.is_empty() && !version.contains('/');
-        sound.then(|| Self { group: group.to_owned(), version: version.to_owned() })
+        sound.then(|| Self {
+            group: group.to_owned(),
+            version: version.to_owned(),
+        })
     }
 
     /// The same with a kind.
     pub fn kind(&self, kind: &str) -> Gvk {
-        Gvk { group: self.group.clone(), version: self.version.clone(), kind: kind.to_owned() }
+        Gvk {
+            group: self.group.clone(),
+            version: self.version.clone(),
+            kind: kind.to_owned(),
+        }
     }
 }
 
@@ -41,7 +48,8 @@ impl fmt::Display for ApiVersion {
     }
 }
 
-/// A kind of objects in a version of its group. `Display` writes `Redis.v1.example.org`, as kubectl takes it.
+/// A kind of objects in a version of its group. `Display` writes `Redis.v1.example.org`, as kubectl
+/// takes it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Gvk {
     /// The group; empty for the core group.
@@ -55,18 +63,28 @@ pub struct Gvk {
 impl Gvk {
     /// Puts the parts together.
     pub fn new(group: &str, version: &str, kind: &str) -> Self {
-        Self { group: group.to_owned(), version: version.to_owned(), kind: kind.to_owned() }
+        Self {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            kind: kind.to_owned(),
+        }
     }
 
     /// What an object says it is; none unless both `apiVersion` and `kind` are sound.
     pub fn of(object: &Value) -> Option<Self> {
-        let kind = object.get("kind")?.as_str().filter(|kind| !kind.is_empty())?;
+        let kind = object
+            .get("kind")?
+            .as_str()
+            .filter(|kind| !kind.is_empty())?;
         Some(ApiVersion::parse(object.get("apiVersion")?.as_str()?)?.kind(kind))
     }
 
     /// The part that objects write as `apiVersion`.
     pub fn api_version(&self) -> ApiVersion {
-        ApiVersion { group: self.group.clone(), version: self.version.clone() }
+        ApiVersion {
+            group: self.group.clone(),
+            version: self.version.clone(),
+        }
     }
 }
 
@@ -98,7 +116,11 @@ mod tests {
             ("a/b/c", None),
         ] {
             let read = ApiVersion::parse(text);
-            assert_eq!(read.as_ref().map(|read| (&*read.group, &*read.version)), expected, "{text}");
+            assert_eq!(
+                read.as_ref().map(|read| (&*read.group, &*read.version)),
+                expected,
+                "{text}"
+            );
             assert!(read.is_none_or(|read| read.to_string() == text));
         }
     }
@@ -106,10 +128,23 @@ mod tests {
     #[test]
     fn an_object_says_what_it_is_or_does_not() {
         let redis = Gvk::of(&json!({ "apiVersion": "example.org/v1", "kind": "Redis" }));
-        assert_eq!(redis.as_ref().map(ToString::to_string).as_deref(), Some("Redis.v1.example.org"));
-        assert_eq!(redis.map(|redis| redis.api_version().to_string()).as_deref(), Some("example.org/v1"));
+        assert_eq!(
+            redis.as_ref().map(ToString::to_string).as_deref(),
+            Some("Redis.v1.example.org")
+        );
+        assert_eq!(
+            redis
+                .map(|redis| redis.api_version().to_string())
+                .as_deref(),
+            Some("example.org/v1")
+        );
         assert_eq!(Gvk::new("", "v1", "Pod").to_string(), "Pod.v1");
-        for object in [json!({}), json!([]), json!({ "kind": "A" }), json!({ "apiVersion": "v1", "kind": "" })] {
+        for object in [
+            json!({}),
+            json!([]),
+            json!({ "kind": "A" }),
+            json!({ "apiVersion": "v1", "kind": "" }),
+        ] {
             assert_eq!(Gvk::of(&object), None);
         }
     }

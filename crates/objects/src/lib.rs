@@ -1,6 +1,6 @@
-//! Kubernetes objects as values: field paths, kinds, names that were nearly right, and structural schemas with what the
-//! API server does by them; patches, server-side apply and selectors. It talks to no cluster and knows nothing of
-//! stacks.
+//! Kubernetes objects as values: field paths, kinds, names that were nearly right, and structural
+//! schemas with what the API server does by them; patches, server-side apply and selectors. It
+//! talks to no cluster and knows nothing of stacks.
 //!
 //! ```
 //! use objects::Schema;
@@ -59,7 +59,7 @@ pub use name::is_subdomain;
 pub use path::{Path, Step};
 pub use resource::{Key, Resource};
 pub use schema::{
-    Additional, Bounds, BrokenRule, Evaluation, Flaw, Invalid, Lookup, Missing, Pattern, RuleFault, Rules, Schema,
-    Type, object_meta, openapi_schema,
+    Additional, Bounds, BrokenRule, Evaluation, Flaw, Invalid, Lookup, Missing, Pattern, RuleFault,
+    Rules, Schema, Type, object_meta, openapi_schema,
 };
 pub use suggest::nearest;

@@ -38,11 +38,22 @@ mod tests {
 
     #[test]
     fn a_generated_name_has_five_letters_more_and_is_not_too_long() {
-        for (prefix, random) in [("web-", 0), ("web-", u64::MAX), (&*"x".repeat(100), 12_345), (&*"é".repeat(60), 1)] {
+        for (prefix, random) in [
+            ("web-", 0),
+            ("web-", u64::MAX),
+            (&*"x".repeat(100), 12_345),
+            (&*"é".repeat(60), 1),
+        ] {
             let name = generate_name(prefix, random);
             let (head, tail) = name.split_at(name.len() - 5);
-            assert!(prefix.starts_with(head) && tail.bytes().all(|letter| LETTERS.contains(&letter)), "{name}");
-            assert!(name.len() <= 63 && (prefix.len() > 58 || head == prefix), "{name}");
+            assert!(
+                prefix.starts_with(head) && tail.bytes().all(|letter| LETTERS.contains(&letter)),
+                "{name}"
+            );
+            assert!(
+                name.len() <= 63 && (prefix.len() > 58 || head == prefix),
+                "{name}"
+            );
         }
         assert_ne!(generate_name("a", 1), generate_name("a", 2));
     }

@@ -1,5 +1,6 @@
-//! Patches: JSON Patch (RFC 6902), JSON Merge Patch (RFC 7386) and Kubernetes' strategic merge patch, each with the API
-//! server's own refusals. Who manages the patched fields is kept track of in `apply`.
+//! Patches: JSON Patch (RFC 6902), JSON Merge Patch (RFC 7386) and Kubernetes' strategic merge
+//! patch, each with the API server's own refusals. Who manages the patched fields is kept track of
+//! in `apply`.
 
 mod json;
 mod merge;
@@ -28,10 +29,13 @@ pub enum PatchError {
 }
 
 impl PatchError {
-    /// The message of the status. Of what does not fit the object the API server says no more than that.
+    /// The message of the status. Of what does not fit the object the API server says no more than
+    /// that.
     pub fn status_message(&self) -> String {
         match self {
-            Self::Unprocessable(_) => "the server rejected our request due to an error in our request".to_owned(),
+            Self::Unprocessable(_) => {
+                "the server rejected our request due to an error in our request".to_owned()
+            }
             other => other.to_string(),
         }
     }

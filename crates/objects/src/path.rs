@@ -112,13 +112,25 @@ mod tests {
         for (steps, expected) in [
             (vec![], ""),
             (vec!["spec".into()], "spec"),
-            (vec!["spec".into(), "ports".into(), 0.into(), "name".into()], "spec.ports[0].name"),
-            (vec!["items".into(), Step::Each, "spec".into()], "items[*].spec"),
+            (
+                vec!["spec".into(), "ports".into(), 0.into(), "name".into()],
+                "spec.ports[0].name",
+            ),
+            (
+                vec!["items".into(), Step::Each, "spec".into()],
+                "items[*].spec",
+            ),
             (vec![1.into(), "a".into()], "[1].a"),
-            (vec!["metadata".into(), "labels".into(), "a.b/c".into()], "metadata.labels.a.b/c"),
+            (
+                vec!["metadata".into(), "labels".into(), "a.b/c".into()],
+                "metadata.labels.a.b/c",
+            ),
         ] {
             assert_eq!(Path::from(steps).to_string(), expected);
         }
-        assert_eq!(Path::fields(&["a", "b"]).join(&Path::fields(&["c"])), Path::fields(&["a"]).child("b").child("c"));
+        assert_eq!(
+            Path::fields(&["a", "b"]).join(&Path::fields(&["c"])),
+            Path::fields(&["a"]).child("b").child("c")
+        );
     }
 }

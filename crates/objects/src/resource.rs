@@ -25,13 +25,24 @@ pub struct Key {
 impl Key {
     /// The key of an object.
     pub fn of(object: &serde_json::Value) -> Self {
-        let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
-        Self { namespace: text("namespace"), name: text("name") }
+        let text = |field: &str| {
+            object["metadata"][field]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned()
+        };
+        Self {
+            namespace: text("namespace"),
+            name: text("name"),
+        }
     }
 
     /// An object in a namespace, or of the cluster if that is empty.
     pub fn new(namespace: &str, name: &str) -> Self {
-        Self { namespace: namespace.to_owned(), name: name.to_owned() }
+        Self {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        }
     }
 }
 
@@ -47,25 +58,40 @@ impl std::fmt::Display for Key {
 impl Resource {
     /// A kind that lives in namespaces.
     pub fn namespaced(group: &str, version: &str, kind: &str, plural: &str) -> Self {
-        Self { gvk: Gvk::new(group, version, kind), plural: plural.to_owned(), namespaced: true }
+        Self {
+            gvk: Gvk::new(group, version, kind),
+            plural: plural.to_owned(),
+            namespaced: true,
+        }
     }
 
     /// A kind of the whole cluster.
     pub fn cluster(group: &str, version: &str, kind: &str, plural: &str) -> Self {
-        Self { namespaced: false, ..Self::namespaced(group, version, kind, plural) }
+        Self {
+            namespaced: false,
+            ..Self::namespaced(group, version, kind, plural)
+        }
     }
 
     /// A kind that every cluster has, by what objects say of themselves.
     pub fn builtin(object: &serde_json::Value) -> Option<Self> {
         let gvk = Gvk::of(object)?;
         let builtin = crate::builtin_kind(&gvk)?;
-        Some(Self { gvk, plural: builtin.plural.to_owned(), namespaced: builtin.namespaced })
+        Some(Self {
+            gvk,
+            plural: builtin.plural.to_owned(),
+            namespaced: builtin.namespaced,
+        })
     }
 
     /// The path of the collection, or of all of them in the cluster.
     pub fn collection(&self, namespace: &str) -> String {
         let Gvk { group, version, .. } = &self.gvk;
-        let root = if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") };
+        let root = if group.is_empty() {
+            format!("/api/{version}")
+        } else {
+            format!("/apis/{group}/{version}")
+        };
         match namespace {
             "" => format!("{root}/{}", self.plural),
             namespace => format!("{root}/namespaces/{namespace}/{}", self.plural),
@@ -95,12 +121,29 @@ mod tests {
     #[test]
     fn paths_are_those_of_kubernetes() {
         let deployments = Resource::namespaced("apps", "v1", "Deployment", "deployments");
-        let roles = Resource::cluster("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles");
+        let roles = Resource::cluster(
+            "rbac.authorization.k8s.io",
+            "v1",
+            "ClusterRole",
+            "clusterroles",
+        );
         let secrets = Resource::namespaced("", "v1", "Secret", "secrets");
         for (resource, key, expected) in [
-            (&deployments, Key::new("a", "b"), "/apis/apps/v1/namespaces/a/deployments/b"),
-            (&roles, Key::new("", "b"), "/apis/rbac.authorization.k8s.io/v1/clusterroles/b"),
-            (&secrets, Key::new("a", "b"), "/api/v1/namespaces/a/secrets/b"),
+            (
+                &deployments,
+                Key::new("a", "b"),
+                "/apis/apps/v1/namespaces/a/deployments/b",
+            ),
+            (
+                &roles,
+                Key::new("", "b"),
+                "/apis/rbac.authorization.k8s.io/v1/clusterroles/b",
+            ),
+            (
+                &secrets,
+                Key::new("a", "b"),
+                "/api/v1/namespaces/a/secrets/b",
+            ),
         ] {
             assert_eq!(resource.path(&key), expected);
         }

@@ -79,7 +79,8 @@ pub struct Schema {
     pub rules: Vec<Value>,
     /// The rules of the whole, compiled; at its root alone, and none if there is no rule anywhere.
     compiled: Option<Arc<Rules>>,
-    /// What the decoder of a built-in kind reads here, where that is more than the type says: a quantity, or bytes.
+    /// What the decoder of a built-in kind reads here, where that is more than the type says: a
+    /// quantity, or bytes.
     pub scalar: Option<Scalar>,
 }
 
@@ -118,7 +119,14 @@ impl Type {
         }
     }
 
-    const ALL: [Self; 6] = [Self::Array, Self::Boolean, Self::Integer, Self::Number, Self::Object, Self::String];
+    const ALL: [Self; 6] = [
+        Self::Array,
+        Self::Boolean,
+        Self::Integer,
+        Self::Number,
+        Self::Object,
+        Self::String,
+    ];
 }
 
 impl fmt::Display for Type {
@@ -186,13 +194,14 @@ impl fmt::Display for Flaw {
 }
 
 impl Schema {
-    /// Reads an `openAPIV3Schema`, with everything that is wrong with it. What could not be read is left out.
+    /// Reads an `openAPIV3Schema`, with everything that is wrong with it. What could not be read is
+    /// left out.
     pub fn read(schema: &Value) -> (Self, Vec<Flaw>) {
         read::read(schema)
     }
 
-    /// Does to an object what the API server does when it is created: drops unknown fields, fills in defaults, and
-    /// says why it would be refused, by the schema or else by a rule.
+    /// Does to an object what the API server does when it is created: drops unknown fields, fills
+    /// in defaults, and says why it would be refused, by the schema or else by a rule.
     pub fn admit(&self, object: &mut Value) -> Vec<Invalid> {
         self.prune(object);
         if !self.fill(object) {

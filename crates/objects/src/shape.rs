@@ -1,5 +1,6 @@
-//! The types of objects, compact: what fields there are, how lists and maps merge, what scalars look like. Read from
-//! Kubernetes' OpenAPI documents or from the schema of a CRD; bounds, patterns and defaults are in [`Schema`].
+//! The types of objects, compact: what fields there are, how lists and maps merge, what scalars
+//! look like. Read from Kubernetes' OpenAPI documents or from the schema of a CRD; bounds, patterns
+//! and defaults are in [`Schema`].
 //!
 //! [`Schema`]: crate::Schema
 
@@ -151,8 +152,8 @@ impl Shapes {
         build::openapi(documents)
     }
 
-    /// The types of a version of a CRD, from its `openAPIV3Schema`; null where it has none. `preserve_unknown` is the
-    /// CRD's `spec.preserveUnknownFields`.
+    /// The types of a version of a CRD, from its `openAPIV3Schema`; null where it has none.
+    /// `preserve_unknown` is the CRD's `spec.preserveUnknownFields`.
     pub fn crd(schema: &Value, preserve_unknown: bool) -> Self {
         build::crd(schema, preserve_unknown)
     }
@@ -162,14 +163,23 @@ impl Shapes {
         build::crd(&Value::Null, true)
     }
 
-    /// The type of a kind. Kinds that every group has, `DeleteOptions` and `WatchEvent`, are in the core group only.
+    /// The type of a kind. Kinds that every group has, `DeleteOptions` and `WatchEvent`, are in the
+    /// core group only.
     pub fn of_kind(&self, group: &str, version: &str, kind: &str) -> Option<Shape<'_>> {
-        self.kinds.get(&Gvk::new(group, version, kind)).map(|id| Shape { shapes: self, id: *id })
+        self.kinds
+            .get(&Gvk::new(group, version, kind))
+            .map(|id| Shape {
+                shapes: self,
+                id: *id,
+            })
     }
 
     /// The type of a definition: `io.k8s.api.apps.v1.Deployment`.
     pub fn definition(&self, name: &str) -> Option<Shape<'_>> {
-        self.definitions.get(name).map(|id| Shape { shapes: self, id: *id })
+        self.definitions.get(name).map(|id| Shape {
+            shapes: self,
+            id: *id,
+        })
     }
 
     /// The kinds that have a type.
@@ -179,19 +189,33 @@ impl Shapes {
 
     /// The type of a CRD's objects.
     pub fn root(&self) -> Shape<'_> {
-        Shape { shapes: self, id: self.root }
+        Shape {
+            shapes: self,
+            id: self.root,
+        }
     }
 
     /// About how much memory it takes.
     pub fn bytes(&self) -> usize {
-        size_of_val(&*self.nodes) + size_of_val(&*self.lists) + size_of_val(&*self.maps) + size_of_val(&*self.fields)
+        size_of_val(&*self.nodes)
+            + size_of_val(&*self.lists)
+            + size_of_val(&*self.maps)
+            + size_of_val(&*self.fields)
     }
 }
 
 impl<'s> Shape<'s> {
     fn node(self) -> Node {
-        const NOTHING: Node = Node { scalar: None, list: NONE, map: NONE };
-        self.shapes.nodes.get(self.id as usize).copied().unwrap_or(NOTHING)
+        const NOTHING: Node = Node {
+            scalar: None,
+            list: NONE,
+            map: NONE,
+        };
+        self.shapes
+            .nodes
+            .get(self.id as usize)
+            .copied()
+            .unwrap_or(NOTHING)
     }
 
     /// What a scalar looks like here; none if it cannot be one.
@@ -202,13 +226,19 @@ impl<'s> Shape<'s> {
     /// The list that may be here.
     pub fn list(self) -> Option<ListShape<'s>> {
         let node = self.shapes.lists.get(self.node().list as usize)?;
-        Some(ListShape { shapes: self.shapes, node })
+        Some(ListShape {
+            shapes: self.shapes,
+            node,
+        })
     }
 
     /// The struct or map that may be here.
     pub fn map(self) -> Option<MapShape<'s>> {
         let node = self.shapes.maps.get(self.node().map as usize)?;
-        Some(MapShape { shapes: self.shapes, node })
+        Some(MapShape {
+            shapes: self.shapes,
+            node,
+        })
     }
 
     /// The type of a field, or of the values of a map.
@@ -221,8 +251,8 @@ impl<'s> Shape<'s> {
         self.list().map(ListShape::item)
     }
 
-    /// Adds the structs that are never absent, as the API server writes them: a container has `resources: {}`. Custom
-    /// resources have none.
+    /// Adds the structs that are never absent, as the API server writes them: a container has
+    /// `resources: {}`. Custom resources have none.
     pub fn fill(self, value: &mut Value) {
         match value {
             _ if !self.shapes.structs => {}
@@ -230,7 +260,10 @@ impl<'s> Shape<'s> {
                 let Some(map) = self.map() else { return };
                 for field in map.fields().iter().filter(|field| field.present) {
                     if !fields.contains_key(&*field.name) {
-                        fields.insert(field.name.to_string(), Value::Object(serde_json::Map::new()));
+                        fields.insert(
+                            field.name.to_string(),
+                            Value::Object(serde_json::Map::new()),
+                        );
                     }
                 }
                 for (name, value) in fields {
@@ -248,12 +281,21 @@ impl<'s> Shape<'s> {
         }
     }
 
-    /// The object that nobody has set a field of: what an object is compared with when it is created. Structs that are
-    /// never absent are there, and lists and maps that have to be given are null, as Go writes them.
+    /// The object that nobody has set a field of: what an object is compared with when it is
+    /// created. Structs that are never absent are there, and lists and maps that have to be given
+    /// are null, as Go writes them.
     pub fn empty(self) -> Value {
         let mut fields = serde_json::Map::new();
-        for field in self.map().filter(|_| self.shapes.structs).into_iter().flat_map(MapShape::fields) {
-            let shape = Self { shapes: self.shapes, id: field.node };
+        for field in self
+            .map()
+            .filter(|_| self.shapes.structs)
+            .into_iter()
+            .flat_map(MapShape::fields)
+        {
+            let shape = Self {
+                shapes: self.shapes,
+                id: field.node,
+            };
             if field.present {
                 fields.insert(field.name.to_string(), shape.empty());
             } else if field.required && shape.scalar().is_none() {
@@ -279,7 +321,10 @@ impl fmt::Debug for Shape<'_> {
 impl<'s> ListShape<'s> {
     /// The type of the items.
     pub fn item(self) -> Shape<'s> {
-        Shape { shapes: self.shapes, id: self.node.item }
+        Shape {
+            shapes: self.shapes,
+            id: self.node.item,
+        }
     }
 
     /// How it is merged.
@@ -307,28 +352,42 @@ impl<'s> MapShape<'s> {
     /// The fields, by name.
     pub fn fields(self) -> &'s [Field] {
         let (from, to) = self.node.fields;
-        self.shapes.fields.get(from as usize..to as usize).unwrap_or_default()
+        self.shapes
+            .fields
+            .get(from as usize..to as usize)
+            .unwrap_or_default()
     }
 
     /// A field that is named.
     pub fn find(self, name: &str) -> Option<&'s Field> {
         let fields = self.fields();
-        fields.binary_search_by(|field| (*field.name).cmp(name)).ok().and_then(|at| fields.get(at))
+        fields
+            .binary_search_by(|field| (*field.name).cmp(name))
+            .ok()
+            .and_then(|at| fields.get(at))
     }
 
     /// The type of a field.
     pub fn at(self, field: &Field) -> Shape<'s> {
-        Shape { shapes: self.shapes, id: field.node }
+        Shape {
+            shapes: self.shapes,
+            id: field.node,
+        }
     }
 
     /// The type of the values of keys that are not named; none if there are no such keys.
     pub fn element(self) -> Option<Shape<'s>> {
-        (self.node.element != NONE).then_some(Shape { shapes: self.shapes, id: self.node.element })
+        (self.node.element != NONE).then_some(Shape {
+            shapes: self.shapes,
+            id: self.node.element,
+        })
     }
 
     /// The type of the value of a key, named or not.
     pub fn value(self, name: &str) -> Option<Shape<'s>> {
-        self.find(name).map(|field| self.at(field)).or_else(|| self.element())
+        self.find(name)
+            .map(|field| self.at(field))
+            .or_else(|| self.element())
     }
 
     /// Whether it is merged as a whole.
@@ -348,7 +407,8 @@ impl<'s> MapShape<'s> {
 
     /// The name of the Go type, `DeploymentSpec`; none for inlined types.
     pub fn type_name(self) -> Option<&'s str> {
-        self.go_name().map(|name| name.rsplit('.').next().unwrap_or(name))
+        self.go_name()
+            .map(|name| name.rsplit('.').next().unwrap_or(name))
     }
 
     /// The name of the Go type with its package, `v1.DeploymentSpec`.
@@ -356,7 +416,8 @@ impl<'s> MapShape<'s> {
         self.node.type_name.as_deref()
     }
 
-    /// Whether nothing is known but that it is a map: such are not looked into for changes of the schema.
+    /// Whether nothing is known but that it is a map: such are not looked into for changes of the
+    /// schema.
     pub(crate) fn is_deduced(self) -> bool {
         self.fields().is_empty() && self.node.element == build::DEDUCED
     }
@@ -429,30 +490,62 @@ mod tests {
     #[test]
     fn the_types_of_a_document_are_found_by_kind() {
         let shapes = Shapes::openapi(&document());
-        let spec = shapes.of_kind("x", "v1", "Thing").unwrap().field("spec").unwrap();
+        let spec = shapes
+            .of_kind("x", "v1", "Thing")
+            .unwrap()
+            .field("spec")
+            .unwrap();
         assert!(shapes.of_kind("", "v1", "Thing").is_none());
         assert_eq!(spec.map().unwrap().type_name(), Some("Spec"));
         assert!(spec.map().unwrap().find("image").unwrap().is_required());
         assert!(spec.field("nothing").is_none());
         let ports = spec.field("ports").unwrap().list().unwrap();
         assert_eq!(ports.kind(), ListKind::Map);
-        assert_eq!(ports.keys().iter().map(AsRef::as_ref).collect::<Vec<&str>>(), ["port", "protocol"]);
+        assert_eq!(
+            ports
+                .keys()
+                .iter()
+                .map(AsRef::as_ref)
+                .collect::<Vec<&str>>(),
+            ["port", "protocol"]
+        );
         assert_eq!(ports.key_default("protocol"), Some(&json!("TCP")));
-        assert_eq!(ports.item().field("port").unwrap().scalar(), Some(Scalar::Int32));
-        assert_eq!(ports.item().field("when").unwrap().scalar(), Some(Scalar::DateTime));
+        assert_eq!(
+            ports.item().field("port").unwrap().scalar(),
+            Some(Scalar::Int32)
+        );
+        assert_eq!(
+            ports.item().field("when").unwrap().scalar(),
+            Some(Scalar::DateTime)
+        );
         assert!(spec.field("env").unwrap().list().unwrap().is_atomic());
-        assert!(spec.field("child").unwrap().is(spec), "a type may hold itself");
+        assert!(
+            spec.field("child").unwrap().is(spec),
+            "a type may hold itself"
+        );
         assert!(spec.field("whole").unwrap().map().unwrap().is_atomic());
         assert!(!ports.item().map().unwrap().is_atomic());
         let fields = spec.map().unwrap();
         assert!(fields.find("strategy").unwrap().strategy().retain_keys);
-        assert_eq!(shapes.of_kind("x", "v1", "Thing").unwrap().empty(), json!({"spec": {"boxes": null}}));
+        assert_eq!(
+            shapes.of_kind("x", "v1", "Thing").unwrap().empty(),
+            json!({"spec": {"boxes": null}})
+        );
         let mut filled = json!({"spec": {"child": {}}});
-        shapes.of_kind("x", "v1", "Thing").unwrap().fill(&mut filled);
+        shapes
+            .of_kind("x", "v1", "Thing")
+            .unwrap()
+            .fill(&mut filled);
         assert_eq!(filled, json!({"spec": {"child": {}}}));
-        assert_eq!(fields.find("ports").unwrap().merge_key().map(AsRef::as_ref), Some("port"));
+        assert_eq!(
+            fields.find("ports").unwrap().merge_key().map(AsRef::as_ref),
+            Some("port")
+        );
         assert_eq!(spec.field("size").unwrap().scalar(), Some(Scalar::Quantity));
-        assert_eq!(spec.field("labels").unwrap().field("any").unwrap().scalar(), Some(Scalar::String));
+        assert_eq!(
+            spec.field("labels").unwrap().field("any").unwrap().scalar(),
+            Some(Scalar::String)
+        );
     }
 
     #[test]
@@ -469,20 +562,51 @@ mod tests {
             false,
         );
         let root = shapes.root();
-        let finalizers = root.field("metadata").unwrap().field("finalizers").unwrap().list().unwrap();
+        let finalizers = root
+            .field("metadata")
+            .unwrap()
+            .field("finalizers")
+            .unwrap()
+            .list()
+            .unwrap();
         assert_eq!(finalizers.kind(), ListKind::Set);
         assert_eq!(root.field("kind").unwrap().scalar(), Some(Scalar::String));
         let spec = root.field("spec").unwrap();
         assert!(spec.field("anything").is_some(), "unknown fields stay");
-        assert!(spec.field("inner").unwrap().field("anything").is_some(), "below too");
-        assert_eq!(spec.field("inner").unwrap().field("a").unwrap().scalar(), Some(Scalar::IntOrString));
+        assert!(
+            spec.field("inner").unwrap().field("anything").is_some(),
+            "below too"
+        );
+        assert_eq!(
+            spec.field("inner").unwrap().field("a").unwrap().scalar(),
+            Some(Scalar::IntOrString)
+        );
         assert!(spec.field("raw").unwrap().map().unwrap().is_embedded());
-        assert!(spec.field("raw").unwrap().field("metadata").unwrap().field("labels").is_some());
+        assert!(
+            spec.field("raw")
+                .unwrap()
+                .field("metadata")
+                .unwrap()
+                .field("labels")
+                .is_some()
+        );
         assert!(root.field("strict").unwrap().field("b").is_none());
-        let asked =
-            json!({"type": "object", "required": ["spec"], "properties": {"spec": {"type": "object", "default": {}}}});
-        assert_eq!(Shapes::crd(&asked, false).root().empty(), json!({}), "nothing is there that nobody has set");
+        let asked = json!({"type": "object", "required": ["spec"], "properties": {"spec": {"type": "object", "default": {}}}});
+        assert_eq!(
+            Shapes::crd(&asked, false).root().empty(),
+            json!({}),
+            "nothing is there that nobody has set"
+        );
         let any = Shapes::deduced();
-        assert!(any.root().field("a").unwrap().field("b").unwrap().list().unwrap().is_atomic());
+        assert!(
+            any.root()
+                .field("a")
+                .unwrap()
+                .field("b")
+                .unwrap()
+                .list()
+                .unwrap()
+                .is_atomic()
+        );
     }
 }

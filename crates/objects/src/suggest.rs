@@ -3,7 +3,8 @@
 /// Names longer than this are not compared: no hint is worth the time they would take.
 const LONGEST: usize = 256;
 
-/// The candidate with the fewest edits, if they are few; of equals the first in the alphabet. Case does not count.
+/// The candidate with the fewest edits, if they are few; of equals the first in the alphabet. Case
+/// does not count.
 ///
 /// ```
 /// assert_eq!(objects::nearest("replcas", ["replicas", "image"]), Some("replicas"));
@@ -24,7 +25,8 @@ pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// How many characters have to be added, taken away or replaced, or changed places with their neighbours.
+/// How many characters have to be added, taken away or replaced, or changed places with their
+/// neighbours.
 fn edits(one: &str, other: &str) -> usize {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let mut before: Vec<usize> = Vec::new();

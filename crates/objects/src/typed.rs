@@ -1,5 +1,5 @@
-//! Objects seen by their shapes: what fields they have, how two of them differ, how one is merged into another. Who
-//! owns the fields is not known here.
+//! Objects seen by their shapes: what fields they have, how two of them differ, how one is merged
+//! into another. Who owns the fields is not known here.
 
 mod atom;
 mod compare;

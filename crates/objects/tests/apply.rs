@@ -43,7 +43,13 @@ fn objects_are_applied_as_the_api_server_applies_them() {
                 reset: &reset,
             };
             let result = if text("do") == "apply" {
-                apply(live.as_ref(), &step["object"], &change, step["force"] == true).map(|applied| applied.object)
+                apply(
+                    live.as_ref(),
+                    &step["object"],
+                    &change,
+                    step["force"] == true,
+                )
+                .map(|applied| applied.object)
             } else {
                 let mut object = step["object"].clone();
                 update(live.as_ref(), &mut object, &change);
@@ -73,10 +79,18 @@ fn objects_are_applied_as_the_api_server_applies_them() {
                         break;
                     }
                     if let ApplyError::Conflicts(conflicts) = &error {
-                        let mut causes: Vec<String> =
-                            conflicts.0.iter().map(|one| format!("{}: {}", one.path, one.message())).collect();
+                        let mut causes: Vec<String> = conflicts
+                            .0
+                            .iter()
+                            .map(|one| format!("{}: {}", one.path, one.message()))
+                            .collect();
                         causes.sort();
-                        assert_eq!(serde_json::to_value(&causes).unwrap(), step["causes"], "{}", place());
+                        assert_eq!(
+                            serde_json::to_value(&causes).unwrap(),
+                            step["causes"],
+                            "{}",
+                            place()
+                        );
                     }
                 }
             }
@@ -91,7 +105,12 @@ fn objects_are_applied_as_the_api_server_applies_them() {
         }
         count += 1;
     }
-    assert!(failures.is_empty(), "{} of {count}:\n{}", failures.len(), failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{} of {count}:\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
     assert!(count >= 100, "the records were found");
 }
 
@@ -107,10 +126,11 @@ fn strategic_merge_patches_do_what_they_do_in_go() {
         let error = case["error"].as_str().unwrap_or_default();
         let fits = match &result {
             Ok(patched) => case.get("want") == Some(patched),
-            // The server itself looks fields up in its structs, not in the OpenAPI document, and says so.
-            Err(ours) if error.starts_with("unable to find api field") => {
-                ours.to_string().starts_with("unable to find api field in struct")
-            }
+            // The server itself looks fields up in its structs, not in the OpenAPI document, and
+            // says so.
+            Err(ours) if error.starts_with("unable to find api field") => ours
+                .to_string()
+                .starts_with("unable to find api field in struct"),
             Err(ours) => ours.to_string() == error,
         };
         if !fits {
@@ -118,6 +138,11 @@ fn strategic_merge_patches_do_what_they_do_in_go() {
         }
         count += 1;
     }
-    assert!(failures.is_empty(), "{} of {count}:\n{}", failures.len(), failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{} of {count}:\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
     assert!(count >= 100, "the records were found");
 }

@@ -1,5 +1,5 @@
-//! Rules that would take longer than anybody waits, or more memory than there is: they are found when a CRD is read, and
-//! before they are evaluated.
+//! Rules that would take longer than anybody waits, or more memory than there is: they are found
+//! when a CRD is read, and before they are evaluated.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::time::{Duration, Instant};
@@ -11,7 +11,9 @@ const DIGITS: &str = "[0,1,2,3,4,5,6,7,8,9]";
 
 /// Loops in loops over ten numbers.
 fn nested(depth: usize) -> String {
-    (0..depth).fold("true".to_owned(), |inner, index| format!("{DIGITS}.all(x{index}, {inner})"))
+    (0..depth).fold("true".to_owned(), |inner, index| {
+        format!("{DIGITS}.all(x{index}, {inner})")
+    })
 }
 
 fn with_rule(spec: &Value, rule: &Value) -> Value {
@@ -41,20 +43,42 @@ fn rules_of_exponential_cost_are_refused_when_the_schema_is_read() {
         "self.texts.all(a, self.texts.exists(b, a == b))".to_owned(),
         "self.labels.all(a, self.labels.all(b, a == b))".to_owned(),
         "self.list.map(a, self.list.map(b, a)).size() > 0".to_owned(),
-        format!("'x'{}.matches('x')", ".replace('x', 'xxxxxxxxxx')".repeat(12)),
+        format!(
+            "'x'{}.matches('x')",
+            ".replace('x', 'xxxxxxxxxx')".repeat(12)
+        ),
         "lists.range(1000000000).all(x, x >= 0)".to_owned(),
     ] {
         let flaws = Schema::read(&with_rule(&open(), &json!({ "rule": rule }))).1;
         let flaw = flaws.first().unwrap_or_else(|| panic!("{rule} is taken"));
-        assert_eq!(flaw.path.to_string(), "properties.spec.x-kubernetes-validations[0].rule", "{rule}");
-        assert!(flaw.what.starts_with("estimated rule cost exceeds budget by factor of "), "{flaw}");
+        assert_eq!(
+            flaw.path.to_string(),
+            "properties.spec.x-kubernetes-validations[0].rule",
+            "{rule}"
+        );
+        assert!(
+            flaw.what
+                .starts_with("estimated rule cost exceeds budget by factor of "),
+            "{flaw}"
+        );
     }
     let message = json!({"rule": "true", "messageExpression": format!("string({})", nested(9))});
     let flaws = Schema::read(&with_rule(&open(), &message)).1;
     let flaw = flaws.first().unwrap();
-    assert!(flaw.path.to_string().ends_with("[0].messageExpression"), "{flaw}");
-    assert!(flaw.what.starts_with("estimated messageExpression cost exceeds budget"), "{flaw}");
-    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+    assert!(
+        flaw.path.to_string().ends_with("[0].messageExpression"),
+        "{flaw}"
+    );
+    assert!(
+        flaw.what
+            .starts_with("estimated messageExpression cost exceeds budget"),
+        "{flaw}"
+    );
+    assert!(
+        start.elapsed() < Duration::from_secs(30),
+        "{:?}",
+        start.elapsed()
+    );
 }
 
 #[test]
@@ -64,9 +88,9 @@ fn many_rules_that_are_too_much_together_are_refused() {
     let flaws = Schema::read(&schema).1;
     let said: Vec<&str> = flaws.iter().map(|flaw| flaw.what.as_str()).collect();
     assert_eq!(said.len(), 1, "{said:?}");
-    assert!(
-        said[0].starts_with("x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema exceeds")
-    );
+    assert!(said[0].starts_with(
+        "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema exceeds"
+    ));
 }
 
 #[test]
@@ -87,18 +111,23 @@ fn rules_on_bounded_lists_are_taken() {
     ] {
         let (read, flaws) = Schema::read(&with_rule(&spec, &json!({ "rule": rule })));
         assert_eq!(flaws, [], "{rule}");
-        let list: Vec<Value> = (0..64).map(|index| json!({"name": format!("n{index}"), "port": index})).collect();
+        let list: Vec<Value> = (0..64)
+            .map(|index| json!({"name": format!("n{index}"), "port": index}))
+            .collect();
         let object = json!({"spec": {"list": list, "text": "a-b", "labels": {"ab": "cd"}}});
         assert_eq!(read.rules().unwrap().broken(&object, None), [], "{rule}");
     }
 }
 
-/// A CRD may have been stored by a server that estimates otherwise: what is evaluated is bounded by itself.
+/// A CRD may have been stored by a server that estimates otherwise: what is evaluated is bounded by
+/// itself.
 #[test]
 fn rules_that_cost_too_much_for_an_object_are_not_evaluated() {
     let many: Vec<usize> = (0..20_000).collect();
     let texts: Vec<String> = (0..10_000).map(|index| format!("t{index}")).collect();
-    let labels: serde_json::Map<String, Value> = (0..10_000).map(|index| (format!("k{index}"), "v".into())).collect();
+    let labels: serde_json::Map<String, Value> = (0..10_000)
+        .map(|index| (format!("k{index}"), "v".into()))
+        .collect();
     let object = json!({"spec": {
         "text": "x".repeat(300_000), "pattern": "(x|y)*x(x|y){900}", "number": 1_000_000_000_000_u64, "list": many,
         "texts": texts, "labels": labels,
@@ -131,10 +160,17 @@ fn rules_that_cost_too_much_for_an_object_are_not_evaluated() {
         let start = Instant::now();
         let (read, _) = Schema::read(&with_rule(&open(), &json!({ "rule": rule })));
         let broken = read.rules().unwrap().broken(&object, None);
-        assert!(start.elapsed() < Duration::from_secs(10), "{rule}: {:?}", start.elapsed());
+        assert!(
+            start.elapsed() < Duration::from_secs(10),
+            "{rule}: {:?}",
+            start.elapsed()
+        );
         let said: Vec<&str> = broken.iter().map(|rule| rule.what.as_str()).collect();
         assert_eq!(said.len(), 1, "{rule}: {said:?}");
-        assert!(said[0].contains("exceeds the cost limit"), "{rule}: {said:?}");
+        assert!(
+            said[0].contains("exceeds the cost limit"),
+            "{rule}: {said:?}"
+        );
         // A limit of this evaluator alone rejects no object.
         let mut admitted = object.clone();
         assert_eq!(read.admit(&mut admitted), [], "{rule}");
@@ -145,10 +181,16 @@ fn rules_that_cost_too_much_for_an_object_are_not_evaluated() {
 fn what_is_just_within_the_limit_is_evaluated_soon() {
     for (rule, count) in [
         (nested(4), 1),
-        ("self.list.all(a, self.list.all(b, a >= 0 || b >= 0))".to_owned(), 300),
+        (
+            "self.list.all(a, self.list.all(b, a >= 0 || b >= 0))".to_owned(),
+            300,
+        ),
         ("self.list.map(a, a).size() > 0".to_owned(), 1_000),
         ("self.texts.all(a, self.list.size() > 0)".to_owned(), 700),
-        ("self.texts.all(a, a.matches('^[a-z0-9]+$'))".to_owned(), 3_000),
+        (
+            "self.texts.all(a, a.matches('^[a-z0-9]+$'))".to_owned(),
+            3_000,
+        ),
         ("self.texts.all(a, a in self.texts)".to_owned(), 700),
     ] {
         let texts: Vec<String> = (0..count).map(|index| format!("t{index}")).collect();
@@ -156,7 +198,11 @@ fn what_is_just_within_the_limit_is_evaluated_soon() {
         let (read, _) = Schema::read(&with_rule(&open(), &json!({ "rule": rule })));
         let start = Instant::now();
         assert_eq!(read.rules().unwrap().broken(&object, None), [], "{rule}");
-        assert!(start.elapsed() < Duration::from_secs(30), "{rule}: {:?}", start.elapsed());
+        assert!(
+            start.elapsed() < Duration::from_secs(30),
+            "{rule}: {:?}",
+            start.elapsed()
+        );
     }
 }
 
@@ -164,24 +210,48 @@ fn what_is_just_within_the_limit_is_evaluated_soon() {
 fn long_rules_are_parsed_or_refused_and_make_nothing_panic() {
     for (part, count, refused) in [
         ("self.number == 1 || ", 2_000, None),
-        ("self.number == 1 || ", 4_000, Some("expression code point size exceeds limit")),
-        ("self.number == ) ] } || ", 4_000, Some("expression code point size exceeds limit")),
-        ("'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' == ", 900, Some("does not compile")),
+        (
+            "self.number == 1 || ",
+            4_000,
+            Some("expression code point size exceeds limit"),
+        ),
+        (
+            "self.number == ) ] } || ",
+            4_000,
+            Some("expression code point size exceeds limit"),
+        ),
+        (
+            "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' == ",
+            900,
+            Some("does not compile"),
+        ),
     ] {
-        let last = if refused == Some("does not compile") { ")" } else { "true" };
+        let last = if refused == Some("does not compile") {
+            ")"
+        } else {
+            "true"
+        };
         let rule = format!("{}{last}", part.repeat(count));
         let flaws = Schema::read(&with_rule(&open(), &json!({ "rule": rule }))).1;
         let said = flaws.first().map(|flaw| flaw.what.as_str());
-        assert!(refused.is_none_or(|why| said.is_some_and(|said| said.contains(why))), "{part} {said:.200?}");
+        assert!(
+            refused.is_none_or(|why| said.is_some_and(|said| said.contains(why))),
+            "{part} {said:.200?}"
+        );
         assert!(refused.is_some() || said.is_none(), "{part} {said:.200?}");
     }
 }
 
 #[test]
 fn more_rules_than_anybody_writes_are_refused() {
-    let rules: Vec<Value> =
-        (0..300).map(|index| json!({"rule": format!("'{}' != ''", "x".repeat(1_000 + index))})).collect();
+    let rules: Vec<Value> = (0..300)
+        .map(|index| json!({"rule": format!("'{}' != ''", "x".repeat(1_000 + index))}))
+        .collect();
     let flaws = Schema::read(&json!({"type": "object", "x-kubernetes-validations": rules})).1;
     assert_eq!(flaws.len(), 1);
-    assert!(flaws[0].what.contains("characters together"), "{}", flaws[0]);
+    assert!(
+        flaws[0].what.contains("characters together"),
+        "{}",
+        flaws[0]
+    );
 }

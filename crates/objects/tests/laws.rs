@@ -21,7 +21,8 @@ fn shapes() -> Shapes {
 fn value() -> impl Strategy<Value = Value> {
     let name = || {
         prop::sample::select(vec![
-            "a", "name", "spec", "boxes", "ports", "port", "plain", "names", "text", "anything", "$patch", "env",
+            "a", "name", "spec", "boxes", "ports", "port", "plain", "names", "text", "anything",
+            "$patch", "env",
         ])
     };
     let leaf = prop_oneof![
@@ -43,10 +44,17 @@ fn value() -> impl Strategy<Value = Value> {
 /// Objects of the kind of the shapes.
 fn thing() -> impl Strategy<Value = Value> {
     let words = || prop::sample::subsequence(vec!["a", "b", "c", "d"], 0..4).prop_shuffle();
-    let boxes =
-        words().prop_map(|names| names.iter().map(|name| json!({"name": name, "args": ["x"]})).collect::<Vec<_>>());
+    let boxes = words().prop_map(|names| {
+        names
+            .iter()
+            .map(|name| json!({"name": name, "args": ["x"]}))
+            .collect::<Vec<_>>()
+    });
     (words(), boxes, words(), 0..3_i64).prop_map(|(names, boxes, keys, count)| {
-        let plain: serde_json::Map<String, Value> = keys.iter().map(|key| ((*key).to_owned(), json!("v"))).collect();
+        let plain: serde_json::Map<String, Value> = keys
+            .iter()
+            .map(|key| ((*key).to_owned(), json!("v")))
+            .collect();
         json!({"apiVersion": "example.org/v1", "kind": "Thing", "metadata": {"name": "a"},
             "spec": {"names": names, "boxes": boxes, "plain": plain, "count": count}})
     })
@@ -55,7 +63,10 @@ fn thing() -> impl Strategy<Value = Value> {
 fn element() -> impl Strategy<Value = Element> {
     prop_oneof![
         prop::sample::select(vec!["a", "b", "c"]).prop_map(Element::field),
-        (0..3_i64).prop_map(|port| Element::key(vec![("port".into(), json!(port)), ("name".into(), json!("x"))])),
+        (0..3_i64).prop_map(|port| Element::key(vec![
+            ("port".into(), json!(port)),
+            ("name".into(), json!("x"))
+        ])),
         prop::sample::select(vec![json!(1), json!("a\"<"), json!(true), json!(1.5)])
             .prop_map(|value| Element::Value(value.into())),
         (0..3_i64).prop_map(Element::Index),

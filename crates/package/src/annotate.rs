@@ -1,4 +1,5 @@
-//! What the notes of a package say of a CRD, as its annotations, and the labels of every CRD that a package brings.
+//! What the notes of a package say of a CRD, as its annotations, and the labels of every CRD that a
+//! package brings.
 
 use api::{ANNOTATION_BYTES, App, Icon, PermissionScope, annotations as key, labels};
 use serde_json::{Map, Value, json};
@@ -27,8 +28,15 @@ const RESOURCE: [(&str, &str); 7] = [
     ("readme", key::RESOURCE_README),
 ];
 
-/// Puts onto every CRD what is said of it. What it carries already stays, except that more forms may be shown.
-pub(crate) fn annotate(crds: &mut [CrdFile], app: &App, notes: &Notes, root: &str, problems: &mut Problems) {
+/// Puts onto every CRD what is said of it. What it carries already stays, except that more forms
+/// may be shown.
+pub(crate) fn annotate(
+    crds: &mut [CrdFile],
+    app: &App,
+    notes: &Notes,
+    root: &str,
+    problems: &mut Problems,
+) {
     let scope = match app.permission_scope {
         PermissionScope::Namespaced => labels::SCOPE_NAMESPACE,
         PermissionScope::Cluster => labels::SCOPE_ENVIRONMENT,
@@ -47,10 +55,25 @@ pub(crate) fn annotate(crds: &mut [CrdFile], app: &App, notes: &Notes, root: &st
             wanted.insert(key::ICON_DATA_URI.to_owned(), json!(icon.data_uri()));
         }
         let forms = notes::all(&notes.ui_schemas, &file.crd, directory);
-        let Some(metadata) = file.crd.object.get_mut("metadata").and_then(Value::as_object_mut) else { continue };
-        let Some(annotations) = entries(metadata, "annotations") else { continue };
-        let own = annotations.get(key::UI_SCHEMA).and_then(Value::as_str).map(|text| text.trim_matches('\n'));
-        let forms: Vec<&str> = own.into_iter().chain(forms.into_iter().map(String::as_str)).collect();
+        let Some(metadata) = file
+            .crd
+            .object
+            .get_mut("metadata")
+            .and_then(Value::as_object_mut)
+        else {
+            continue;
+        };
+        let Some(annotations) = entries(metadata, "annotations") else {
+            continue;
+        };
+        let own = annotations
+            .get(key::UI_SCHEMA)
+            .and_then(Value::as_str)
+            .map(|text| text.trim_matches('\n'));
+        let forms: Vec<&str> = own
+            .into_iter()
+            .chain(forms.into_iter().map(String::as_str))
+            .collect();
         if !forms.is_empty() {
             let text = format!("{}\n", forms.join("\n---\n"));
             annotations.insert(key::UI_SCHEMA.to_owned(), json!(text));
@@ -58,9 +81,15 @@ pub(crate) fn annotate(crds: &mut [CrdFile], app: &App, notes: &Notes, root: &st
         for (name, value) in wanted {
             annotations.entry(name).or_insert(value);
         }
-        let size: usize = annotations.iter().map(|(name, value)| name.len() + length(value)).sum();
+        let size: usize = annotations
+            .iter()
+            .map(|(name, value)| name.len() + length(value))
+            .sum();
         if size > ANNOTATION_BYTES {
-            let largest = annotations.iter().max_by_key(|(_, value)| length(value)).map(|(name, _)| name.clone());
+            let largest = annotations
+                .iter()
+                .max_by_key(|(_, value)| length(value))
+                .map(|(name, _)| name.clone());
             problems.push(Problem {
                 severity: Severity::Error,
                 file: file.file.clone(),
@@ -74,8 +103,13 @@ pub(crate) fn annotate(crds: &mut [CrdFile], app: &App, notes: &Notes, root: &st
                 hint: largest.map(|name| format!("the largest is `{name}`")),
             });
         }
-        let Some(marks) = entries(metadata, "labels") else { continue };
-        marks.insert(labels::MANAGED_BY.to_owned(), json!(labels::MANAGED_BY_STACK_MANAGER));
+        let Some(marks) = entries(metadata, "labels") else {
+            continue;
+        };
+        marks.insert(
+            labels::MANAGED_BY.to_owned(),
+            json!(labels::MANAGED_BY_STACK_MANAGER),
+        );
         marks.insert(labels::SCOPE.to_owned(), json!(scope));
     }
 }
@@ -83,7 +117,10 @@ pub(crate) fn annotate(crds: &mut [CrdFile], app: &App, notes: &Notes, root: &st
 /// The icons of the package, as its Stack carries them. Those in `app.yaml` come first.
 pub(crate) fn icons(app: &mut App, notes: &Notes) {
     for picture in notes.own_icons() {
-        let icon = Icon { base64_data: picture.base64.clone(), mediatype: picture.media_type.to_owned() };
+        let icon = Icon {
+            base64_data: picture.base64.clone(),
+            mediatype: picture.media_type.to_owned(),
+        };
         if !app.icons.contains(&icon) {
             app.icons.push(icon);
         }
@@ -93,10 +130,16 @@ pub(crate) fn icons(app: &mut App, notes: &Notes) {
 /// The directory of a file, from the root of the package.
 pub(crate) fn directory<'f>(file: &'f str, root: &str) -> &'f str {
     let inner = file.strip_prefix(root).unwrap_or(file);
-    inner.rsplit_once('/').map_or("", |(directory, _)| directory)
+    inner
+        .rsplit_once('/')
+        .map_or("", |(directory, _)| directory)
 }
 
-fn repeat(table: &[(&str, &str)], fields: &Map<String, Value>, annotations: &mut Map<String, Value>) {
+fn repeat(
+    table: &[(&str, &str)],
+    fields: &Map<String, Value>,
+    annotations: &mut Map<String, Value>,
+) {
     for (field, name) in table {
         if let Some(value) = fields.get(*field) {
             annotations.entry(*name).or_insert_with(|| value.clone());
@@ -105,7 +148,10 @@ fn repeat(table: &[(&str, &str)], fields: &Map<String, Value>, annotations: &mut
 }
 
 /// The map under a name, which is made if it is not there.
-fn entries<'m>(metadata: &'m mut Map<String, Value>, name: &str) -> Option<&'m mut Map<String, Value>> {
+fn entries<'m>(
+    metadata: &'m mut Map<String, Value>,
+    name: &str,
+) -> Option<&'m mut Map<String, Value>> {
     let slot = metadata.entry(name).or_insert(Value::Null);
     if slot.is_null() {
         *slot = json!({});

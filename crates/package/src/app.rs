@@ -13,7 +13,10 @@ const FIELDS: [(&str, Kind); 19] = [
     ("overview", Kind::Text),
     ("readme", Kind::Text),
     ("version", Kind::Tag),
-    ("icons", Kind::Objects(&["base64Data", "base64data", "mediatype"])),
+    (
+        "icons",
+        Kind::Objects(&["base64Data", "base64data", "mediatype"]),
+    ),
     ("maintainers", Kind::Objects(&["name", "email"])),
     ("owners", Kind::Objects(&["name", "email"])),
     ("company", Kind::Text),

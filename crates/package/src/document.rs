@@ -22,7 +22,14 @@ pub(crate) struct Document<'f> {
 /// The text of a file, if it is one.
 pub(crate) fn text<'b>(file: &str, bytes: &'b [u8], problems: &mut Problems) -> Option<&'b str> {
     if bytes.len() > BYTES {
-        problems.error(file, format!("the file has {} bytes, more than the {BYTES} that are read", bytes.len()), None);
+        problems.error(
+            file,
+            format!(
+                "the file has {} bytes, more than the {BYTES} that are read",
+                bytes.len()
+            ),
+            None,
+        );
         return None;
     }
     match std::str::from_utf8(bytes) {
@@ -33,20 +40,38 @@ pub(crate) fn text<'b>(file: &str, bytes: &'b [u8], problems: &mut Problems) -> 
             let column = good.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
             let what = "this is not UTF-8 text".to_owned();
             let (severity, file) = (Severity::Error, file.to_owned());
-            problems.push(Problem { severity, file, line, column, what, hint: None });
+            problems.push(Problem {
+                severity,
+                file,
+                line,
+                column,
+                what,
+                hint: None,
+            });
             None
         }
     }
 }
 
 /// The documents of a file that are not empty.
-pub(crate) fn documents<'f>(file: &'f str, bytes: &[u8], problems: &mut Problems) -> Vec<Document<'f>> {
+pub(crate) fn documents<'f>(
+    file: &'f str,
+    bytes: &[u8],
+    problems: &mut Problems,
+) -> Vec<Document<'f>> {
     documents_and_all(file, bytes, problems).0
 }
 
-/// The same, and whether they could all be read. One with a key that stands twice can be, and is told of.
-pub(crate) fn documents_and_all<'f>(file: &'f str, bytes: &[u8], problems: &mut Problems) -> (Vec<Document<'f>>, bool) {
-    let Some(text) = text(file, bytes, problems) else { return (Vec::new(), false) };
+/// The same, and whether they could all be read. One with a key that stands twice can be, and is
+/// told of.
+pub(crate) fn documents_and_all<'f>(
+    file: &'f str,
+    bytes: &[u8],
+    problems: &mut Problems,
+) -> (Vec<Document<'f>>, bool) {
+    let Some(text) = text(file, bytes, problems) else {
+        return (Vec::new(), false);
+    };
     let mut all = true;
     let documents = match yaml::documents(text) {
         Ok(documents) => documents,
@@ -75,9 +100,22 @@ pub(crate) fn documents_and_all<'f>(file: &'f str, bytes: &[u8], problems: &mut 
             for key in misread_keys(&document.text, &spans) {
                 let (line, column) = (document.line + key.span.line - 1, key.span.column);
                 let (severity, file) = (Severity::Warning, file.to_owned());
-                problems.push(Problem { severity, file, line, column, what: key.what(), hint: Some(key.hint()) });
+                problems.push(Problem {
+                    severity,
+                    file,
+                    line,
+                    column,
+                    what: key.what(),
+                    hint: Some(key.hint()),
+                });
             }
-            found.push(Document { file, line: document.line, value, text: document.text.into_owned(), spans });
+            found.push(Document {
+                file,
+                line: document.line,
+                value,
+                text: document.text.into_owned(),
+                spans,
+            });
         }
     }
     (found, all)
@@ -87,20 +125,45 @@ pub(crate) fn documents_and_all<'f>(file: &'f str, bytes: &[u8], problems: &mut 
 fn complain(file: &str, first: usize, error: &yaml::Error, problems: &mut Problems) {
     let what = error.problem();
     let hint = match what {
-        _ if what.contains("cannot start any token") => Some("indent with spaces, not with tabs".to_owned()),
-        _ if what.contains("unexpected end of stream") => Some("close the quotes that are opened here".to_owned()),
+        _ if what.contains("cannot start any token") => {
+            Some("indent with spaces, not with tabs".to_owned())
+        }
+        _ if what.contains("unexpected end of stream") => {
+            Some("close the quotes that are opened here".to_owned())
+        }
         _ => None,
     };
-    place(file, first, error, format!("this is not YAML: {what}"), hint, problems);
+    place(
+        file,
+        first,
+        error,
+        format!("this is not YAML: {what}"),
+        hint,
+        problems,
+    );
 }
 
 /// An error of YAML, whose own idea of the line is about its document and not quite an editor's.
-fn place(file: &str, first: usize, error: &yaml::Error, what: String, hint: Option<String>, problems: &mut Problems) {
+fn place(
+    file: &str,
+    first: usize,
+    error: &yaml::Error,
+    what: String,
+    hint: Option<String>,
+    problems: &mut Problems,
+) {
     let (line, column) = match error.line() {
         0 => (first, 1),
         line => (first + line - 1, error.column().max(1)),
     };
-    problems.push(Problem { severity: Severity::Error, file: file.to_owned(), line, column, what, hint });
+    problems.push(Problem {
+        severity: Severity::Error,
+        file: file.to_owned(),
+        line,
+        column,
+        what,
+        hint,
+    });
 }
 
 impl Document<'_> {
@@ -115,8 +178,12 @@ impl Document<'_> {
                 Step::Each => None,
             })
             .collect();
-        let found = (0..=steps.len()).rev().find_map(|length| self.spans.find(&steps[..length]));
-        let Some(found) = found else { return (self.line, 1) };
+        let found = (0..=steps.len())
+            .rev()
+            .find_map(|length| self.spans.find(&steps[..length]));
+        let Some(found) = found else {
+            return (self.line, 1);
+        };
         let span = found.key.unwrap_or(found.value);
         (self.line + span.line - 1, span.column)
     }
@@ -124,10 +191,18 @@ impl Document<'_> {
     /// The value at `path` as it was written.
     pub(crate) fn written(&self, field: &str) -> &str {
         let found = self.spans.find(&[yaml::Step::from(field)]);
-        found.and_then(|found| self.text.get(found.value.start..found.value.end)).unwrap_or_default()
+        found
+            .and_then(|found| self.text.get(found.value.start..found.value.end))
+            .unwrap_or_default()
     }
 
-    pub(crate) fn error(&self, path: &Path, what: impl Into<String>, hint: Option<String>, problems: &mut Problems) {
+    pub(crate) fn error(
+        &self,
+        path: &Path,
+        what: impl Into<String>,
+        hint: Option<String>,
+        problems: &mut Problems,
+    ) {
         self.say(Severity::Error, path, what.into(), hint, problems);
     }
 
@@ -140,6 +215,13 @@ impl Document<'_> {
         problems: &mut Problems,
     ) {
         let (line, column) = self.at(path);
-        problems.push(Problem { severity, file: self.file.to_owned(), line, column, what, hint });
+        problems.push(Problem {
+            severity,
+            file: self.file.to_owned(),
+            line,
+            column,
+            what,
+            hint,
+        });
     }
 }

@@ -1,5 +1,5 @@
-//! A package as an OCI image: its one layer, its configuration and its manifest, the same bytes for the same files.
-//! Nothing here talks to a registry.
+//! A package as an OCI image: its one layer, its configuration and its manifest, the same bytes for
+//! the same files. Nothing here talks to a registry.
 
 mod archive;
 mod digest;
@@ -47,7 +47,11 @@ pub struct Blob {
 
 impl Blob {
     fn new(media_type: MediaType, bytes: Vec<u8>) -> Self {
-        Self { media_type, digest: Digest::of(&bytes), bytes }
+        Self {
+            media_type,
+            digest: Digest::of(&bytes),
+            bytes,
+        }
     }
 
     fn json(media_type: MediaType, value: &Value) -> Self {
@@ -66,13 +70,14 @@ impl Blob {
 }
 
 impl Image {
-    /// The image of a package that was read from these files. Tests of the package and what is not below `.registry`
-    /// stay out of it.
+    /// The image of a package that was read from these files. Tests of the package and what is not
+    /// below `.registry` stay out of it.
     pub fn build(files: &Files, package: &Package) -> Self {
         let root = layout::root(files.keys().map(String::as_str)).unwrap_or_default();
         let inside = files.iter().filter_map(|(path, bytes)| {
             let inner = path.strip_prefix(root)?;
-            (!inner.starts_with("tests/")).then(|| (format!("{}{inner}", layout::DIRECTORY), bytes.as_slice()))
+            (!inner.starts_with("tests/"))
+                .then(|| (format!("{}{inner}", layout::DIRECTORY), bytes.as_slice()))
         });
         let archive = tar::write(inside);
         let content = Digest::of(&archive);
@@ -99,7 +104,10 @@ impl Image {
                 "annotations": said,
             }),
         );
-        Self { manifest, blobs: vec![config, layer] }
+        Self {
+            manifest,
+            blobs: vec![config, layer],
+        }
     }
 }
 
@@ -109,14 +117,26 @@ fn annotations(package: &Package) -> BTreeMap<&'static str, String> {
     let owned: Vec<Value> = package
         .crds
         .iter()
-        .flat_map(|file| file.crd.versions.iter().map(move |version| (&file.crd, &version.name)))
+        .flat_map(|file| {
+            file.crd
+                .versions
+                .iter()
+                .map(move |version| (&file.crd, &version.name))
+        })
         .map(|(crd, version)| {
             let (kind, plural) = (&crd.names.kind, &crd.names.plural);
             json!({ "kind": kind, "plural": plural, "group": crd.group, "version": version })
         })
         .collect();
-    let required: Vec<&str> = app.depends_on.iter().map(|dependency| dependency.crd.as_str()).collect();
-    let mut said = BTreeMap::from([(OWNED, json!(owned).to_string()), (REQUIRED, json!(required).to_string())]);
+    let required: Vec<&str> = app
+        .depends_on
+        .iter()
+        .map(|dependency| dependency.crd.as_str())
+        .collect();
+    let mut said = BTreeMap::from([
+        (OWNED, json!(owned).to_string()),
+        (REQUIRED, json!(required).to_string()),
+    ]);
     for (key, value) in [
         ("org.opencontainers.image.title", &app.title),
         ("org.opencontainers.image.description", &app.overview_short),

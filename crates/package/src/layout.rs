@@ -64,14 +64,16 @@ const NAMES: [&str; 4] = ["ui-schema", "group", "resource", "crd"];
 /// For people: read by nothing, and no reason to say so.
 const PAPERS: [&str; 4] = ["README", "LICENSE", "CHANGELOG", "NOTICE"];
 
-/// The part of all paths before the package's own files: `.registry/`, or nothing when the files are those of such a
-/// directory. None when they are neither.
+/// The part of all paths before the package's own files: `.registry/`, or nothing when the files
+/// are those of such a directory. None when they are neither.
 pub fn root<'p>(paths: impl Iterator<Item = &'p str> + Clone) -> Option<&'static str> {
     if paths.clone().any(|path| path.starts_with(DIRECTORY)) {
         return Some(DIRECTORY);
     }
     let own = |path: &str| {
-        matches!(path, "app.yaml" | "install.yaml") || path.starts_with("resources/") || path.starts_with("templates/")
+        matches!(path, "app.yaml" | "install.yaml")
+            || path.starts_with("resources/")
+            || path.starts_with("templates/")
     };
     paths.into_iter().any(own).then_some("")
 }
@@ -79,24 +81,31 @@ pub fn root<'p>(paths: impl Iterator<Item = &'p str> + Clone) -> Option<&'static
 /// What the file at `path`, from the root of the package, is for.
 pub fn place(path: &str) -> Place<'_> {
     let (directory, file) = path.rsplit_once('/').unwrap_or(("", path));
-    if file.starts_with('.') || PAPERS.iter().any(|paper| file.split('.').next() == Some(paper)) {
+    if file.starts_with('.')
+        || PAPERS
+            .iter()
+            .any(|paper| file.split('.').next() == Some(paper))
+    {
         return Place::Ignored;
     }
     match directory.split('/').next().unwrap_or_default() {
-        "templates" => template(directory.strip_prefix("templates/").unwrap_or_default(), file),
+        "templates" => template(
+            directory.strip_prefix("templates/").unwrap_or_default(),
+            file,
+        ),
         "tests" => Place::Ignored,
-        first if nearest(first, ["templates"]).is_some() => {
-            Place::Unknown { hint: Some("did you mean `templates/`?".to_owned()) }
-        }
+        first if nearest(first, ["templates"]).is_some() => Place::Unknown {
+            hint: Some("did you mean `templates/`?".to_owned()),
+        },
         "" => match file {
             "app.yaml" => Place::App,
             "install.yaml" => Place::Install,
             _ => resource(file, &ROOT_NAMES),
         },
         _ => match file {
-            "app.yaml" | "install.yaml" => {
-                Place::Unknown { hint: Some(format!("`{file}` belongs to the root of the package")) }
-            }
+            "app.yaml" | "install.yaml" => Place::Unknown {
+                hint: Some(format!("`{file}` belongs to the root of the package")),
+            },
             "group.yaml" => Place::Group,
             _ => resource(file, &NAMES),
         },
@@ -113,7 +122,9 @@ fn resource<'p>(file: &'p str, names: &[&str]) -> Place<'p> {
     } else if ICONS.iter().any(|icon| file.ends_with(icon)) {
         Place::Icon
     } else {
-        Place::Unknown { hint: unknown(file, names) }
+        Place::Unknown {
+            hint: unknown(file, names),
+        }
     }
 }
 
@@ -129,17 +140,24 @@ fn unknown(file: &str, names: &[&str]) -> Option<String> {
 }
 
 fn template<'p>(key: &'p str, file: &'p str) -> Place<'p> {
-    let hint = || "templates are in files that end in `.yaml`, what they include in `.tpl`".to_owned();
-    let Some((name, ending)) = file.rsplit_once('.') else { return Place::Unknown { hint: Some(hint()) } };
+    let hint =
+        || "templates are in files that end in `.yaml`, what they include in `.tpl`".to_owned();
+    let Some((name, ending)) = file.rsplit_once('.') else {
+        return Place::Unknown { hint: Some(hint()) };
+    };
     match ending {
         "tpl" => Place::Partial { key, name },
         "yaml" if key.is_empty() => Place::Misplaced {
             what: "it cannot be told which kind this template is for".to_owned(),
-            hint: format!("put it into a directory for its kind: `templates/<kind>.<group>/<version>/{file}`"),
+            hint: format!(
+                "put it into a directory for its kind: `templates/<kind>.<group>/<version>/{file}`"
+            ),
         },
         "yaml" if name == "status" => Place::Status { key },
         "yaml" => Place::Template { key, name },
-        "yml" => Place::Unknown { hint: Some(format!("call it `{name}.yaml`")) },
+        "yml" => Place::Unknown {
+            hint: Some(format!("call it `{name}.yaml`")),
+        },
         _ => Place::Unknown { hint: Some(hint()) },
     }
 }
@@ -157,9 +175,18 @@ mod tests {
             ("ui-schema.yaml", Place::UiSchema),
             ("resources/databases.foocompany.io/group.yaml", Place::Group),
             ("resources/databases.foocompany.io/icon.svg", Place::Icon),
-            ("resources/databases.foocompany.io/mysql/v1alpha1/mysql.v1alpha1.crd.yaml", Place::Crd),
-            ("resources/databases.foocompany.io/mysql/v1alpha1/resource.yaml", Place::Resource),
-            ("resources/databases.foocompany.io/mysql/v1beta1/ui-schema.yaml", Place::UiSchema),
+            (
+                "resources/databases.foocompany.io/mysql/v1alpha1/mysql.v1alpha1.crd.yaml",
+                Place::Crd,
+            ),
+            (
+                "resources/databases.foocompany.io/mysql/v1alpha1/resource.yaml",
+                Place::Resource,
+            ),
+            (
+                "resources/databases.foocompany.io/mysql/v1beta1/ui-schema.yaml",
+                Place::UiSchema,
+            ),
             ("resources/mytype.ui-schema.yaml", Place::UiSchema),
             ("resources/mytype.icon.png", Place::Icon),
             ("resources/mytype.resource.yaml", Place::Resource),
@@ -167,11 +194,31 @@ mod tests {
             ("resources/very.descriptive.name.crd.yaml", Place::Crd),
             (
                 "templates/redis.example.org/v1/deployment.yaml",
-                Place::Template { key: "redis.example.org/v1", name: "deployment" },
+                Place::Template {
+                    key: "redis.example.org/v1",
+                    name: "deployment",
+                },
             ),
-            ("templates/redis.example.org/v1/status.yaml", Place::Status { key: "redis.example.org/v1" }),
-            ("templates/any/other/dir/partial.tpl", Place::Partial { key: "any/other/dir", name: "partial" }),
-            ("templates/helpers.tpl", Place::Partial { key: "", name: "helpers" }),
+            (
+                "templates/redis.example.org/v1/status.yaml",
+                Place::Status {
+                    key: "redis.example.org/v1",
+                },
+            ),
+            (
+                "templates/any/other/dir/partial.tpl",
+                Place::Partial {
+                    key: "any/other/dir",
+                    name: "partial",
+                },
+            ),
+            (
+                "templates/helpers.tpl",
+                Place::Partial {
+                    key: "",
+                    name: "helpers",
+                },
+            ),
             ("README.md", Place::Ignored),
             ("resources/.DS_Store", Place::Ignored),
             ("tests/first.yaml", Place::Ignored),
@@ -182,9 +229,23 @@ mod tests {
 
     #[test]
     fn a_template_is_never_taken_for_metadata() {
-        for name in ["app", "install", "crd", "resource", "group", "icon", "ui-schema"] {
+        for name in [
+            "app",
+            "install",
+            "crd",
+            "resource",
+            "group",
+            "icon",
+            "ui-schema",
+        ] {
             let path = format!("templates/a.b/v1/{name}.yaml");
-            assert_eq!(place(&path), Place::Template { key: "a.b/v1", name });
+            assert_eq!(
+                place(&path),
+                Place::Template {
+                    key: "a.b/v1",
+                    name
+                }
+            );
         }
     }
 
@@ -193,13 +254,31 @@ mod tests {
         for (path, expected) in [
             ("app.yml", Some("call it `app.yaml`")),
             ("ap.yaml", Some("did you mean `app.yaml`?")),
-            ("resources/redis.yaml", Some("if it holds a CRD, call it `redis.crd.yaml`")),
-            ("resources/shop.yaml", Some("if it holds a CRD, call it `shop.crd.yaml`")),
-            ("shop.yaml", Some("if it holds a CRD, call it `shop.crd.yaml`")),
-            ("resources/resorce.yaml", Some("did you mean `resource.yaml`?")),
-            ("template/a.b/v1/web.yaml", Some("did you mean `templates/`?")),
+            (
+                "resources/redis.yaml",
+                Some("if it holds a CRD, call it `redis.crd.yaml`"),
+            ),
+            (
+                "resources/shop.yaml",
+                Some("if it holds a CRD, call it `shop.crd.yaml`"),
+            ),
+            (
+                "shop.yaml",
+                Some("if it holds a CRD, call it `shop.crd.yaml`"),
+            ),
+            (
+                "resources/resorce.yaml",
+                Some("did you mean `resource.yaml`?"),
+            ),
+            (
+                "template/a.b/v1/web.yaml",
+                Some("did you mean `templates/`?"),
+            ),
             ("tempaltes/lib/web.tpl", Some("did you mean `templates/`?")),
-            ("resources/app.yaml", Some("`app.yaml` belongs to the root of the package")),
+            (
+                "resources/app.yaml",
+                Some("`app.yaml` belongs to the root of the package"),
+            ),
             ("main.go", None),
             ("templates/a.b/v1/web.yml", Some("call it `web.yaml`")),
             ("", None),
@@ -208,13 +287,19 @@ mod tests {
             let hint = expected.map(str::to_owned);
             assert_eq!(place(path), Place::Unknown { hint }, "{path}");
         }
-        assert!(matches!(place("templates/web.yaml"), Place::Misplaced { .. }));
+        assert!(matches!(
+            place("templates/web.yaml"),
+            Place::Misplaced { .. }
+        ));
     }
 
     #[test]
     fn the_root_is_the_registry_directory_or_the_files_are_in_it() {
         for (paths, expected) in [
-            (&["Dockerfile", ".registry/app.yaml"][..], Some(".registry/")),
+            (
+                &["Dockerfile", ".registry/app.yaml"][..],
+                Some(".registry/"),
+            ),
             (&["app.yaml"], Some("")),
             (&["templates/a.b/v1/c.yaml"], Some("")),
             (&["my.registry/app.yaml", "x"], None),

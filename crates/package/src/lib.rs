@@ -1,6 +1,6 @@
-//! A stack package: from its files to metadata, CRDs, templates and the Stack that installing it would create, with
-//! everything that is wrong with it at once, and the image that it is published as. It reads no file itself and talks to
-//! no registry.
+//! A stack package: from its files to metadata, CRDs, templates and the Stack that installing it
+//! would create, with everything that is wrong with it at once, and the image that it is published
+//! as. It reads no file itself and talks to no registry.
 //!
 //! ```
 //! use package::Files;
@@ -38,7 +38,8 @@ use crate::layout::Place;
 use crate::notes::Notes;
 use crate::problem::Problems;
 
-/// The files of a package by path, from the root of the package or of its `.registry` directory. Paths have slashes.
+/// The files of a package by path, from the root of the package or of its `.registry` directory.
+/// Paths have slashes.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
 /// A package.
@@ -48,7 +49,8 @@ pub struct Package {
     pub app: App,
     /// The CRDs, in the order of their files.
     pub crds: Vec<CrdFile>,
-    /// Whether these are all that the package has. If not, its templates may be about kinds that nobody knows.
+    /// Whether these are all that the package has. If not, its templates may be about kinds that
+    /// nobody knows.
     pub all_crds: bool,
     /// Whether `app.yaml` could be read with all that the package depends on.
     pub all_dependencies: bool,
@@ -92,12 +94,15 @@ impl Package {
 
     /// The CRD of a kind.
     pub fn crd(&self, group: &str, kind: &str) -> Option<&Crd> {
-        self.crds.iter().map(|file| &file.crd).find(|crd| crd.group == group && crd.names.kind == kind)
+        self.crds
+            .iter()
+            .map(|file| &file.crd)
+            .find(|crd| crd.group == group && crd.names.kind == kind)
     }
 }
 
-/// Reads a package, with everything that is wrong with it in the order of files and lines. What could not be read is
-/// left out.
+/// Reads a package, with everything that is wrong with it in the order of files and lines. What
+/// could not be read is left out.
 pub fn read(files: &Files) -> (Package, Vec<Problem>) {
     let mut problems = Problems::default();
     let mut app = None;
@@ -116,7 +121,9 @@ pub fn read(files: &Files) -> (Package, Vec<Problem>) {
             Some("put `app.yaml` into it".into()),
         );
     }
-    let inside = files.iter().filter_map(|(path, bytes)| Some((path, path.strip_prefix(root?)?, bytes)));
+    let inside = files
+        .iter()
+        .filter_map(|(path, bytes)| Some((path, path.strip_prefix(root?)?, bytes)));
     for (path, inner, bytes) in inside {
         match layout::place(inner) {
             Place::App => {
@@ -148,23 +155,58 @@ pub fn read(files: &Files) -> (Package, Vec<Problem>) {
     }
     let app = app.or_else(|| app_sound.then(App::default));
     let mut crds = crds::unite(parts, &mut problems);
-    crds::check(&crds, app.as_ref().map(|app| app.permission_scope), &mut problems);
+    crds::check(
+        &crds,
+        app.as_ref().map(|app| app.permission_scope),
+        &mut problems,
+    );
     let mut app = app.unwrap_or_default();
     annotate::icons(&mut app, &notes);
-    annotate::annotate(&mut crds, &app, &notes, root.unwrap_or_default(), &mut problems);
+    annotate::annotate(
+        &mut crds,
+        &app,
+        &notes,
+        root.unwrap_or_default(),
+        &mut problems,
+    );
     // What is missing because a file could not be read is not worth telling beside that file.
     if all_crds {
         notes.check(&crds, root.unwrap_or_default(), &mut problems);
     }
     if all_crds && crds.is_empty() && root.is_some() {
         let hint = "put its CRDs into files below `resources` that end in `crd.yaml`";
-        problems.warning(root.unwrap_or_default(), "the package has no CRD", Some(hint.into()));
+        problems.warning(
+            root.unwrap_or_default(),
+            "the package has no CRD",
+            Some(hint.into()),
+        );
     }
     let sorted = tree.sort(&crds, all_crds, &mut problems);
     crds::check_status(&crds, &sorted, &mut problems);
-    let stack = stack::build(&app, &crds, install, &sorted, root.unwrap_or_default(), &mut problems);
-    let templates::Sorted { templates, template_status, partials, .. } = sorted;
+    let stack = stack::build(
+        &app,
+        &crds,
+        install,
+        &sorted,
+        root.unwrap_or_default(),
+        &mut problems,
+    );
+    let templates::Sorted {
+        templates,
+        template_status,
+        partials,
+        ..
+    } = sorted;
     let all_dependencies = app_sound;
-    let package = Package { app, crds, all_crds, all_dependencies, templates, template_status, partials, stack };
+    let package = Package {
+        app,
+        crds,
+        all_crds,
+        all_dependencies,
+        templates,
+        template_status,
+        partials,
+        stack,
+    };
     (package, problems.sorted())
 }

@@ -1,12 +1,13 @@
-//! The objects that a package adds to a cluster, in the order in which they are made, and as a stream of YAML.
+//! The objects that a package adds to a cluster, in the order in which they are made, and as a
+//! stream of YAML.
 
 use serde_json::Value;
 
 use crate::{Package, Problem, Severity};
 
 impl Package {
-    /// The CRDs in the order of their names, then the Stack, without a name. Nothing else of a package reaches a
-    /// cluster.
+    /// The CRDs in the order of their names, then the Stack, without a name. Nothing else of a
+    /// package reaches a cluster.
     pub fn manifests(&self) -> Vec<Value> {
         let mut crds: Vec<&Value> = self.crds.iter().map(|file| &file.crd.object).collect();
         crds.sort_by_key(|crd| crd["metadata"]["name"].as_str().unwrap_or_default());
@@ -14,7 +15,8 @@ impl Package {
         crds.into_iter().cloned().chain([stack]).collect()
     }
 
-    /// Takes the version from the tag of its image if `app.yaml` has none; if it has one, both must be the same.
+    /// Takes the version from the tag of its image if `app.yaml` has none; if it has one, both must
+    /// be the same.
     pub fn set_tag(&mut self, tag: &str) -> Result<(), Problem> {
         if self.app.version.is_empty() {
             tag.clone_into(&mut self.app.version);
@@ -29,8 +31,12 @@ impl Package {
             file: "app.yaml".to_owned(),
             line: 0,
             column: 0,
-            what: format!("the package says that its version is `{version}`, and its image has the tag `{tag}`"),
-            hint: Some(format!("tag the image `{version}`, or leave `version` out of `app.yaml`")),
+            what: format!(
+                "the package says that its version is `{version}`, and its image has the tag `{tag}`"
+            ),
+            hint: Some(format!(
+                "tag the image `{version}`, or leave `version` out of `app.yaml`"
+            )),
         })
     }
 }

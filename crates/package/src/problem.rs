@@ -54,17 +54,29 @@ impl Problems {
     }
 
     fn add(&mut self, severity: Severity, file: &str, what: String, hint: Option<String>) {
-        self.push(Problem { severity, file: file.to_owned(), line: 0, column: 0, what, hint });
+        self.push(Problem {
+            severity,
+            file: file.to_owned(),
+            line: 0,
+            column: 0,
+            what,
+            hint,
+        });
     }
 
     /// How many of them stop the package from working.
     pub(crate) fn errors(&self) -> usize {
-        self.0.iter().filter(|problem| problem.severity == Severity::Error).count()
+        self.0
+            .iter()
+            .filter(|problem| problem.severity == Severity::Error)
+            .count()
     }
 
     /// All of them, in the order of files and lines.
     pub(crate) fn sorted(mut self) -> Vec<Problem> {
-        self.0.sort_by(|one, other| (&one.file, one.line, one.column).cmp(&(&other.file, other.line, other.column)));
+        self.0.sort_by(|one, other| {
+            (&one.file, one.line, one.column).cmp(&(&other.file, other.line, other.column))
+        });
         self.0
     }
 }

@@ -18,18 +18,27 @@ pub(crate) fn build(
     problems: &mut Problems,
 ) -> Stack {
     let texts = |sources: &BTreeMap<String, Source>| {
-        sources.iter().map(|(name, source)| (name.clone(), source.text.clone())).collect::<BTreeMap<_, _>>()
+        sources
+            .iter()
+            .map(|(name, source)| (name.clone(), source.text.clone()))
+            .collect::<BTreeMap<_, _>>()
     };
     let owned = crds.iter().enumerate().filter_map(|(index, file)| {
         let stored = file.crd.storage().map(|version| version.name.as_str());
         let version = sorted.versions.get(&index).map(String::as_str).or(stored)?;
         let api_version = file.crd.gvk(version).api_version().to_string();
-        Some(KindRef { kind: file.crd.names.kind.clone(), api_version })
+        Some(KindRef {
+            kind: file.crd.names.kind.clone(),
+            api_version,
+        })
     });
     let stack = Stack::new(StackSpec {
         app: app.clone(),
         customresourcedefinitions: owned.collect(),
-        controller: Controller { deployment, ..Controller::default() },
+        controller: Controller {
+            deployment,
+            ..Controller::default()
+        },
         templates: sorted
             .templates
             .iter()
@@ -41,10 +50,18 @@ pub(crate) fn build(
     });
     let size = serde_json::to_vec(&stack).map_or(0, |bytes| bytes.len());
     if size > STACK_BYTES {
-        let named = sorted.templates.values().chain(sorted.partials.values()).flat_map(BTreeMap::values);
-        let largest = named.chain(sorted.template_status.values()).max_by_key(|source| source.text.len());
+        let named = sorted
+            .templates
+            .values()
+            .chain(sorted.partials.values())
+            .flat_map(BTreeMap::values);
+        let largest = named
+            .chain(sorted.template_status.values())
+            .max_by_key(|source| source.text.len());
         let file = largest.map_or_else(|| format!("{root}app.yaml"), |source| source.file.clone());
-        let what = format!("the Stack would have {size} bytes, more than the {STACK_BYTES} that a cluster takes");
+        let what = format!(
+            "the Stack would have {size} bytes, more than the {STACK_BYTES} that a cluster takes"
+        );
         problems.error(&file, what, Some("this is the largest of its parts".into()));
     }
     stack

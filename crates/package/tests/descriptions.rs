@@ -1,12 +1,15 @@
-//! What packages say of their kinds: the example of the design document field by field, whose word counts where several
-//! files speak of one kind, and what is said of files that speak of none.
+//! What packages say of their kinds: the example of the design document field by field, whose word
+//! counts where several files speak of one kind, and what is said of files that speak of none.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use package::Files;
 use serde_json::{Value, json};
 
 fn files(entries: &[(&str, &str)]) -> Files {
-    entries.iter().map(|(path, text)| (format!(".registry/{path}"), text.as_bytes().to_vec())).collect()
+    entries
+        .iter()
+        .map(|(path, text)| (format!(".registry/{path}"), text.as_bytes().to_vec()))
+        .collect()
 }
 
 fn crd(kind: &str, more: &str) -> String {
@@ -26,11 +29,21 @@ metadata:
 }
 
 fn metadata(files: &Files, kind: &str) -> Value {
-    package::read(files).0.crd("samples.crossplane.io", kind).unwrap().object["metadata"].clone()
+    package::read(files)
+        .0
+        .crd("samples.crossplane.io", kind)
+        .unwrap()
+        .object["metadata"]
+        .clone()
 }
 
 fn said(files: &Files) -> String {
-    let line = |problem: package::Problem| format!("{problem}; {}\n", problem.hint.as_deref().unwrap_or_default());
+    let line = |problem: package::Problem| {
+        format!(
+            "{problem}; {}\n",
+            problem.hint.as_deref().unwrap_or_default()
+        )
+    };
     package::read(files).1.into_iter().map(line).collect()
 }
 
@@ -41,7 +54,10 @@ const SVG: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\"/>\n";
 fn every_annotation_and_label_of_the_design_document_comes_out() {
     let files = files(&[
         ("app.yaml", "title: Crossplane Sample Stack\n"),
-        ("install.yaml", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: c}\nspec: {replicas: 1}\n"),
+        (
+            "install.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: c}\nspec: {replicas: 1}\n",
+        ),
         ("icon.svg", SVG),
         ("ui-schema.yaml", UI),
         (
@@ -99,7 +115,8 @@ fn every_annotation_and_label_of_the_design_document_comes_out() {
 #[test]
 fn the_nearest_word_counts_and_in_one_directory_the_one_that_names_the_kind() {
     let icon = |fill: &str| format!("<svg fill=\"{fill}\"/>");
-    let title = |metadata: &Value| metadata["annotations"]["stacks.crossplane.io/resource-title"].clone();
+    let title =
+        |metadata: &Value| metadata["annotations"]["stacks.crossplane.io/resource-title"].clone();
     let one = crd("One", "");
     let two = crd("Two", "");
     let bucket = crd("Bucket", "");
@@ -123,13 +140,17 @@ fn the_nearest_word_counts_and_in_one_directory_the_one_that_names_the_kind() {
     // `resources/a` is no directory above `resources/ab`, though its name begins like it.
     assert_eq!(title(&metadata(&files, "Bucket")), Value::Null);
     for (kind, fill) in [("One", "near"), ("Two", "two"), ("Bucket", "nearest")] {
-        let uri = metadata(&files, kind)["annotations"]["stacks.crossplane.io/icon-data-uri"].clone();
+        let uri =
+            metadata(&files, kind)["annotations"]["stacks.crossplane.io/icon-data-uri"].clone();
         let base64 = {
             use base64::Engine;
             base64::engine::general_purpose::STANDARD.encode(icon(fill))
         };
         assert_eq!(uri, format!("data:image/svg+xml;base64,{base64}"), "{kind}");
-        assert_eq!(metadata(&files, kind)["labels"]["crossplane.io/scope"], "environment");
+        assert_eq!(
+            metadata(&files, kind)["labels"]["crossplane.io/scope"],
+            "environment"
+        );
     }
 }
 
@@ -157,8 +178,14 @@ fn files_that_speak_of_no_kind_or_too_much_are_said() {
     let files = files(&[
         ("app.yaml", "title: T\n"),
         ("resources/a/crd.yaml", &crd("Redis", "")),
-        ("resources/a/group.yaml", &format!("group: samples.crossplane.io\nreadme: {large}\n")),
-        ("resources/a/resource.yaml", &format!("id: redis\nreadme: {large}\ntilte: T\n")),
+        (
+            "resources/a/group.yaml",
+            &format!("group: samples.crossplane.io\nreadme: {large}\n"),
+        ),
+        (
+            "resources/a/resource.yaml",
+            &format!("id: redis\nreadme: {large}\ntilte: T\n"),
+        ),
         ("resources/a/more.resource.yaml", "# why\nid: Reids\n"),
         ("resources/b/icon.svg", "<svg/>"),
         ("resources/b/group.yaml", "group: other\n"),
@@ -179,14 +206,29 @@ fn files_that_speak_of_no_kind_or_too_much_are_said() {
 fn the_manifests_are_the_crds_by_name_and_then_the_stack() {
     let files = files(&[
         ("app.yaml", "title: T\n"),
-        ("resources/crd.yaml", &format!("{}---\n{}", crd("Two", ""), crd("One", ""))),
+        (
+            "resources/crd.yaml",
+            &format!("{}---\n{}", crd("Two", ""), crd("One", "")),
+        ),
     ]);
     let (package, _) = package::read(&files);
     let manifests = package.manifests();
-    let names: Vec<_> = manifests.iter().map(|object| (&object["kind"], &object["metadata"]["name"])).collect();
+    let names: Vec<_> = manifests
+        .iter()
+        .map(|object| (&object["kind"], &object["metadata"]["name"]))
+        .collect();
     let crd = json!("CustomResourceDefinition");
-    let expected = [(crd.clone(), json!("ones.samples.crossplane.io")), (crd, json!("twos.samples.crossplane.io"))];
-    assert_eq!(names[..2], expected.iter().map(|(kind, name)| (kind, name)).collect::<Vec<_>>());
+    let expected = [
+        (crd.clone(), json!("ones.samples.crossplane.io")),
+        (crd, json!("twos.samples.crossplane.io")),
+    ];
+    assert_eq!(
+        names[..2],
+        expected
+            .iter()
+            .map(|(kind, name)| (kind, name))
+            .collect::<Vec<_>>()
+    );
     assert_eq!(names[2].0, "Stack");
     let text = package::stream(&manifests).unwrap();
     assert_eq!(yaml::documents(&text).unwrap().len(), 3);
@@ -194,7 +236,13 @@ fn the_manifests_are_the_crds_by_name_and_then_the_stack() {
 
 #[test]
 fn the_version_is_the_tag_or_must_be_the_same() {
-    let of = |app: &str| package::read(&files(&[("app.yaml", app), ("resources/crd.yaml", &crd("One", ""))])).0;
+    let of = |app: &str| {
+        package::read(&files(&[
+            ("app.yaml", app),
+            ("resources/crd.yaml", &crd("One", "")),
+        ]))
+        .0
+    };
     let mut without = of("title: T\n");
     without.set_tag("v1.2.3").unwrap();
     assert_eq!(without.stack.spec.app.version, "v1.2.3");

@@ -18,17 +18,30 @@ fn a_schema_that_costs_too_much_is_an_error_that_names_the_field() {
         });
         let files = Files::from([
             ("app.yaml".to_owned(), Vec::new()),
-            ("resources/redis.crd.yaml".to_owned(), crd.to_string().into_bytes()),
+            (
+                "resources/redis.crd.yaml".to_owned(),
+                crd.to_string().into_bytes(),
+            ),
         ]);
         package::read(&files).1
     };
     let fields: serde_json::Map<String, serde_json::Value> = (0..2_000)
-        .map(|index| (format!("f{index}"), json!({"type": "string", "pattern": format!(r"x{index}\pL{{200}}")})))
+        .map(|index| {
+            (
+                format!("f{index}"),
+                json!({"type": "string", "pattern": format!(r"x{index}\pL{{200}}")}),
+            )
+        })
         .collect();
-    let nested =
-        (0..15).fold("true".to_owned(), |inner, index| format!("[0,1,2,3,4,5,6,7,8,9].all(x{index}, {inner})"));
+    let nested = (0..15).fold("true".to_owned(), |inner, index| {
+        format!("[0,1,2,3,4,5,6,7,8,9].all(x{index}, {inner})")
+    });
     for (spec, place, why) in [
-        (json!({"type": "object", "properties": fields}), "pattern", "together take too much memory"),
+        (
+            json!({"type": "object", "properties": fields}),
+            "pattern",
+            "together take too much memory",
+        ),
         (
             json!({"type": "object", "x-kubernetes-validations": [{ "rule": nested }]}),
             "rule",
@@ -36,8 +49,13 @@ fn a_schema_that_costs_too_much_is_an_error_that_names_the_field() {
         ),
     ] {
         let problems = of(&spec);
-        let found = problems.iter().find(|problem| problem.severity == Severity::Error && problem.what.contains(why));
+        let found = problems
+            .iter()
+            .find(|problem| problem.severity == Severity::Error && problem.what.contains(why));
         let found = found.unwrap_or_else(|| panic!("{:?}", problems.first()));
-        assert!(found.what.contains("properties.spec") && found.what.contains(place), "{found}");
+        assert!(
+            found.what.contains("properties.spec") && found.what.contains(place),
+            "{found}"
+        );
     }
 }

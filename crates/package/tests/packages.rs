@@ -147,11 +147,24 @@ fn a_package_becomes_the_stack_that_installing_would_create() {
             },
         })
     );
-    let places: Vec<_> = package.crds.iter().map(|own| (own.crd.name.as_str(), own.line)).collect();
-    assert_eq!(places, [("redises.example.org", 3), ("caches.example.org", 21)]);
-    assert_eq!(package.crd("example.org", "Cache").unwrap().object["apiVersion"], "apiextensions.k8s.io/v1");
+    let places: Vec<_> = package
+        .crds
+        .iter()
+        .map(|own| (own.crd.name.as_str(), own.line))
+        .collect();
+    assert_eq!(
+        places,
+        [("redises.example.org", 3), ("caches.example.org", 21)]
+    );
+    assert_eq!(
+        package.crd("example.org", "Cache").unwrap().object["apiVersion"],
+        "apiextensions.k8s.io/v1"
+    );
     let template = &package.templates["redis.example.org/v1"]["deployment"];
-    assert_eq!(template.file, ".registry/templates/redis.example.org/v1/deployment.yaml");
+    assert_eq!(
+        template.file,
+        ".registry/templates/redis.example.org/v1/deployment.yaml"
+    );
     assert!(package.partials["lib/labels"].contains_key("common"));
 }
 
@@ -260,7 +273,10 @@ c: d
 #[test]
 fn what_follows_from_a_crd_that_cannot_be_read_is_not_told() {
     for (crd, expected) in [
-        ("kind CustomResourceDefinition\nspec: {}\n", "2:5: error: this is not YAML: mapping values are not allowed"),
+        (
+            "kind CustomResourceDefinition\nspec: {}\n",
+            "2:5: error: this is not YAML: mapping values are not allowed",
+        ),
         ("kind: [\n", "error: this is not YAML: "),
         ("apiVersion: v1\nkind: ConfigMap\n", "error: "),
     ] {
@@ -279,18 +295,33 @@ a: b
         );
         let (_, problems) = package::read(&files(&text));
         let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        let aside: Vec<&String> = told.iter().filter(|line| !line.contains("resources/redis.crd.yaml")).collect();
-        assert!(aside.is_empty() && told.iter().any(|line| line.contains(expected)), "{told:#?}");
+        let aside: Vec<&String> = told
+            .iter()
+            .filter(|line| !line.contains("resources/redis.crd.yaml"))
+            .collect();
+        assert!(
+            aside.is_empty() && told.iter().any(|line| line.contains(expected)),
+            "{told:#?}"
+        );
     }
 }
 
 #[test]
 fn what_no_install_would_take_is_told_by_the_package_already() {
     for (field, expected) in [
-        ("dependsOn: [{crd: serviceaccount/v1}]", "no stack may have `serviceaccount/v1`"),
+        (
+            "dependsOn: [{crd: serviceaccount/v1}]",
+            "no stack may have `serviceaccount/v1`",
+        ),
         ("dependsOn: [{crd: node/v1}]", "no stack may have `node/v1`"),
-        ("dependsOn: [{crd: clusterrole.rbac.authorization.k8s.io/v1}]", "no stack may have `clusterrole.rbac"),
-        ("dependsOn: [{crd: '*.rbac.authorization.k8s.io/v1'}]", "no stack may have `*.rbac"),
+        (
+            "dependsOn: [{crd: clusterrole.rbac.authorization.k8s.io/v1}]",
+            "no stack may have `clusterrole.rbac",
+        ),
+        (
+            "dependsOn: [{crd: '*.rbac.authorization.k8s.io/v1'}]",
+            "no stack may have `*.rbac",
+        ),
         ("dependsOn: [{crd: secret/v1}, {crd: limitrange/v1}]", ""),
         ("version: one two", "\"one two\" is no version"),
         ("version: 1.0.0+b1", "\"1.0.0+b1\" is no version"),
@@ -298,12 +329,21 @@ fn what_no_install_would_take_is_told_by_the_package_already() {
         ("version: v1.0.0-rc.1_b1", ""),
         ("version: ''", ""),
     ] {
-        let text = format!("== .registry/app.yaml\ntitle: Redis\n{field}\n== .registry/resources/a.crd.yaml\n{CRD}");
+        let text = format!(
+            "== .registry/app.yaml\ntitle: Redis\n{field}\n== .registry/resources/a.crd.yaml\n{CRD}"
+        );
         let (_, problems) = package::read(&files(&text));
         let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        let told: Vec<&String> = told.iter().filter(|line| line.contains("app.yaml:2:")).collect();
+        let told: Vec<&String> = told
+            .iter()
+            .filter(|line| line.contains("app.yaml:2:"))
+            .collect();
         assert_eq!(told.is_empty(), expected.is_empty(), "{field}: {told:?}");
-        assert!(told.iter().all(|line| line.contains("error: ") && line.contains(expected)), "{field}: {told:?}");
+        assert!(
+            told.iter()
+                .all(|line| line.contains("error: ") && line.contains(expected)),
+            "{field}: {told:?}"
+        );
     }
 }
 
@@ -340,26 +380,58 @@ fn a_crd_may_have_a_file_for_each_of_its_versions() {
         let mut text = String::from("== .registry/app.yaml\ntitle: Mysql\n");
         for (version, storage) in ["v1alpha1", "v1beta1", "v1"].into_iter().zip(storage) {
             let dir = format!(".registry/resources/example.org/mysql/{version}");
-            text.push_str(&format!("== {dir}/mysql.{version}.crd.yaml\n{}", mysql(version, storage, "")));
-            text.push_str(&format!("== {dir}/resource.yaml\nid: Mysql\ntitle: Mysql {version}\n"));
+            text.push_str(&format!(
+                "== {dir}/mysql.{version}.crd.yaml\n{}",
+                mysql(version, storage, "")
+            ));
+            text.push_str(&format!(
+                "== {dir}/resource.yaml\nid: Mysql\ntitle: Mysql {version}\n"
+            ));
         }
         let (package, problems) = package::read(&files(&text));
         let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
         let Some(stored) = expected else {
-            assert!(told.iter().any(|line| line.contains("no version is stored")), "{told:#?}");
+            assert!(
+                told.iter()
+                    .any(|line| line.contains("no version is stored")),
+                "{told:#?}"
+            );
             continue;
         };
         assert!(told.is_empty(), "{storage:?}: {told:#?}");
-        let [file] = package.crds.as_slice() else { panic!("{} CRDs", package.crds.len()) };
-        let names: Vec<_> = file.crd.versions.iter().map(|version| version.name.as_str()).collect();
+        let [file] = package.crds.as_slice() else {
+            panic!("{} CRDs", package.crds.len())
+        };
+        let names: Vec<_> = file
+            .crd
+            .versions
+            .iter()
+            .map(|version| version.name.as_str())
+            .collect();
         assert_eq!(names, ["v1", "v1alpha1", "v1beta1"]);
         assert_eq!(file.crd.storage().unwrap().name, stored, "{storage:?}");
         let versions = file.crd.object["spec"]["versions"].as_array().unwrap();
-        assert_eq!(versions.iter().filter(|version| version["storage"] == true).count(), 1);
-        assert!(versions.iter().all(|version| version["schema"]["openAPIV3Schema"]["description"] == version["name"]));
+        assert_eq!(
+            versions
+                .iter()
+                .filter(|version| version["storage"] == true)
+                .count(),
+            1
+        );
+        assert!(
+            versions.iter().all(
+                |version| version["schema"]["openAPIV3Schema"]["description"] == version["name"]
+            )
+        );
         let metadata = &file.crd.object["metadata"];
-        assert_eq!(metadata["annotations"]["stacks.crossplane.io/resource-title"], format!("Mysql {stored}"));
-        assert_eq!((&metadata["labels"]["v1"], &metadata["labels"]["v1beta1"]), (&json!("yes"), &json!("yes")));
+        assert_eq!(
+            metadata["annotations"]["stacks.crossplane.io/resource-title"],
+            format!("Mysql {stored}")
+        );
+        assert_eq!(
+            (&metadata["labels"]["v1"], &metadata["labels"]["v1beta1"]),
+            (&json!("yes"), &json!("yes"))
+        );
         assert_eq!(package.stack.spec.customresourcedefinitions.len(), 1);
     }
 }
@@ -374,17 +446,29 @@ fn files_of_one_crd_that_contradict_each_other_are_told() {
     };
     let good = mysql("v1", true, "");
     for (change, expected) in [
-        (("kind: Mysql,", "kind: MySQL,"), "b.crd.yaml:8:3: error: the CRD `mysqls.example.org` has other names in"),
+        (
+            ("kind: Mysql,", "kind: MySQL,"),
+            "b.crd.yaml:8:3: error: the CRD `mysqls.example.org` has other names in",
+        ),
         (
             ("Namespaced", "Cluster"),
             "b.crd.yaml:9:3: error: the CRD `mysqls.example.org` is Cluster here and Namespaced",
         ),
-        (("name: v1\n", "name: v1alpha1\n"), "b.crd.yaml:11:5: error: the version `v1alpha1` of the CRD"),
-        (("storage: true", "storage: false"), "b.crd.yaml:10:3: error: no version is stored"),
+        (
+            ("name: v1\n", "name: v1alpha1\n"),
+            "b.crd.yaml:11:5: error: the version `v1alpha1` of the CRD",
+        ),
+        (
+            ("storage: true", "storage: false"),
+            "b.crd.yaml:10:3: error: no version is stored",
+        ),
     ] {
         let (_, problems) = package::read(&files(&text(&good.replace(change.0, change.1))));
         let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        assert!(told.iter().any(|line| line.contains(expected)), "{expected}: {told:#?}");
+        assert!(
+            told.iter().any(|line| line.contains(expected)),
+            "{expected}: {told:#?}"
+        );
     }
     assert_eq!(said(&files(&text(&good))), "");
 }
@@ -399,29 +483,58 @@ fn no_package_brings_a_conversion() {
             "{strategy: Webhook}",
             ":10:16: error: a CRD of a package has no conversion, but this one has the strategy `Webhook`",
         ),
-        ("{strategy: webhook}", ":10:16: error: a CRD of a package has no conversion"),
+        (
+            "{strategy: webhook}",
+            ":10:16: error: a CRD of a package has no conversion",
+        ),
         (
             "{\"strategy\": \"\\x57ebhook\"}",
             ":10:16: error: a CRD of a package has no conversion, but this one has the strategy `Webhook`",
         ),
-        ("{strategy: ~}", ":10:16: error: a CRD of a package has no conversion"),
+        (
+            "{strategy: ~}",
+            ":10:16: error: a CRD of a package has no conversion",
+        ),
         (
             "{strategy: None, webhook: {clientConfig: {url: 'https://a.b'}}}",
             ":10:3: error: a CRD of a package has no conversion",
         ),
-        ("{webhookClientConfig: {url: 'https://a.b'}}", ":10:3: error: a CRD of a package has no conversion"),
-        ("[Webhook]", ":10:3: error: a CRD of a package has no conversion"),
-        ("Webhook", ":10:3: error: a CRD of a package has no conversion"),
+        (
+            "{webhookClientConfig: {url: 'https://a.b'}}",
+            ":10:3: error: a CRD of a package has no conversion",
+        ),
+        (
+            "[Webhook]",
+            ":10:3: error: a CRD of a package has no conversion",
+        ),
+        (
+            "Webhook",
+            ":10:3: error: a CRD of a package has no conversion",
+        ),
     ] {
         for api in ["v1", "v1beta1"] {
             let crd = mysql("v1", true, &format!("  conversion: {conversion}\n"));
-            let crd = crd.replace("apiextensions.k8s.io/v1", &format!("apiextensions.k8s.io/{api}"));
-            let text = format!("== .registry/app.yaml\ntitle: Mysql\n== .registry/resources/a.crd.yaml\n{crd}");
+            let crd = crd.replace(
+                "apiextensions.k8s.io/v1",
+                &format!("apiextensions.k8s.io/{api}"),
+            );
+            let text = format!(
+                "== .registry/app.yaml\ntitle: Mysql\n== .registry/resources/a.crd.yaml\n{crd}"
+            );
             let (_, problems) = package::read(&files(&text));
-            let errors = problems.iter().filter(|problem| problem.severity == Severity::Error);
+            let errors = problems
+                .iter()
+                .filter(|problem| problem.severity == Severity::Error);
             let told: Vec<String> = errors.map(ToString::to_string).collect();
-            assert_eq!(told.is_empty(), expected.is_empty(), "{conversion}: {told:#?}");
-            assert!(expected.is_empty() || told.iter().any(|line| line.contains(expected)), "{conversion}: {told:#?}");
+            assert_eq!(
+                told.is_empty(),
+                expected.is_empty(),
+                "{conversion}: {told:#?}"
+            );
+            assert!(
+                expected.is_empty() || told.iter().any(|line| line.contains(expected)),
+                "{conversion}: {told:#?}"
+            );
         }
     }
 }
@@ -549,9 +662,18 @@ a: b
 #[test]
 fn bytes_that_are_no_text_and_stacks_that_are_too_large_are_said() {
     let mut all = files(&good());
-    all.insert(".registry/templates/redis.example.org/v1/bad.yaml".into(), b"a: b\n\xc3\xa4\xff".to_vec());
-    all.insert(".registry/templates/redis.example.org/v1/big.yaml".into(), vec![b'x'; 2 << 20]);
-    all.insert(".registry/templates/redis.example.org/v1/huge.yaml".into(), vec![b'x'; 5 << 20]);
+    all.insert(
+        ".registry/templates/redis.example.org/v1/bad.yaml".into(),
+        b"a: b\n\xc3\xa4\xff".to_vec(),
+    );
+    all.insert(
+        ".registry/templates/redis.example.org/v1/big.yaml".into(),
+        vec![b'x'; 2 << 20],
+    );
+    all.insert(
+        ".registry/templates/redis.example.org/v1/huge.yaml".into(),
+        vec![b'x'; 5 << 20],
+    );
     assert_snapshot!(said(&all), @r#"
     .registry/templates/redis.example.org/v1/bad.yaml:2:2: error: this is not UTF-8 text
     .registry/templates/redis.example.org/v1/big.yaml: error: the Stack would have 2098204 bytes, more than the 1048576 that a cluster takes
@@ -575,7 +697,10 @@ fn a_package_cut_or_bent_anywhere_is_read_without_a_panic() {
                 bent.insert(path.clone(), new);
                 let (_, problems) = package::read(&bent);
                 for problem in problems {
-                    assert!(!problem.what.is_empty() && (problem.line == 0) == (problem.column == 0), "{problem:?}");
+                    assert!(
+                        !problem.what.is_empty() && (problem.line == 0) == (problem.column == 0),
+                        "{problem:?}"
+                    );
                 }
             }
         }
@@ -594,13 +719,25 @@ fn the_packages_among_the_examples_are_read() {
         let mut files = Files::new();
         collect(&directory, &directory, &mut files);
         let (package, problems) = package::read(&files);
-        if files.keys().any(|path| path.starts_with(".registry/templates/")) {
+        if files
+            .keys()
+            .any(|path| path.starts_with(".registry/templates/"))
+        {
             seen += 1;
             // An example without a CRD is still being written, and its keys mean nothing yet.
             let complete = !package.crds.is_empty();
-            let errors: Vec<_> = problems.iter().filter(|problem| problem.severity == Severity::Error).collect();
-            assert!(!complete || errors.is_empty(), "{}: {errors:#?}", directory.display());
-            assert!(!complete || !package.templates.is_empty() || !package.template_status.is_empty());
+            let errors: Vec<_> = problems
+                .iter()
+                .filter(|problem| problem.severity == Severity::Error)
+                .collect();
+            assert!(
+                !complete || errors.is_empty(),
+                "{}: {errors:#?}",
+                directory.display()
+            );
+            assert!(
+                !complete || !package.templates.is_empty() || !package.template_status.is_empty()
+            );
         }
     }
     assert!(seen > 0);
@@ -612,7 +749,11 @@ fn collect(root: &Path, directory: &Path, files: &mut Files) {
         if path.is_dir() {
             collect(root, &path, files);
         } else if path.is_file() {
-            let name = path.strip_prefix(root).unwrap().to_string_lossy().replace('\\', "/");
+            let name = path
+                .strip_prefix(root)
+                .unwrap()
+                .to_string_lossy()
+                .replace('\\', "/");
             files.insert(name, std::fs::read(&path).unwrap());
         }
     }
@@ -621,26 +762,49 @@ fn collect(root: &Path, directory: &Path, files: &mut Files) {
 #[test]
 fn one_bad_dependency_takes_no_other_with_it() {
     for (depends_on, kept, all) in [
-        ("- crd: deployment.apps/v1\n- service/v1\n- crd: configmap/v1\n", 2, false),
+        (
+            "- crd: deployment.apps/v1\n- service/v1\n- crd: configmap/v1\n",
+            2,
+            false,
+        ),
         ("- crd: deployment.apps/v1\n- crd: service/v1\n", 2, true),
         ("", 0, true),
     ] {
         let app = format!("== .registry/app.yaml\ntitle: T\ndependsOn:\n{depends_on}");
         let (package, _) = package::read(&files(&app));
-        assert_eq!((package.app.depends_on.len(), package.all_dependencies), (kept, all), "{depends_on}");
+        assert_eq!(
+            (package.app.depends_on.len(), package.all_dependencies),
+            (kept, all),
+            "{depends_on}"
+        );
     }
-    for app in ["title: T\ndependson:\n- crd: service/v1\n", "title: T\n  dependsOn: []\n", "title: T: T\n"] {
+    for app in [
+        "title: T\ndependson:\n- crd: service/v1\n",
+        "title: T\n  dependsOn: []\n",
+        "title: T: T\n",
+    ] {
         let (package, problems) = package::read(&files(&format!("== .registry/app.yaml\n{app}")));
         assert!(!package.all_dependencies, "{app}");
-        assert!(problems.iter().any(|problem| problem.severity == Severity::Error), "{app}");
+        assert!(
+            problems
+                .iter()
+                .any(|problem| problem.severity == Severity::Error),
+            "{app}"
+        );
     }
 }
 
 #[test]
 fn a_dependency_that_kubernetes_does_not_have_is_told_with_what_was_meant() {
     for (crd, hint) in [
-        ("ingresss.networking.k8s.io/v1", Some("did you mean `ingress.networking.k8s.io/v1`?")),
-        ("ingress.networking.k8s.io/v1beta1", Some("write `ingress.networking.k8s.io/v1`")),
+        (
+            "ingresss.networking.k8s.io/v1",
+            Some("did you mean `ingress.networking.k8s.io/v1`?"),
+        ),
+        (
+            "ingress.networking.k8s.io/v1beta1",
+            Some("write `ingress.networking.k8s.io/v1`"),
+        ),
         ("ingress/v1", Some("write `ingress.networking.k8s.io/v1`")),
         ("apps/v1", Some("write `<kind>.apps/v1`")),
         ("'*.apps/v2'", Some("write `*.apps/v1`")),
@@ -651,7 +815,10 @@ fn a_dependency_that_kubernetes_does_not_have_is_told_with_what_was_meant() {
     ] {
         let text = format!("== .registry/app.yaml\ntitle: T\ndependsOn:\n- crd: {crd}\n");
         let (_, problems) = package::read(&files(&text));
-        let found = problems.iter().find(|problem| problem.line == 3).and_then(|problem| problem.hint.as_deref());
+        let found = problems
+            .iter()
+            .find(|problem| problem.line == 3)
+            .and_then(|problem| problem.hint.as_deref());
         assert_eq!(found, hint, "{crd}");
     }
 }
@@ -663,5 +830,10 @@ fn a_crd_with_a_key_that_stands_twice_is_read() {
     );
     let (package, problems) = package::read(&files(&text));
     assert!(package.all_crds && package.crds.len() == 1, "{problems:?}");
-    assert!(problems.iter().any(|problem| problem.what.contains("already set")), "{problems:?}");
+    assert!(
+        problems
+            .iter()
+            .any(|problem| problem.what.contains("already set")),
+        "{problems:?}"
+    );
 }

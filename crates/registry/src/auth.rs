@@ -1,4 +1,5 @@
-//! Answers to a registry that wants to know who asks: a name and password, or a token from where it sends us.
+//! Answers to a registry that wants to know who asks: a name and password, or a token from where it
+//! sends us.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use http::{Method, header};
@@ -13,7 +14,11 @@ use crate::reach::Peer;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Challenge {
     Basic,
-    Bearer { realm: String, service: Option<String>, scope: Option<String> },
+    Bearer {
+        realm: String,
+        service: Option<String>,
+        scope: Option<String>,
+    },
 }
 
 impl Challenge {
@@ -35,7 +40,11 @@ impl Challenge {
                 _ => {}
             }
         }
-        Some(Self::Bearer { realm: realm?, service, scope })
+        Some(Self::Bearer {
+            realm: realm?,
+            service,
+            scope,
+        })
     }
 }
 
@@ -64,19 +73,32 @@ pub(crate) async fn answer(
     wanted: &str,
 ) -> Result<String, String> {
     let basic = match credential {
-        Some(Credential::Basic { user, password }) => {
-            Some(format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))))
-        }
+        Some(Credential::Basic { user, password }) => Some(format!(
+            "Basic {}",
+            STANDARD.encode(format!("{user}:{password}"))
+        )),
         _ => None,
     };
-    let Challenge::Bearer { realm, service, scope } = challenge else {
+    let Challenge::Bearer {
+        realm,
+        service,
+        scope,
+    } = challenge
+    else {
         return basic.ok_or_else(|| "it wants a name and a password".to_owned());
     };
-    let mut url = Url::parse(realm).map_err(|_| "it sends us for a token to a place that is no address".to_owned())?;
+    let mut url = Url::parse(realm)
+        .map_err(|_| "it sends us for a token to a place that is no address".to_owned())?;
     if url.scheme() != "https" && !is_loopback(&url) {
-        return Err(format!("it sends us for a token to {}, which is not encrypted", place(&url)));
+        return Err(format!(
+            "it sends us for a token to {}, which is not encrypted",
+            place(&url)
+        ));
     }
-    let (host, port) = (url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default());
+    let (host, port) = (
+        url.host_str().unwrap_or_default(),
+        url.port_or_known_default().unwrap_or_default(),
+    );
     if credential.is_some() && !http.reach().trusts_realm(from, host, port) {
         let place = place(&url);
         return Err(format!(
@@ -95,7 +117,8 @@ pub(crate) async fn answer(
             if let Some(service) = service {
                 form.append_pair("service", service);
             }
-            let mut ask = Ask::new(Method::POST, url).header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+            let mut ask = Ask::new(Method::POST, url)
+                .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
             ask.body = form.finish().into();
             ask
         }
@@ -113,10 +136,15 @@ pub(crate) async fn answer(
     };
     let sender = from.clone();
     let from = place(&ask.url);
-    let answer =
-        http.send(ask.sent_by(Some(sender))).await.map_err(|cause| format!("no token from {from}: {cause}"))?;
+    let answer = http
+        .send(ask.sent_by(Some(sender)))
+        .await
+        .map_err(|cause| format!("no token from {from}: {cause}"))?;
     let status = answer.status;
-    let bytes = answer.bytes().await.map_err(|cause| format!("no token from {from}: {cause}"))?;
+    let bytes = answer
+        .bytes()
+        .await
+        .map_err(|cause| format!("no token from {from}: {cause}"))?;
     if !status.is_success() {
         return Err(format!("no token from {from}: {status}"));
     }
@@ -127,9 +155,13 @@ pub(crate) async fn answer(
         #[serde(default)]
         access_token: String,
     }
-    let token: Token =
-        serde_json::from_slice(&bytes).map_err(|_| format!("no token from {from}: it is no JSON with a token"))?;
-    let token = if token.token.is_empty() { token.access_token } else { token.token };
+    let token: Token = serde_json::from_slice(&bytes)
+        .map_err(|_| format!("no token from {from}: it is no JSON with a token"))?;
+    let token = if token.token.is_empty() {
+        token.access_token
+    } else {
+        token.token
+    };
     if token.is_empty() || token.contains(char::is_whitespace) {
         return Err(format!("no token from {from}: there is none in the answer"));
     }
@@ -154,9 +186,16 @@ mod tests {
             ("basic", Some(Challenge::Basic)),
             (
                 "Bearer realm=\"https://a/token\",service=\"b\",scope=\"repository:c/d:pull,push\"",
-                bearer("https://a/token", Some("b"), Some("repository:c/d:pull,push")),
+                bearer(
+                    "https://a/token",
+                    Some("b"),
+                    Some("repository:c/d:pull,push"),
+                ),
             ),
-            ("Bearer realm=https://a , service=b", bearer("https://a", Some("b"), None)),
+            (
+                "Bearer realm=https://a , service=b",
+                bearer("https://a", Some("b"), None),
+            ),
             ("Bearer service=\"b\"", None),
             ("Negotiate", None),
             ("", None),

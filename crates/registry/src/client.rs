@@ -27,7 +27,8 @@ const HOSTS: usize = 1000;
 pub struct Options {
     /// Who asks.
     pub credentials: Credentials,
-    /// Hosts, with their ports, that may be talked to without encryption. Those on this machine always may.
+    /// Hosts, with their ports, that may be talked to without encryption. Those on this machine
+    /// always may.
     pub plain_http: Vec<String>,
     /// Where to keep what was pulled.
     pub store: Store,
@@ -87,24 +88,40 @@ impl Client {
     pub fn new(options: Options) -> Self {
         let reach = options.reach.clone().naming(&options.plain_http);
         let http = Http::new(reach, options.proxies.clone());
-        Self { http, options, bases: Arc::default(), proofs: Mutex::default() }
+        Self {
+            http,
+            options,
+            bases: Arc::default(),
+            proofs: Mutex::default(),
+        }
     }
 
     /// A client that is somebody else where they have credentials.
     #[must_use]
     pub fn with(&self, credentials: Credentials) -> Self {
         let credentials = credentials.or(self.options.credentials.clone());
-        let options = Options { credentials, ..self.options.clone() };
-        Self { http: self.http.clone(), options, bases: self.bases.clone(), proofs: Mutex::default() }
+        let options = Options {
+            credentials,
+            ..self.options.clone()
+        };
+        Self {
+            http: self.http.clone(),
+            options,
+            bases: self.bases.clone(),
+            proofs: Mutex::default(),
+        }
     }
 
     /// The part of the store for what a reference names, as whoever asks.
     pub(crate) fn part(&self, reference: &Reference) -> Part {
         let credential = self.options.credentials.stands_for(&reference.registry);
-        self.options.store.part(&reference.registry, &reference.repository, &credential)
+        self.options
+            .store
+            .part(&reference.registry, &reference.repository, &credential)
     }
 
-    /// Asks something about a repository. `path` is below the repository; `actions` are `pull` or `pull,push`.
+    /// Asks something about a repository. `path` is below the repository; `actions` are `pull` or
+    /// `pull,push`.
     pub(crate) async fn ask(
         &self,
         reference: &Reference,
@@ -118,7 +135,11 @@ impl Client {
             // Where to send an upload is said by the registry, and may be elsewhere.
             Ok(url) => url,
             Err(_) if path.starts_with('/') => self.join(&base.url, path, reference)?,
-            Err(_) => self.join(&base.url, &format!("/v2/{}/{path}", reference.repository), reference)?,
+            Err(_) => self.join(
+                &base.url,
+                &format!("/v2/{}/{path}", reference.repository),
+                reference,
+            )?,
         };
         let scope = format!("repository:{}:{actions}", reference.repository);
         let key = (reference.registry.clone(), scope.clone());
@@ -130,24 +151,46 @@ impl Client {
             if let Some(proof) = &proof {
                 ask = ask.header(header::AUTHORIZATION, proof);
             }
-            let answer = self.http.send(ask).await.map_err(|cause| self.unreachable(reference, cause))?;
+            let answer = self
+                .http
+                .send(ask)
+                .await
+                .map_err(|cause| self.unreachable(reference, cause))?;
             if answer.status != StatusCode::UNAUTHORIZED || last || !own {
                 return Ok(answer);
             }
             let challenges = answer.headers.get_all(header::WWW_AUTHENTICATE).iter();
-            let challenge = challenges.filter_map(|value| Challenge::read(value.to_str().ok()?)).next();
-            let Some(challenge) = challenge else { return Ok(answer) };
+            let challenge = challenges
+                .filter_map(|value| Challenge::read(value.to_str().ok()?))
+                .next();
+            let Some(challenge) = challenge else {
+                return Ok(answer);
+            };
             let credential = self.options.credentials.find(&reference.registry).await?;
-            let new = auth::answer(&self.http, &answer.peer, &challenge, credential.as_ref(), &scope).await;
+            let new = auth::answer(
+                &self.http,
+                &answer.peer,
+                &challenge,
+                credential.as_ref(),
+                &scope,
+            )
+            .await;
             let new = new.map_err(|cause| self.denied(reference, cause))?;
-            self.proofs.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone(), new.clone());
+            self.proofs
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .insert(key.clone(), new.clone());
             proof = Some(new);
         }
         Err(self.denied(reference, "it keeps asking for credentials".to_owned()))
     }
 
     fn proof(&self, key: &(String, String)) -> Option<String> {
-        self.proofs.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+        self.proofs
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(key)
+            .cloned()
     }
 
     fn join(&self, base: &Url, path: &str, reference: &Reference) -> Result<Url, Error> {
@@ -160,21 +203,47 @@ impl Client {
 
     /// Where the API of a host begins. Encryption is tried first even where it may be absent.
     async fn base(&self, host: &str) -> Result<Base, Error> {
-        if let Some(base) = self.bases.lock().unwrap_or_else(PoisonError::into_inner).get(host) {
+        if let Some(base) = self
+            .bases
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(host)
+        {
             return Ok(base.clone());
         }
-        let name = if host == "docker.io" { "registry-1.docker.io" } else { host };
-        let unreachable = |cause: String| Error::Unreachable { host: host.to_owned(), cause };
-        let secure = Url::parse(&format!("https://{name}/v2/")).map_err(|error| unreachable(error.to_string()))?;
-        let plain = Url::parse(&format!("http://{name}/v2/")).map_err(|error| unreachable(error.to_string()))?;
+        let name = if host == "docker.io" {
+            "registry-1.docker.io"
+        } else {
+            host
+        };
+        let unreachable = |cause: String| Error::Unreachable {
+            host: host.to_owned(),
+            cause,
+        };
+        let secure = Url::parse(&format!("https://{name}/v2/"))
+            .map_err(|error| unreachable(error.to_string()))?;
+        let plain = Url::parse(&format!("http://{name}/v2/"))
+            .map_err(|error| unreachable(error.to_string()))?;
         let named = secure.host_str().unwrap_or_default();
         self.http
             .reach()
             .registry(named, secure.port_or_known_default().unwrap_or_default())
-            .map_err(|cause| Error::NotAllowed { host: host.to_owned(), cause })?;
-        let may_be_plain = is_loopback(&plain) || self.options.plain_http.iter().any(|allowed| allowed == host);
+            .map_err(|cause| Error::NotAllowed {
+                host: host.to_owned(),
+                cause,
+            })?;
+        let may_be_plain = is_loopback(&plain)
+            || self
+                .options
+                .plain_http
+                .iter()
+                .any(|allowed| allowed == host);
         let (url, answer) = if may_be_plain {
-            match self.http.try_once(Ask::new(Method::GET, secure.clone())).await {
+            match self
+                .http
+                .try_once(Ask::new(Method::GET, secure.clone()))
+                .await
+            {
                 Ok(answer) => (secure, answer),
                 Err(_) => {
                     let answer = self.http.send(Ask::new(Method::GET, plain.clone())).await;
@@ -185,7 +254,10 @@ impl Client {
             let answer = self.http.send(Ask::new(Method::GET, secure.clone())).await;
             (secure, answer.map_err(unreachable)?)
         };
-        let found = Base { url, peer: answer.peer };
+        let found = Base {
+            url,
+            peer: answer.peer,
+        };
         let mut bases = self.bases.lock().unwrap_or_else(PoisonError::into_inner);
         if bases.len() >= HOSTS {
             bases.clear();
@@ -195,20 +267,36 @@ impl Client {
     }
 
     pub(crate) fn unreachable(&self, reference: &Reference, cause: String) -> Error {
-        Error::Unreachable { host: reference.registry.clone(), cause }
+        Error::Unreachable {
+            host: reference.registry.clone(),
+            cause,
+        }
     }
 
     fn denied(&self, reference: &Reference, cause: String) -> Error {
         let (host, repository) = (reference.registry.clone(), reference.repository.clone());
-        Error::Denied { host, repository, cause }
+        Error::Denied {
+            host,
+            repository,
+            cause,
+        }
     }
 
-    pub(crate) fn wrong(&self, reference: &Reference, what: impl Into<String>, cause: impl Into<String>) -> Error {
-        Error::Wrong { host: reference.registry.clone(), what: what.into(), cause: cause.into() }
+    pub(crate) fn wrong(
+        &self,
+        reference: &Reference,
+        what: impl Into<String>,
+        cause: impl Into<String>,
+    ) -> Error {
+        Error::Wrong {
+            host: reference.registry.clone(),
+            what: what.into(),
+            cause: cause.into(),
+        }
     }
 
-    /// The error of an answer that is none of those that were hoped for. What it says is not repeated: whoever made the
-    /// client ask may not be who may read it.
+    /// The error of an answer that is none of those that were hoped for. What it says is not
+    /// repeated: whoever made the client ask may not be who may read it.
     pub(crate) async fn refusal(&self, reference: &Reference, what: &str, answer: Answer) -> Error {
         let status = answer.status;
         let bytes = answer.bytes().await.unwrap_or_default();
@@ -219,8 +307,15 @@ impl Client {
         let host = reference.registry.clone();
         match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => self.denied(reference, cause),
-            StatusCode::NOT_FOUND => Error::NotFound { reference: reference.to_string() },
-            _ => Error::Failed { host, what: what.to_owned(), status: status.as_u16(), cause },
+            StatusCode::NOT_FOUND => Error::NotFound {
+                reference: reference.to_string(),
+            },
+            _ => Error::Failed {
+                host,
+                what: what.to_owned(),
+                status: status.as_u16(),
+                cause,
+            },
         }
     }
 
@@ -233,9 +328,10 @@ impl Client {
         let timeout = self.options.timeout;
         match tokio::time::timeout(timeout, pull).await {
             Ok(outcome) => outcome,
-            Err(_) => {
-                Err(self.unreachable(reference, format!("the pull did not finish within {} s", timeout.as_secs_f32())))
-            }
+            Err(_) => Err(self.unreachable(
+                reference,
+                format!("the pull did not finish within {} s", timeout.as_secs_f32()),
+            )),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Connections to registries: the addresses of a host are looked up once and checked, and one of those that were checked
-//! is connected to, so that no second answer of a name server is believed.
+//! Connections to registries: the addresses of a host are looked up once and checked, and one of
+//! those that were checked is connected to, so that no second answer of a name server is believed.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -71,9 +71,15 @@ impl Connector {
         // Only an empty list of versions could fail.
         let tls = match builder.with_safe_default_protocol_versions() {
             Ok(builder) => builder.with_root_certificates(roots).with_no_client_auth(),
-            Err(_) => rustls::ClientConfig::builder().with_root_certificates(roots).with_no_client_auth(),
+            Err(_) => rustls::ClientConfig::builder()
+                .with_root_certificates(roots)
+                .with_no_client_auth(),
         };
-        Self { tls: TlsConnector::from(Arc::new(tls)), proxies, idle: Mutex::default() }
+        Self {
+            tls: TlsConnector::from(Arc::new(tls)),
+            proxies,
+            idle: Mutex::default(),
+        }
     }
 
     /// A connection to the host of a URL, at an address that `check` allows.
@@ -82,14 +88,19 @@ impl Connector {
         url: &Url,
         check: &(dyn Fn(IpAddr) -> Result<(), String> + Sync),
     ) -> Result<Connection, Fault> {
-        let route = route(url).ok_or_else(|| Fault::Refused("its address names no host".to_owned()))?;
+        let route =
+            route(url).ok_or_else(|| Fault::Refused("its address names no host".to_owned()))?;
         if let Some(kept) = self.kept(&route, check) {
             return Ok(kept);
         }
         let made = async {
             let proxy = self.proxies.before(url);
             let (stream, address) = match proxy {
-                Some(proxy) => (self.through(proxy, &route, url.scheme() == "https", check).await?, None),
+                Some(proxy) => (
+                    self.through(proxy, &route, url.scheme() == "https", check)
+                        .await?,
+                    None,
+                ),
                 None => {
                     let (stream, address) = straight(&route, check).await?;
                     (stream, Some(address))
@@ -97,26 +108,41 @@ impl Connector {
             };
             let stream: Box<dyn Stream> = match url.scheme() {
                 "https" => {
-                    let name = ServerName::try_from(route.host.clone())
-                        .map_err(|_| Fault::Refused("its name is not one that certificates have".to_owned()))?;
-                    Box::new(self.tls.connect(name, stream).await.map_err(|error| Fault::Failed(root(&error)))?)
+                    let name = ServerName::try_from(route.host.clone()).map_err(|_| {
+                        Fault::Refused("its name is not one that certificates have".to_owned())
+                    })?;
+                    Box::new(
+                        self.tls
+                            .connect(name, stream)
+                            .await
+                            .map_err(|error| Fault::Failed(root(&error)))?,
+                    )
                 }
                 _ => Box::new(stream),
             };
             let absolute = proxy.is_some() && url.scheme() != "https";
-            let authorization = proxy.filter(|_| absolute).and_then(|proxy| proxy.authorization.clone());
+            let authorization = proxy
+                .filter(|_| absolute)
+                .and_then(|proxy| proxy.authorization.clone());
             Ok((stream, address, absolute, authorization))
         };
         let made = tokio::time::timeout(PATIENCE, made).await;
         let late = || Fault::Failed(format!("no connection within {} s", PATIENCE.as_secs()));
         let (stream, address, absolute, authorization) = made.map_err(|_| late())??;
-        let (sender, connection) =
-            handshake(TokioIo::new(stream)).await.map_err(|error| Fault::Failed(root(&error)))?;
+        let (sender, connection) = handshake(TokioIo::new(stream))
+            .await
+            .map_err(|error| Fault::Failed(root(&error)))?;
         // What goes wrong with it is said to whoever sends a request.
         tokio::spawn(async move {
             let _ = connection.await;
         });
-        Ok(Connection { sender, address, absolute, authorization, route })
+        Ok(Connection {
+            sender,
+            address,
+            absolute,
+            authorization,
+            route,
+        })
     }
 
     /// Keeps a connection for another request, which may be sent once the answer was read.
@@ -129,7 +155,11 @@ impl Connector {
         idle.push(connection);
     }
 
-    fn kept(&self, route: &Route, check: &dyn Fn(IpAddr) -> Result<(), String>) -> Option<Connection> {
+    fn kept(
+        &self,
+        route: &Route,
+        check: &dyn Fn(IpAddr) -> Result<(), String>,
+    ) -> Option<Connection> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = |kept: &Connection| {
             let allowed = kept.address.is_none_or(|address| check(address).is_ok());
@@ -139,7 +169,8 @@ impl Connector {
         Some(idle.remove(at))
     }
 
-    /// A connection through a proxy. The proxy alone knows where a name leads; an address is checked here.
+    /// A connection through a proxy. The proxy alone knows where a name leads; an address is
+    /// checked here.
     async fn through(
         &self,
         proxy: &Proxy,
@@ -150,29 +181,51 @@ impl Connector {
         if let Ok(address) = route.host.parse::<IpAddr>() {
             check(address).map_err(Fault::Refused)?;
         }
-        let failed = |error: std::io::Error| Fault::Failed(format!("the proxy {}: {error}", proxy.host));
-        let mut stream = TcpStream::connect((proxy.host.as_str(), proxy.port)).await.map_err(failed)?;
+        let failed =
+            |error: std::io::Error| Fault::Failed(format!("the proxy {}: {error}", proxy.host));
+        let mut stream = TcpStream::connect((proxy.host.as_str(), proxy.port))
+            .await
+            .map_err(failed)?;
         if !tunnel {
             return Ok(stream);
         }
-        let host = if route.host.contains(':') { format!("[{}]", route.host) } else { route.host.clone() };
+        let host = if route.host.contains(':') {
+            format!("[{}]", route.host)
+        } else {
+            route.host.clone()
+        };
         let target = format!("{host}:{}", route.port);
-        let login = proxy.authorization.iter().map(|value| format!("Proxy-Authorization: {value}\r\n"));
+        let login = proxy
+            .authorization
+            .iter()
+            .map(|value| format!("Proxy-Authorization: {value}\r\n"));
         let login: String = login.collect();
         let request = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n{login}\r\n");
         stream.write_all(request.as_bytes()).await.map_err(failed)?;
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
             if head.len() >= HEAD {
-                return Err(Fault::Failed(format!("the proxy {} answered too much", proxy.host)));
+                return Err(Fault::Failed(format!(
+                    "the proxy {} answered too much",
+                    proxy.host
+                )));
             }
             head.push(stream.read_u8().await.map_err(failed)?);
         }
-        let status = String::from_utf8_lossy(&head).split(' ').nth(1).and_then(|code| code.parse::<u16>().ok());
+        let status = String::from_utf8_lossy(&head)
+            .split(' ')
+            .nth(1)
+            .and_then(|code| code.parse::<u16>().ok());
         match status {
             Some(200..=299) => Ok(stream),
-            Some(code) => Err(Fault::Failed(format!("the proxy {} answered {code}", proxy.host))),
-            None => Err(Fault::Failed(format!("the proxy {} did not answer in HTTP", proxy.host))),
+            Some(code) => Err(Fault::Failed(format!(
+                "the proxy {} answered {code}",
+                proxy.host
+            ))),
+            None => Err(Fault::Failed(format!(
+                "the proxy {} did not answer in HTTP",
+                proxy.host
+            ))),
         }
     }
 }
@@ -183,7 +236,11 @@ fn route(url: &Url) -> Option<Route> {
         url::Host::Ipv4(address) => address.to_string(),
         url::Host::Ipv6(address) => address.to_string(),
     };
-    Some(Route { scheme: url.scheme().to_owned(), host, port: url.port_or_known_default()? })
+    Some(Route {
+        scheme: url.scheme().to_owned(),
+        host,
+        port: url.port_or_known_default()?,
+    })
 }
 
 /// Connects to the first address of a host that is allowed and answers.
@@ -195,7 +252,9 @@ async fn straight(
         Ok(address) => vec![(address, route.port).into()],
         Err(_) => {
             let found = tokio::net::lookup_host((route.host.as_str(), route.port)).await;
-            found.map_err(|error| Fault::Failed(error.to_string()))?.collect()
+            found
+                .map_err(|error| Fault::Failed(error.to_string()))?
+                .collect()
         }
     };
     let mut fault = Fault::Failed("it has no address".to_owned());

@@ -71,12 +71,18 @@ struct Auth {
 impl Credentials {
     /// Credentials of one registry.
     pub fn of(host: &str, credential: Credential) -> Self {
-        Self { known: BTreeMap::from([(canonical(host), credential)]), ..Self::default() }
+        Self {
+            known: BTreeMap::from([(canonical(host), credential)]),
+            ..Self::default()
+        }
     }
 
     /// Reads Docker's `config.json`; a file that is not there holds none.
     pub fn from_file(path: &Path) -> Result<Self, Error> {
-        let bad = |cause: String| Error::Credentials { from: path.display().to_string(), cause };
+        let bad = |cause: String| Error::Credentials {
+            from: path.display().to_string(),
+            cause,
+        };
         match std::fs::read(path) {
             Ok(bytes) => Self::from_docker_config(&bytes).map_err(bad),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
@@ -84,29 +90,48 @@ impl Credentials {
         }
     }
 
-    /// Reads a Secret of the type `kubernetes.io/dockerconfigjson`. Whoever writes it does not choose programs that run
-    /// here: helpers that it names are ignored.
+    /// Reads a Secret of the type `kubernetes.io/dockerconfigjson`. Whoever writes it does not
+    /// choose programs that run here: helpers that it names are ignored.
     pub fn from_pull_secret(bytes: &[u8]) -> Result<Self, String> {
         let own = Self::from_docker_config(bytes)?;
-        Ok(Self { known: own.known, ..Self::default() })
+        Ok(Self {
+            known: own.known,
+            ..Self::default()
+        })
     }
 
-    /// Reads the content of Docker's `config.json`, with the helpers that it names: only for a file of whoever runs this
-    /// program.
+    /// Reads the content of Docker's `config.json`, with the helpers that it names: only for a file
+    /// of whoever runs this program.
     pub fn from_docker_config(bytes: &[u8]) -> Result<Self, String> {
         // What is at a place may be secret, so only the place is said.
         let config: Config = serde_json::from_slice(bytes).map_err(|error| {
-            format!("it is not a valid Docker configuration: line {}, column {}", error.line(), error.column())
+            format!(
+                "it is not a valid Docker configuration: line {}, column {}",
+                error.line(),
+                error.column()
+            )
         })?;
         let mut known = BTreeMap::new();
         for (host, auth) in config.auths {
-            if let Some(credential) = auth.read().map_err(|cause| format!("auths.{host}: {cause}"))? {
+            if let Some(credential) = auth
+                .read()
+                .map_err(|cause| format!("auths.{host}: {cause}"))?
+            {
                 known.insert(canonical(&host), credential);
             }
         }
-        let helpers = config.cred_helpers.into_iter().map(|(host, helper)| (canonical(&host), helper)).collect();
+        let helpers = config
+            .cred_helpers
+            .into_iter()
+            .map(|(host, helper)| (canonical(&host), helper))
+            .collect();
         let helper = config.creds_store.filter(|helper| !helper.is_empty());
-        Ok(Self { known, helpers, helper, asked_for: None })
+        Ok(Self {
+            known,
+            helpers,
+            helper,
+            asked_for: None,
+        })
     }
 
     /// Only those for these hosts.
@@ -123,7 +148,9 @@ impl Credentials {
     pub(crate) fn stands_for(&self, host: &str) -> Vec<u8> {
         let host = canonical(host);
         let parts: [&[u8]; 3] = match self.known.get(&host) {
-            Some(Credential::Basic { user, password }) => [b"basic", user.as_bytes(), password.as_bytes()],
+            Some(Credential::Basic { user, password }) => {
+                [b"basic", user.as_bytes(), password.as_bytes()]
+            }
             Some(Credential::Identity(token)) => [b"identity", token.as_bytes(), b""],
             None => match self.helper_for(&host) {
                 Some(helper) => [b"helper", helper.as_bytes(), b""],
@@ -131,11 +158,18 @@ impl Credentials {
             },
         };
         // Lengths keep apart what would read the same.
-        parts.iter().flat_map(|part| [&(part.len() as u64).to_le_bytes()[..], part].concat()).collect()
+        parts
+            .iter()
+            .flat_map(|part| [&(part.len() as u64).to_le_bytes()[..], part].concat())
+            .collect()
     }
 
     fn helper_for(&self, host: &str) -> Option<&str> {
-        let all = self.helper.as_deref().filter(|_| self.asked_for.as_ref().is_none_or(|hosts| names(hosts, host)));
+        let all = self.helper.as_deref().filter(|_| {
+            self.asked_for
+                .as_ref()
+                .is_none_or(|hosts| names(hosts, host))
+        });
         self.helpers.get(host).map(String::as_str).or(all)
     }
 
@@ -173,16 +207,26 @@ impl Auth {
             return Ok(Some(Credential::Identity(self.identitytoken)));
         }
         if !self.username.is_empty() {
-            return Ok(Some(Credential::Basic { user: self.username, password: self.password }));
+            return Ok(Some(Credential::Basic {
+                user: self.username,
+                password: self.password,
+            }));
         }
         if self.auth.is_empty() {
             // A helper knows it.
             return Ok(None);
         }
-        let decoded = STANDARD.decode(self.auth.trim()).map_err(|_| "`auth` is not base64".to_owned())?;
+        let decoded = STANDARD
+            .decode(self.auth.trim())
+            .map_err(|_| "`auth` is not base64".to_owned())?;
         let text = String::from_utf8(decoded).map_err(|_| "`auth` is no text".to_owned())?;
-        let (user, password) = text.split_once(':').ok_or("`auth` has no colon between name and password")?;
-        Ok(Some(Credential::Basic { user: user.to_owned(), password: password.to_owned() }))
+        let (user, password) = text
+            .split_once(':')
+            .ok_or("`auth` has no colon between name and password")?;
+        Ok(Some(Credential::Basic {
+            user: user.to_owned(),
+            password: password.to_owned(),
+        }))
     }
 }
 
@@ -195,7 +239,10 @@ async fn ask(helper: &str, host: &str) -> Result<Option<Credential>, Error> {
         secret: String,
     }
     let program = format!("docker-credential-{helper}");
-    let bad = |cause: String| Error::Credentials { from: program.clone(), cause };
+    let bad = |cause: String| Error::Credentials {
+        from: program.clone(),
+        cause,
+    };
     // The name is part of a file name, and nothing else.
     if helper.contains(['/', '\\']) {
         return Err(bad("the name of a helper has no slashes".to_owned()));
@@ -213,7 +260,8 @@ async fn ask(helper: &str, host: &str) -> Result<Option<Credential>, Error> {
         let _ = input.write_all(host.as_bytes()).await;
     }
     let output = tokio::time::timeout(PATIENCE, child.wait_with_output()).await;
-    let output = output.map_err(|_| bad(format!("it did not answer within {} s", PATIENCE.as_secs())))?;
+    let output =
+        output.map_err(|_| bad(format!("it did not answer within {} s", PATIENCE.as_secs())))?;
     let output = output.map_err(|error| bad(error.to_string()))?;
     if !output.status.success() {
         // That is how they say that they know none.
@@ -223,7 +271,10 @@ async fn ask(helper: &str, host: &str) -> Result<Option<Credential>, Error> {
         .map_err(|_| bad("its answer is not JSON with a user name and a secret".to_owned()))?;
     Ok(Some(match answer.username.as_str() {
         "<token>" => Credential::Identity(answer.secret),
-        _ => Credential::Basic { user: answer.username, password: answer.secret },
+        _ => Credential::Basic {
+            user: answer.username,
+            password: answer.secret,
+        },
     }))
 }
 
@@ -236,9 +287,12 @@ fn names(patterns: &[HostPattern], host: &str) -> bool {
     patterns.iter().any(|pattern| pattern.matches(name, port))
 }
 
-/// One spelling for a host: configurations have URLs, paths, and Docker's own registry under another name.
+/// One spelling for a host: configurations have URLs, paths, and Docker's own registry under
+/// another name.
 fn canonical(host: &str) -> String {
-    let host = host.trim_start_matches("https://").trim_start_matches("http://");
+    let host = host
+        .trim_start_matches("https://")
+        .trim_start_matches("http://");
     let host = host.split('/').next().unwrap_or_default();
     match host {
         "docker.io" | "registry-1.docker.io" | "index.docker.io" => "docker.io".to_owned(),
@@ -260,7 +314,10 @@ mod tests {
             "helper.example.org": {}
         }}"#;
         let credentials = Credentials::from_docker_config(text).unwrap();
-        let basic = |user: &str, password: &str| Credential::Basic { user: user.into(), password: password.into() };
+        let basic = |user: &str, password: &str| Credential::Basic {
+            user: user.into(),
+            password: password.into(),
+        };
         for (host, expected) in [
             ("docker.io", Some(basic("user", "pa:ss"))),
             ("registry.example.org", Some(basic("u", "p"))),
@@ -276,19 +333,34 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_without_the_secret() {
         for (text, expected) in [
-            (r#"{"auths": {"a": {"auth": "?"}}}"#, "auths.a: `auth` is not base64"),
-            (r#"{"auths": {"a": {"auth": "dXNlcg=="}}}"#, "auths.a: `auth` has no colon between name and password"),
+            (
+                r#"{"auths": {"a": {"auth": "?"}}}"#,
+                "auths.a: `auth` is not base64",
+            ),
+            (
+                r#"{"auths": {"a": {"auth": "dXNlcg=="}}}"#,
+                "auths.a: `auth` has no colon between name and password",
+            ),
         ] {
-            assert_eq!(Credentials::from_docker_config(text.as_bytes()).unwrap_err(), expected);
+            assert_eq!(
+                Credentials::from_docker_config(text.as_bytes()).unwrap_err(),
+                expected
+            );
         }
         assert!(Credentials::from_docker_config(b"x").is_err());
     }
 
     #[tokio::test]
     async fn a_helper_that_is_not_there_is_told() {
-        let credentials = Credentials::from_docker_config(br#"{"credsStore": "no-such-helper-here"}"#).unwrap();
+        let credentials =
+            Credentials::from_docker_config(br#"{"credsStore": "no-such-helper-here"}"#).unwrap();
         let error = credentials.find("a.example.org").await.unwrap_err();
-        assert!(error.to_string().contains("docker-credential-no-such-helper-here"), "{error}");
+        assert!(
+            error
+                .to_string()
+                .contains("docker-credential-no-such-helper-here"),
+            "{error}"
+        );
         let evil = Credentials::from_docker_config(br#"{"credsStore": "../../bin/sh"}"#).unwrap();
         assert!(evil.find("a.example.org").await.is_err());
     }
@@ -302,9 +374,16 @@ mod tests {
         assert_eq!(tenant.find("b.example.org").await.unwrap(), None);
         assert_eq!(tenant.find("c.example.org").await.unwrap(), None);
         // Not even what is wrong with it tells what is in it.
-        for bad in [r#"{"auths": "hunter2"}"#, r#"{"auths": {"a": {"password": ["hunter2"]}}}"#, "hunter2"] {
+        for bad in [
+            r#"{"auths": "hunter2"}"#,
+            r#"{"auths": {"a": {"password": ["hunter2"]}}}"#,
+            "hunter2",
+        ] {
             let error = Credentials::from_pull_secret(bad.as_bytes()).unwrap_err();
-            assert!(error.starts_with("it is not a valid Docker configuration: line 1"), "{error}");
+            assert!(
+                error.starts_with("it is not a valid Docker configuration: line 1"),
+                "{error}"
+            );
         }
     }
 
@@ -320,15 +399,27 @@ mod tests {
             (vec![], "c.example.org", Ok(false)),
             (vec![], "d.example.org", Ok(false)),
             (vec![pattern("a.example.org")], "a.example.org", Ok(true)),
-            (vec![pattern("a.example.org")], "b.example.org:5000", Ok(false)),
-            (vec![pattern("*.example.org:5000")], "b.example.org:5000", Ok(true)),
+            (
+                vec![pattern("a.example.org")],
+                "b.example.org:5000",
+                Ok(false),
+            ),
+            (
+                vec![pattern("*.example.org:5000")],
+                "b.example.org:5000",
+                Ok(true),
+            ),
             (vec![pattern("c.example.org")], "c.example.org", Err(())),
             (vec![pattern("d.example.org")], "d.example.org", Err(())),
             (vec![pattern("d.example.org")], "e.example.org", Ok(false)),
             (vec![pattern("*")], "e.example.org", Err(())),
         ] {
             let credentials = Credentials::default().or(all.clone().only_for(&hosts));
-            let outcome = credentials.find(host).await.map(|found| found.is_some()).map_err(|_| ());
+            let outcome = credentials
+                .find(host)
+                .await
+                .map(|found| found.is_some())
+                .map_err(|_| ());
             assert_eq!(outcome, found, "{hosts:?} {host}");
         }
     }

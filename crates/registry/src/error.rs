@@ -122,6 +122,9 @@ impl Error {
 
     /// Whether the same may go well later without anybody doing anything.
     pub fn is_passing(&self) -> bool {
-        matches!(self, Self::Unreachable { .. } | Self::Failed { .. } | Self::Store { .. })
+        matches!(
+            self,
+            Self::Unreachable { .. } | Self::Failed { .. } | Self::Store { .. }
+        )
     }
 }

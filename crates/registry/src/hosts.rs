@@ -18,25 +18,38 @@ impl HostPattern {
             )
         };
         let (host, port) = match text.rsplit_once(':') {
-            Some((host, port)) if !text.ends_with(']') => (host, Some(port.parse().map_err(|_| bad())?)),
+            Some((host, port)) if !text.ends_with(']') => {
+                (host, Some(port.parse().map_err(|_| bad())?))
+            }
             _ => (text, None),
         };
         if host == "*" && port.is_none() {
-            return Ok(Self { host: String::new(), below: true, port: None });
+            return Ok(Self {
+                host: String::new(),
+                below: true,
+                port: None,
+            });
         }
         let (host, below) = match host.strip_prefix("*.") {
             Some(rest) => (rest, true),
             None => (host, false),
         };
         let part = |part: &str| {
-            !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+            !part.is_empty()
+                && part
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
         };
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         let address = bare.parse::<std::net::IpAddr>().is_ok();
         if !(address || canonical(host).split('.').all(part)) {
             return Err(bad());
         }
-        Ok(Self { host: canonical(host), below, port })
+        Ok(Self {
+            host: canonical(host),
+            below,
+            port,
+        })
     }
 
     /// Whether it names a host, with the port that is used there.
@@ -44,7 +57,9 @@ impl HostPattern {
         let host = canonical(host);
         let same = match self.below {
             true if self.host.is_empty() => true,
-            true => host.strip_suffix(&self.host).is_some_and(|rest| rest.len() > 1 && rest.ends_with('.')),
+            true => host
+                .strip_suffix(&self.host)
+                .is_some_and(|rest| rest.len() > 1 && rest.ends_with('.')),
             false => host == self.host,
         };
         same && self.port.is_none_or(|own| own == port)
@@ -56,9 +71,14 @@ impl HostPattern {
     }
 }
 
-/// One spelling of a host: small letters, no dot at the end, no brackets; Docker's registry has several names.
+/// One spelling of a host: small letters, no dot at the end, no brackets; Docker's registry has
+/// several names.
 pub(crate) fn canonical(host: &str) -> String {
-    let bare = host.trim_start_matches('[').trim_end_matches(']').trim_end_matches('.').to_ascii_lowercase();
+    let bare = host
+        .trim_start_matches('[')
+        .trim_end_matches(']')
+        .trim_end_matches('.')
+        .to_ascii_lowercase();
     match bare.as_str() {
         "registry-1.docker.io" | "index.docker.io" | "auth.docker.io" => "docker.io".to_owned(),
         _ => bare,
@@ -74,8 +94,18 @@ mod tests {
         for (pattern, host, port, expected) in [
             ("registry.example.org", "registry.example.org", 443, true),
             ("registry.example.org", "Registry.Example.org.", 5000, true),
-            ("registry.example.org", "evil-registry.example.org", 443, false),
-            ("registry.example.org", "registry.example.org.evil.net", 443, false),
+            (
+                "registry.example.org",
+                "evil-registry.example.org",
+                443,
+                false,
+            ),
+            (
+                "registry.example.org",
+                "registry.example.org.evil.net",
+                443,
+                false,
+            ),
             ("*.example.org", "a.b.example.org", 443, true),
             ("*.example.org", "example.org", 443, false),
             ("*.example.org", "evilexample.org", 443, false),
@@ -88,12 +118,21 @@ mod tests {
             ("docker.io", "evil.docker.io", 443, false),
             ("*", "anything", 1, true),
         ] {
-            assert_eq!(HostPattern::parse(pattern).unwrap().matches(host, port), expected, "{pattern} {host}:{port}");
+            assert_eq!(
+                HostPattern::parse(pattern).unwrap().matches(host, port),
+                expected,
+                "{pattern} {host}:{port}"
+            );
         }
         assert!(!HostPattern::parse("*").unwrap().names("a", 1));
-        for bad in ["", "a b", "*:5000", "http://a", "a/b", "a:port", "*.", "**.a", "a..b"] {
+        for bad in [
+            "", "a b", "*:5000", "http://a", "a/b", "a:port", "*.", "**.a", "a..b",
+        ] {
             let error = HostPattern::parse(bad).unwrap_err();
-            assert!(error.starts_with(&format!("`{bad}` is not a valid host pattern")), "{error}");
+            assert!(
+                error.starts_with(&format!("`{bad}` is not a valid host pattern")),
+                "{error}"
+            );
         }
     }
 }

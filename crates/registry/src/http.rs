@@ -1,5 +1,5 @@
-//! HTTP to registries: encrypted unless the registry is on this machine or somebody said otherwise, with bounded
-//! answers, and only where [`Reach`] allows.
+//! HTTP to registries: encrypted unless the registry is on this machine or somebody said otherwise,
+//! with bounded answers, and only where [`Reach`] allows.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -45,7 +45,13 @@ pub(crate) struct Ask {
 
 impl Ask {
     pub(crate) fn new(method: Method, url: Url) -> Self {
-        Self { method, url, headers: HeaderMap::new(), body: Bytes::new(), from: None }
+        Self {
+            method,
+            url,
+            headers: HeaderMap::new(),
+            body: Bytes::new(),
+            from: None,
+        }
     }
 
     #[must_use]
@@ -104,7 +110,11 @@ impl Http {
         let mut seed = [0; 8];
         let _ = getrandom::fill(&mut seed);
         let chance = Arc::new(AtomicU64::new(u64::from_ne_bytes(seed)));
-        Self { connector: Arc::new(Connector::new(proxies)), reach: Arc::new(reach), chance }
+        Self {
+            connector: Arc::new(Connector::new(proxies)),
+            reach: Arc::new(reach),
+            chance,
+        }
     }
 
     pub(crate) fn reach(&self) -> &Reach {
@@ -135,19 +145,28 @@ impl Http {
 
     /// The same, once.
     pub(crate) async fn try_once(&self, ask: Ask) -> Result<Answer, String> {
-        self.follow(ask).await.map_err(|(Fault::Refused(why) | Fault::Failed(why))| why)
+        self.follow(ask)
+            .await
+            .map_err(|(Fault::Refused(why) | Fault::Failed(why))| why)
     }
 
     async fn follow(&self, mut ask: Ask) -> Result<Answer, Fault> {
         for _ in 0..=REDIRECTIONS {
             let answer = self.once(&ask).await?;
             let elsewhere = answer.status.is_redirection() && ask.only_reads();
-            let Some(location) = answer.header(header::LOCATION).filter(|_| elsewhere) else { return Ok(answer) };
+            let Some(location) = answer.header(header::LOCATION).filter(|_| elsewhere) else {
+                return Ok(answer);
+            };
             let bad = || Fault::Refused("it sent us to a place that is no address".to_owned());
             let next = ask.url.join(location).map_err(|_| bad())?;
             let same = next.origin() == ask.url.origin();
-            if next.scheme() != "https" && !(next.scheme() == "http" && (same || is_loopback(&next))) {
-                return Err(Fault::Refused(format!("it sent us to {}, which is not encrypted", place(&next))));
+            if next.scheme() != "https"
+                && !(next.scheme() == "http" && (same || is_loopback(&next)))
+            {
+                return Err(Fault::Refused(format!(
+                    "it sent us to {}, which is not encrypted",
+                    place(&next)
+                )));
             }
             if !same {
                 ask.headers.remove(header::AUTHORIZATION);
@@ -155,7 +174,9 @@ impl Http {
             ask.from = Some(answer.peer);
             ask.url = next;
         }
-        Err(Fault::Refused(format!("it sent us on more than {REDIRECTIONS} times")))
+        Err(Fault::Refused(format!(
+            "it sent us on more than {REDIRECTIONS} times"
+        )))
     }
 
     async fn once(&self, ask: &Ask) -> Result<Answer, Fault> {
@@ -163,8 +184,11 @@ impl Http {
         let host = url.host_str().unwrap_or_default().to_owned();
         let port = url.port_or_known_default().unwrap_or_default();
         let (reach, from) = (&self.reach, ask.from.as_ref());
-        from.map_or_else(|| reach.registry(&host, port), |from| reach.next(from, &host, port))
-            .map_err(Fault::Refused)?;
+        from.map_or_else(
+            || reach.registry(&host, port),
+            |from| reach.next(from, &host, port),
+        )
+        .map_err(Fault::Refused)?;
         let check = |address: IpAddr| match from {
             Some(from) => reach.next_at(from, &host, port, address),
             None => reach.registry_at(&host, port, address),
@@ -176,27 +200,57 @@ impl Http {
             &url[url::Position::BeforePath..url::Position::AfterQuery]
         };
         let bad = |error: &dyn std::fmt::Display| Fault::Refused(error.to_string());
-        let target: Uri = target.parse().map_err(|error: http::uri::InvalidUri| bad(&error))?;
+        let target: Uri = target
+            .parse()
+            .map_err(|error: http::uri::InvalidUri| bad(&error))?;
         let mut request = Request::builder().method(&ask.method).uri(target);
         if let Some(headers) = request.headers_mut() {
             headers.extend(ask.headers.clone());
-            headers.insert(header::USER_AGENT, HeaderValue::from_static(concat!("cairn/", env!("CARGO_PKG_VERSION"))));
+            headers.insert(
+                header::USER_AGENT,
+                HeaderValue::from_static(concat!("cairn/", env!("CARGO_PKG_VERSION"))),
+            );
             let named = &url[url::Position::BeforeHost..url::Position::AfterPort];
-            headers.insert(header::HOST, HeaderValue::from_str(named).map_err(|error| bad(&error))?);
-            if let Some(login) = connection.authorization.as_deref().and_then(|text| HeaderValue::from_str(text).ok()) {
+            headers.insert(
+                header::HOST,
+                HeaderValue::from_str(named).map_err(|error| bad(&error))?,
+            );
+            if let Some(login) = connection
+                .authorization
+                .as_deref()
+                .and_then(|text| HeaderValue::from_str(text).ok())
+            {
                 headers.insert(header::PROXY_AUTHORIZATION, login);
             }
         }
-        let request = request.body(Full::new(ask.body.clone())).map_err(|error| bad(&error))?;
-        let answer = match tokio::time::timeout(PATIENCE, connection.sender.send_request(request)).await {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(error)) => return Err(Fault::Failed(root(&error))),
-            Err(_) => return Err(Fault::Failed(format!("no answer within {} s", PATIENCE.as_secs()))),
-        };
-        let peer = from.cloned().unwrap_or(Peer { host, port, address: connection.address });
+        let request = request
+            .body(Full::new(ask.body.clone()))
+            .map_err(|error| bad(&error))?;
+        let answer =
+            match tokio::time::timeout(PATIENCE, connection.sender.send_request(request)).await {
+                Ok(Ok(answer)) => answer,
+                Ok(Err(error)) => return Err(Fault::Failed(root(&error))),
+                Err(_) => {
+                    return Err(Fault::Failed(format!(
+                        "no answer within {} s",
+                        PATIENCE.as_secs()
+                    )));
+                }
+            };
+        let peer = from.cloned().unwrap_or(Peer {
+            host,
+            port,
+            address: connection.address,
+        });
         self.connector.keep(connection);
         let (parts, body) = answer.into_parts();
-        Ok(Answer { status: parts.status, headers: parts.headers, body, url: url.clone(), peer })
+        Ok(Answer {
+            status: parts.status,
+            headers: parts.headers,
+            body,
+            url: url.clone(),
+            peer,
+        })
     }
 }
 
@@ -212,7 +266,11 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
 
 /// A place without what could be secret in it.
 pub(crate) fn place(url: &Url) -> String {
-    let whole =
-        format!("{}://{}{}", url.scheme(), &url[url::Position::BeforeHost..url::Position::AfterPort], url.path());
+    let whole = format!(
+        "{}://{}{}",
+        url.scheme(),
+        &url[url::Position::BeforeHost..url::Position::AfterPort],
+        url.path()
+    );
     whole.chars().take(200).collect()
 }

@@ -1,6 +1,6 @@
-//! Talks to OCI registries: which image a tag means, what is in it, and putting one there. It keeps what it pulled by
-//! registry, repository, credential and digest, believes nothing that does not match its digest, goes nowhere that the
-//! operator has not allowed, and knows nothing of clusters.
+//! Talks to OCI registries: which image a tag means, what is in it, and putting one there. It keeps
+//! what it pulled by registry, repository, credential and digest, believes nothing that does not
+//! match its digest, goes nowhere that the operator has not allowed, and knows nothing of clusters.
 
 mod auth;
 mod client;

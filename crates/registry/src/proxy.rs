@@ -1,4 +1,5 @@
-//! Proxies: which one stands before a host, as `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` say it everywhere.
+//! Proxies: which one stands before a host, as `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` say it
+//! everywhere.
 
 use std::net::IpAddr;
 
@@ -27,17 +28,32 @@ pub(crate) struct Proxy {
 // A proxy's password does not belong into logs.
 impl std::fmt::Debug for Proxies {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let name = |proxy: &Option<Proxy>| proxy.as_ref().map(|proxy| format!("{}:{}", proxy.host, proxy.port));
+        let name = |proxy: &Option<Proxy>| {
+            proxy
+                .as_ref()
+                .map(|proxy| format!("{}:{}", proxy.host, proxy.port))
+        };
         let (https, http) = (name(&self.https), name(&self.http));
-        formatter.debug_struct("Proxies").field("https", &https).field("http", &http).finish()
+        formatter
+            .debug_struct("Proxies")
+            .field("https", &https)
+            .field("http", &http)
+            .finish()
     }
 }
 
 impl Proxies {
     /// From the values of `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`; empty ones count as none.
     pub fn new(https: &str, http: &str, except: &str) -> Result<Self, String> {
-        let except = except.split(',').map(|entry| entry.trim().to_ascii_lowercase()).filter(|entry| !entry.is_empty());
-        Ok(Self { https: proxy("HTTPS_PROXY", https)?, http: proxy("HTTP_PROXY", http)?, except: except.collect() })
+        let except = except
+            .split(',')
+            .map(|entry| entry.trim().to_ascii_lowercase())
+            .filter(|entry| !entry.is_empty());
+        Ok(Self {
+            https: proxy("HTTPS_PROXY", https)?,
+            http: proxy("HTTP_PROXY", http)?,
+            except: except.collect(),
+        })
     }
 
     /// The proxy before a place, if there is one.
@@ -46,29 +62,39 @@ impl Proxies {
         let port = url.port_or_known_default()?;
         let own = host == "localhost"
             || host.ends_with(".localhost")
-            || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+            || host
+                .parse::<IpAddr>()
+                .is_ok_and(|address| address.is_loopback());
         if own || self.except.iter().any(|entry| excepts(entry, &host, port)) {
             return None;
         }
-        if url.scheme() == "https" { self.https.as_ref() } else { self.http.as_ref() }
+        if url.scheme() == "https" {
+            self.https.as_ref()
+        } else {
+            self.http.as_ref()
+        }
     }
 }
 
-/// Whether an entry of `NO_PROXY` names a host: `*`, a domain with all below it, `.domain` for those below alone, an
-/// address, or a network as `10.0.0.0/8`; each but the last also with a port.
+/// Whether an entry of `NO_PROXY` names a host: `*`, a domain with all below it, `.domain` for
+/// those below alone, an address, or a network as `10.0.0.0/8`; each but the last also with a port.
 fn excepts(entry: &str, host: &str, port: u16) -> bool {
     if entry == "*" {
         return true;
     }
     let address = host.parse::<IpAddr>().ok();
     if let Some((network, bits)) = entry.split_once('/') {
-        let (Some(address), Ok(network), Ok(bits)) = (address, network.parse::<IpAddr>(), bits.parse::<u32>()) else {
+        let (Some(address), Ok(network), Ok(bits)) =
+            (address, network.parse::<IpAddr>(), bits.parse::<u32>())
+        else {
             return false;
         };
         return contains(network, bits, address);
     }
     let (name, own_port) = match entry.rsplit_once(':') {
-        Some((name, port)) if !name.contains(':') || name.ends_with(']') => (name, port.parse::<u16>().ok()),
+        Some((name, port)) if !name.contains(':') || name.ends_with(']') => {
+            (name, port.parse::<u16>().ok())
+        }
         _ => (entry, None),
     };
     if own_port.is_some_and(|own| own != port) {
@@ -79,7 +105,10 @@ fn excepts(entry: &str, host: &str, port: u16) -> bool {
         Some(_) => host.ends_with(name),
         None => {
             let name = canonical(name);
-            host == name || host.strip_suffix(&name).is_some_and(|rest| address.is_none() && rest.ends_with('.'))
+            host == name
+                || host
+                    .strip_suffix(&name)
+                    .is_some_and(|rest| address.is_none() && rest.ends_with('.'))
         }
     }
 }
@@ -104,12 +133,21 @@ fn proxy(name: &str, text: &str) -> Result<Option<Proxy>, String> {
     }
     // The text may hold a password.
     let bad = || format!("{name} is not a valid proxy: write http://HOST:PORT");
-    let whole = if text.contains("://") { text.trim().to_owned() } else { format!("http://{}", text.trim()) };
+    let whole = if text.contains("://") {
+        text.trim().to_owned()
+    } else {
+        format!("http://{}", text.trim())
+    };
     let url = Url::parse(&whole).map_err(|_| bad())?;
     if url.scheme() != "http" {
         return Err(bad());
     }
-    let host = url.host_str().ok_or_else(bad)?.trim_start_matches('[').trim_end_matches(']').to_owned();
+    let host = url
+        .host_str()
+        .ok_or_else(bad)?
+        .trim_start_matches('[')
+        .trim_end_matches(']')
+        .to_owned();
     let decode = |text: &str| {
         url::form_urlencoded::parse(format!("x={}", text.replace('+', "%2B")).as_bytes())
             .next()
@@ -117,10 +155,18 @@ fn proxy(name: &str, text: &str) -> Result<Option<Proxy>, String> {
             .unwrap_or_default()
     };
     let login = (!url.username().is_empty()).then(|| {
-        let text = format!("{}:{}", decode(url.username()), decode(url.password().unwrap_or_default()));
+        let text = format!(
+            "{}:{}",
+            decode(url.username()),
+            decode(url.password().unwrap_or_default())
+        );
         format!("Basic {}", STANDARD.encode(text))
     });
-    Ok(Some(Proxy { host, port: url.port_or_known_default().unwrap_or(80), authorization: login }))
+    Ok(Some(Proxy {
+        host,
+        port: url.port_or_known_default().unwrap_or(80),
+        authorization: login,
+    }))
 }
 
 #[cfg(test)]
@@ -156,16 +202,33 @@ mod tests {
             ("https://127.0.0.1:5000/", false),
             ("https://[::1]:5000/", false),
         ] {
-            assert_eq!(proxies.before(&Url::parse(url).unwrap()).is_some(), expected, "{url}");
+            assert_eq!(
+                proxies.before(&Url::parse(url).unwrap()).is_some(),
+                expected,
+                "{url}"
+            );
         }
-        let proxy = proxies.before(&Url::parse("https://a.org").unwrap()).unwrap();
-        assert_eq!((proxy.host.as_str(), proxy.port), ("proxy.example.org", 3128));
+        let proxy = proxies
+            .before(&Url::parse("https://a.org").unwrap())
+            .unwrap();
+        assert_eq!(
+            (proxy.host.as_str(), proxy.port),
+            ("proxy.example.org", 3128)
+        );
         assert_eq!(proxy.authorization.as_deref(), Some("Basic dXNlcjpwQHNz"));
         assert!(!format!("{proxies:?}").contains("ss"), "{proxies:?}");
-        assert!(Proxies::new("proxy:3128", "", "*").unwrap().before(&Url::parse("https://a.org").unwrap()).is_none());
+        assert!(
+            Proxies::new("proxy:3128", "", "*")
+                .unwrap()
+                .before(&Url::parse("https://a.org").unwrap())
+                .is_none()
+        );
         for bad in ["https://secret@proxy", "socks5://proxy", "http://"] {
             let error = Proxies::new(bad, "", "").unwrap_err();
-            assert_eq!(error, "HTTPS_PROXY is not a valid proxy: write http://HOST:PORT");
+            assert_eq!(
+                error,
+                "HTTPS_PROXY is not a valid proxy: write http://HOST:PORT"
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Pulling: which image a tag means, and the package in it. Nothing is believed that does not match its digest.
+//! Pulling: which image a tag means, and the package in it. Nothing is believed that does not match
+//! its digest.
 
 use std::fs::File;
 use std::io::Read;
@@ -47,23 +48,38 @@ pub struct Downloaded {
 }
 
 impl Downloaded {
-    /// Unpacks the package in it, as long as the caller wants to go on. It takes its time, and a thread.
+    /// Unpacks the package in it, as long as the caller wants to go on. It takes its time, and a
+    /// thread.
     pub fn unpack(self, going: &dyn Fn() -> bool) -> Result<Pulled, Error> {
-        let Self { store, part, files, resolved } = self;
+        let Self {
+            store,
+            part,
+            files,
+            resolved,
+        } = self;
         let reference = &resolved.reference;
         let mut layers = Layers::new(Limits::default());
         let mut files = files.into_iter();
         for layer in &resolved.manifest.layers {
             let file = files.next().or_else(|| store.get(&part, &layer.digest));
             let evicted = || {
-                let cause = format!("the layer {} was evicted before it was unpacked", layer.digest);
+                let cause = format!(
+                    "the layer {} was evicted before it was unpacked",
+                    layer.digest
+                );
                 store.error(&std::io::Error::other(cause))
             };
             let file = std::io::BufReader::new(file.ok_or_else(evicted)?);
             let added = layers.add_while(&layer.media_type, file, going);
-            added.map_err(|refused| Error::Refused { reference: reference.to_string(), refused })?;
+            added.map_err(|refused| Error::Refused {
+                reference: reference.to_string(),
+                refused,
+            })?;
         }
-        Ok(Pulled { files: layers.into_files(), resolved })
+        Ok(Pulled {
+            files: layers.into_files(),
+            resolved,
+        })
     }
 
     /// Unpacks it on another thread, until the caller no longer waits for it.
@@ -71,9 +87,14 @@ impl Downloaded {
         let host = self.resolved.reference.registry.clone();
         let waiting = Arc::new(());
         let waited = Arc::downgrade(&waiting);
-        let unpacked = tokio::task::spawn_blocking(move || self.unpack(&|| waited.strong_count() > 0)).await;
+        let unpacked =
+            tokio::task::spawn_blocking(move || self.unpack(&|| waited.strong_count() > 0)).await;
         drop(waiting);
-        unpacked.map_err(|error| Error::Wrong { host, what: "a layer".to_owned(), cause: error.to_string() })?
+        unpacked.map_err(|error| Error::Wrong {
+            host,
+            what: "a layer".to_owned(),
+            cause: error.to_string(),
+        })?
     }
 }
 
@@ -84,7 +105,11 @@ impl Client {
     }
 
     async fn find(&self, reference: &Reference) -> Result<Resolved, Error> {
-        let wanted = reference.digest.clone().or(reference.tag.clone()).unwrap_or_else(|| "latest".to_owned());
+        let wanted = reference
+            .digest
+            .clone()
+            .or(reference.tag.clone())
+            .unwrap_or_else(|| "latest".to_owned());
         let (media_type, bytes) = self.manifest(reference, &wanted).await?;
         let digest = Digest::of(&bytes);
         if let Some(expected) = &reference.digest
@@ -94,46 +119,82 @@ impl Client {
             return Err(self.wrong(reference, reference.to_string(), cause));
         }
         let pinned = reference.at(&digest.to_string());
-        let wrong = |cause: String| self.wrong(reference, format!("the manifest of {pinned}"), cause);
+        let wrong =
+            |cause: String| self.wrong(reference, format!("the manifest of {pinned}"), cause);
         if !media_type.is_index() {
             let manifest = Manifest::read(&bytes).map_err(|why| wrong(unread(&bytes, why)))?;
-            return Ok(Resolved { reference: pinned, manifest });
+            return Ok(Resolved {
+                reference: pinned,
+                manifest,
+            });
         }
         let index = Index::read(&bytes).map_err(|why| wrong(unread(&bytes, why)))?;
-        let chosen = index.choose().ok_or_else(|| wrong("it lists no image".to_owned()))?;
+        let chosen = index
+            .choose()
+            .ok_or_else(|| wrong("it lists no image".to_owned()))?;
         let (_, bytes) = self.manifest(reference, &chosen.digest.to_string()).await?;
         if Digest::of(&bytes) != chosen.digest {
-            return Err(wrong(format!("what it has as {} is something else", chosen.digest)));
+            return Err(wrong(format!(
+                "what it has as {} is something else",
+                chosen.digest
+            )));
         }
         let manifest = Manifest::read(&bytes).map_err(|why| wrong(unread(&bytes, why)))?;
-        Ok(Resolved { reference: pinned, manifest })
+        Ok(Resolved {
+            reference: pinned,
+            manifest,
+        })
     }
 
     /// Pulls the package in an image.
-    pub async fn pull(&self, reference: &Reference, progress: &(dyn Fn(Progress) + Sync)) -> Result<Pulled, Error> {
-        let pull = async { self.bring(self.find(reference).await?, progress).await?.unpack_aside().await };
+    pub async fn pull(
+        &self,
+        reference: &Reference,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<Pulled, Error> {
+        let pull = async {
+            self.bring(self.find(reference).await?, progress)
+                .await?
+                .unpack_aside()
+                .await
+        };
         self.in_time(reference, pull).await
     }
 
     /// Pulls the package in an image that was found out before.
-    pub async fn fetch(&self, resolved: Resolved, progress: &(dyn Fn(Progress) + Sync)) -> Result<Pulled, Error> {
+    pub async fn fetch(
+        &self,
+        resolved: Resolved,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<Pulled, Error> {
         let reference = resolved.reference.clone();
         let pull = async { self.bring(resolved, progress).await?.unpack_aside().await };
         self.in_time(&reference, pull).await
     }
 
-    /// Downloads an image without unpacking it: the caller decides which thread does that, and for how long.
+    /// Downloads an image without unpacking it: the caller decides which thread does that, and for
+    /// how long.
     pub async fn download(&self, reference: &Reference) -> Result<Downloaded, Error> {
         let download = async { self.bring(self.find(reference).await?, &|_| ()).await };
         self.in_time(reference, download).await
     }
 
-    async fn bring(&self, resolved: Resolved, progress: &(dyn Fn(Progress) + Sync)) -> Result<Downloaded, Error> {
+    async fn bring(
+        &self,
+        resolved: Resolved,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<Downloaded, Error> {
         let reference = &resolved.reference;
-        let total = resolved.manifest.layers.iter().map(|layer| layer.size).fold(0, u64::saturating_add);
+        let total = resolved
+            .manifest
+            .layers
+            .iter()
+            .map(|layer| layer.size)
+            .fold(0, u64::saturating_add);
         let most = self.options.layer_bytes.saturating_mul(LAYERS);
         if total > most {
-            let cause = format!("its layers have {total} bytes, more than the {most} that are read");
+            let cause =
+                format!("its layers have {total} bytes, more than the {most} that are read");
             return Err(self.wrong(reference, reference.to_string(), cause));
         }
         let part = self.part(reference);
@@ -143,7 +204,12 @@ impl Client {
             let file = match self.stored(&part, layer.digest).await {
                 Some(file) => file,
                 None => {
-                    let step = |bytes| progress(Progress { done: done + bytes, total });
+                    let step = |bytes| {
+                        progress(Progress {
+                            done: done + bytes,
+                            total,
+                        });
+                    };
                     self.layer(reference, &part, layer, step).await?
                 }
             };
@@ -153,17 +219,29 @@ impl Client {
                 files.push(file);
             }
         }
-        Ok(Downloaded { store: self.options.store.clone(), part, files, resolved })
+        Ok(Downloaded {
+            store: self.options.store.clone(),
+            part,
+            files,
+            resolved,
+        })
     }
 
     /// A blob of the store, whose digest takes its time to compute.
     async fn stored(&self, part: &Part, digest: Digest) -> Option<File> {
         let (store, part) = (self.options.store.clone(), part.clone());
-        tokio::task::spawn_blocking(move || store.get(&part, &digest)).await.ok()?
+        tokio::task::spawn_blocking(move || store.get(&part, &digest))
+            .await
+            .ok()?
     }
 
-    /// A manifest by tag or digest. One that was seen before is known by its digest, without the registry.
-    async fn manifest(&self, reference: &Reference, name: &str) -> Result<(MediaType, Vec<u8>), Error> {
+    /// A manifest by tag or digest. One that was seen before is known by its digest, without the
+    /// registry.
+    async fn manifest(
+        &self,
+        reference: &Reference,
+        name: &str,
+    ) -> Result<(MediaType, Vec<u8>), Error> {
         let digest = name.parse::<Digest>().ok();
         let part = self.part(reference);
         if let Some(mut file) = digest.and_then(|digest| self.options.store.get(&part, &digest)) {
@@ -172,18 +250,31 @@ impl Client {
                 return Ok((kind(&bytes, None), bytes));
             }
         }
-        let known = [MediaType::MANIFEST, MediaType::INDEX, MediaType::DOCKER_MANIFEST, MediaType::DOCKER_INDEX];
+        let known = [
+            MediaType::MANIFEST,
+            MediaType::INDEX,
+            MediaType::DOCKER_MANIFEST,
+            MediaType::DOCKER_INDEX,
+        ];
         let accept: Vec<&str> = known.iter().map(MediaType::as_str).collect();
         let accept = accept.join(", ");
         let path = format!("manifests/{name}");
-        let answer = self.ask(reference, Method::GET, &path, "pull", |ask| ask.header(header::ACCEPT, &accept)).await?;
+        let answer = self
+            .ask(reference, Method::GET, &path, "pull", |ask| {
+                ask.header(header::ACCEPT, &accept)
+            })
+            .await?;
         if answer.status != StatusCode::OK {
-            return Err(self.refusal(reference, &format!("the manifest of {reference}"), answer).await);
+            return Err(self
+                .refusal(reference, &format!("the manifest of {reference}"), answer)
+                .await);
         }
         let served = answer.header(header::CONTENT_TYPE).map(MediaType::from);
         let bytes = answer.bytes().await;
         let what = format!("the manifest of {reference}");
-        let bytes = bytes.map_err(|cause| self.wrong(reference, &what, cause))?.to_vec();
+        let bytes = bytes
+            .map_err(|cause| self.wrong(reference, &what, cause))?
+            .to_vec();
         let media_type = kind(&bytes, served);
         if Manifest::read(&bytes).is_ok() || Index::read(&bytes).is_ok() {
             self.options.store.put(&part, &bytes)?;
@@ -202,24 +293,34 @@ impl Client {
         let what = format!("the layer {} of {reference}", layer.digest);
         let most = self.options.layer_bytes;
         if layer.size > most {
-            let cause = format!("it has {} bytes, more than the {most} that are read", layer.size);
+            let cause = format!(
+                "it has {} bytes, more than the {most} that are read",
+                layer.size
+            );
             return Err(self.wrong(reference, what, cause));
         }
         let path = format!("blobs/{}", layer.digest);
-        let mut answer = self.ask(reference, Method::GET, &path, "pull", |ask| ask).await?;
+        let mut answer = self
+            .ask(reference, Method::GET, &path, "pull", |ask| ask)
+            .await?;
         if answer.status != StatusCode::OK {
             return Err(self.refusal(reference, &what, answer).await);
         }
         let mut incoming = self.options.store.begin()?;
         loop {
-            let frame = tokio::time::timeout(std::time::Duration::from_secs(60), answer.body.frame()).await;
+            let frame =
+                tokio::time::timeout(std::time::Duration::from_secs(60), answer.body.frame()).await;
             let frame = match frame {
                 Ok(Some(Ok(frame))) => frame,
                 Ok(None) => break,
-                Ok(Some(Err(_))) => return Err(self.unreachable(reference, format!("{what} broke off"))),
+                Ok(Some(Err(_))) => {
+                    return Err(self.unreachable(reference, format!("{what} broke off")));
+                }
                 Err(_) => return Err(self.unreachable(reference, format!("{what} stopped coming"))),
             };
-            let Some(bytes) = frame.data_ref() else { continue };
+            let Some(bytes) = frame.data_ref() else {
+                continue;
+            };
             if incoming.length() + bytes.len() as u64 > layer.size {
                 return Err(self.wrong(
                     reference,
@@ -227,11 +328,17 @@ impl Client {
                     format!("it has more than the {} bytes it should", layer.size),
                 ));
             }
-            incoming.write(bytes).map_err(|error| self.options.store.error(&error))?;
+            incoming
+                .write(bytes)
+                .map_err(|error| self.options.store.error(&error))?;
             step(incoming.length());
         }
         if incoming.length() != layer.size {
-            let cause = format!("it has {} bytes, and should have {}", incoming.length(), layer.size);
+            let cause = format!(
+                "it has {} bytes, and should have {}",
+                incoming.length(),
+                layer.size
+            );
             return Err(self.wrong(reference, what, cause));
         }
         if incoming.digest() != layer.digest {
@@ -255,6 +362,14 @@ fn unread(bytes: &[u8], why: String) -> String {
 fn kind(bytes: &[u8], served: Option<MediaType>) -> MediaType {
     let own = serde_json::from_slice::<serde_json::Value>(bytes).unwrap_or_default();
     let known = |media_type: &MediaType| media_type.is_index() || media_type.is_manifest();
-    let said = own["mediaType"].as_str().map(MediaType::from).filter(known).or(served.filter(known));
-    said.unwrap_or(if own["manifests"].is_array() { MediaType::INDEX } else { MediaType::MANIFEST })
+    let said = own["mediaType"]
+        .as_str()
+        .map(MediaType::from)
+        .filter(known)
+        .or(served.filter(known));
+    said.unwrap_or(if own["manifests"].is_array() {
+        MediaType::INDEX
+    } else {
+        MediaType::MANIFEST
+    })
 }

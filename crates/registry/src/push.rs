@@ -49,18 +49,29 @@ impl Client {
             })
             .await?;
         if answer.status != StatusCode::CREATED && answer.status != StatusCode::OK {
-            return Err(self.refusal(reference, "the manifest that we push", answer).await);
+            return Err(self
+                .refusal(reference, "the manifest that we push", answer)
+                .await);
         }
-        if answer.header("docker-content-digest").is_some_and(|other| other != digest) {
+        if answer
+            .header("docker-content-digest")
+            .is_some_and(|other| other != digest)
+        {
             let cause = format!("it took it as something else than {digest}");
             return Err(self.wrong(reference, "the manifest that we push", cause));
         }
-        Ok(Pushed { reference: reference.at(&digest), sent, blobs: image.blobs.len() })
+        Ok(Pushed {
+            reference: reference.at(&digest),
+            sent,
+            blobs: image.blobs.len(),
+        })
     }
 
     async fn has(&self, reference: &Reference, blob: &Blob) -> Result<bool, Error> {
         let path = format!("blobs/{}", blob.digest);
-        let answer = self.ask(reference, Method::HEAD, &path, "pull,push", |ask| ask).await?;
+        let answer = self
+            .ask(reference, Method::HEAD, &path, "pull,push", |ask| ask)
+            .await?;
         match answer.status {
             StatusCode::OK => Ok(true),
             StatusCode::NOT_FOUND => Ok(false),
@@ -70,22 +81,40 @@ impl Client {
 
     async fn send(&self, reference: &Reference, blob: &Blob) -> Result<(), Error> {
         let what = "a blob that we push";
-        let answer = self.ask(reference, Method::POST, "blobs/uploads/", "pull,push", |ask| ask).await?;
+        let answer = self
+            .ask(
+                reference,
+                Method::POST,
+                "blobs/uploads/",
+                "pull,push",
+                |ask| ask,
+            )
+            .await?;
         if answer.status != StatusCode::ACCEPTED {
             return Err(self.refusal(reference, what, answer).await);
         }
-        let location = answer.header(header::LOCATION).and_then(|location| answer.url.join(location).ok());
+        let location = answer
+            .header(header::LOCATION)
+            .and_then(|location| answer.url.join(location).ok());
         let Some(mut location) = location else {
             return Err(self.wrong(reference, what, "it does not say where to send it"));
         };
-        location.query_pairs_mut().append_pair("digest", &blob.digest.to_string());
+        location
+            .query_pairs_mut()
+            .append_pair("digest", &blob.digest.to_string());
         let bytes = blob.bytes.clone();
         let answer = self
-            .ask(reference, Method::PUT, location.as_str(), "pull,push", |ask| {
-                let mut ask = ask.header(header::CONTENT_TYPE, "application/octet-stream");
-                ask.body = bytes.clone().into();
-                ask
-            })
+            .ask(
+                reference,
+                Method::PUT,
+                location.as_str(),
+                "pull,push",
+                |ask| {
+                    let mut ask = ask.header(header::CONTENT_TYPE, "application/octet-stream");
+                    ask.body = bytes.clone().into();
+                    ask
+                },
+            )
             .await?;
         match answer.status {
             StatusCode::CREATED => Ok(()),

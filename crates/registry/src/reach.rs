@@ -1,5 +1,6 @@
-//! Where a client may go: the registry that somebody named, and from there only where the operator's list and the place
-//! of that registry allow. Addresses are checked, not names, and those that are connected to.
+//! Where a client may go: the registry that somebody named, and from there only where the
+//! operator's list and the place of that registry allow. Addresses are checked, not names, and
+//! those that are connected to.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -39,17 +40,28 @@ pub(crate) struct Peer {
 impl Reach {
     /// For registries that tenants name: these hosts alone, or all if there are none.
     pub fn of(allow: Vec<HostPattern>) -> Self {
-        Self { allow, ..Self::default() }
+        Self {
+            allow,
+            ..Self::default()
+        }
     }
 
     /// For registries that the user of this program names.
     pub fn own() -> Self {
-        Self { own: true, ..Self::default() }
+        Self {
+            own: true,
+            ..Self::default()
+        }
     }
 
-    /// The same, with hosts that the operator has named elsewhere and that may therefore be anywhere.
+    /// The same, with hosts that the operator has named elsewhere and that may therefore be
+    /// anywhere.
     pub(crate) fn naming(mut self, hosts: &[String]) -> Self {
-        self.named.extend(hosts.iter().filter_map(|host| HostPattern::parse(host).ok()));
+        self.named.extend(
+            hosts
+                .iter()
+                .filter_map(|host| HostPattern::parse(host).ok()),
+        );
         self
     }
 
@@ -58,7 +70,9 @@ impl Reach {
         if self.allow.is_empty() || self.allow.iter().any(|pattern| pattern.matches(host, port)) {
             return Ok(());
         }
-        Err(format!("the registry {host} is not among those allowed here (--allow-registries)"))
+        Err(format!(
+            "the registry {host} is not among those allowed here (--allow-registries)"
+        ))
     }
 
     /// Whether a registry may be at an address.
@@ -67,11 +81,15 @@ impl Reach {
             return Ok(());
         }
         let bare = canonical(host);
-        let literal = bare.parse::<IpAddr>().is_ok() || bare == "localhost" || bare.ends_with(".localhost");
+        let literal =
+            bare.parse::<IpAddr>().is_ok() || bare == "localhost" || bare.ends_with(".localhost");
         match zone(address) {
             Zone::Public | Zone::Private => Ok(()),
             Zone::Loopback if literal => Ok(()),
-            zone => Err(format!("its address is {}: only --allow-registries {host} permits that", zone.article())),
+            zone => Err(format!(
+                "its address is {}: only --allow-registries {host} permits that",
+                zone.article()
+            )),
         }
     }
 
@@ -80,21 +98,37 @@ impl Reach {
         if canonical(host) == canonical(&from.host) || self.registry(host, port).is_ok() {
             return Ok(());
         }
-        Err(format!("it sends us to {}, which is not among the hosts allowed here (--allow-registries)", shown(host)))
+        Err(format!(
+            "it sends us to {}, which is not among the hosts allowed here (--allow-registries)",
+            shown(host)
+        ))
     }
 
-    /// Whether the host that a registry sends its clients to may be at an address: anywhere in public, and otherwise
-    /// only on the machine of the registry.
-    pub(crate) fn next_at(&self, from: &Peer, host: &str, port: u16, address: IpAddr) -> Result<(), String> {
+    /// Whether the host that a registry sends its clients to may be at an address: anywhere in
+    /// public, and otherwise only on the machine of the registry.
+    pub(crate) fn next_at(
+        &self,
+        from: &Peer,
+        host: &str,
+        port: u16,
+        address: IpAddr,
+    ) -> Result<(), String> {
         let zone = zone(address);
-        let same_machine = from.address.is_some_and(|from| plain(from) == plain(address)) && zone != Zone::Reserved;
+        let same_machine = from
+            .address
+            .is_some_and(|from| plain(from) == plain(address))
+            && zone != Zone::Reserved;
         let same_name = canonical(host) == canonical(&from.host)
             && from.address.is_some_and(|from| self::zone(from) == zone)
             && matches!(zone, Zone::Private | Zone::Loopback);
         if zone == Zone::Public || same_machine || same_name || self.lists(host, port) {
             return Ok(());
         }
-        Err(format!("it sends us to {}, which is {}", shown(host), zone.article()))
+        Err(format!(
+            "it sends us to {}, which is {}",
+            shown(host),
+            zone.article()
+        ))
     }
 
     /// Whether a registry's credentials may be shown to the host that gives out its tokens.
@@ -104,29 +138,48 @@ impl Reach {
 
     /// Whether the operator has named a host, and not only all of them.
     fn lists(&self, host: &str, port: u16) -> bool {
-        self.allow.iter().chain(&self.named).any(|pattern| pattern.names(host, port))
+        self.allow
+            .iter()
+            .chain(&self.named)
+            .any(|pattern| pattern.names(host, port))
     }
 }
 
-/// Whether two hosts are of one organization, as far as names tell: one is below the other, or both are below the same
-/// domain of at least two parts.
+/// Whether two hosts are of one organization, as far as names tell: one is below the other, or both
+/// are below the same domain of at least two parts.
 fn related(one: &str, other: &str) -> bool {
     if one == other {
         return true;
     }
-    if [one, other].iter().any(|host| host.parse::<IpAddr>().is_ok()) {
+    if [one, other]
+        .iter()
+        .any(|host| host.parse::<IpAddr>().is_ok())
+    {
         return false;
     }
     let below = |host: &str, domain: &str| {
-        domain.contains('.') && host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'))
+        domain.contains('.')
+            && host
+                .strip_suffix(domain)
+                .is_some_and(|rest| rest.ends_with('.'))
     };
-    let parent = |host: &str| host.split_once('.').map(|(_, rest)| rest.to_owned()).filter(|rest| rest.contains('.'));
-    below(one, other) || below(other, one) || (parent(one).is_some() && parent(one) == parent(other))
+    let parent = |host: &str| {
+        host.split_once('.')
+            .map(|(_, rest)| rest.to_owned())
+            .filter(|rest| rest.contains('.'))
+    };
+    below(one, other)
+        || below(other, one)
+        || (parent(one).is_some() && parent(one) == parent(other))
 }
 
 /// A host as messages name it: what a registry says is not repeated at any length.
 fn shown(host: &str) -> String {
-    host.chars().take(100).collect::<String>().escape_debug().to_string()
+    host.chars()
+        .take(100)
+        .collect::<String>()
+        .escape_debug()
+        .to_string()
 }
 
 impl Zone {
@@ -143,12 +196,21 @@ impl Zone {
 
 /// The address that is meant, in its shortest form: IPv4 has many disguises in IPv6.
 fn plain(address: IpAddr) -> IpAddr {
-    let IpAddr::V6(six) = address else { return address };
+    let IpAddr::V6(six) = address else {
+        return address;
+    };
     if let Some(four) = six.to_ipv4_mapped() {
         return IpAddr::V4(four);
     }
     let octets = six.octets();
-    let four = |at: usize| Some(IpAddr::V4(Ipv4Addr::new(octets[at], octets[at + 1], octets[at + 2], octets[at + 3])));
+    let four = |at: usize| {
+        Some(IpAddr::V4(Ipv4Addr::new(
+            octets[at],
+            octets[at + 1],
+            octets[at + 2],
+            octets[at + 3],
+        )))
+    };
     let inside = match six.segments() {
         [0, 0, 0, 0, 0, 0, 0, 0 | 1] => None,
         // `::a.b.c.d`, NAT64 and 6to4.
@@ -171,9 +233,12 @@ fn zone_of_four(address: Ipv4Addr) -> Zone {
         [127, ..] => Zone::Loopback,
         [0 | 224..=255, ..] => Zone::Reserved,
         [169, 254, ..] => Zone::LinkLocal,
-        [10, ..] | [172, 16..=31, ..] | [192, 168, ..] | [100, 64..=127, ..] | [192, 0, 0, _] | [198, 18 | 19, ..] => {
-            Zone::Private
-        }
+        [10, ..]
+        | [172, 16..=31, ..]
+        | [192, 168, ..]
+        | [100, 64..=127, ..]
+        | [192, 0, 0, _]
+        | [198, 18 | 19, ..] => Zone::Private,
         _ => Zone::Public,
     }
 }
@@ -238,24 +303,64 @@ mod tests {
 
     #[test]
     fn no_registry_sends_its_clients_to_another_machine_inside() {
-        let inside =
-            ["127.0.0.1", "127.0.0.2", "10.0.0.1", "192.168.3.4", "169.254.169.254", "::1", "fd00::1", "0.0.0.0"];
+        let inside = [
+            "127.0.0.1",
+            "127.0.0.2",
+            "10.0.0.1",
+            "192.168.3.4",
+            "169.254.169.254",
+            "::1",
+            "fd00::1",
+            "0.0.0.0",
+        ];
         for (index, mut choices) in variants() {
-            let from = choices.pick(&["93.184.216.34", "2606:4700::1", "10.9.9.9", "127.0.0.9", "fd00::9"]).to_string();
+            let from = choices
+                .pick(&[
+                    "93.184.216.34",
+                    "2606:4700::1",
+                    "10.9.9.9",
+                    "127.0.0.9",
+                    "fd00::9",
+                ])
+                .to_string();
             let to = choices.pick(&inside).to_string();
-            let host =
-                choices.pick(&["cdn.example.org", "localhost.", "registry.example.org.evil.net", "x"]).to_string();
+            let host = choices
+                .pick(&[
+                    "cdn.example.org",
+                    "localhost.",
+                    "registry.example.org.evil.net",
+                    "x",
+                ])
+                .to_string();
             let port = *choices.pick(&[80, 443, 6443, 10250]);
-            let peer = Peer { host: "registry.example.org".into(), port: 443, address: Some(address(&from)) };
-            for reach in [Reach::default(), Reach::own(), Reach::of(vec![HostPattern::parse("*").unwrap()])] {
+            let peer = Peer {
+                host: "registry.example.org".into(),
+                port: 443,
+                address: Some(address(&from)),
+            };
+            for reach in [
+                Reach::default(),
+                Reach::own(),
+                Reach::of(vec![HostPattern::parse("*").unwrap()]),
+            ] {
                 let outcome = reach.next_at(&peer, &host, port, address(&to));
-                assert!(outcome.is_err(), "variant {index}: {from} sends to {host} at {to}");
+                assert!(
+                    outcome.is_err(),
+                    "variant {index}: {from} sends to {host} at {to}"
+                );
             }
             let listed = Reach::of(vec![HostPattern::parse(&host).unwrap()]);
-            assert!(listed.next_at(&peer, &host, port, address(&to)).is_ok(), "variant {index}: the operator names it");
+            assert!(
+                listed.next_at(&peer, &host, port, address(&to)).is_ok(),
+                "variant {index}: the operator names it"
+            );
         }
         // Beside the registry, or in public, it may.
-        let peer = Peer { host: "r.example.org".into(), port: 443, address: Some(address("10.0.0.5")) };
+        let peer = Peer {
+            host: "r.example.org".into(),
+            port: 443,
+            address: Some(address("10.0.0.5")),
+        };
         for (host, to, expected) in [
             ("storage.example.org", "10.0.0.5", true),
             ("storage.example.org", "10.0.0.6", false),
@@ -263,7 +368,13 @@ mod tests {
             ("r.example.org", "127.0.0.1", false),
             ("storage.example.org", "8.8.8.8", true),
         ] {
-            assert_eq!(Reach::default().next_at(&peer, host, 443, address(to)).is_ok(), expected, "{host} at {to}");
+            assert_eq!(
+                Reach::default()
+                    .next_at(&peer, host, 443, address(to))
+                    .is_ok(),
+                expected,
+                "{host} at {to}"
+            );
         }
     }
 
@@ -282,9 +393,20 @@ mod tests {
             ("127.0.0.1", "127.0.0.1", true),
             ("registry.example.org", "8.8.8.8", true),
         ] {
-            assert_eq!(reach.registry_at(host, 443, address(at)).is_ok(), expected, "{host} at {at}");
+            assert_eq!(
+                reach.registry_at(host, 443, address(at)).is_ok(),
+                expected,
+                "{host} at {at}"
+            );
             assert!(Reach::own().registry_at(host, 443, address(at)).is_ok());
-            assert!(reach.clone().naming(&[host.to_owned()]).registry_at(host, 443, address(at)).is_ok(), "{host}");
+            assert!(
+                reach
+                    .clone()
+                    .naming(&[host.to_owned()])
+                    .registry_at(host, 443, address(at))
+                    .is_ok(),
+                "{host}"
+            );
         }
     }
 
@@ -293,9 +415,20 @@ mod tests {
         let reach = Reach::of(vec![HostPattern::parse("*.example.org").unwrap()]);
         assert!(reach.registry("r.example.org", 443).is_ok());
         let refused = reach.registry("evil.net", 443).unwrap_err();
-        assert_eq!(refused, "the registry evil.net is not among those allowed here (--allow-registries)");
-        let peer = Peer { host: "r.example.org".into(), port: 443, address: None };
-        for (host, expected) in [("cdn.example.org", true), ("R.example.org.", true), ("cdn.evil.net", false)] {
+        assert_eq!(
+            refused,
+            "the registry evil.net is not among those allowed here (--allow-registries)"
+        );
+        let peer = Peer {
+            host: "r.example.org".into(),
+            port: 443,
+            address: None,
+        };
+        for (host, expected) in [
+            ("cdn.example.org", true),
+            ("R.example.org.", true),
+            ("cdn.evil.net", false),
+        ] {
             assert_eq!(reach.next(&peer, host, 443).is_ok(), expected, "{host}");
         }
     }
@@ -313,8 +446,16 @@ mod tests {
             ("10.0.0.1", "10.0.0.1", true),
             ("example.org", "evilexample.org", false),
         ] {
-            let peer = Peer { host: registry.into(), port: 443, address: None };
-            assert_eq!(Reach::default().trusts_realm(&peer, realm, 443), expected, "{registry} {realm}");
+            let peer = Peer {
+                host: registry.into(),
+                port: 443,
+                address: None,
+            };
+            assert_eq!(
+                Reach::default().trusts_realm(&peer, realm, 443),
+                expected,
+                "{registry} {realm}"
+            );
         }
         assert!(!related("a.io", "b.io"));
     }

@@ -1,4 +1,5 @@
-//! When to ask again: a request that changes nothing, after a broken connection or an answer that says "not now".
+//! When to ask again: a request that changes nothing, after a broken connection or an answer that
+//! says "not now".
 
 use std::time::Duration;
 
@@ -18,7 +19,8 @@ pub(crate) enum Outcome {
     Answer(u16, Option<Duration>),
 }
 
-/// How long to wait before asking again; none if that is of no use. `attempt` counts from one, `chance` is any number.
+/// How long to wait before asking again; none if that is of no use. `attempt` counts from one,
+/// `chance` is any number.
 pub(crate) fn pause(attempt: u32, outcome: Outcome, chance: u64) -> Option<Duration> {
     if attempt >= ATTEMPTS {
         return None;
@@ -55,7 +57,11 @@ mod tests {
             (4, Outcome::NoAnswer, None),
             (1, Outcome::Answer(429, seconds("7")), Some(7000)),
             (1, Outcome::Answer(429, seconds("86400")), Some(60_000)),
-            (1, Outcome::Answer(429, seconds("Wed, 21 Oct 2015 07:28:00 GMT")), Some(200)),
+            (
+                1,
+                Outcome::Answer(429, seconds("Wed, 21 Oct 2015 07:28:00 GMT")),
+                Some(200),
+            ),
             (1, Outcome::Answer(404, None), None),
             (1, Outcome::Answer(401, None), None),
             (1, Outcome::Answer(501, None), None),
@@ -67,8 +73,12 @@ mod tests {
                     (least, least * 3 / 2)
                 });
                 match (found, range) {
-                    (Some(found), Some((least, most))) => assert!(least <= found && found <= most, "{outcome:?}"),
-                    (found, range) => assert_eq!(found.is_some(), range.is_some(), "{attempt} {outcome:?}"),
+                    (Some(found), Some((least, most))) => {
+                        assert!(least <= found && found <= most, "{outcome:?}");
+                    }
+                    (found, range) => {
+                        assert_eq!(found.is_some(), range.is_some(), "{attempt} {outcome:?}");
+                    }
                 }
             }
         }

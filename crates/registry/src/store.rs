@@ -1,6 +1,7 @@
-//! What was pulled, by digest, in a directory. Each registry, repository and credential has a part of its own, since a
-//! digest alone is no permission. A file is written under another name first, so that it is there whole or not at all;
-//! it is checked whenever it is read, and those that nobody has read for longest go when there are too many.
+//! What was pulled, by digest, in a directory. Each registry, repository and credential has a part
+//! of its own, since a digest alone is no permission. A file is written under another name first,
+//! so that it is there whole or not at all; it is checked whenever it is read, and those that
+//! nobody has read for longest go when there are too many.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -37,8 +38,16 @@ pub(crate) struct Part(String);
 impl Store {
     /// Uses a directory, which is made if it is not there.
     pub fn open(directory: impl Into<PathBuf>) -> Result<Self, Error> {
-        let mut store = Self { directory: directory.into(), limit: STORE_BYTES, salt: [0; 32], used: Arc::default() };
-        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(store.parts());
+        let mut store = Self {
+            directory: directory.into(),
+            limit: STORE_BYTES,
+            salt: [0; 32],
+            used: Arc::default(),
+        };
+        let made = std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(store.parts());
         made.map_err(|error| store.error(&error))?;
         // What earlier versions kept belonged to everybody.
         let _ = std::fs::remove_dir_all(store.directory.join("blobs"));
@@ -100,12 +109,20 @@ impl Store {
     }
 
     pub(crate) fn begin(&self) -> Result<Incoming, Error> {
-        let file = tempfile::NamedTempFile::new_in(self.parts()).map_err(|error| self.error(&error))?;
-        Ok(Incoming { file, hash: sha2::Sha256::new(), length: 0 })
+        let file =
+            tempfile::NamedTempFile::new_in(self.parts()).map_err(|error| self.error(&error))?;
+        Ok(Incoming {
+            file,
+            hash: sha2::Sha256::new(),
+            length: 0,
+        })
     }
 
     pub(crate) fn error(&self, error: &io::Error) -> Error {
-        Error::Store { path: self.directory.display().to_string(), cause: error.to_string() }
+        Error::Store {
+            path: self.directory.display().to_string(),
+            cause: error.to_string(),
+        }
     }
 
     fn parts(&self) -> PathBuf {
@@ -139,19 +156,33 @@ impl Store {
             Err(error) => match known() {
                 Some(salt) => Ok(salt),
                 // It is damaged, and nothing can be read by it.
-                None => error.file.persist(&path).map(|_| salt).map_err(|error| error.error),
+                None => error
+                    .file
+                    .persist(&path)
+                    .map(|_| salt)
+                    .map_err(|error| error.error),
             },
         }
     }
 
     /// Every blob, and what somebody is writing.
     fn files(&self) -> Vec<Kept> {
-        let list = |path: &Path| std::fs::read_dir(path).into_iter().flatten().flatten().collect::<Vec<_>>();
+        let list = |path: &Path| {
+            std::fs::read_dir(path)
+                .into_iter()
+                .flatten()
+                .flatten()
+                .collect::<Vec<_>>()
+        };
         let mut found = Vec::new();
         for entry in list(&self.parts()) {
             let kind = entry.file_type().ok();
             if kind.is_some_and(|kind| kind.is_dir()) {
-                found.extend(list(&entry.path()).iter().filter_map(|file| Kept::of(file, false)));
+                found.extend(
+                    list(&entry.path())
+                        .iter()
+                        .filter_map(|file| Kept::of(file, false)),
+                );
             } else if entry.file_name() != "salt" {
                 found.extend(Kept::of(&entry, true));
             }
@@ -201,7 +232,12 @@ struct Kept {
 impl Kept {
     fn of(entry: &std::fs::DirEntry, incoming: bool) -> Option<Self> {
         let metadata = entry.metadata().ok().filter(std::fs::Metadata::is_file)?;
-        Some(Self { path: entry.path(), size: metadata.len(), read: metadata.modified().ok()?, incoming })
+        Some(Self {
+            path: entry.path(),
+            size: metadata.len(),
+            read: metadata.modified().ok()?,
+            incoming,
+        })
     }
 }
 
@@ -232,13 +268,22 @@ impl Incoming {
     /// Keeps it, and gives it to be read, even where it does not fit.
     pub(crate) fn finish(self, store: &Store, part: &Part) -> Result<File, Error> {
         let path = store.path(part, &self.digest());
-        self.file.as_file().sync_data().map_err(|error| store.error(&error))?;
+        self.file
+            .as_file()
+            .sync_data()
+            .map_err(|error| store.error(&error))?;
         if let Some(parent) = path.parent() {
-            let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(parent);
+            let made = std::fs::DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(parent);
             made.map_err(|error| store.error(&error))?;
         }
         let length = self.length;
-        let mut file = self.file.persist(path).map_err(|error| store.error(&error.error))?;
+        let mut file = self
+            .file
+            .persist(path)
+            .map_err(|error| store.error(&error.error))?;
         file.rewind().map_err(|error| store.error(&error))?;
         store.make_room(length);
         Ok(file)
@@ -262,7 +307,11 @@ mod tests {
         assert!(store.get(&part, &Digest::of(b"a")).is_none());
         let digest = store.put(&part, b"content").unwrap();
         let mut text = String::new();
-        store.get(&part, &digest).unwrap().read_to_string(&mut text).unwrap();
+        store
+            .get(&part, &digest)
+            .unwrap()
+            .read_to_string(&mut text)
+            .unwrap();
         assert_eq!(text, "content");
         let path = store.path(&part, &digest);
         std::fs::write(&path, "forged").unwrap();
@@ -288,7 +337,10 @@ mod tests {
             ("r.example.org", "team/redissecret", ""),
         ] {
             let other = store.part(registry, repository, credential.as_bytes());
-            assert!(store.get(&other, &digest).is_none(), "{registry}/{repository} {credential}");
+            assert!(
+                store.get(&other, &digest).is_none(),
+                "{registry}/{repository} {credential}"
+            );
         }
         // Opened again it is the same, and another store names its parts in another way.
         let again = Store::open(directory.path()).unwrap();
@@ -303,16 +355,31 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(directory.path()).unwrap().limited(1000);
         let part = store.part("r", "a", b"");
-        let blobs: Vec<Digest> = (0..9u8).map(|number| store.put(&part, &[number; 100]).unwrap()).collect();
+        let blobs: Vec<Digest> = (0..9u8)
+            .map(|number| store.put(&part, &[number; 100]).unwrap())
+            .collect();
         let age = |digest: &Digest, hours: u64| {
-            let file = std::fs::File::options().append(true).open(store.path(&part, digest)).unwrap();
-            file.set_modified(SystemTime::now() - Duration::from_secs(hours * 3600)).unwrap();
+            let file = std::fs::File::options()
+                .append(true)
+                .open(store.path(&part, digest))
+                .unwrap();
+            file.set_modified(SystemTime::now() - Duration::from_secs(hours * 3600))
+                .unwrap();
         };
-        blobs.iter().enumerate().for_each(|(index, digest)| age(digest, 20 - index as u64));
-        assert!(store.get(&part, &blobs[0]).is_some(), "this one was read just now");
+        blobs
+            .iter()
+            .enumerate()
+            .for_each(|(index, digest)| age(digest, 20 - index as u64));
+        assert!(
+            store.get(&part, &blobs[0]).is_some(),
+            "this one was read just now"
+        );
         let other = store.part("r", "b", b"");
         store.put(&other, &[100; 150]).unwrap();
-        assert!(store.get(&part, &blobs[0]).is_some(), "what was read lately stays");
+        assert!(
+            store.get(&part, &blobs[0]).is_some(),
+            "what was read lately stays"
+        );
         assert!(store.get(&part, &blobs[1]).is_none() && store.get(&part, &blobs[8]).is_some());
         let total: u64 = store.files().iter().map(|file| file.size).sum();
         assert!(total <= 1000, "{total}");
@@ -320,7 +387,11 @@ mod tests {
         let mut large = store.begin().unwrap();
         large.write(&[7; 5000]).unwrap();
         let mut bytes = Vec::new();
-        large.finish(&store, &part).unwrap().read_to_end(&mut bytes).unwrap();
+        large
+            .finish(&store, &part)
+            .unwrap()
+            .read_to_end(&mut bytes)
+            .unwrap();
         assert_eq!(bytes.len(), 5000);
         assert!(store.files().iter().map(|file| file.size).sum::<u64>() <= 1000);
     }

@@ -1,4 +1,5 @@
-//! A bounded fuzz run on stable: answers of registries, names of images and pull secrets, cut up and mixed.
+//! A bounded fuzz run on stable: answers of registries, names of images and pull secrets, cut up
+//! and mixed.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test may panic")]
 
 #[path = "../../../fuzz/bodies/mutate.rs"]

@@ -1,4 +1,5 @@
-//! The files around the templates of a stack that was made from manifests: metadata, CRD, status, an instance, tests.
+//! The files around the templates of a stack that was made from manifests: metadata, CRD, status,
+//! an instance, tests.
 
 use objects::Gvk;
 use serde_json::{Value, json};
@@ -20,7 +21,10 @@ pub(super) fn app(names: &Names, made: &[Made<'_>]) -> String {
     let mut kinds: Vec<String> = made.iter().map(|made| reference(&made.piece.gvk)).collect();
     kinds.sort();
     kinds.dedup();
-    let kinds: String = kinds.iter().map(|kind| format!("- crd: {kind}\n")).collect();
+    let kinds: String = kinds
+        .iter()
+        .map(|kind| format!("- crd: {kind}\n"))
+        .collect();
     format!(
         "# What the package says of itself. A catalogue shows it.\ntitle: {}\noverviewShort: Made from manifests, one \
          instance for each\nversion: 0.1.0\n\n# Where it may act once it is installed: in its namespace, or in all of them \
@@ -41,7 +45,13 @@ fn reference(gvk: &Gvk) -> String {
 }
 
 pub(super) fn crd(names: &Names, fields: &[Field], status: &[(String, &str, &str)]) -> String {
-    let Names { group, kind, singular, plural, .. } = names;
+    let Names {
+        group,
+        kind,
+        singular,
+        plural,
+        ..
+    } = names;
     let mut text = format!(
         "# The API of this stack: what its users write (spec), and what they are told (status).\n\
          apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: {plural}.{group}\nspec:\n  \
@@ -53,7 +63,9 @@ pub(super) fn crd(names: &Names, fields: &[Field], status: &[(String, &str, &str
     );
     for (name, kind, _) in status {
         let column = super::names::pascal(name.strip_prefix("ready").unwrap_or(name));
-        text.push_str(&format!("    - {{name: {column}, type: {kind}, jsonPath: .status.{name}}}\n"));
+        text.push_str(&format!(
+            "    - {{name: {column}, type: {kind}, jsonPath: .status.{name}}}\n"
+        ));
     }
     text.push_str(
         "    - {name: Age, type: date, jsonPath: .metadata.creationTimestamp}\n    schema:\n      openAPIV3Schema:\n        \
@@ -71,7 +83,15 @@ pub(super) fn crd(names: &Names, fields: &[Field], status: &[(String, &str, &str
         rules["default"] = field.default.clone();
         text.push_str(&format!("              {}:\n", field.name));
         // The description comes first, as people read it.
-        for key in ["description", "type", "minimum", "minLength", "maxLength", "pattern", "default"] {
+        for key in [
+            "description",
+            "type",
+            "minimum",
+            "minLength",
+            "maxLength",
+            "pattern",
+            "default",
+        ] {
             if let Some(value) = rules.get(key) {
                 let value = match value {
                     Value::String(text) if key == "pattern" => format!("'{text}'"),
@@ -92,22 +112,42 @@ pub(super) fn crd(names: &Names, fields: &[Field], status: &[(String, &str, &str
 }
 
 /// The fields of the status, with types and words, and the template that fills them.
-pub(super) fn status(made: &[Made<'_>], base: &str) -> (Vec<(String, &'static str, &'static str)>, String) {
+pub(super) fn status(
+    made: &[Made<'_>],
+    base: &str,
+) -> (Vec<(String, &'static str, &'static str)>, String) {
     let mut fields = Vec::new();
     let mut text = "{{- /* A field is left out as long as what it is made of is not there. The conditions Synced and Ready\n       \
                     come by themselves. */}}\n"
         .to_string();
     if let Some(workload) = main_workload::workload(made, base) {
-        fields.push(("readyReplicas".to_string(), "integer", "How many pods are ready."));
-        text.push_str(&format!("readyReplicas: {{{{ .{}.status.readyReplicas | default 0 }}}}\n", workload.template));
+        fields.push((
+            "readyReplicas".to_string(),
+            "integer",
+            "How many pods are ready.",
+        ));
+        text.push_str(&format!(
+            "readyReplicas: {{{{ .{}.status.readyReplicas | default 0 }}}}\n",
+            workload.template
+        ));
     }
     if let Some(service) = main_workload::service(made, base) {
-        fields.push(("address".to_string(), "string", "Where it answers inside the cluster."));
+        fields.push((
+            "address".to_string(),
+            "string",
+            "Where it answers inside the cluster.",
+        ));
         let name = &service.template;
-        text.push_str(&format!("address: {{{{ .{name}.metadata.name }}}}.{{{{ .metadata.namespace }}}}.svc\n"));
+        text.push_str(&format!(
+            "address: {{{{ .{name}.metadata.name }}}}.{{{{ .metadata.namespace }}}}.svc\n"
+        ));
     }
     if fields.is_empty() {
-        fields.push(("objects".to_string(), "integer", "How many objects there are."));
+        fields.push((
+            "objects".to_string(),
+            "integer",
+            "How many objects there are.",
+        ));
         text.push_str(&format!("objects: {}\n", made.len()));
     }
     (fields, text)
@@ -127,7 +167,11 @@ fn object(names: &Names, base: &str, namespace: &str, fields: &[Field]) -> Strin
         plain(base),
         plain(namespace)
     );
-    text.push_str(if fields.is_empty() { "spec: {}\n" } else { "spec:\n" });
+    text.push_str(if fields.is_empty() {
+        "spec: {}\n"
+    } else {
+        "spec:\n"
+    });
     for field in fields {
         text.push_str(&format!("  {}: {}\n", field.name, field.default));
     }
@@ -137,22 +181,46 @@ fn object(names: &Names, base: &str, namespace: &str, fields: &[Field]) -> Strin
 /// A text as YAML, with quotes only if it would be read as something else.
 fn plain(text: &str) -> String {
     let is_plain = yaml::parse(text).is_ok_and(|value| value == text);
-    if is_plain { text.to_string() } else { Value::from(text).to_string() }
+    if is_plain {
+        text.to_string()
+    } else {
+        Value::from(text).to_string()
+    }
 }
 
-/// A name for another instance, which no name of the manifests has, and which makes none of them too long.
+/// A name for another instance, which no name of the manifests has, and which makes none of them
+/// too long.
 pub(super) fn other(made: &[Made<'_>], base: &str) -> &'static str {
     let fits = |other: &&str| {
         let is_free = |name: &str| !crate::rewrite::common_name::holds(name, other);
-        let is_short = |name: &str| other.len() <= base.len() || replaced(name, base, other).len() <= 52;
-        made.iter().all(|made| is_free(made.piece.name()) && is_short(made.piece.name()))
+        let is_short =
+            |name: &str| other.len() <= base.len() || replaced(name, base, other).len() <= 52;
+        made.iter()
+            .all(|made| is_free(made.piece.name()) && is_short(made.piece.name()))
     };
-    ["other", "second", "b", "c"].into_iter().find(fits).unwrap_or("d")
+    ["other", "second", "b", "c"]
+        .into_iter()
+        .find(fits)
+        .unwrap_or("d")
 }
 
-pub(super) fn tests(names: &Names, base: &str, namespace: &str, fields: &[Field], made: &[Made<'_>]) -> String {
+pub(super) fn tests(
+    names: &Names,
+    base: &str,
+    namespace: &str,
+    fields: &[Field],
+    made: &[Made<'_>],
+) -> String {
     let indented = |text: &str, indent: &str| -> String {
-        text.lines().map(|line| if line.is_empty() { "\n".to_string() } else { format!("{indent}{line}\n") }).collect()
+        text.lines()
+            .map(|line| {
+                if line.is_empty() {
+                    "\n".to_string()
+                } else {
+                    format!("{indent}{line}\n")
+                }
+            })
+            .collect()
     };
     let mut text = format!(
         "# Run by `cairn test`, without a cluster. What is not mentioned is not looked at.\n- name: an instance can be what \
@@ -161,13 +229,23 @@ pub(super) fn tests(names: &Names, base: &str, namespace: &str, fields: &[Field]
     );
     for made in made {
         let mut value = made.piece.value.clone();
-        if let Some(fields) = value.as_object_mut().filter(|_| secret::is_secret(made.piece)) {
+        if let Some(fields) = value
+            .as_object_mut()
+            .filter(|_| secret::is_secret(made.piece))
+        {
             fields.remove("data");
         }
-        text.push_str(&format!("      {}:\n{}", made.template, indented(&Piece::emitted(&value), "        ")));
+        text.push_str(&format!(
+            "      {}:\n{}",
+            made.template,
+            indented(&Piece::emitted(&value), "        ")
+        ));
     }
     let other = other(made, base);
-    let spec: Vec<String> = fields.iter().map(|field| format!("{}: {}", field.name, field.other())).collect();
+    let spec: Vec<String> = fields
+        .iter()
+        .map(|field| format!("{}: {}", field.name, field.other()))
+        .collect();
     text.push_str(&format!(
         "\n- name: another instance has names and values of its own\n  instance:\n    apiVersion: {}\n    kind: {}\n    \
          metadata: {{name: {other}}}\n    spec: {{{}}}\n  expect:\n    objects:\n",
@@ -176,15 +254,26 @@ pub(super) fn tests(names: &Names, base: &str, namespace: &str, fields: &[Field]
         spec.join(", ")
     ));
     for made in made {
-        let name = if made.named { replaced(made.piece.name(), base, other) } else { made.piece.name().to_string() };
-        text.push_str(&format!("      {}: {{metadata: {{name: {}}}}}\n", made.template, plain(&name)));
+        let name = if made.named {
+            replaced(made.piece.name(), base, other)
+        } else {
+            made.piece.name().to_string()
+        };
+        text.push_str(&format!(
+            "      {}: {{metadata: {{name: {}}}}}\n",
+            made.template,
+            plain(&name)
+        ));
     }
     text
 }
 
 fn replaced(name: &str, base: &str, other: &str) -> String {
     let mut text = name.to_string();
-    for at in crate::rewrite::common_name::places(name, base).into_iter().rev() {
+    for at in crate::rewrite::common_name::places(name, base)
+        .into_iter()
+        .rev()
+    {
         text.replace_range(at..at + base.len(), other);
     }
     text

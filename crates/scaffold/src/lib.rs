@@ -1,5 +1,5 @@
-//! The first files of a new stack: a small one to begin with, or one made from manifests. Values in, files out; whoever
-//! asks writes them.
+//! The first files of a new stack: a small one to begin with, or one made from manifests. Values
+//! in, files out; whoever asks writes them.
 
 mod blank;
 mod files;
@@ -20,5 +20,8 @@ pub use names::Names;
 /// The schema of conditions, at an indentation.
 fn conditions(indent: usize) -> String {
     let indent = " ".repeat(indent);
-    include_str!("conditions.yaml").lines().map(|line| format!("{indent}{line}\n")).collect()
+    include_str!("conditions.yaml")
+        .lines()
+        .map(|line| format!("{indent}{line}\n"))
+        .collect()
 }

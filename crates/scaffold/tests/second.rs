@@ -1,6 +1,11 @@
-//! What a stack that was made from manifests does for a second instance: nothing of the first is in it without a word,
-//! and nothing that all instances share is taken for its own.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may panic")]
+//! What a stack that was made from manifests does for a second instance: nothing of the first is in
+//! it without a word, and nothing that all instances share is taken for its own.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test may panic"
+)]
 
 use engine::{Context, Observed, Seed, Severity, Stack};
 use package::Files;
@@ -12,8 +17,12 @@ fn names(name: &str) -> Names {
 }
 
 fn started(name: &str, text: &str) -> Started {
-    let manifests = [Manifest { file: "m.yaml".to_string(), text: text.to_string() }];
-    from_manifests(&names(name), &manifests).unwrap_or_else(|problems| panic!("{text}: {problems:#?}"))
+    let manifests = [Manifest {
+        file: "m.yaml".to_string(),
+        text: text.to_string(),
+    }];
+    from_manifests(&names(name), &manifests)
+        .unwrap_or_else(|problems| panic!("{text}: {problems:#?}"))
 }
 
 /// What an instance of a name makes, by template, with the children that are there.
@@ -21,28 +30,47 @@ fn rendered(files: &Files, stack: &str, name: &str, children: &Observed) -> Vec<
     let (package, problems) = package::read(files);
     assert!(problems.is_empty(), "{problems:?}");
     let (compiled, problems) = engine::compile(&Stack::of(&package, "new", "default"));
-    assert!(problems.iter().all(|problem| problem.severity == Severity::Warning), "{problems:?}");
+    assert!(
+        problems
+            .iter()
+            .all(|problem| problem.severity == Severity::Warning),
+        "{problems:?}"
+    );
     let compiled = compiled.expect("it compiles");
     let text = std::str::from_utf8(&files[&format!("{stack}.yaml")]).expect("a text");
     let mut instance = yaml::parse(text).expect("an instance");
     instance["metadata"]["uid"] = json!("1");
     instance["metadata"]["name"] = json!(name);
     let kind = &compiled.kinds[0];
-    assert_eq!(kind.schema.as_ref().expect("a schema").admit(&mut instance), []);
+    assert_eq!(
+        kind.schema.as_ref().expect("a schema").admit(&mut instance),
+        []
+    );
     let seed = Seed::new(b"test");
     let context = Context::new("new", &seed);
     let plan = engine::plan(kind, &instance, children, &context);
     assert!(plan.problems.is_empty(), "{name}: {:?}", plan.problems);
-    plan.applies.into_iter().map(|apply| (apply.template, apply.object)).collect()
+    plan.applies
+        .into_iter()
+        .map(|apply| (apply.template, apply.object))
+        .collect()
 }
 
 fn notes(started: &Started) -> String {
-    started.notes.iter().map(|note| format!("{note}\n")).collect()
+    started
+        .notes
+        .iter()
+        .map(|note| format!("{note}\n"))
+        .collect()
 }
 
 /// A Service, a workload and its settings, some of which are asked for.
 fn application(settings: &[&str]) -> String {
-    let data: String = settings.iter().enumerate().map(|(at, text)| format!("  v{at}: {}\n", json!(text))).collect();
+    let data: String = settings
+        .iter()
+        .enumerate()
+        .map(|(at, text)| format!("  v{at}: {}\n", json!(text)))
+        .collect();
     format!(
         "apiVersion: v1\nkind: Service\nmetadata: {{name: shop-db}}\nspec: {{selector: {{app: shop}}}}\n---\n\
          apiVersion: v1\nkind: Service\nmetadata: {{name: shop}}\nspec: {{selector: {{app: shop}}}}\n---\n\
@@ -56,7 +84,10 @@ fn a_second_instance_speaks_to_its_own_services_or_there_is_a_word() {
         ("db.host=shop-db", Some("db.host=two-db")),
         ("--db2=shop-db", Some("--db2=two-db")),
         ("nc -z shop-db 5432", Some("nc -z two-db 5432")),
-        ("shop-db.default.svc.cluster.local", Some("two-db.default.svc.cluster.local")),
+        (
+            "shop-db.default.svc.cluster.local",
+            Some("two-db.default.svc.cluster.local"),
+        ),
         ("shop-db.default", Some("two-db.default")),
         ("shop-db-0.shop-db", Some("two-db-0.two-db")),
         ("shop-db,other", Some("two-db,other")),
@@ -69,13 +100,19 @@ fn a_second_instance_speaks_to_its_own_services_or_there_is_a_word() {
     ] {
         let started = started("shop", &application(&[text]));
         let made = rendered(&started.files, "shop", "two", &Observed::new());
-        let (_, config) = made.iter().find(|(template, _)| template == "config").expect("a ConfigMap");
+        let (_, config) = made
+            .iter()
+            .find(|(template, _)| template == "config")
+            .expect("a ConfigMap");
         assert_eq!(config["data"]["v0"], *expected.unwrap_or(text), "{text}");
         let told = notes(&started).contains("ConfigMap shop-conf: `data.v0` keeps `shop");
         assert_eq!(told, expected.is_none(), "{text}: {}", notes(&started));
     }
     // What is a word of its own, or only like a name, needs no other.
-    let started = started("shop", &application(&["the shop itself", "shopping", "shop-db-old", "my-shop"]));
+    let started = started(
+        "shop",
+        &application(&["the shop itself", "shopping", "shop-db-old", "my-shop"]),
+    );
     assert_eq!(notes(&started), "");
 }
 
@@ -107,10 +144,21 @@ spec: {selector: {app: web}}
         for (template, object) in rendered(&made.files, "web", name, &Observed::new()) {
             let text = object.to_string();
             assert_eq!(object["metadata"]["name"], name, "{template}");
-            assert_eq!(object["spec"]["selector"].to_string().matches(&format!("\"{name}\"")).count(), 1, "{text}");
+            assert_eq!(
+                object["spec"]["selector"]
+                    .to_string()
+                    .matches(&format!("\"{name}\""))
+                    .count(),
+                1,
+                "{text}"
+            );
             if template == "statefulset" {
                 let env = &object["spec"]["template"]["spec"]["containers"][0]["env"];
-                let expected = [name.to_string(), format!("{name}.default"), format!("{name}-0.{name}")];
+                let expected = [
+                    name.to_string(),
+                    format!("{name}.default"),
+                    format!("{name}-0.{name}"),
+                ];
                 for (at, expected) in expected.iter().enumerate() {
                     assert_eq!(env[at]["value"], **expected, "{text}");
                 }
@@ -129,7 +177,8 @@ spec: {selector: {app: web}}
     }
 }
 
-/// Cases of manifests, with what is in the files that are made of them (by the end of a file's name), and what is told.
+/// Cases of manifests, with what is in the files that are made of them (by the end of a file's
+/// name), and what is told.
 type Case<'c> = (&'c str, &'c [(&'c str, &'c str)], &'c [&'c str]);
 
 fn check(name: &str, cases: &[Case<'_>], untold: &[&str]) {
@@ -139,12 +188,20 @@ fn check(name: &str, cases: &[Case<'_>], untold: &[&str]) {
             let found = started.files.iter().find(|(path, _)| path.ends_with(end));
             let (_, bytes) = found.unwrap_or_else(|| panic!("{manifests}: no {end}"));
             let text = std::str::from_utf8(bytes).expect("a text");
-            let (part, expected) = part.strip_prefix('!').map_or((*part, true), |part| (part, false));
+            let (part, expected) = part
+                .strip_prefix('!')
+                .map_or((*part, true), |part| (part, false));
             assert_eq!(text.contains(part), expected, "{end}: {part:?}:\n{text}");
         }
         let notes = notes(&started);
-        assert!(told.iter().all(|told| notes.contains(told)), "{told:#?}: {notes}");
-        assert!(untold.iter().all(|untold| !notes.contains(untold)), "{untold:#?}: {notes}");
+        assert!(
+            told.iter().all(|told| notes.contains(told)),
+            "{told:#?}: {notes}"
+        );
+        assert!(
+            untold.iter().all(|untold| !notes.contains(untold)),
+            "{untold:#?}: {notes}"
+        );
     }
 }
 
@@ -178,9 +235,15 @@ fn what_is_scaled_by_another_object_has_no_number_of_its_own() {
                     ("crd.yaml", "!              replicas:"),
                     ("crd.yaml", "minReplicas:"),
                 ],
-                &["Deployment web: `spec.replicas` is left out: HorizontalPodAutoscaler web sets it"],
+                &[
+                    "Deployment web: `spec.replicas` is left out: HorizontalPodAutoscaler web sets it",
+                ],
             ),
-            (&with(&scaler.replace("NAME", "else")), &[("deployment.yaml", "replicas: {{ .spec.replicas }}")], &[]),
+            (
+                &with(&scaler.replace("NAME", "else")),
+                &[("deployment.yaml", "replicas: {{ .spec.replicas }}")],
+                &[],
+            ),
         ],
         &[],
     );
@@ -189,7 +252,8 @@ fn what_is_scaled_by_another_object_has_no_number_of_its_own() {
 #[test]
 fn what_the_stack_does_not_make_keeps_the_name_that_all_instances_share() {
     let account = "---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {name: web}\n";
-    let claim = "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: web-data}\nspec: {}\n";
+    let claim =
+        "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: web-data}\nspec: {}\n";
     let pulls = "---\napiVersion: v1\nkind: Secret\ntype: kubernetes.io/dockerconfigjson\nmetadata: {name: web-pull}\ndata: {.dockerconfigjson: e30=}\n";
     let record = "---\napiVersion: v1\nkind: Secret\ntype: helm.sh/release.v1\nmetadata: {name: sh.helm.release.v1.web.v1}\ndata: {release: e30=}\n";
     let empty = "---\napiVersion: v1\nkind: Secret\nmetadata: {name: web-empty}\n";
@@ -280,12 +344,18 @@ spec: {ports: [{port: 80, targetPort: web-all}], selector: {statefulset.kubernet
         &[(
             set,
             &[
-                ("statefulset.yaml", "serviceName: {{ .metadata.name }}-all\n"),
+                (
+                    "statefulset.yaml",
+                    "serviceName: {{ .metadata.name }}-all\n",
+                ),
                 (
                     "statefulset.yaml",
                     "selector: {matchExpressions: [{key: app, operator: In, values: [{{ .metadata.name | quote }}]}]}",
                 ),
-                ("statefulset.yaml", "labels: {app: {{ .metadata.name | quote }}, kind: {{ .metadata.name | quote }}}"),
+                (
+                    "statefulset.yaml",
+                    "labels: {app: {{ .metadata.name | quote }}, kind: {{ .metadata.name | quote }}}",
+                ),
                 ("statefulset.yaml", "subdomain: {{ .metadata.name }}-all"),
                 (
                     "statefulset.yaml",
@@ -297,7 +367,10 @@ spec: {ports: [{port: 80, targetPort: web-all}], selector: {statefulset.kubernet
                 ),
                 ("statefulset.yaml", "- name: web-all\n"),
                 ("statefulset.yaml", "ports: [{name: web-all,"),
-                ("statefulset.yaml", "args: [$(POD).{{ .metadata.name }}-all, statefulset/{{ .metadata.name }}]"),
+                (
+                    "statefulset.yaml",
+                    "args: [$(POD).{{ .metadata.name }}-all, statefulset/{{ .metadata.name }}]",
+                ),
                 ("statefulset.yaml", "httpGet: {port: web-all}"),
                 ("statefulset.yaml", "claimName: data-{{ .metadata.name }}-0"),
                 ("allService.yaml", "targetPort: web-all"),
@@ -318,13 +391,35 @@ fn a_host_that_is_everywhere_and_an_image_that_is_a_word_are_no_news() {
     check(
         "web",
         &[
-            (&of("localhost"), &[("config.yaml", "redis://localhost:6379")], &[]),
-            (&of("10.0.0.1"), &[("config.yaml", "redis://10.0.0.1:6379")], &[]),
-            (&of("a.example.org"), &[("config.yaml", "redis://{{ .spec.host }}:6379"), ("crd.yaml", "!\\*")], &[]),
-            (&of("apps"), &[("deployment.yaml", "apiVersion: apps/v1")], &[]),
+            (
+                &of("localhost"),
+                &[("config.yaml", "redis://localhost:6379")],
+                &[],
+            ),
+            (
+                &of("10.0.0.1"),
+                &[("config.yaml", "redis://10.0.0.1:6379")],
+                &[],
+            ),
+            (
+                &of("a.example.org"),
+                &[
+                    ("config.yaml", "redis://{{ .spec.host }}:6379"),
+                    ("crd.yaml", "!\\*"),
+                ],
+                &[],
+            ),
+            (
+                &of("apps"),
+                &[("deployment.yaml", "apiVersion: apps/v1")],
+                &[],
+            ),
             (
                 &of("*.acme.io"),
-                &[("tests/web.yaml", "host: \"*.other.acme.io\""), ("crd.yaml", "pattern: '^(\\*\\.)?")],
+                &[
+                    ("tests/web.yaml", "host: \"*.other.acme.io\""),
+                    ("crd.yaml", "pattern: '^(\\*\\.)?"),
+                ],
                 &[],
             ),
         ],
@@ -366,7 +461,11 @@ fn what_became_a_field_is_up_to_the_instance_and_needs_no_word() {
                      spec: {containers: [{name: api, image: \"ghcr.io/acme/report-api:1.0\", args: [\"/bin/report-api\"]}]}\n";
     check(
         "report",
-        &[(manifests, &[("pod.yaml", "image: {{ .spec.image | quote }}")], &["`spec.containers[0].args[0]` keeps"])],
+        &[(
+            manifests,
+            &[("pod.yaml", "image: {{ .spec.image | quote }}")],
+            &["`spec.containers[0].args[0]` keeps"],
+        )],
         &["containers[0].image"],
     );
 }
@@ -390,7 +489,9 @@ fn a_name_of_its_own_is_not_all_that_an_object_with_a_selector_needs() {
             (
                 &with(config),
                 &[],
-                &[&format!("`{{{{ .metadata.name }}}}-settings` gives each instance its own; {tests}")],
+                &[&format!(
+                    "`{{{{ .metadata.name }}}}-settings` gives each instance its own; {tests}"
+                )],
             ),
         ],
         &[],
@@ -401,6 +502,18 @@ fn a_name_of_its_own_is_not_all_that_an_object_with_a_selector_needs() {
 fn a_key_that_yaml_takes_for_a_truth_is_told_where_it_is_written() {
     let config = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata:\n  yes: \"1\"\n  \"on\": \"2\"\n";
     let keys = "m.yaml:16:3: YAML reads the key `yes` as `true`";
-    check("web", &[(&with(config), &[], &[keys, "write it in quotes: `\"yes\":`"])], &["`on`"]);
-    check("web", &[(&with(&config.replace("yes", "\"yes\"")), &[], &[])], &["YAML reads"]);
+    check(
+        "web",
+        &[(
+            &with(config),
+            &[],
+            &[keys, "write it in quotes: `\"yes\":`"],
+        )],
+        &["`on`"],
+    );
+    check(
+        "web",
+        &[(&with(&config.replace("yes", "\"yes\"")), &[], &[])],
+        &["YAML reads"],
+    );
 }

@@ -1,4 +1,5 @@
-//! What all instances of a stack made from manifests would share, though no object of theirs says so by its name.
+//! What all instances of a stack made from manifests would share, though no object of theirs says
+//! so by its name.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test may panic")]
 
 #[path = "support/started.rs"]
@@ -31,7 +32,11 @@ fn deployment(pods: &str) -> String {
 
 #[test]
 fn an_object_that_all_instances_use_is_told_once_where_it_is_named() {
-    let container = |more: &str| deployment(&format!("      containers:\n      - name: a\n        image: a\n{more}"));
+    let container = |more: &str| {
+        deployment(&format!(
+            "      containers:\n      - name: a\n        image: a\n{more}"
+        ))
+    };
     let secret = "is `db` for every instance: there is no Secret of this name among the manifests";
     let config = "is `conf` for every instance: there is no ConfigMap of this name";
     for (manifests, expected) in [
@@ -52,19 +57,28 @@ fn an_object_that_all_instances_use_is_told_once_where_it_is_named() {
             &[("m.yaml:10", secret), ("m.yaml:11", config)],
         ),
         (
-            deployment("      volumes: [{name: d, projected: {sources: [{secret: {name: db}}]}}]\n"),
+            deployment(
+                "      volumes: [{name: d, projected: {sources: [{secret: {name: db}}]}}]\n",
+            ),
             &[("m.yaml:9", secret)],
         ),
         (
             deployment("      serviceAccountName: runner\n      serviceAccount: runner\n"),
-            &[("m.yaml:9", "is `runner` for every instance: there is no ServiceAccount of this name")],
+            &[(
+                "m.yaml:9",
+                "is `runner` for every instance: there is no ServiceAccount of this name",
+            )],
         ),
         (
-            deployment("      serviceAccountName: default\n      imagePullSecrets: [{name: pull}, {name: web-pull}]\n"),
+            deployment(
+                "      serviceAccountName: default\n      imagePullSecrets: [{name: pull}, {name: web-pull}]\n",
+            ),
             &[],
         ),
         (
-            deployment("      volumes: [{name: a, projected: {sources: [{configMap: {name: kube-root-ca.crt}}]}}]\n"),
+            deployment(
+                "      volumes: [{name: a, projected: {sources: [{configMap: {name: kube-root-ca.crt}}]}}]\n",
+            ),
             &[],
         ),
         (
@@ -84,7 +98,8 @@ fn an_object_that_all_instances_use_is_told_once_where_it_is_named() {
             format!(
                 "{}---\n{}",
                 container("        envFrom: [{secretRef: {name: db}}]\n"),
-                container("        envFrom: [{secretRef: {name: db}}]\n").replace("name: web}", "name: web-b}")
+                container("        envFrom: [{secretRef: {name: db}}]\n")
+                    .replace("name: web}", "name: web-b}")
             ),
             &[("m.yaml:12", secret)],
         ),
@@ -120,7 +135,10 @@ fn a_certificate_that_cannot_fit_every_host_is_told() {
         ),
         (
             ingress("", "{secretName: shop-tls}"),
-            &[("m.yaml:6", "`shop-tls` for every instance: there is no Secret of this name")],
+            &[(
+                "m.yaml:6",
+                "`shop-tls` for every instance: there is no Secret of this name",
+            )],
         ),
         (
             ingress(issued, hosts),
@@ -129,7 +147,10 @@ fn a_certificate_that_cannot_fit_every_host_is_told() {
                 "is `shop-tls` for every instance: two in a namespace would write one Secret (write `{{ .metadata.name }}-shop-tls` there",
             )],
         ),
-        (ingress(issued, "{hosts: [a.example.org], secretName: web-tls}"), &[]),
+        (
+            ingress(issued, "{hosts: [a.example.org], secretName: web-tls}"),
+            &[],
+        ),
     ] {
         assert_told(&manifests, expected);
     }
@@ -178,12 +199,25 @@ spec: {parentRefs: [{name: gate, namespace: gates}, {name: web-gate, namespace: 
     let own = "{{ .metadata.namespace | quote }}";
     for (end, part) in [
         ("deployment.yaml", format!("namespaces: [{own}, team-b]")),
-        ("networkpolicy.yaml", format!("{{kubernetes.io/metadata.name: {own}}}")),
-        ("networkpolicy.yaml", "values: [\"{{ .metadata.namespace }}\", kube-system]".to_string()),
+        (
+            "networkpolicy.yaml",
+            format!("{{kubernetes.io/metadata.name: {own}}}"),
+        ),
+        (
+            "networkpolicy.yaml",
+            "values: [\"{{ .metadata.namespace }}\", kube-system]".to_string(),
+        ),
         ("servicemonitor.yaml", format!("matchNames: [{own}]")),
-        ("httproute.yaml", format!("[{{name: gate, namespace: gates}}, {{name: web-gate, namespace: {own}}}]")),
+        (
+            "httproute.yaml",
+            format!("[{{name: gate, namespace: gates}}, {{name: web-gate, namespace: {own}}}]"),
+        ),
     ] {
-        assert!(text(&made, end).contains(&part), "{part}: {}", text(&made, end));
+        assert!(
+            text(&made, end).contains(&part),
+            "{part}: {}",
+            text(&made, end)
+        );
     }
     let path = "spec.template.spec.containers[0]";
     let kept = "keep `team-a`, which is the namespace of the manifests";
@@ -192,9 +226,14 @@ spec: {parentRefs: [{name: gate, namespace: gates}, {name: web-gate, namespace: 
         &[
             (
                 "m.yaml:12",
-                &format!("Deployment web: `{path}.args[0]`, `{path}.args[2]`, `{path}.args[4]` and 1 more {kept}"),
+                &format!(
+                    "Deployment web: `{path}.args[0]`, `{path}.args[2]`, `{path}.args[4]` and 1 more {kept}"
+                ),
             ),
-            ("m.yaml:25", "`spec.ingress[0].from[2].namespaceSelector.matchLabels.team` keeps `team-a`"),
+            (
+                "m.yaml:25",
+                "`spec.ingress[0].from[2].namespaceSelector.matchLabels.team` keeps `team-a`",
+            ),
         ],
     );
 }
@@ -214,30 +253,43 @@ fn a_namespace_that_is_a_common_word_is_told_only_where_one_is_asked_for() {
         let manifests = format!(
             "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: web, namespace: {namespace}}}\ndata: {{a: \"{text}\"}}\n"
         );
-        let expected = &[("m.yaml:4", "which is the namespace of the manifests")][..usize::from(is_told)];
+        let expected =
+            &[("m.yaml:4", "which is the namespace of the manifests")][..usize::from(is_told)];
         assert_told(&manifests, expected);
     }
     // Where the manifests have none, no text means theirs.
-    assert_told("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {a: namespace=default}\n", &[]);
+    assert_told(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {a: namespace=default}\n",
+        &[],
+    );
 }
 
 #[test]
 fn what_stood_for_the_contents_of_an_object_is_told_with_what_follows_them() {
     let config = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: web-conf}\ndata: {a: b}\n";
-    let secret = "---\napiVersion: v1\nkind: Secret\nmetadata: {name: web-key}\ndata: {password: YQ==}\n";
+    let secret =
+        "---\napiVersion: v1\nkind: Secret\nmetadata: {name: web-key}\ndata: {password: YQ==}\n";
     let annotated = |annotation: &str, pods: &str| {
-        deployment(pods)
-            .replace("{labels: {app: web}}\n", &format!("{{labels: {{app: web}}, annotations: {{{annotation}}}}}\n"))
+        deployment(pods).replace(
+            "{labels: {app: web}}\n",
+            &format!("{{labels: {{app: web}}, annotations: {{{annotation}}}}}\n"),
+        )
     };
     let uses = "      volumes: [{name: a, configMap: {name: web-conf}}, {name: b, secret: {secretName: web-key}}]\n";
     let drawn = ("m.yaml:16", "password will be drawn");
     let told = "the annotation `checksum/config` of its pods is the same whatever `config` makes";
     for (manifests, expected) in [
-        (annotated("checksum/config: 0e9c", uses) + config + secret, &[("m.yaml:7", told), drawn][..]),
+        (
+            annotated("checksum/config: 0e9c", uses) + config + secret,
+            &[("m.yaml:7", told), drawn][..],
+        ),
         (
             annotated("checksum/secret: 0e9c", uses) + config + secret,
             &[
-                ("m.yaml:7", "write `{{ .secret.data | toJson | sha256sum }}` there; the cases in tests/web.yaml"),
+                (
+                    "m.yaml:7",
+                    "write `{{ .secret.data | toJson | sha256sum }}` there; the cases in tests/web.yaml",
+                ),
                 drawn,
             ],
         ),
@@ -245,7 +297,10 @@ fn what_stood_for_the_contents_of_an_object_is_told_with_what_follows_them() {
         (annotated("sum: 0e9c", uses) + config + secret, &[drawn]),
         (
             config.replace("web-conf", "web-conf-7h6k2m9f5b"),
-            &[("m.yaml:2", "ConfigMap web-conf-7h6k2m9f5b: kustomize named it by its contents")],
+            &[(
+                "m.yaml:2",
+                "ConfigMap web-conf-7h6k2m9f5b: kustomize named it by its contents",
+            )],
         ),
         (config.replace("web-conf", "web-background"), &[]),
     ] {
@@ -263,5 +318,11 @@ fn a_selector_behind_an_alias_tells_instances_apart_as_its_anchor_does() {
         )
     };
     assert_told(&labelled("web"), &[]);
-    assert_told(&labelled("front"), &[("m.yaml:1", "the selector of Deployment web finds the pods of every instance")]);
+    assert_told(
+        &labelled("front"),
+        &[(
+            "m.yaml:1",
+            "the selector of Deployment web finds the pods of every instance",
+        )],
+    );
 }

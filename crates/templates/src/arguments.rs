@@ -1,4 +1,5 @@
-//! Values that say which template they are for: an object of kind `TemplateParameters`, in a file or in a request.
+//! Values that say which template they are for: an object of kind `TemplateParameters`, in a file
+//! or in a request.
 
 use objects::Path;
 use serde_json::Value;
@@ -30,14 +31,18 @@ impl Arguments {
         value["kind"] == api::template::PARAMETERS_KIND
     }
 
-    /// Reads arguments. Kind and version may be absent, as in a request whose path says what it is about.
+    /// Reads arguments. Kind and version may be absent, as in a request whose path says what it is
+    /// about.
     ///
     /// # Errors
     ///
     /// Everything that is wrong with them.
     pub fn read(value: &Value) -> Result<Self, Vec<Problem>> {
         let Value::Object(fields) = value else {
-            return Err(vec![Problem::at(Path::root(), format!("values are a mapping, and this is {}", what(value)))]);
+            return Err(vec![Problem::at(
+                Path::root(),
+                format!("values are a mapping, and this is {}", what(value)),
+            )]);
         };
         let mut problems = Vec::new();
         let mut read = Self::default();
@@ -48,33 +53,55 @@ impl Arguments {
                 ("kind", Value::String(kind)) if kind == api::template::PARAMETERS_KIND => {}
                 ("kind", _) => {
                     let wanted = format!("it is {}", api::template::PARAMETERS_KIND);
-                    problems.push(Problem::at(path, "this kind holds no values for a template").hint(wanted));
+                    problems.push(
+                        Problem::at(path, "this kind holds no values for a template").hint(wanted),
+                    );
                 }
-                ("apiVersion", Value::String(version)) if api::template::PARAMETERS_VERSIONS.contains(&&**version) => {}
+                ("apiVersion", Value::String(version))
+                    if api::template::PARAMETERS_VERSIONS.contains(&&**version) => {}
                 ("apiVersion", _) => {
-                    let versions = format!("it is one of {}", api::template::PARAMETERS_VERSIONS.join(", "));
+                    let versions = format!(
+                        "it is one of {}",
+                        api::template::PARAMETERS_VERSIONS.join(", ")
+                    );
                     problems.push(Problem::at(path, "this version is not known").hint(versions));
                 }
                 ("name" | "file", Value::String(_)) if read.template.is_some() => {
-                    problems.push(Problem::at(path, "the template is named by `name` or by `file`, not by both"));
+                    problems.push(Problem::at(
+                        path,
+                        "the template is named by `name` or by `file`, not by both",
+                    ));
                 }
                 ("name", Value::String(name)) => read.template = Some(Source::Name(name.clone())),
                 ("file", Value::String(file)) => read.template = Some(Source::File(file.clone())),
                 ("name" | "file", other) => {
-                    problems.push(Problem::at(path, format!("`{field}` is a text, and this is {}", what(other))));
+                    problems.push(Problem::at(
+                        path,
+                        format!("`{field}` is a text, and this is {}", what(other)),
+                    ));
                 }
                 ("parameters", Value::Object(values)) => read.values(values, &mut problems),
                 ("parameters", other) => {
-                    let what = format!("`parameters` is a mapping from names to texts, and this is {}", what(other));
-                    problems.push(Problem::at(path, what).hint("write `parameters: {NAME: \"value\"}`"));
+                    let what = format!(
+                        "`parameters` is a mapping from names to texts, and this is {}",
+                        what(other)
+                    );
+                    problems.push(
+                        Problem::at(path, what).hint("write `parameters: {NAME: \"value\"}`"),
+                    );
                 }
                 _ => {
-                    let problem = Problem::at(path, format!("there is no field `{field}` here")).key();
+                    let problem =
+                        Problem::at(path, format!("there is no field `{field}` here")).key();
                     problems.push(problem.hint("values go below `parameters`"));
                 }
             }
         }
-        if problems.is_empty() { Ok(read) } else { Err(problems) }
+        if problems.is_empty() {
+            Ok(read)
+        } else {
+            Err(problems)
+        }
     }
 
     fn values(&mut self, values: &serde_json::Map<String, Value>, problems: &mut Vec<Problem>) {

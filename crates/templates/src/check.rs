@@ -1,4 +1,5 @@
-//! Everything that is wrong with a template, found without values: with its own, and for the rest with ones that fit.
+//! Everything that is wrong with a template, found without values: with its own, and for the rest
+//! with ones that fit.
 
 use std::collections::BTreeSet;
 
@@ -18,16 +19,27 @@ pub fn check(value: &Value) -> Vec<Problem> {
         Ok(read) => read,
         Err(problems) => return problems,
     };
-    let given = Given { values: stand_ins(&template), ..Given::default() };
+    let given = Given {
+        values: stand_ins(&template),
+        ..Given::default()
+    };
     // The same bits every time: what is drawn is thrown away.
     let mut random = || Ok(0);
     match process(value.clone(), &given, &mut random) {
         Ok(processed) => found = processed.warnings,
         Err(problems) => found.extend(problems),
     }
-    if found.iter().all(|problem| problem.severity != Severity::Error) {
-        let strict = Given { strict: true, ..given };
-        let doubts = process(value.clone(), &strict, &mut random).err().unwrap_or_default();
+    if found
+        .iter()
+        .all(|problem| problem.severity != Severity::Error)
+    {
+        let strict = Given {
+            strict: true,
+            ..given
+        };
+        let doubts = process(value.clone(), &strict, &mut random)
+            .err()
+            .unwrap_or_default();
         found.extend(doubts.into_iter().map(Problem::warning));
         found.extend(unused(&template, value));
     }
@@ -37,8 +49,12 @@ pub fn check(value: &Value) -> Vec<Problem> {
 
 /// A value for each parameter that has none of its own.
 fn stand_ins(template: &Template) -> Vec<(String, String)> {
-    let open = template.parameters.iter().filter(|parameter| parameter.is_blank() && parameter.required);
-    open.map(|parameter| (parameter.name.clone(), stand_in(parameter).to_owned())).collect()
+    let open = template
+        .parameters
+        .iter()
+        .filter(|parameter| parameter.is_blank() && parameter.required);
+    open.map(|parameter| (parameter.name.clone(), stand_in(parameter).to_owned()))
+        .collect()
 }
 
 fn stand_in(parameter: &Parameter) -> &'static str {
@@ -52,20 +68,39 @@ fn stand_in(parameter: &Parameter) -> &'static str {
 
 /// Parameters that nothing refers to.
 fn unused(template: &Template, value: &Value) -> Vec<Problem> {
-    let Ok(dialect) = template.dialect(value) else { return Vec::new() };
+    let Ok(dialect) = template.dialect(value) else {
+        return Vec::new();
+    };
     let mut used = BTreeSet::new();
-    for part in ["objects", api::template::LABELS, api::template::OBJECT_LABELS, "message"] {
-        let Some(part_value) = value.get(part) else { continue };
+    for part in [
+        "objects",
+        api::template::LABELS,
+        api::template::OBJECT_LABELS,
+        "message",
+    ] {
+        let Some(part_value) = value.get(part) else {
+            continue;
+        };
         texts(part_value, &Trail::start(part), &mut |_, text, _| {
             used.extend(references(dialect, text).map(|found| found.name.to_owned()));
         });
     }
-    let unused = template.parameters.iter().enumerate().filter(|(_, parameter)| !used.contains(&parameter.name));
+    let unused = template
+        .parameters
+        .iter()
+        .enumerate()
+        .filter(|(_, parameter)| !used.contains(&parameter.name));
     let problem = |(index, parameter): (usize, &Parameter)| {
         let path = Path::fields(&["parameters"]).child(index).child("name");
         let what = format!("nothing refers to the parameter {}", parameter.name);
-        let hint = format!("write `{}` where its value belongs, or remove it", dialect.example(&parameter.name));
-        Problem::at(path, what).of(&parameter.name).warning().hint(hint)
+        let hint = format!(
+            "write `{}` where its value belongs, or remove it",
+            dialect.example(&parameter.name)
+        );
+        Problem::at(path, what)
+            .of(&parameter.name)
+            .warning()
+            .hint(hint)
     };
     unused.map(problem).collect()
 }
@@ -77,7 +112,10 @@ mod tests {
     use super::check;
 
     fn told(template: &Value) -> Vec<String> {
-        check(template).iter().map(|problem| format!("{:?} {problem}", problem.severity)).collect()
+        check(template)
+            .iter()
+            .map(|problem| format!("{:?} {problem}", problem.severity))
+            .collect()
     }
 
     fn template(more: &Value) -> Value {
@@ -96,8 +134,12 @@ mod tests {
     fn a_template_is_checked_without_values() {
         assert_eq!(told(&template(&json!({}))), [""; 0]);
         assert_eq!(
-            told(&template(&json!({"parameters": [{"name": "NAME"}, {"name": "COUNT", "value": "x", "type": "int"}]}))),
-            ["Error parameters[1].value: the parameter COUNT is of type int, and `x` is no whole number"]
+            told(&template(
+                &json!({"parameters": [{"name": "NAME"}, {"name": "COUNT", "value": "x", "type": "int"}]})
+            )),
+            [
+                "Error parameters[1].value: the parameter COUNT is of type int, and `x` is no whole number"
+            ]
         );
         assert_eq!(
             told(&template(
@@ -133,13 +175,21 @@ mod tests {
         let labels = json!({"app": "$(NAME)", "bad": "no label!"});
         let aliased = told(&template(&json!({ "objectLabels": labels })));
         assert_eq!(aliased.len(), 1);
-        assert!(aliased[0].starts_with("Error objectLabels.bad: "), "{aliased:?}");
+        assert!(
+            aliased[0].starts_with("Error objectLabels.bad: "),
+            "{aliased:?}"
+        );
         assert!(told(&template(&json!({ "labels": labels })))[0].starts_with("Error labels.bad: "));
         let both = told(&template(&json!({ "objectLabels": {}, "labels": {} })));
         assert_eq!(
             both,
-            ["Error objectLabels: `objectLabels` and `labels` are the same field (put all labels into `labels`)"]
+            [
+                "Error objectLabels: `objectLabels` and `labels` are the same field (put all labels into `labels`)"
+            ]
         );
-        assert!(told(&template(&json!({ "objectLabels": {"app": 1} })))[0].starts_with("Error objectLabels.app: "));
+        assert!(
+            told(&template(&json!({ "objectLabels": {"app": 1} })))[0]
+                .starts_with("Error objectLabels.app: ")
+        );
     }
 }

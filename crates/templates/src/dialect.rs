@@ -27,7 +27,9 @@ impl Dialect {
 
     /// The dialect of a name.
     pub fn named(name: &str) -> Option<Self> {
-        [Self::Parentheses, Self::Braces].into_iter().find(|dialect| dialect.as_str() == name)
+        [Self::Parentheses, Self::Braces]
+            .into_iter()
+            .find(|dialect| dialect.as_str() == name)
     }
 
     /// An example of a reference to a parameter.
@@ -39,14 +41,19 @@ impl Dialect {
     }
 }
 
-/// Whether the dialect of a template has to be said, since it cannot be seen without the references.
+/// Whether the dialect of a template has to be said, since it cannot be seen without the
+/// references.
 pub(crate) fn needs_word(template: &Template, dialect: Dialect) -> bool {
     dialect == Dialect::Braces
         && template.api_version != api::template::OPENSHIFT
-        && template.parameters.iter().all(|parameter| parameter.generate.is_none())
+        && template
+            .parameters
+            .iter()
+            .all(|parameter| parameter.generate.is_none())
 }
 
-/// The dialect of a template: what its annotation says, or its apiVersion, or the references to its own parameters.
+/// The dialect of a template: what its annotation says, or its apiVersion, or the references to its
+/// own parameters.
 pub(crate) fn decide(template: &Template, value: &Value) -> Result<Dialect, Problem> {
     if let Some(said) = &template.dialect {
         return Ok(*said);
@@ -55,21 +62,39 @@ pub(crate) fn decide(template: &Template, value: &Value) -> Result<Dialect, Prob
         return Ok(Dialect::Braces);
     }
     let mut seen = [None, None];
-    for part in ["objects", api::template::LABELS, api::template::OBJECT_LABELS, "message"] {
-        let Some(part_value) = value.get(part) else { continue };
-        texts(part_value, &Trail::start(part), &mut |trail, text, is_key| {
-            if memchr::memchr(b'$', text.as_bytes()).is_none() {
-                return;
-            }
-            for (dialect, seen) in [Dialect::Parentheses, Dialect::Braces].into_iter().zip(&mut seen) {
-                if seen.is_none() {
-                    let declared = references(dialect, text).find(|found| template.parameter(found.name).is_some());
-                    *seen = declared.map(|found| (trail.path(), is_key, found.name));
+    for part in [
+        "objects",
+        api::template::LABELS,
+        api::template::OBJECT_LABELS,
+        "message",
+    ] {
+        let Some(part_value) = value.get(part) else {
+            continue;
+        };
+        texts(
+            part_value,
+            &Trail::start(part),
+            &mut |trail, text, is_key| {
+                if memchr::memchr(b'$', text.as_bytes()).is_none() {
+                    return;
                 }
-            }
-        });
+                for (dialect, seen) in [Dialect::Parentheses, Dialect::Braces]
+                    .into_iter()
+                    .zip(&mut seen)
+                {
+                    if seen.is_none() {
+                        let declared = references(dialect, text)
+                            .find(|found| template.parameter(found.name).is_some());
+                        *seen = declared.map(|found| (trail.path(), is_key, found.name));
+                    }
+                }
+            },
+        );
     }
-    let generates = template.parameters.iter().any(|parameter| parameter.generate.is_some());
+    let generates = template
+        .parameters
+        .iter()
+        .any(|parameter| parameter.generate.is_some());
     match seen {
         [Some((path, at_key, name)), Some((other, _, braced))] => {
             let what = format!(
@@ -77,7 +102,10 @@ pub(crate) fn decide(template: &Template, value: &Value) -> Result<Dialect, Prob
                 Dialect::Parentheses.example(name),
                 Dialect::Braces.example(braced),
             );
-            let problem = Problem { at_key, ..Problem::at(path, what).of(name) };
+            let problem = Problem {
+                at_key,
+                ..Problem::at(path, what).of(name)
+            };
             Err(problem.hint(format!(
                 "write all of them in one way, or say which one is meant by the annotation `{}: parentheses` or `braces`",
                 api::template::DIALECT

@@ -13,16 +13,26 @@
 /// ```
 pub fn dotenv(text: &str) -> Result<Vec<(String, String)>, (usize, String)> {
     let mut values: Vec<(String, String)> = Vec::new();
-    for (index, line) in text.strip_prefix('\u{feff}').unwrap_or(text).lines().enumerate() {
+    for (index, line) in text
+        .strip_prefix('\u{feff}')
+        .unwrap_or(text)
+        .lines()
+        .enumerate()
+    {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
         let line = line.strip_prefix("export ").map_or(line, str::trim_start);
-        let end = line.find(['=', ':']).ok_or_else(|| (index + 1, "a line is `NAME=value`".to_owned()))?;
+        let end = line
+            .find(['=', ':'])
+            .ok_or_else(|| (index + 1, "a line is `NAME=value`".to_owned()))?;
         let name = line[..end].trim();
         if !crate::reference::is_name(name) {
-            return Err((index + 1, format!("`{name}` cannot be the name of a parameter")));
+            return Err((
+                index + 1,
+                format!("`{name}` cannot be the name of a parameter"),
+            ));
         }
         let value = unquoted(line[end + 1..].trim()).map_err(|what| (index + 1, what))?;
         values.retain(|(other, _)| other != name);
@@ -34,7 +44,10 @@ pub fn dotenv(text: &str) -> Result<Vec<(String, String)>, (usize, String)> {
 fn unquoted(text: &str) -> Result<String, String> {
     let Some(quote @ ('"' | '\'')) = text.chars().next() else {
         // A comment begins after a blank: `#` may be part of a password.
-        let end = text.find(" #").or_else(|| text.find("\t#")).unwrap_or(text.len());
+        let end = text
+            .find(" #")
+            .or_else(|| text.find("\t#"))
+            .unwrap_or(text.len());
         let end = if text.starts_with('#') { 0 } else { end };
         return Ok(text[..end].trim_end().to_owned());
     };
@@ -81,14 +94,23 @@ mod tests {
             ("A: b", Ok(vec![("A", "b")])),
             ("export A=b", Ok(vec![("A", "b")])),
             ("A", Err((1, "a line is `NAME=value`"))),
-            ("\nA-B=1", Err((2, "`A-B` cannot be the name of a parameter"))),
+            (
+                "\nA-B=1",
+                Err((2, "`A-B` cannot be the name of a parameter")),
+            ),
             ("A=\"x", Err((1, "the quote is not closed"))),
             ("A='x' y", Err((1, "`y` follows the closing quote"))),
         ] {
             let values = dotenv(text);
-            let values = values.as_ref().map_err(|(line, what)| (*line, what.as_str()));
-            let values =
-                values.map(|values| values.iter().map(|(name, value)| (&**name, &**value)).collect::<Vec<_>>());
+            let values = values
+                .as_ref()
+                .map_err(|(line, what)| (*line, what.as_str()));
+            let values = values.map(|values| {
+                values
+                    .iter()
+                    .map(|(name, value)| (&**name, &**value))
+                    .collect::<Vec<_>>()
+            });
             assert_eq!(values, expected, "{text:?}");
         }
     }

@@ -1,5 +1,5 @@
-//! Live objects without what a cluster wrote into them, so that they can be made again elsewhere. What a cluster writes
-//! is known for built-in kinds; of others only what every object has.
+//! Live objects without what a cluster wrote into them, so that they can be made again elsewhere.
+//! What a cluster writes is known for built-in kinds; of others only what every object has.
 
 use api::labels::{MANAGED_BY, MANAGED_BY_STACK_MANAGER};
 use serde_json::{Map, Value, json};
@@ -37,18 +37,22 @@ const ANNOTATIONS: [&str; 8] = [
     "volume.kubernetes.io/storage-provisioner",
 ];
 
-/// Whether an object is one by which packages are installed, or that the stack manager made for one: it says how a
-/// cluster works, not what somebody runs on it.
+/// Whether an object is one by which packages are installed, or that the stack manager made for
+/// one: it says how a cluster works, not what somebody runs on it.
 pub fn is_machinery(object: &Value) -> bool {
     let version = object["apiVersion"].as_str().unwrap_or_default();
     object["metadata"]["labels"][MANAGED_BY] == MANAGED_BY_STACK_MANAGER
-        || version.split_once('/').is_some_and(|(group, _)| group == api::GROUP)
+        || version
+            .split_once('/')
+            .is_some_and(|(group, _)| group == api::GROUP)
 }
 
 /// Cleans a live object.
 pub fn clean(mut object: Value) -> Cleaned {
-    let group =
-        object["apiVersion"].as_str().and_then(|version| version.split_once('/')).map_or("", |(group, _)| group);
+    let group = object["apiVersion"]
+        .as_str()
+        .and_then(|version| version.split_once('/'))
+        .map_or("", |(group, _)| group);
     let kind = match (group, object["kind"].as_str().unwrap_or_default()) {
         // Old spellings of kinds that have moved.
         ("extensions", kind) => ("apps".to_owned(), kind.to_owned()),
@@ -62,7 +66,9 @@ pub fn clean(mut object: Value) -> Cleaned {
     }
     let left = match kind {
         ("" | "events.k8s.io", "Event") => Some("events only tell what happened"),
-        ("", "Endpoints") | ("discovery.k8s.io", "EndpointSlice") => Some("the cluster makes it for a Service"),
+        ("", "Endpoints") | ("discovery.k8s.io", "EndpointSlice") => {
+            Some("the cluster makes it for a Service")
+        }
         ("coordination.k8s.io", "Lease") => Some("it belongs to a running program"),
         ("apps", "ControllerRevision") => Some("the cluster keeps it as history"),
         ("", "ConfigMap") if name == "kube-root-ca.crt" => Some("every namespace has one"),
@@ -71,7 +77,9 @@ pub fn clean(mut object: Value) -> Cleaned {
             Some("it is the token of an account")
         }
         ("metrics.k8s.io", _) => Some("it only tells what was measured"),
-        (api::template::GROUP, api::template::KIND) => Some("a template inside of a template would be filled in too"),
+        (api::template::GROUP, api::template::KIND) => {
+            Some("a template inside of a template would be filled in too")
+        }
         _ => None,
     };
     if let Some(reason) = left {
@@ -86,7 +94,9 @@ pub fn clean(mut object: Value) -> Cleaned {
 }
 
 fn clean_metadata(object: &mut Value) {
-    let Some(Value::Object(metadata)) = object.get_mut("metadata") else { return };
+    let Some(Value::Object(metadata)) = object.get_mut("metadata") else {
+        return;
+    };
     for field in METADATA {
         metadata.remove(field);
     }
@@ -94,12 +104,22 @@ fn clean_metadata(object: &mut Value) {
         metadata.remove("name");
     }
     without(metadata, "annotations", &ANNOTATIONS);
-    without(metadata, "labels", &[api::template::INSTANCE, api::template::INSTANCE_NAMESPACE, api::template::TEMPLATE]);
+    without(
+        metadata,
+        "labels",
+        &[
+            api::template::INSTANCE,
+            api::template::INSTANCE_NAMESPACE,
+            api::template::TEMPLATE,
+        ],
+    );
 }
 
 /// Takes keys out of a mapping in a field, and the field if nothing is left.
 fn without(fields: &mut Map<String, Value>, field: &str, keys: &[&str]) {
-    let Some(Value::Object(inner)) = fields.get_mut(field) else { return };
+    let Some(Value::Object(inner)) = fields.get_mut(field) else {
+        return;
+    };
     for key in keys {
         inner.remove(*key);
     }
@@ -119,24 +139,42 @@ fn clean_kind(object: &mut Value, kind: (&str, &str)) {
         _ => {}
     }
     // What the kinds with pods are given by the server and nobody writes.
-    for way in [&["spec", "template"][..], &["spec", "jobTemplate", "spec", "template"], &["spec", "jobTemplate"]] {
-        remove(object, &[way, &["metadata"]].concat(), &["creationTimestamp"]);
+    for way in [
+        &["spec", "template"][..],
+        &["spec", "jobTemplate", "spec", "template"],
+        &["spec", "jobTemplate"],
+    ] {
+        remove(
+            object,
+            &[way, &["metadata"]].concat(),
+            &["creationTimestamp"],
+        );
     }
 }
 
 fn clean_job(object: &mut Value) {
-    const MADE: [&str; 4] =
-        ["controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"];
+    const MADE: [&str; 4] = [
+        "controller-uid",
+        "job-name",
+        "batch.kubernetes.io/controller-uid",
+        "batch.kubernetes.io/job-name",
+    ];
     remove(object, &["spec"], &["selector"]);
     for way in [&["metadata"][..], &["spec", "template", "metadata"]] {
-        if let Some(Value::Object(metadata)) = way.iter().try_fold(&mut *object, |value, field| value.get_mut(field)) {
+        if let Some(Value::Object(metadata)) = way
+            .iter()
+            .try_fold(&mut *object, |value, field| value.get_mut(field))
+        {
             without(metadata, "labels", &MADE);
         }
     }
 }
 
 fn remove(object: &mut Value, way: &[&str], fields: &[&str]) {
-    if let Some(Value::Object(found)) = way.iter().try_fold(object, |value, field| value.get_mut(field)) {
+    if let Some(Value::Object(found)) = way
+        .iter()
+        .try_fold(object, |value, field| value.get_mut(field))
+    {
         for field in fields {
             found.remove(*field);
         }
@@ -144,7 +182,9 @@ fn remove(object: &mut Value, way: &[&str], fields: &[&str]) {
 }
 
 fn clean_service(object: &mut Value) {
-    let Some(Value::Object(spec)) = object.get_mut("spec") else { return };
+    let Some(Value::Object(spec)) = object.get_mut("spec") else {
+        return;
+    };
     if spec.get("clusterIP").and_then(Value::as_str) != Some("None") {
         spec.remove("clusterIP");
         spec.remove("clusterIPs");
@@ -155,7 +195,12 @@ fn clean_service(object: &mut Value) {
     if spec.get("ipFamilyPolicy").and_then(Value::as_str) == Some("SingleStack") {
         spec.remove("ipFamilyPolicy");
     }
-    for port in spec.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {
+    for port in spec
+        .get_mut("ports")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
         if let Value::Object(port) = port {
             port.remove("nodePort");
         }
@@ -165,12 +210,20 @@ fn clean_service(object: &mut Value) {
 fn clean_pod(spec: &mut Value) {
     let Value::Object(spec) = spec else { return };
     spec.remove("nodeName");
-    let is_token = |name: &Value| name.as_str().is_some_and(|name| name.starts_with("kube-api-access-"));
+    let is_token = |name: &Value| {
+        name.as_str()
+            .is_some_and(|name| name.starts_with("kube-api-access-"))
+    };
     if let Some(Value::Array(volumes)) = spec.get_mut("volumes") {
         volumes.retain(|volume| !is_token(&volume["name"]));
     }
     for list in crate::pods::CONTAINERS {
-        for container in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+        for container in spec
+            .get_mut(list)
+            .and_then(Value::as_array_mut)
+            .into_iter()
+            .flatten()
+        {
             if let Some(Value::Array(mounts)) = container.get_mut("volumeMounts") {
                 mounts.retain(|mount| !is_token(&mount["name"]));
             }
@@ -248,7 +301,11 @@ mod tests {
                 json!({"apiVersion": "example.org/v1", "kind": "Database", "metadata": kept, "spec": {"a": 1}}),
             ),
         ] {
-            assert_eq!(clean(live.clone()), Cleaned::Kept(Box::new(expected)), "{live}");
+            assert_eq!(
+                clean(live.clone()),
+                Cleaned::Kept(Box::new(expected)),
+                "{live}"
+            );
         }
     }
 
@@ -270,9 +327,19 @@ mod tests {
         let managed = |by: &str| json!({"labels": {"app.kubernetes.io/managed-by": by}});
         for (version, kind, metadata, expected) in [
             ("v1", "ServiceAccount", managed("stack-manager"), true),
-            ("rbac.authorization.k8s.io/v1", "Role", managed("stack-manager"), true),
+            (
+                "rbac.authorization.k8s.io/v1",
+                "Role",
+                managed("stack-manager"),
+                true,
+            ),
             ("stacks.crossplane.io/v1alpha1", "Stack", json!({}), true),
-            ("stacks.crossplane.io/v1alpha1", "StackInstall", json!({}), true),
+            (
+                "stacks.crossplane.io/v1alpha1",
+                "StackInstall",
+                json!({}),
+                true,
+            ),
             ("v1", "ServiceAccount", managed("Helm"), false),
             ("v1", "ConfigMap", json!({}), false),
             ("shop.example.org/v1", "Shop", json!({}), false),

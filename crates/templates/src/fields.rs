@@ -1,4 +1,5 @@
-//! The fields that a template and its parameters have; any other is a mistake, with the one that was probably meant.
+//! The fields that a template and its parameters have; any other is a mistake, with the one that
+//! was probably meant.
 
 use objects::{Path, Step};
 use serde_json::{Map, Value};
@@ -18,7 +19,16 @@ const TEMPLATE: [&str; 8] = [
 ];
 
 /// The fields of a parameter.
-const PARAMETER: [&str; 8] = ["name", "displayName", "description", "value", "required", "type", "generate", "from"];
+const PARAMETER: [&str; 8] = [
+    "name",
+    "displayName",
+    "description",
+    "value",
+    "required",
+    "type",
+    "generate",
+    "from",
+];
 
 /// What other systems call the fields of a parameter.
 const ELSEWHERE: [(&str, &str); 6] = [
@@ -53,7 +63,13 @@ const METADATA: [&str; 15] = [
 pub(crate) fn unknown(fields: &Map<String, Value>) -> Vec<Problem> {
     let mut problems = others(fields, &TEMPLATE, &[], "a template", &Path::root());
     if let Some(Value::Object(metadata)) = fields.get("metadata") {
-        problems.extend(others(metadata, &METADATA, &[], "metadata", &Path::fields(&["metadata"])));
+        problems.extend(others(
+            metadata,
+            &METADATA,
+            &[],
+            "metadata",
+            &Path::fields(&["metadata"]),
+        ));
     }
     problems
 }
@@ -70,10 +86,19 @@ fn others(
     whose: &str,
     path: &Path,
 ) -> Vec<Problem> {
-    let unknown = fields.keys().filter(|field| !known.contains(&field.as_str()));
+    let unknown = fields
+        .keys()
+        .filter(|field| !known.contains(&field.as_str()));
     let problem = |field: &String| {
-        let problem = Problem::at(path.child(field.as_str()), format!("{whose} has no field `{field}`")).key();
-        let meant = elsewhere.iter().find(|(other, _)| other == field).map(|(_, own)| *own);
+        let problem = Problem::at(
+            path.child(field.as_str()),
+            format!("{whose} has no field `{field}`"),
+        )
+        .key();
+        let meant = elsewhere
+            .iter()
+            .find(|(other, _)| other == field)
+            .map(|(_, own)| *own);
         match meant.or_else(|| objects::nearest(field, known.iter().copied())) {
             Some(meant) => problem.hint(format!("did you mean `{meant}`?")),
             None => problem.hint(format!("it has {}", known.join(", "))),
@@ -84,8 +109,12 @@ fn others(
 
 /// Gives the labels the name that all else knows them by; says whether they had the proposal's.
 pub(crate) fn settle_labels(value: &mut Value) -> bool {
-    let Value::Object(fields) = value else { return false };
-    let Some(labels) = fields.remove(api::template::OBJECT_LABELS) else { return false };
+    let Value::Object(fields) = value else {
+        return false;
+    };
+    let Some(labels) = fields.remove(api::template::OBJECT_LABELS) else {
+        return false;
+    };
     fields.insert(api::template::LABELS.to_owned(), labels);
     true
 }

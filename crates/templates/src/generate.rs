@@ -1,5 +1,6 @@
-//! Values made of random characters: `[set]{count}` groups in a text, in OpenShift's notation, with ranges that include
-//! their ends. The expression is read once from left to right; what was drawn is never read again.
+//! Values made of random characters: `[set]{count}` groups in a text, in OpenShift's notation, with
+//! ranges that include their ends. The expression is read once from left to right; what was drawn
+//! is never read again.
 
 use std::fmt;
 
@@ -29,7 +30,10 @@ impl fmt::Display for GenerateError {
 }
 
 fn error(what: String, hint: &str) -> GenerateError {
-    GenerateError { what, hint: Some(hint.to_owned()) }
+    GenerateError {
+        what,
+        hint: Some(hint.to_owned()),
+    }
 }
 
 /// A value from an expression. Text outside of groups stays as it is.
@@ -51,18 +55,28 @@ pub fn generate(expression: &str, random: Random<'_>) -> Result<String, Generate
             continue;
         };
         let letters = letters(set)?;
-        let count =
-            count.parse::<usize>().ok().filter(|count| (1..=LONGEST_GROUP).contains(count)).ok_or_else(|| {
-                error(format!("`[{set}]{{{count}}}` asks for {count} characters"), "ask for 1 to 255")
+        let count = count
+            .parse::<usize>()
+            .ok()
+            .filter(|count| (1..=LONGEST_GROUP).contains(count))
+            .ok_or_else(|| {
+                error(
+                    format!("`[{set}]{{{count}}}` asks for {count} characters"),
+                    "ask for 1 to 255",
+                )
             })?;
         for _ in 0..count {
             let bits = random().map_err(|what| GenerateError { what, hint: None })?;
-            // The product's upper half is a number below the count of letters, all equally likely but for 2^-57.
+            // The product's upper half is a number below the count of letters, all equally likely
+            // but for 2^-57.
             let at = (u128::from(bits) * letters.len() as u128) >> 64;
             value.push(char::from(letters[at as usize]));
         }
         if value.len() > LONGEST {
-            return Err(error(format!("the value would have more than {LONGEST} characters"), "generate less"));
+            return Err(error(
+                format!("the value would have more than {LONGEST} characters"),
+                "generate less",
+            ));
         }
         rest = &from[length..];
     }
@@ -78,7 +92,9 @@ fn group(text: &str) -> Option<(&str, &str, usize)> {
     if close == 1 || bytes.get(close..close + 2)? != b"]{" {
         return None;
     }
-    let digits = bytes[close + 2..].iter().position(|byte| !byte.is_ascii_digit())?;
+    let digits = bytes[close + 2..]
+        .iter()
+        .position(|byte| !byte.is_ascii_digit())?;
     let end = close + 2 + digits;
     if digits == 0 || bytes[end] != b'}' {
         return None;
@@ -100,7 +116,9 @@ fn letters(set: &str) -> Result<Vec<u8>, GenerateError> {
                 Some(b'a') => found.extend(ORDER),
                 Some(b'A') => found.extend(SYMBOLS),
                 other => {
-                    let written = other.map(|byte| char::from(*byte).to_string()).unwrap_or_default();
+                    let written = other
+                        .map(|byte| char::from(*byte).to_string())
+                        .unwrap_or_default();
                     let what = format!("`[{set}]` has the class `\\{written}`, which is not known");
                     return Err(error(what, r"the classes are \w, \d, \a and \A"));
                 }
@@ -108,7 +126,9 @@ fn letters(set: &str) -> Result<Vec<u8>, GenerateError> {
             at += 2;
             continue;
         }
-        let end = bytes.get(at + 2).filter(|end| bytes[at + 1] == b'-' && **end != b'\\');
+        let end = bytes
+            .get(at + 2)
+            .filter(|end| bytes[at + 1] == b'-' && **end != b'\\');
         let Some(end) = end else {
             found.push(bytes[at]);
             at += 1;
@@ -172,10 +192,13 @@ mod tests {
             (
                 "[a-zA-Z0-9]{16}",
                 16,
-                &(|text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric())) as &dyn Fn(&str) -> bool,
+                &(|text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+                    as &dyn Fn(&str) -> bool,
             ),
             ("user[A-Z0-9]{3}", 7, &|text| text.starts_with("user")),
-            ("[0-1]{255}", 255, &|text| text.contains('0') && text.contains('1')),
+            ("[0-1]{255}", 255, &|text| {
+                text.contains('0') && text.contains('1')
+            }),
             (r"[\w]{50}", 50, &|_| true),
             ("[a-z]", 5, &|text| text == "[a-z]"),
             ("[a-z_]{3}", 9, &|text| text == "[a-z_]{3}"),
@@ -187,7 +210,10 @@ mod tests {
             ("", 0, &|_| true),
         ] {
             let value = generate(expression, &mut sweep()).unwrap();
-            assert!(value.len() == length && fits(&value), "{expression}: {value}");
+            assert!(
+                value.len() == length && fits(&value),
+                "{expression}: {value}"
+            );
         }
     }
 
@@ -206,7 +232,10 @@ mod tests {
         for (expression, expected) in [
             ("[a-z]{0}".to_owned(), "asks for 0 characters"),
             ("[a-z]{300}".to_owned(), "asks for 300 characters"),
-            ("[a-z]{99999999999999999999}".to_owned(), "asks for 99999999999999999999 characters"),
+            (
+                "[a-z]{99999999999999999999}".to_owned(),
+                "asks for 99999999999999999999 characters",
+            ),
             ("[Z-A]{3}".to_owned(), "`Z-A`, which goes backwards"),
             ("[A-z]{3}".to_owned(), "`A-z`, which goes backwards"),
             (r"[\q]{3}".to_owned(), r"the class `\q`"),
@@ -216,6 +245,11 @@ mod tests {
             let error = generate(&expression, &mut sweep()).unwrap_err();
             assert!(error.what.contains(expected), "{expression}: {error}");
         }
-        assert_eq!(generate("[a-z]{1}", &mut || Err("dry".to_owned())).unwrap_err().what, "dry");
+        assert_eq!(
+            generate("[a-z]{1}", &mut || Err("dry".to_owned()))
+                .unwrap_err()
+                .what,
+            "dry"
+        );
     }
 }

@@ -1,6 +1,7 @@
-//! Templates with parameters: objects with references to values, in the dialect of parentheses (`$(NAME)`, `$((NAME))`)
-//! or that of OpenShift (`${NAME}`, `${{NAME}}`). Everything happens on the parsed tree, so that no value can add
-//! structure; random numbers come in from outside, and nothing is created.
+//! Templates with parameters: objects with references to values, in the dialect of parentheses
+//! (`$(NAME)`, `$((NAME))`) or that of OpenShift (`${NAME}`, `${{NAME}}`). Everything happens on
+//! the parsed tree, so that no value can add structure; random numbers come in from outside, and
+//! nothing is created.
 //!
 //! ```
 //! use serde_json::json;
@@ -54,5 +55,6 @@ pub use reference::{Form, Reference, references};
 pub use store::to_store;
 pub use template::{Template, is_template};
 
-/// Sixty-four random bits, or why there are none. They have to be unpredictable: passwords are made of them.
+/// Sixty-four random bits, or why there are none. They have to be unpredictable: passwords are made
+/// of them.
 pub type Random<'r> = &'r mut dyn FnMut() -> Result<u64, String>;

@@ -44,7 +44,8 @@ impl Kind {
         }
     }
 
-    /// What is wrong with a value, if something is. Nothing fits everything: whether it may be is another question.
+    /// What is wrong with a value, if something is. Nothing fits everything: whether it may be is
+    /// another question.
     pub fn refuses(self, value: &str) -> Option<&'static str> {
         let digits = value.strip_prefix('-').unwrap_or(value);
         let fits = match self {
@@ -106,10 +107,21 @@ impl Parameter {
     /// Whether its value is better not shown, by what its name says.
     pub fn is_secret(&self) -> bool {
         let name = self.name.to_ascii_lowercase();
-        let words =
-            ["password", "passwd", "passphrase", "secret", "token", "credential", "private_key", "apikey", "api_key"];
+        let words = [
+            "password",
+            "passwd",
+            "passphrase",
+            "secret",
+            "token",
+            "credential",
+            "private_key",
+            "apikey",
+            "api_key",
+        ];
         // The name of a Secret is none, nor is that of a user.
-        let is_name = ["name", "user", "username"].iter().any(|end| name.ends_with(end))
+        let is_name = ["name", "user", "username"]
+            .iter()
+            .any(|end| name.ends_with(end))
             || self.description.to_ascii_lowercase().contains("name of");
         !is_name && (words.iter().any(|word| name.contains(word)) || name.ends_with("pwd"))
     }
@@ -123,9 +135,21 @@ mod tests {
     fn a_value_fits_its_kind_or_the_reason_is_told() {
         for (kind, good, bad) in [
             (Kind::String, &["", "x", " "][..], &[][..]),
-            (Kind::Int, &["", "0", "-1", "007", "99999999999999999999"], &["-", "1.0", "+1", " 1", "0x1", "1e3"]),
-            (Kind::Bool, &["", "true", "false"], &["True", "yes", "1", "on"]),
-            (Kind::Base64, &["", "YWI=", "YWJj"], &["YWI", "a b", "=", "YW-_"]),
+            (
+                Kind::Int,
+                &["", "0", "-1", "007", "99999999999999999999"],
+                &["-", "1.0", "+1", " 1", "0x1", "1e3"],
+            ),
+            (
+                Kind::Bool,
+                &["", "true", "false"],
+                &["True", "yes", "1", "on"],
+            ),
+            (
+                Kind::Base64,
+                &["", "YWI=", "YWJj"],
+                &["YWI", "a b", "=", "YW-_"],
+            ),
         ] {
             for value in good {
                 assert_eq!(kind.refuses(value), None, "{kind:?} {value:?}");
@@ -146,11 +170,18 @@ mod tests {
             ("MONGODB_USER", false),
             ("REPLICA_COUNT", false),
         ] {
-            let parameter = Parameter { name: name.to_owned(), ..Parameter::default() };
+            let parameter = Parameter {
+                name: name.to_owned(),
+                ..Parameter::default()
+            };
             assert_eq!(parameter.is_secret(), expected, "{name}");
         }
         let description = "The name of the secret containing the keystore file".to_owned();
-        let parameter = Parameter { name: "HTTPS_SECRET".to_owned(), description, ..Parameter::default() };
+        let parameter = Parameter {
+            name: "HTTPS_SECRET".to_owned(),
+            description,
+            ..Parameter::default()
+        };
         assert!(!parameter.is_secret());
     }
 }

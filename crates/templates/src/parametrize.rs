@@ -1,5 +1,5 @@
-//! Proposes parameters for an exported template: names, images and replicas become references, with what they are now
-//! as defaults. Only places that are known to mean them are changed.
+//! Proposes parameters for an exported template: names, images and replicas become references, with
+//! what they are now as defaults. Only places that are known to mean them are changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,15 +40,20 @@ struct Proposal {
     parameters: Vec<Value>,
 }
 
-/// Puts parameters into a template that has none. Text that looks like a reference already keeps its meaning, since no
-/// parameter is called so.
+/// Puts parameters into a template that has none. Text that looks like a reference already keeps
+/// its meaning, since no parameter is called so.
 pub fn parametrize(template: &mut Value, wishes: &[Wish]) {
     let mut taken = BTreeSet::new();
     texts(template, &Trail::start("template"), &mut |_, text, _| {
         taken.extend(references(Dialect::Parentheses, text).map(|found| found.name.to_owned()));
     });
-    let mut proposal = Proposal { taken, parameters: Vec::new() };
-    let Some(Value::Array(objects)) = template.get_mut("objects") else { return };
+    let mut proposal = Proposal {
+        taken,
+        parameters: Vec::new(),
+    };
+    let Some(Value::Array(objects)) = template.get_mut("objects") else {
+        return;
+    };
     // Replicas and images are called after the objects, so these still have to have their names.
     if wishes.contains(&Wish::Replicas) {
         proposal.replicas(objects);
@@ -80,10 +85,17 @@ impl Proposal {
     fn replicas(&mut self, objects: &mut [Value]) {
         for object in objects.iter_mut().rev() {
             let is_workload = pods::shape(object).is_some_and(|shape| shape.template.is_some());
-            let Some(count) = object["spec"]["replicas"].as_u64().filter(|_| is_workload) else { continue };
+            let Some(count) = object["spec"]["replicas"].as_u64().filter(|_| is_workload) else {
+                continue;
+            };
             let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
             let about = format!("How many replicas the {kind} {name} has");
-            let parameter = self.add(&format!("{}_REPLICAS", spelt(&name)), "int", &count.to_string(), &about);
+            let parameter = self.add(
+                &format!("{}_REPLICAS", spelt(&name)),
+                "int",
+                &count.to_string(),
+                &about,
+            );
             object["spec"]["replicas"] = Value::String(format!("$(({parameter}))"));
         }
     }
@@ -91,14 +103,34 @@ impl Proposal {
     fn images(&mut self, objects: &mut [Value]) {
         let mut known: BTreeMap<String, String> = BTreeMap::new();
         for object in objects.iter_mut().rev() {
-            let Some(pod) = pods::shape(object).and_then(|shape| shape.pod) else { continue };
-            let Some(spec) = pod.iter().try_fold(object, |value, field| value.get_mut(field)) else { continue };
+            let Some(pod) = pods::shape(object).and_then(|shape| shape.pod) else {
+                continue;
+            };
+            let Some(spec) = pod
+                .iter()
+                .try_fold(object, |value, field| value.get_mut(field))
+            else {
+                continue;
+            };
             for list in CONTAINERS {
-                for container in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
-                    let Some(image) = container["image"].as_str().map(str::to_owned) else { continue };
+                for container in spec
+                    .get_mut(list)
+                    .and_then(Value::as_array_mut)
+                    .into_iter()
+                    .flatten()
+                {
+                    let Some(image) = container["image"].as_str().map(str::to_owned) else {
+                        continue;
+                    };
                     let parameter = known.entry(image.clone()).or_insert_with(|| {
-                        let about = format!("The image of the container {}", text(&container["name"]));
-                        self.add(&format!("{}_IMAGE", spelt(last_part(&image))), "string", &image, &about)
+                        let about =
+                            format!("The image of the container {}", text(&container["name"]));
+                        self.add(
+                            &format!("{}_IMAGE", spelt(last_part(&image))),
+                            "string",
+                            &image,
+                            &about,
+                        )
                     });
                     container["image"] = Value::String(format!("$({parameter})"));
                 }
@@ -111,14 +143,23 @@ impl Proposal {
         let all: BTreeSet<String> = objects.iter().filter_map(named).collect();
         let mut known = BTreeMap::new();
         for name in all.iter().rev() {
-            let base = if all.len() == 1 { "NAME".to_owned() } else { format!("{}_NAME", spelt(name)) };
+            let base = if all.len() == 1 {
+                "NAME".to_owned()
+            } else {
+                format!("{}_NAME", spelt(name))
+            };
             let mut kinds: Vec<String> = objects
                 .iter()
                 .filter(|object| named(object).as_ref() == Some(name))
                 .map(|object| text(&object["kind"]))
                 .collect();
             kinds.dedup();
-            let parameter = self.add(&base, "string", name, &format!("The name of the {}", kinds.join(", ")));
+            let parameter = self.add(
+                &base,
+                "string",
+                name,
+                &format!("The name of the {}", kinds.join(", ")),
+            );
             known.insert(name.clone(), format!("$({parameter})"));
         }
         for object in objects {
@@ -131,22 +172,40 @@ impl Proposal {
 }
 
 /// Fields that name an object.
-const NAMING: [&str; 6] =
-    ["claimName", "secretName", "serviceName", "serviceAccountName", "serviceAccount", "ingressClassName"];
+const NAMING: [&str; 6] = [
+    "claimName",
+    "secretName",
+    "serviceName",
+    "serviceAccountName",
+    "serviceAccount",
+    "ingressClassName",
+];
 /// Fields whose `name` is that of an object.
-const REFERRING: [&str; 8] =
-    ["configMap", "secret", "service", "persistentVolumeClaim", "scaleTargetRef", "roleRef", "subjects", "to"];
+const REFERRING: [&str; 8] = [
+    "configMap",
+    "secret",
+    "service",
+    "persistentVolumeClaim",
+    "scaleTargetRef",
+    "roleRef",
+    "subjects",
+    "to",
+];
 /// Mappings whose values often are the name of an object.
 const LABELLING: [&str; 3] = ["labels", "matchLabels", "selector"];
 
 /// Puts references where a name is meant.
 fn rename(value: &mut Value, parent: &str, known: &BTreeMap<String, String>) {
     match value {
-        Value::Array(items) => items.iter_mut().for_each(|item| rename(item, parent, known)),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| rename(item, parent, known)),
         Value::Object(fields) => {
             for (key, field) in fields {
                 let refers = REFERRING.contains(&parent) || parent.ends_with("Ref");
-                let means = NAMING.contains(&key.as_str()) || LABELLING.contains(&parent) || key == "name" && refers;
+                let means = NAMING.contains(&key.as_str())
+                    || LABELLING.contains(&parent)
+                    || key == "name" && refers;
                 match field {
                     Value::String(text) if means => {
                         if let Some(reference) = known.get(text) {
@@ -168,7 +227,13 @@ fn text(value: &Value) -> String {
 
 /// A name as the name of a parameter.
 fn spelt(name: &str) -> String {
-    let letter = |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_uppercase() } else { '_' };
+    let letter = |letter: char| {
+        if letter.is_ascii_alphanumeric() {
+            letter.to_ascii_uppercase()
+        } else {
+            '_'
+        }
+    };
     name.chars().map(letter).collect()
 }
 
@@ -198,12 +263,26 @@ mod tests {
                 ]},
             }},
         });
-        let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "web-secret"}});
+        let secret =
+            json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "web-secret"}});
         let objects = vec![secret, deployment];
         let mut template = crate::wrap("shop", objects.clone());
         parametrize(&mut template, &[Wish::Names, Wish::Images, Wish::Replicas]);
-        let names: Vec<_> = template["parameters"].as_array().unwrap().iter().map(|p| p["name"].clone()).collect();
-        assert_eq!(names, ["WEB_NAME", "WEB_SECRET_NAME", "NGINX_IMAGE_2", "WEB_REPLICAS"]);
+        let names: Vec<_> = template["parameters"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|p| p["name"].clone())
+            .collect();
+        assert_eq!(
+            names,
+            [
+                "WEB_NAME",
+                "WEB_SECRET_NAME",
+                "NGINX_IMAGE_2",
+                "WEB_REPLICAS"
+            ]
+        );
         let spec = &template["objects"][1]["spec"];
         assert_eq!(spec["replicas"], "$((WEB_REPLICAS))");
         assert_eq!(spec["selector"]["matchLabels"]["app"], "$(WEB_NAME)");

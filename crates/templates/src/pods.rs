@@ -1,4 +1,5 @@
-//! Where built-in kinds keep pods, selectors and what the kubelet expands. Unknown kinds have none of it.
+//! Where built-in kinds keep pods, selectors and what the kubelet expands. Unknown kinds have none
+//! of it.
 
 use serde_json::Value;
 
@@ -32,12 +33,31 @@ const SELECTOR: &[&str] = &["spec", "selector"];
 pub(crate) fn shape(object: &Value) -> Option<Shape> {
     let version = object["apiVersion"].as_str()?;
     let group = version.split_once('/').map_or("", |(group, _)| group);
-    let workload =
-        |selector| Some(Shape { template: Some(TEMPLATE), selector: Some((SELECTOR, selector)), pod: Some(SPEC) });
-    let selecting = |path, selector| Some(Shape { template: None, selector: Some((path, selector)), pod: None });
+    let workload = |selector| {
+        Some(Shape {
+            template: Some(TEMPLATE),
+            selector: Some((SELECTOR, selector)),
+            pod: Some(SPEC),
+        })
+    };
+    let selecting = |path, selector| {
+        Some(Shape {
+            template: None,
+            selector: Some((path, selector)),
+            pod: None,
+        })
+    };
     match (group, object["kind"].as_str()?) {
-        ("", "Pod") => Some(Shape { template: None, selector: None, pod: Some(&["spec"]) }),
-        ("", "PodTemplate") => Some(Shape { template: None, selector: None, pod: Some(&["template", "spec"]) }),
+        ("", "Pod") => Some(Shape {
+            template: None,
+            selector: None,
+            pod: Some(&["spec"]),
+        }),
+        ("", "PodTemplate") => Some(Shape {
+            template: None,
+            selector: None,
+            pod: Some(&["template", "spec"]),
+        }),
         ("", "ReplicationController") => workload(Selector::Plain),
         ("" | "apps.openshift.io", "DeploymentConfig") => workload(Selector::Plain),
         ("apps" | "extensions", "Deployment" | "ReplicaSet" | "DaemonSet" | "StatefulSet") => {
@@ -46,12 +66,17 @@ pub(crate) fn shape(object: &Value) -> Option<Shape> {
         ("batch", "Job") => workload(Selector::Labels),
         ("batch", "CronJob") => Some(Shape {
             template: Some(&["spec", "jobTemplate", "spec", "template"]),
-            selector: Some((&["spec", "jobTemplate", "spec", "selector"], Selector::Labels)),
+            selector: Some((
+                &["spec", "jobTemplate", "spec", "selector"],
+                Selector::Labels,
+            )),
             pod: Some(&["spec", "jobTemplate", "spec", "template", "spec"]),
         }),
         ("", "Service") => selecting(SELECTOR, Selector::Plain),
         ("policy", "PodDisruptionBudget") => selecting(SELECTOR, Selector::Labels),
-        ("networking.k8s.io" | "extensions", "NetworkPolicy") => selecting(&["spec", "podSelector"], Selector::Labels),
+        ("networking.k8s.io" | "extensions", "NetworkPolicy") => {
+            selecting(&["spec", "podSelector"], Selector::Labels)
+        }
         _ => None,
     }
 }
@@ -74,17 +99,27 @@ pub(crate) struct Expanded<'t> {
 pub(crate) fn expanded<'t>(shape: Option<&Shape>, legs: &[Leg<'t>]) -> Option<Expanded<'t>> {
     let pod = shape?.pod?;
     let (head, rest) = legs.split_at_checked(pod.len())?;
-    if !head.iter().zip(pod).all(|(leg, field)| *leg == Leg::Key(field)) {
+    if !head
+        .iter()
+        .zip(pod)
+        .all(|(leg, field)| *leg == Leg::Key(field))
+    {
         return None;
     }
-    let (Leg::Key(list), Leg::Index(container)) = (*rest.first()?, *rest.get(1)?) else { return None };
+    let (Leg::Key(list), Leg::Index(container)) = (*rest.first()?, *rest.get(1)?) else {
+        return None;
+    };
     if !CONTAINERS.contains(&list) {
         return None;
     }
     let before = match rest.get(2..)? {
         [Leg::Key("command" | "args"), Leg::Index(_)] => None,
         [Leg::Key("env"), Leg::Index(index), Leg::Key("value")] => Some(*index),
-        [Leg::Key("volumeMounts"), Leg::Index(_), Leg::Key("subPathExpr")] => None,
+        [
+            Leg::Key("volumeMounts"),
+            Leg::Index(_),
+            Leg::Key("subPathExpr"),
+        ] => None,
         [
             Leg::Key("livenessProbe" | "readinessProbe" | "startupProbe"),
             Leg::Key("exec"),
@@ -93,5 +128,9 @@ pub(crate) fn expanded<'t>(shape: Option<&Shape>, legs: &[Leg<'t>]) -> Option<Ex
         ] => None,
         _ => return None,
     };
-    Some(Expanded { list, container, before })
+    Some(Expanded {
+        list,
+        container,
+        before,
+    })
 }

@@ -1,4 +1,5 @@
-//! What is wrong with a template or with the values given for it: what, where in the template, and what to do.
+//! What is wrong with a template or with the values given for it: what, where in the template, and
+//! what to do.
 
 use std::fmt;
 
@@ -51,31 +52,46 @@ impl Problem {
     /// The same about a parameter.
     #[must_use]
     pub fn of(self, parameter: &str) -> Self {
-        Self { parameter: Some(parameter.to_owned()), ..self }
+        Self {
+            parameter: Some(parameter.to_owned()),
+            ..self
+        }
     }
 
     /// The same about a key.
     #[must_use]
     pub fn key(self) -> Self {
-        Self { at_key: true, ..self }
+        Self {
+            at_key: true,
+            ..self
+        }
     }
 
     /// The same with advice.
     #[must_use]
     pub fn hint(self, hint: impl Into<String>) -> Self {
-        Self { hint: Some(hint.into()), ..self }
+        Self {
+            hint: Some(hint.into()),
+            ..self
+        }
     }
 
     /// The same as a warning.
     #[must_use]
     pub fn warning(self) -> Self {
-        Self { severity: Severity::Warning, ..self }
+        Self {
+            severity: Severity::Warning,
+            ..self
+        }
     }
 
     /// The same as something that is not there.
     #[must_use]
     pub fn missing(self) -> Self {
-        Self { missing: true, ..self }
+        Self {
+            missing: true,
+            ..self
+        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! Processing: a template and values in; objects, or everything that is wrong, out. Never a part of a result.
+//! Processing: a template and values in; objects, or everything that is wrong, out. Never a part of
+//! a result.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -64,8 +65,13 @@ impl Default for Given {
 impl Given {
     /// Given these values and nothing else.
     pub fn values<'v>(values: impl IntoIterator<Item = (&'v str, &'v str)>) -> Self {
-        let values = values.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
-        Self { values: values.collect(), ..Self::default() }
+        let values = values
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Self {
+            values: values.collect(),
+            ..Self::default()
+        }
     }
 }
 
@@ -108,12 +114,17 @@ pub struct Processed {
 impl Processed {
     /// The objects.
     pub fn objects(&self) -> &[Value] {
-        self.template["objects"].as_array().map(Vec::as_slice).unwrap_or_default()
+        self.template["objects"]
+            .as_array()
+            .map(Vec::as_slice)
+            .unwrap_or_default()
     }
 
     /// What the template wants to be told after its objects were made.
     pub fn message(&self) -> Option<&str> {
-        self.template["message"].as_str().filter(|message| !message.is_empty())
+        self.template["message"]
+            .as_str()
+            .filter(|message| !message.is_empty())
     }
 
     /// The result as a template, whose parameters have the values that were used.
@@ -131,8 +142,13 @@ impl Processed {
 ///
 /// # Errors
 ///
-/// Everything that is wrong with the template, or if nothing is, with the values, or if nothing is, with the result.
-pub fn process(mut value: Value, given: &Given, random: Random<'_>) -> Result<Processed, Vec<Problem>> {
+/// Everything that is wrong with the template, or if nothing is, with the values, or if nothing is,
+/// with the result.
+pub fn process(
+    mut value: Value,
+    given: &Given,
+    random: Random<'_>,
+) -> Result<Processed, Vec<Problem>> {
     let (template, warnings) = Template::read(&value)?;
     let aliased = fields::settle_labels(&mut value);
     let outcome = filled_in(value, &template, warnings, given, random);
@@ -141,7 +157,10 @@ pub fn process(mut value: Value, given: &Given, random: Random<'_>) -> Result<Pr
     }
     let written = |problems: Vec<Problem>| problems.into_iter().map(fields::at_alias).collect();
     match outcome {
-        Ok(processed) => Ok(Processed { warnings: written(processed.warnings), ..processed }),
+        Ok(processed) => Ok(Processed {
+            warnings: written(processed.warnings),
+            ..processed
+        }),
         Err(problems) => Err(written(problems)),
     }
 }
@@ -160,8 +179,16 @@ fn filled_in(
     let used = values(template, dialect, given, random, &mut warnings)?;
     let mut run = Substitution {
         dialect,
-        values: used.iter().map(|used| (used.name.as_str(), used.value.as_str())).collect(),
-        numbers: template.parameters.iter().filter(|one| one.kind == Kind::Int).map(|one| one.name.as_str()).collect(),
+        values: used
+            .iter()
+            .map(|used| (used.name.as_str(), used.value.as_str()))
+            .collect(),
+        numbers: template
+            .parameters
+            .iter()
+            .filter(|one| one.kind == Kind::Int)
+            .map(|one| one.name.as_str())
+            .collect(),
         budget: given.budget,
         shape: None,
         problems: Vec::new(),
@@ -179,7 +206,15 @@ fn filled_in(
         for (index, object) in objects.iter_mut().enumerate() {
             let trail = start.index(index);
             run.shape = pods::shape(object);
-            environment::check(object, &trail, run.shape.as_ref(), template, dialect, given.strict, &mut run.problems);
+            environment::check(
+                object,
+                &trail,
+                run.shape.as_ref(),
+                template,
+                dialect,
+                given.strict,
+                &mut run.problems,
+            );
             if dialect == Dialect::Braces {
                 revise::strip_namespace(object);
             }
@@ -196,8 +231,10 @@ fn filled_in(
             }
         }
     }
-    let (doubts, problems): (Vec<_>, Vec<_>) =
-        run.problems.into_iter().partition(|problem| problem.severity == Severity::Warning);
+    let (doubts, problems): (Vec<_>, Vec<_>) = run
+        .problems
+        .into_iter()
+        .partition(|problem| problem.severity == Severity::Warning);
     if !problems.is_empty() {
         return Err(problems);
     }
@@ -206,7 +243,13 @@ fn filled_in(
     if dialect::needs_word(template, dialect) {
         say_dialect(&mut value, dialect);
     }
-    Ok(Processed { template: value, used, warnings, dialect, selectors })
+    Ok(Processed {
+        template: value,
+        used,
+        warnings,
+        dialect,
+        selectors,
+    })
 }
 
 fn label_all(
@@ -243,12 +286,19 @@ fn labels(run: &mut Substitution<'_>, value: &mut Value, given: &Given) -> Label
             labels.insert(key.clone(), text.clone());
         }
     }
-    labels.extend(given.labels.iter().map(|(key, value)| (key.clone(), value.clone())));
+    labels.extend(
+        given
+            .labels
+            .iter()
+            .map(|(key, value)| (key.clone(), value.clone())),
+    );
     if run.problems.is_empty() {
         run.problems.extend(label::check(&labels));
     }
     if let (Value::Object(fields), false) = (value, given.labels.is_empty()) {
-        let all = labels.iter().map(|(key, value)| (key.clone(), Value::String(value.clone())));
+        let all = labels
+            .iter()
+            .map(|(key, value)| (key.clone(), Value::String(value.clone())));
         fields.insert("labels".to_owned(), Value::Object(all.collect()));
     }
     labels
@@ -271,7 +321,13 @@ fn values(
                 problems.push(unknown(template, name));
             }
         } else if said.insert(name, value).is_some() && twice.insert(name) {
-            problems.push(Problem::at(Path::root(), format!("the parameter {name} was given more than once")).of(name));
+            problems.push(
+                Problem::at(
+                    Path::root(),
+                    format!("the parameter {name} was given more than once"),
+                )
+                .of(name),
+            );
         }
     }
     let mut used = Vec::new();
@@ -285,17 +341,34 @@ fn values(
                     Some((problem, false)) => warnings.push(problem),
                     None => {}
                 }
-                used.push(Used { name: parameter.name.clone(), value, origin });
+                used.push(Used {
+                    name: parameter.name.clone(),
+                    value,
+                    origin,
+                });
             }
             Err(problem) => problems.push(problem),
         }
     }
-    if problems.is_empty() { Ok(used) } else { Err(problems) }
+    if problems.is_empty() {
+        Ok(used)
+    } else {
+        Err(problems)
+    }
 }
 
 fn unknown(template: &Template, name: &str) -> Problem {
-    let problem = Problem::at(Path::root(), format!("the template has no parameter {name}")).of(name);
-    let names = || template.parameters.iter().map(|parameter| parameter.name.as_str());
+    let problem = Problem::at(
+        Path::root(),
+        format!("the template has no parameter {name}"),
+    )
+    .of(name);
+    let names = || {
+        template
+            .parameters
+            .iter()
+            .map(|parameter| parameter.name.as_str())
+    };
     match objects::nearest(name, names()) {
         Some(near) => problem.hint(format!("is {near} meant?")),
         None if template.parameters.is_empty() => problem.hint("it has none at all"),
@@ -315,7 +388,9 @@ fn value(
     let name = &parameter.name;
     let path = || template.path_of(name);
     if let (Some(_), Dialect::Parentheses) = (&parameter.generate, dialect) {
-        let what = format!("the parameter {name} wants its value generated, which only OpenShift's templates do");
+        let what = format!(
+            "the parameter {name} wants its value generated, which only OpenShift's templates do"
+        );
         return Err(Problem::at(path().child("generate"), what)
             .of(name)
             .hint(format!("take `generate` away and mark it `required: true`, or write references as `${{{name}}}`")));
@@ -324,7 +399,10 @@ fn value(
         return Ok((said.to_owned(), Origin::Given));
     }
     let own = parameter.value.clone().unwrap_or_default();
-    if let Some((_, before)) = recalled.iter().find(|(other, _)| other == name && parameter.is_generated()) {
+    if let Some((_, before)) = recalled
+        .iter()
+        .find(|(other, _)| other == name && parameter.is_generated())
+    {
         return Ok((before.clone(), Origin::Generated));
     }
     match parameter.generate.as_deref() {
@@ -332,13 +410,19 @@ fn value(
             let from = parameter.from.as_deref().unwrap_or_default();
             let drawn = generate(from, random).map_err(|error| {
                 let what = format!("the parameter {name} cannot be generated: {}", error.what);
-                Problem { hint: error.hint, ..Problem::at(path().child("from"), what).of(name) }
+                Problem {
+                    hint: error.hint,
+                    ..Problem::at(path().child("from"), what).of(name)
+                }
             })?;
             Ok((drawn, Origin::Generated))
         }
         Some(other) if other != "expression" && own.is_empty() => {
-            let what = format!("the parameter {name} wants the generator `{other}`, which there is not");
-            Err(Problem::at(path().child("generate"), what).of(name).hint("the only one is `expression`"))
+            let what =
+                format!("the parameter {name} wants the generator `{other}`, which there is not");
+            Err(Problem::at(path().child("generate"), what)
+                .of(name)
+                .hint("the only one is `expression`"))
         }
         _ => Ok((own, Origin::Default)),
     }
@@ -357,12 +441,26 @@ fn misfit(
     if parameter.required && value.is_empty() {
         let what = format!("the parameter {name} is required and has no value");
         let problem = Problem::at(path, what).of(name).missing();
-        return Some((problem.hint(format!("give one with `-p {name}=VALUE`")), true));
+        return Some((
+            problem.hint(format!("give one with `-p {name}=VALUE`")),
+            true,
+        ));
     }
     let refused = parameter.kind.refuses(value)?;
-    let shown = if parameter.is_secret() { "its value".to_owned() } else { format!("`{}`", cut(value)) };
-    let what = format!("the parameter {name} is of type {}, and {shown} {refused}", parameter.kind.as_str());
-    let path = if origin == Origin::Default { path.child("value") } else { path };
+    let shown = if parameter.is_secret() {
+        "its value".to_owned()
+    } else {
+        format!("`{}`", cut(value))
+    };
+    let what = format!(
+        "the parameter {name} is of type {}, and {shown} {refused}",
+        parameter.kind.as_str()
+    );
+    let path = if origin == Origin::Default {
+        path.child("value")
+    } else {
+        path
+    };
     let problem = Problem::at(path, what).of(name);
     // OpenShift knows no types, and what runs there should run here.
     Some(match dialect {
@@ -374,12 +472,18 @@ fn misfit(
 /// The beginning of a value, for a sentence.
 fn cut(value: &str) -> String {
     let start: String = value.chars().take(60).collect();
-    if start.len() < value.len() { format!("{start}...") } else { start }
+    if start.len() < value.len() {
+        format!("{start}...")
+    } else {
+        start
+    }
 }
 
 /// Writes the values that were used beside the parameters.
 fn show_values(value: &mut Value, template: &Template, used: &[Used]) {
-    let Some(Value::Array(parameters)) = value.get_mut("parameters") else { return };
+    let Some(Value::Array(parameters)) = value.get_mut("parameters") else {
+        return;
+    };
     for ((fields, declared), used) in parameters.iter_mut().zip(&template.parameters).zip(used) {
         if declared.value.is_some() || !used.value.is_empty() {
             fields["value"] = Value::String(used.value.clone());
@@ -387,7 +491,8 @@ fn show_values(value: &mut Value, template: &Template, used: &[Used]) {
     }
 }
 
-/// Notes the dialect, which the result does not show any more: processed again it is to be the same.
+/// Notes the dialect, which the result does not show any more: processed again it is to be the
+/// same.
 pub(crate) fn say_dialect(value: &mut Value, dialect: Dialect) {
     let Value::Object(fields) = value else { return };
     let metadata = fields.entry("metadata").or_insert(Value::Null);
@@ -403,6 +508,9 @@ pub(crate) fn say_dialect(value: &mut Value, dialect: Dialect) {
         *annotations = Value::Object(Map::new());
     }
     if let Value::Object(annotations) = annotations {
-        annotations.insert(api::template::DIALECT.to_owned(), Value::from(dialect.as_str()));
+        annotations.insert(
+            api::template::DIALECT.to_owned(),
+            Value::from(dialect.as_str()),
+        );
     }
 }

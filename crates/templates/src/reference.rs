@@ -1,4 +1,5 @@
-//! References in a text: what counts as one, in either dialect. Whether the name is a parameter is not known here.
+//! References in a text: what counts as one, in either dialect. Whether the name is a parameter is
+//! not known here.
 
 use std::ops::Range;
 
@@ -35,7 +36,11 @@ pub struct Reference<'t> {
 /// assert_eq!(names, ["A", "B", "C"]);
 /// ```
 pub fn references(dialect: Dialect, text: &str) -> References<'_> {
-    References { dialect, text, at: 0 }
+    References {
+        dialect,
+        text,
+        at: 0,
+    }
 }
 
 /// The iterator of [`references`].
@@ -52,7 +57,8 @@ impl<'t> Iterator for References<'t> {
         let bytes = self.text.as_bytes();
         loop {
             let start = self.at + memchr::memchr(b'$', bytes.get(self.at..)?)?;
-            let doubled = self.dialect == Dialect::Parentheses && bytes.get(start + 1) == Some(&b'$');
+            let doubled =
+                self.dialect == Dialect::Parentheses && bytes.get(start + 1) == Some(&b'$');
             // The kubelet reads two of them as one that means nothing, whatever follows.
             let start = start + usize::from(doubled);
             let Some((name, form)) = self.dialect.read(bytes, start) else {
@@ -64,7 +70,12 @@ impl<'t> Iterator for References<'t> {
             self.at = range.end;
             // A name is of ASCII letters, so its ends are ends of characters.
             let name = self.text.get(name).unwrap_or_default();
-            return Some(Reference { range, name, form, escaped: doubled });
+            return Some(Reference {
+                range,
+                name,
+                form,
+                escaped: doubled,
+            });
         }
     }
 }
@@ -79,12 +90,19 @@ impl Dialect {
         if bytes.get(dollar + 1) != Some(&open) {
             return None;
         }
-        let form = if bytes.get(dollar + 2) == Some(&open) { Form::Typed } else { Form::Text };
+        let form = if bytes.get(dollar + 2) == Some(&open) {
+            Form::Typed
+        } else {
+            Form::Text
+        };
         let width = if form == Form::Typed { 2 } else { 1 };
         let start = dollar + 1 + width;
         let rest = bytes.get(start..)?;
         let length = rest.iter().position(|byte| !is_name_byte(*byte))?;
-        let closed = rest.get(length..length + width)?.iter().all(|byte| *byte == close);
+        let closed = rest
+            .get(length..length + width)?
+            .iter()
+            .all(|byte| *byte == close);
         (length > 0 && closed).then_some((start..start + length, form))
     }
 }

@@ -1,5 +1,5 @@
-//! What OpenShift does to the objects of its templates beside substitution: fixed namespaces go, and its own kinds get
-//! the group that they were written without.
+//! What OpenShift does to the objects of its templates beside substitution: fixed namespaces go,
+//! and its own kinds get the group that they were written without.
 
 use serde_json::Value;
 
@@ -8,9 +8,13 @@ use crate::reference::{Form, references};
 
 /// Takes away a namespace in which nothing is referred to.
 pub(crate) fn strip_namespace(object: &mut Value) {
-    let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else { return };
+    let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else {
+        return;
+    };
     let fixed = match metadata.get("namespace") {
-        Some(Value::String(namespace)) => references(Dialect::Braces, namespace).all(|found| found.form == Form::Typed),
+        Some(Value::String(namespace)) => {
+            references(Dialect::Braces, namespace).all(|found| found.form == Form::Typed)
+        }
         Some(_) => true,
         None => false,
     };
@@ -21,8 +25,15 @@ pub(crate) fn strip_namespace(object: &mut Value) {
 
 /// Gives a kind of OpenShift its group.
 pub(crate) fn add_group(object: &mut Value) {
-    let Some(version) = object["apiVersion"].as_str().filter(|version| !version.contains('/')) else { return };
-    let Some(group) = object["kind"].as_str().and_then(group) else { return };
+    let Some(version) = object["apiVersion"]
+        .as_str()
+        .filter(|version| !version.contains('/'))
+    else {
+        return;
+    };
+    let Some(group) = object["kind"].as_str().and_then(group) else {
+        return;
+    };
     object["apiVersion"] = Value::String(format!("{group}.openshift.io/{version}"));
 }
 
@@ -38,7 +49,9 @@ fn group(kind: &str) -> Option<&'static str> {
         "User" | "Group" | "Identity" | "UserIdentityMapping" => "user",
         "Project" | "ProjectRequest" => "project",
         "SecurityContextConstraints" => "security",
-        "OAuthClient" | "OAuthClientAuthorization" | "OAuthAccessToken" | "OAuthAuthorizeToken" => "oauth",
+        "OAuthClient" | "OAuthClientAuthorization" | "OAuthAccessToken" | "OAuthAuthorizeToken" => {
+            "oauth"
+        }
         "HostSubnet" | "NetNamespace" | "ClusterNetwork" | "EgressNetworkPolicy" => "network",
         "ClusterResourceQuota" => "quota",
         _ => return None,

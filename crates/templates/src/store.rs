@@ -8,8 +8,8 @@ use crate::problem::Problem;
 use crate::process::say_dialect;
 use crate::template::Template;
 
-/// A template as an object of the kind that clusters store, under this name. Its references mean the same as before:
-/// where only its `apiVersion` told how they are written, an annotation does.
+/// A template as an object of the kind that clusters store, under this name. Its references mean
+/// the same as before: where only its `apiVersion` told how they are written, an annotation does.
 ///
 /// # Errors
 ///
@@ -25,9 +25,15 @@ pub fn to_store(mut value: Value, name: &str) -> Result<Value, Vec<Problem>> {
     value["metadata"]["name"] = json!(name);
     if let Some(metadata) = value["metadata"].as_object_mut() {
         // What another cluster wrote, and where it was.
-        for field in
-            ["creationTimestamp", "generation", "managedFields", "namespace", "resourceVersion", "selfLink", "uid"]
-        {
+        for field in [
+            "creationTimestamp",
+            "generation",
+            "managedFields",
+            "namespace",
+            "resourceVersion",
+            "selfLink",
+            "uid",
+        ] {
             metadata.remove(field);
         }
     }
@@ -47,7 +53,8 @@ mod tests {
 
     #[test]
     fn a_stored_template_means_what_it_meant_before() {
-        let objects = json!([{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "${NAME}"}}]);
+        let objects =
+            json!([{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "${NAME}"}}]);
         let plain = json!([{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}]);
         for (version, objects, says) in [
             ("v1", &objects, false),
@@ -61,7 +68,11 @@ mod tests {
                 "metadata": {"name": "old", "namespace": "openshift", "uid": "1", "labels": {"a": "b"}},
                 "objectLabels": {"x": "y"}, "parameters": [{"name": "NAME", "value": "x"}],
             });
-            let before = Template::read(&template).unwrap().0.dialect(&template).unwrap();
+            let before = Template::read(&template)
+                .unwrap()
+                .0
+                .dialect(&template)
+                .unwrap();
             let stored = to_store(template, "new").unwrap();
             assert_eq!(stored["apiVersion"], api::template::API_VERSION);
             assert_eq!(stored["labels"], json!({"x": "y"}));
@@ -69,8 +80,16 @@ mod tests {
             assert_eq!(stored["metadata"]["name"], "new");
             assert_eq!(stored["metadata"]["labels"], json!({"a": "b"}));
             assert_eq!(stored["metadata"]["namespace"], Value::Null);
-            assert_eq!(Template::read(&stored).unwrap().0.dialect(&stored).unwrap(), before, "{version}");
-            assert_eq!(stored["metadata"]["annotations"].is_object(), says, "{version} {objects}");
+            assert_eq!(
+                Template::read(&stored).unwrap().0.dialect(&stored).unwrap(),
+                before,
+                "{version}"
+            );
+            assert_eq!(
+                stored["metadata"]["annotations"].is_object(),
+                says,
+                "{version} {objects}"
+            );
         }
         assert!(to_store(json!({"kind": "Template"}), "x").is_err());
         assert_eq!(Dialect::named("braces"), Some(Dialect::Braces));

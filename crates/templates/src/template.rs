@@ -1,4 +1,5 @@
-//! A template as it was written: what it declares, and everything that is wrong with that before any value is known.
+//! A template as it was written: what it declares, and everything that is wrong with that before
+//! any value is known.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,8 @@ use crate::parameter::{Kind, Parameter};
 use crate::problem::{Problem, Severity};
 use crate::reference::is_name;
 
-/// What a template says of itself and of its parameters. The objects stay in the value it was read from.
+/// What a template says of itself and of its parameters. The objects stay in the value it was read
+/// from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     /// Its name, if it has one.
@@ -44,10 +46,14 @@ impl Template {
     ///
     /// Everything that is wrong with it, at once.
     pub fn read(value: &Value) -> Result<(Self, Vec<Problem>), Vec<Problem>> {
-        let mut reader = Reader { problems: Vec::new() };
+        let mut reader = Reader {
+            problems: Vec::new(),
+        };
         let template = reader.template(value);
-        let (errors, warnings): (Vec<_>, Vec<_>) =
-            reader.problems.into_iter().partition(|problem| problem.severity == Severity::Error);
+        let (errors, warnings): (Vec<_>, Vec<_>) = reader
+            .problems
+            .into_iter()
+            .partition(|problem| problem.severity == Severity::Error);
         match template {
             Some(template) if errors.is_empty() => Ok((template, warnings)),
             _ => Err(errors),
@@ -82,7 +88,11 @@ struct Reader {
 impl Reader {
     fn template(&mut self, value: &Value) -> Option<Template> {
         let Value::Object(fields) = value else {
-            self.refuse(Path::root(), format!("a template is a mapping, and this is {}", what(value)), "");
+            self.refuse(
+                Path::root(),
+                format!("a template is a mapping, and this is {}", what(value)),
+                "",
+            );
             return None;
         };
         self.identity(fields)?;
@@ -96,8 +106,15 @@ impl Reader {
         for (at, parameter) in parameters.iter().enumerate() {
             if let Some(first) = index.get(&parameter.name) {
                 let path = Path::fields(&["parameters"]).child(at).child("name");
-                let what = format!("the parameter {} is declared twice, first as parameters[{first}]", parameter.name);
-                self.problems.push(Problem::at(path, what).of(&parameter.name).hint("keep one of them"));
+                let what = format!(
+                    "the parameter {} is declared twice, first as parameters[{first}]",
+                    parameter.name
+                );
+                self.problems.push(
+                    Problem::at(path, what)
+                        .of(&parameter.name)
+                        .hint("keep one of them"),
+                );
             } else {
                 index.insert(parameter.name.clone(), at);
             }
@@ -106,17 +123,34 @@ impl Reader {
             let dialect = Dialect::named(name);
             if dialect.is_none() {
                 let path = Path::fields(&["metadata", "annotations", api::template::DIALECT]);
-                self.refuse(path, format!("`{name}` is no dialect"), "it is `parentheses` or `braces`");
+                self.refuse(
+                    path,
+                    format!("`{name}` is no dialect"),
+                    "it is `parentheses` or `braces`",
+                );
             }
             dialect
         });
-        let description = annotation("description").or_else(|| annotation("openshift.io/display-name"));
+        let description =
+            annotation("description").or_else(|| annotation("openshift.io/display-name"));
         Some(Template {
-            name: metadata.and_then(|metadata| metadata.get("name")?.as_str()).unwrap_or_default().to_owned(),
-            api_version: fields.get("apiVersion").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            name: metadata
+                .and_then(|metadata| metadata.get("name")?.as_str())
+                .unwrap_or_default()
+                .to_owned(),
+            api_version: fields
+                .get("apiVersion")
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned(),
             parameters,
             objects,
-            description: description.unwrap_or_default().lines().next().unwrap_or_default().to_owned(),
+            description: description
+                .unwrap_or_default()
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .to_owned(),
             dialect,
             keep_selectors: annotation(api::template::SELECTORS) == Some("keep"),
             index,
@@ -125,18 +159,35 @@ impl Reader {
 
     fn identity(&mut self, fields: &Map<String, Value>) -> Option<()> {
         let versions = api::template::API_VERSIONS.join(", ");
-        match (fields.get("kind").and_then(Value::as_str), fields.get("apiVersion").and_then(Value::as_str)) {
-            (Some(api::template::KIND), Some(version)) if api::template::API_VERSIONS.contains(&version) => Some(()),
+        match (
+            fields.get("kind").and_then(Value::as_str),
+            fields.get("apiVersion").and_then(Value::as_str),
+        ) {
+            (Some(api::template::KIND), Some(version))
+                if api::template::API_VERSIONS.contains(&version) =>
+            {
+                Some(())
+            }
             (Some(api::template::KIND), None) if fields.contains_key("apiversion") => {
-                self.refuse(Path::fields(&["apiversion"]), "`apiversion` is misspelt".to_owned(), "write `apiVersion`");
+                self.refuse(
+                    Path::fields(&["apiversion"]),
+                    "`apiversion` is misspelt".to_owned(),
+                    "write `apiVersion`",
+                );
                 None
             }
             (Some(api::template::KIND), version) => {
                 let what = match version {
-                    Some(version) => format!("the apiVersion `{version}` has no templates that are known here"),
+                    Some(version) => {
+                        format!("the apiVersion `{version}` has no templates that are known here")
+                    }
                     None => "a template needs an apiVersion".to_owned(),
                 };
-                self.refuse(Path::fields(&["apiVersion"]), what, &format!("it is one of {versions}"));
+                self.refuse(
+                    Path::fields(&["apiVersion"]),
+                    what,
+                    &format!("it is one of {versions}"),
+                );
                 None
             }
             (kind, _) => {
@@ -144,7 +195,11 @@ impl Reader {
                     Some(kind) => format!("this is a {kind}, not a Template"),
                     None => "this is no template: it has no kind".to_owned(),
                 };
-                self.refuse(Path::fields(&["kind"]), what, "a template has `kind: Template`");
+                self.refuse(
+                    Path::fields(&["kind"]),
+                    what,
+                    "a template has `kind: Template`",
+                );
                 None
             }
         }
@@ -164,29 +219,48 @@ impl Reader {
                 return 0;
             }
             Some(other) => {
-                self.refuse(path, format!("`objects` is a list, and this is {}", what(other)), "");
+                self.refuse(
+                    path,
+                    format!("`objects` is a list, and this is {}", what(other)),
+                    "",
+                );
                 return 0;
             }
         };
         for (index, item) in items.iter().enumerate() {
             let path = path.child(index);
             let Value::Object(object) = item else {
-                self.refuse(path, format!("an object is a mapping, and this is {}", what(item)), "");
+                self.refuse(
+                    path,
+                    format!("an object is a mapping, and this is {}", what(item)),
+                    "",
+                );
                 continue;
             };
             match object.get("kind") {
                 Some(Value::String(kind))
-                    if kind.ends_with("List") && object.get("items").is_some_and(Value::is_array) =>
+                    if kind.ends_with("List")
+                        && object.get("items").is_some_and(Value::is_array) =>
                 {
-                    let what = format!("a {kind} inside of a template cannot be labelled as one object");
-                    self.refuse(path.child("kind"), what, "put its items into `objects` themselves");
+                    let what =
+                        format!("a {kind} inside of a template cannot be labelled as one object");
+                    self.refuse(
+                        path.child("kind"),
+                        what,
+                        "put its items into `objects` themselves",
+                    );
                 }
                 Some(Value::String(kind)) if !kind.is_empty() => {}
                 Some(other) => {
-                    let what = format!("a kind is a text that is not empty, and this is {}", what(other));
+                    let what = format!(
+                        "a kind is a text that is not empty, and this is {}",
+                        what(other)
+                    );
                     self.refuse(path.child("kind"), what, "");
                 }
-                None => self.problems.push(Problem::at(path, "the object has no kind").missing()),
+                None => self
+                    .problems
+                    .push(Problem::at(path, "the object has no kind").missing()),
             }
         }
         items.len()
@@ -194,7 +268,10 @@ impl Reader {
 
     /// The message and the labels.
     fn texts(&mut self, fields: &Map<String, Value>) {
-        if let Some(message) = fields.get("message").filter(|message| !message.is_string() && !message.is_null()) {
+        if let Some(message) = fields
+            .get("message")
+            .filter(|message| !message.is_string() && !message.is_null())
+        {
             self.refuse(
                 Path::fields(&["message"]),
                 format!("a message is a text, and this is {}", what(message)),
@@ -203,9 +280,13 @@ impl Reader {
         }
         let names = [api::template::LABELS, api::template::OBJECT_LABELS];
         if names.iter().all(|name| fields.contains_key(*name)) {
-            let problem =
-                Problem::at(Path::fields(&[names[1]]), "`objectLabels` and `labels` are the same field").key();
-            self.problems.push(problem.hint("put all labels into `labels`"));
+            let problem = Problem::at(
+                Path::fields(&[names[1]]),
+                "`objectLabels` and `labels` are the same field",
+            )
+            .key();
+            self.problems
+                .push(problem.hint("put all labels into `labels`"));
         }
         for name in names {
             match fields.get(name) {
@@ -213,12 +294,18 @@ impl Reader {
                 Some(Value::Object(labels)) => {
                     for (key, value) in labels.iter().filter(|(_, value)| !value.is_string()) {
                         let path = Path::fields(&[name, key]);
-                        let what = format!("the value of a label is a text, and this is {}", what(value));
+                        let what = format!(
+                            "the value of a label is a text, and this is {}",
+                            what(value)
+                        );
                         self.refuse(path, what, QUOTE);
                     }
                 }
                 Some(other) => {
-                    let what = format!("`{name}` is a mapping of texts, and this is {}", what(other));
+                    let what = format!(
+                        "`{name}` is a mapping of texts, and this is {}",
+                        what(other)
+                    );
                     self.refuse(Path::fields(&[name]), what, "");
                 }
             }
@@ -231,10 +318,16 @@ impl Reader {
             None | Some(Value::Null) => Vec::new(),
             Some(Value::Array(items)) => {
                 let items = items.iter().enumerate();
-                items.filter_map(|(index, item)| self.parameter(item, &path.child(index))).collect()
+                items
+                    .filter_map(|(index, item)| self.parameter(item, &path.child(index)))
+                    .collect()
             }
             Some(other) => {
-                self.refuse(path, format!("`parameters` is a list, and this is {}", what(other)), "");
+                self.refuse(
+                    path,
+                    format!("`parameters` is a list, and this is {}", what(other)),
+                    "",
+                );
                 Vec::new()
             }
         }
@@ -242,58 +335,94 @@ impl Reader {
 
     fn parameter(&mut self, item: &Value, path: &Path) -> Option<Parameter> {
         let Value::Object(fields) = item else {
-            self.refuse(path.clone(), format!("a parameter is a mapping, and this is {}", what(item)), "");
+            self.refuse(
+                path.clone(),
+                format!("a parameter is a mapping, and this is {}", what(item)),
+                "",
+            );
             return None;
         };
-        self.problems.extend(fields::unknown_of_parameter(fields, path));
+        self.problems
+            .extend(fields::unknown_of_parameter(fields, path));
         let name = self.text(fields, "name", path, "");
         let Some(name) = name.filter(|name| !name.is_empty()) else {
-            self.problems.push(Problem::at(path.child("name"), "a parameter needs a name").missing());
+            self.problems
+                .push(Problem::at(path.child("name"), "a parameter needs a name").missing());
             return None;
         };
         if !is_name(&name) {
             let what = format!("`{name}` cannot be the name of a parameter");
             let problem = Problem::at(path.child("name"), what).of(&name);
-            self.problems.push(problem.hint("it consists of letters A-Z, a-z, digits and _"));
+            self.problems
+                .push(problem.hint("it consists of letters A-Z, a-z, digits and _"));
         }
         let required = match fields.get("required") {
             None | Some(Value::Null) => false,
             Some(Value::Bool(required)) => *required,
             Some(other) => {
                 let what = format!("`required` is true or false, and this is {}", what(other));
-                self.problems.push(Problem::at(path.child("required"), what).of(&name).hint("write it without quotes"));
+                self.problems.push(
+                    Problem::at(path.child("required"), what)
+                        .of(&name)
+                        .hint("write it without quotes"),
+                );
                 false
             }
         };
-        let kind = self.text(fields, "type", path, &name).filter(|kind| !kind.is_empty());
+        let kind = self
+            .text(fields, "type", path, &name)
+            .filter(|kind| !kind.is_empty());
         let known = kind.as_deref().map_or(Some(Kind::String), Kind::named);
         if known.is_none() {
             let what = format!("`{}` is no type of a parameter", kind.unwrap_or_default());
             let problem = Problem::at(path.child("type"), what).of(&name);
-            self.problems.push(problem.hint(format!("it is {}", Kind::NAMES)));
+            self.problems
+                .push(problem.hint(format!("it is {}", Kind::NAMES)));
         }
         Some(Parameter {
-            display_name: self.text(fields, "displayName", path, &name).unwrap_or_default(),
-            description: self.text(fields, "description", path, &name).unwrap_or_default(),
+            display_name: self
+                .text(fields, "displayName", path, &name)
+                .unwrap_or_default(),
+            description: self
+                .text(fields, "description", path, &name)
+                .unwrap_or_default(),
             value: self.text(fields, "value", path, &name),
             required,
             kind: known.unwrap_or_default(),
-            generate: self.text(fields, "generate", path, &name).filter(|generate| !generate.is_empty()),
+            generate: self
+                .text(fields, "generate", path, &name)
+                .filter(|generate| !generate.is_empty()),
             from: self.text(fields, "from", path, &name),
             name,
         })
     }
 
     /// A field that holds a text, if it is there.
-    fn text(&mut self, fields: &Map<String, Value>, field: &str, path: &Path, name: &str) -> Option<String> {
+    fn text(
+        &mut self,
+        fields: &Map<String, Value>,
+        field: &str,
+        path: &Path,
+        name: &str,
+    ) -> Option<String> {
         match fields.get(field) {
             None | Some(Value::Null) => None,
             Some(Value::String(text)) => Some(text.clone()),
             Some(other) => {
-                let whose = if name.is_empty() { String::new() } else { format!(" of the parameter {name}") };
-                let problem =
-                    Problem::at(path.child(field), format!("`{field}`{whose} is a text, and this is {}", what(other)));
-                let problem = if name.is_empty() { problem } else { problem.of(name) };
+                let whose = if name.is_empty() {
+                    String::new()
+                } else {
+                    format!(" of the parameter {name}")
+                };
+                let problem = Problem::at(
+                    path.child(field),
+                    format!("`{field}`{whose} is a text, and this is {}", what(other)),
+                );
+                let problem = if name.is_empty() {
+                    problem
+                } else {
+                    problem.of(name)
+                };
                 self.problems.push(problem.hint(QUOTE));
                 None
             }
@@ -302,7 +431,11 @@ impl Reader {
 
     fn refuse(&mut self, path: Path, what: String, hint: &str) {
         let problem = Problem::at(path, what);
-        self.problems.push(if hint.is_empty() { problem } else { problem.hint(hint) });
+        self.problems.push(if hint.is_empty() {
+            problem
+        } else {
+            problem.hint(hint)
+        });
     }
 }
 

@@ -1,4 +1,5 @@
-//! The way from a template to where a walk is now, kept on the stack: it costs nothing until there is something to tell.
+//! The way from a template to where a walk is now, kept on the stack: it costs nothing until there
+//! is something to tell.
 
 use objects::{Path, Step};
 use serde_json::Value;
@@ -23,21 +24,34 @@ pub(crate) enum Leg<'t> {
 
 impl<'t> Trail<'t> {
     pub fn start(field: &'t str) -> Self {
-        Self { before: None, step: Leg::Key(field), depth: 1 }
+        Self {
+            before: None,
+            step: Leg::Key(field),
+            depth: 1,
+        }
     }
 
     pub fn key(&'t self, key: &'t str) -> Trail<'t> {
-        Trail { before: Some(self), step: Leg::Key(key), depth: self.depth + 1 }
+        Trail {
+            before: Some(self),
+            step: Leg::Key(key),
+            depth: self.depth + 1,
+        }
     }
 
     pub fn index(&'t self, index: usize) -> Trail<'t> {
-        Trail { before: Some(self), step: Leg::Index(index), depth: self.depth + 1 }
+        Trail {
+            before: Some(self),
+            step: Leg::Index(index),
+            depth: self.depth + 1,
+        }
     }
 
     /// All steps from the start.
     pub fn legs(&self) -> Vec<Leg<'t>> {
-        let mut legs: Vec<Leg<'t>> =
-            std::iter::successors(Some(self), |trail| trail.before).map(|trail| trail.step).collect();
+        let mut legs: Vec<Leg<'t>> = std::iter::successors(Some(self), |trail| trail.before)
+            .map(|trail| trail.step)
+            .collect();
         legs.reverse();
         legs
     }
@@ -52,7 +66,11 @@ impl<'t> Trail<'t> {
 }
 
 /// Shows every key and every text below a value, keys first.
-pub(crate) fn texts<'v>(value: &'v Value, trail: &Trail<'_>, see: &mut dyn FnMut(&Trail<'_>, &'v str, bool)) {
+pub(crate) fn texts<'v>(
+    value: &'v Value,
+    trail: &Trail<'_>,
+    see: &mut dyn FnMut(&Trail<'_>, &'v str, bool),
+) {
     if trail.depth > DEEPEST {
         return;
     }

@@ -55,7 +55,10 @@ const PIECES: [&str; 30] = [
 #[test]
 fn no_template_made_from_pieces_of_others_panics() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
-    let (runs, seed) = (number("CAIRN_FUZZ_RUNS").unwrap_or(3_000), number("CAIRN_FUZZ_SEED").unwrap_or(99));
+    let (runs, seed) = (
+        number("CAIRN_FUZZ_RUNS").unwrap_or(3_000),
+        number("CAIRN_FUZZ_SEED").unwrap_or(99),
+    );
     let mut random = Seeded(seed);
     for _ in 0..runs {
         let mut bytes = random.pick(&WHOLE).as_bytes().to_vec();
@@ -79,7 +82,10 @@ fn no_template_made_from_pieces_of_others_panics() {
         }
         bytes.insert(0, random.next() as u8);
         if std::panic::catch_unwind(|| body::parameters(&bytes)).is_err() {
-            panic!("this input broke it (seed {seed}): {:?}", String::from_utf8_lossy(&bytes));
+            panic!(
+                "this input broke it (seed {seed}): {:?}",
+                String::from_utf8_lossy(&bytes)
+            );
         }
     }
 }

@@ -1,5 +1,5 @@
-//! What holds for every template: nothing changes but what was referred to or labelled, a result is its own result, and
-//! labels merge as mappings do.
+//! What holds for every template: nothing changes but what was referred to or labelled, a result is
+//! its own result, and labels merge as mappings do.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::collections::BTreeMap;
@@ -40,7 +40,12 @@ fn tree() -> impl Strategy<Value = Value> {
 }
 
 fn value() -> impl Strategy<Value = String> {
-    prop_oneof!["[a-z0-9]{0,8}", Just("12".to_owned()), Just("true".to_owned()), Just("\"}, {\"".to_owned())]
+    prop_oneof![
+        "[a-z0-9]{0,8}",
+        Just("12".to_owned()),
+        Just("true".to_owned()),
+        Just("\"}, {\"".to_owned())
+    ]
 }
 
 fn label() -> impl Strategy<Value = BTreeMap<String, String>> {
@@ -49,8 +54,11 @@ fn label() -> impl Strategy<Value = BTreeMap<String, String>> {
 
 /// A template with these values for its parameters.
 fn template(objects: &[Value], labels: &BTreeMap<String, String>, values: &[String]) -> Value {
-    let parameters: Vec<Value> =
-        NAMES.iter().zip(values).map(|(name, value)| json!({"name": name, "value": value})).collect();
+    let parameters: Vec<Value> = NAMES
+        .iter()
+        .zip(values)
+        .map(|(name, value)| json!({"name": name, "value": value}))
+        .collect();
     let objects: Vec<Value> = objects
         .iter()
         .map(|data| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": data}))
@@ -59,12 +67,16 @@ fn template(objects: &[Value], labels: &BTreeMap<String, String>, values: &[Stri
 }
 
 fn run(template: Value, given: &Given) -> Value {
-    process(template, given, &mut || Err("nothing is drawn".to_owned())).unwrap().into_template()
+    process(template, given, &mut || Err("nothing is drawn".to_owned()))
+        .unwrap()
+        .into_template()
 }
 
 /// Whether a text may have changed.
 fn refers(text: &str) -> bool {
-    ["$(A)", "$((B_2))", "$(c)"].iter().any(|reference| text.contains(reference))
+    ["$(A)", "$((B_2))", "$(c)"]
+        .iter()
+        .any(|reference| text.contains(reference))
 }
 
 /// Whether two trees differ only in texts with references.
@@ -72,11 +84,19 @@ fn same_shape(before: &Value, after: &Value) -> bool {
     match (before, after) {
         (Value::String(text), after) if refers(text) => !after.is_array() && !after.is_object(),
         (Value::Array(before), Value::Array(after)) => {
-            before.len() == after.len() && before.iter().zip(after).all(|(before, after)| same_shape(before, after))
+            before.len() == after.len()
+                && before
+                    .iter()
+                    .zip(after)
+                    .all(|(before, after)| same_shape(before, after))
         }
         (Value::Object(before), Value::Object(after)) => {
             before.len() == after.len()
-                && before.iter().all(|(key, before)| after.get(key).is_some_and(|after| same_shape(before, after)))
+                && before.iter().all(|(key, before)| {
+                    after
+                        .get(key)
+                        .is_some_and(|after| same_shape(before, after))
+                })
         }
         (before, after) => before == after,
     }

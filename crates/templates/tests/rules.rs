@@ -32,11 +32,17 @@ fn parentheses(objects: &str) -> String {
 }
 
 fn braces(objects: &str) -> String {
-    parentheses(objects).replace("templates.stacks.crossplane.io/v1alpha1", "template.openshift.io/v1")
+    parentheses(objects).replace(
+        "templates.stacks.crossplane.io/v1alpha1",
+        "template.openshift.io/v1",
+    )
 }
 
 fn object(text: &str, given: &Given) -> Value {
-    run(text, given).unwrap_or_else(|problems| panic!("{text}\n{problems:?}")).objects()[0].clone()
+    run(text, given)
+        .unwrap_or_else(|problems| panic!("{text}\n{problems:?}"))
+        .objects()[0]
+        .clone()
 }
 
 #[test]
@@ -44,13 +50,21 @@ fn everything_wrong_is_told_at_once_with_its_place_and_a_way_out() {
     let none = Given::default();
     let template = "kind: Template\napiVersion: v1\n";
     for (text, given, expected) in [
-        ("[]".to_owned(), &none, &["a template is a mapping, and this is a list"][..]),
+        (
+            "[]".to_owned(),
+            &none,
+            &["a template is a mapping, and this is a list"][..],
+        ),
         (
             "kind: Pod\napiVersion: v1\n".to_owned(),
             &none,
             &["kind: this is a Pod, not a Template (a template has `kind: Template`)"],
         ),
-        ("a: 1\n".to_owned(), &none, &["kind: this is no template: it has no kind (a template has `kind: Template`)"]),
+        (
+            "a: 1\n".to_owned(),
+            &none,
+            &["kind: this is no template: it has no kind (a template has `kind: Template`)"],
+        ),
         (
             "kind: Template\napiversion: v1\n".to_owned(),
             &none,
@@ -59,13 +73,17 @@ fn everything_wrong_is_told_at_once_with_its_place_and_a_way_out() {
         (
             "kind: Template\napiVersion: v2\n".to_owned(),
             &none,
-            &["apiVersion: the apiVersion `v2` has no templates that are known here (it is one of \
-               templates.stacks.crossplane.io/v1alpha1, template.openshift.io/v1, v1)"],
+            &[
+                "apiVersion: the apiVersion `v2` has no templates that are known here (it is one of \
+               templates.stacks.crossplane.io/v1alpha1, template.openshift.io/v1, v1)",
+            ],
         ),
         (
             template.to_owned(),
             &none,
-            &["objects: a template has `objects`, the list of what it makes (an empty list is fine: `objects: []`)"],
+            &[
+                "objects: a template has `objects`, the list of what it makes (an empty list is fine: `objects: []`)",
+            ],
         ),
         (
             format!(
@@ -102,7 +120,12 @@ fn everything_wrong_is_told_at_once_with_its_place_and_a_way_out() {
                 "{template}objects: []\nparameters:\n- {{name: PASSWORD, required: true}}\n- {{name: COUNT, type: int, value: many}}\n\
                  - {{name: SWITCH, type: boolean}}\n- {{name: KEY, type: base64, value: '?'}}\n"
             ),
-            &Given::values([("SWITCH", "True"), ("PASWORD", "x"), ("other", "x"), ("SWITCH", "x")]),
+            &Given::values([
+                ("SWITCH", "True"),
+                ("PASWORD", "x"),
+                ("other", "x"),
+                ("SWITCH", "x"),
+            ]),
             &[
                 "the template has no parameter PASWORD (is PASSWORD meant?)",
                 "the template has no parameter other (it has PASSWORD, COUNT, SWITCH, KEY)",
@@ -125,10 +148,14 @@ fn everything_wrong_is_told_at_once_with_its_place_and_a_way_out() {
         (
             parentheses("- {kind: A, data: {$(A): 1, a: 2}}"),
             &none,
-            &["objects[0].data.a: the keys `$(A)` and `a` both become `a` (give other values, or write other keys)"],
+            &[
+                "objects[0].data.a: the keys `$(A)` and `a` both become `a` (give other values, or write other keys)",
+            ],
         ),
         (
-            parentheses("- {kind: A, metadata: {labels: 1}}\n- {kind: A, metadata: []}\nlabels: {x: w}"),
+            parentheses(
+                "- {kind: A, metadata: {labels: 1}}\n- {kind: A, metadata: []}\nlabels: {x: w}",
+            ),
             &none,
             &[
                 "objects[0].metadata.labels: the template's labels cannot be put here: `labels` is a mapping, and this is the number 1",
@@ -138,7 +165,9 @@ fn everything_wrong_is_told_at_once_with_its_place_and_a_way_out() {
         (
             parentheses("- {kind: A}\nlabels: {$(A): ok, a: x}"),
             &none,
-            &["labels.a: the keys `$(A)` and `a` both become `a` (give other values, or write other keys)"],
+            &[
+                "labels.a: the keys `$(A)` and `a` both become `a` (give other values, or write other keys)",
+            ],
         ),
         (
             format!(
@@ -164,7 +193,10 @@ fn everything_wrong_is_told_at_once_with_its_place_and_a_way_out() {
         ),
         (
             parentheses("- {kind: A, deep: [{x: $(A)}, {w: $(A)$(A)$(A)$(A)}]}"),
-            &Given { budget: 3, ..Given::values([("A", "12")]) },
+            &Given {
+                budget: 3,
+                ..Given::values([("A", "12")])
+            },
             &["objects[0].deep[1].w: the values take too much room, here at the latest"],
         ),
     ] {
@@ -172,32 +204,60 @@ fn everything_wrong_is_told_at_once_with_its_place_and_a_way_out() {
     }
     let problems = told(&parentheses("- {kind: A}\nlabels: {'a b': 'c d'}"), &none);
     assert!(
-        problems.len() == 2 && problems[0].starts_with("labels.a b: `a b` cannot be the key of a label: "),
+        problems.len() == 2
+            && problems[0].starts_with("labels.a b: `a b` cannot be the key of a label: "),
         "{problems:?}"
     );
 }
 
 #[test]
 fn a_variable_of_the_same_name_is_refused_only_where_the_kubelet_would_read_it() {
-    let pod =
-        |container: &str| parentheses(&format!("- {{kind: Pod, apiVersion: v1, spec: {{containers: [{container}]}}}}"));
+    let pod = |container: &str| {
+        parentheses(&format!(
+            "- {{kind: Pod, apiVersion: v1, spec: {{containers: [{container}]}}}}"
+        ))
+    };
     for (container, clash) in [
         // The proposal's own example: a variable does not see itself.
         ("{env: [{name: A, value: $(A)}]}", None),
-        ("{env: [{name: A, value: $(A)}, {name: URL, value: 'http://$(A)'}], args: [$(A)]}", None),
-        ("{env: [{name: A, value: other}, {name: B, value: $(A)}]}", Some("env[1].value")),
-        ("{env: [{name: B, value: $(A)}, {name: A, value: other}]}", None),
-        ("{env: [{name: A, value: other}], command: [run, $(A)]}", Some("command[1]")),
-        ("{env: [{name: A, value: other}], args: [$(A)]}", Some("args[0]")),
+        (
+            "{env: [{name: A, value: $(A)}, {name: URL, value: 'http://$(A)'}], args: [$(A)]}",
+            None,
+        ),
+        (
+            "{env: [{name: A, value: other}, {name: B, value: $(A)}]}",
+            Some("env[1].value"),
+        ),
+        (
+            "{env: [{name: B, value: $(A)}, {name: A, value: other}]}",
+            None,
+        ),
+        (
+            "{env: [{name: A, value: other}], command: [run, $(A)]}",
+            Some("command[1]"),
+        ),
+        (
+            "{env: [{name: A, value: other}], args: [$(A)]}",
+            Some("args[0]"),
+        ),
         ("{env: [{name: A, value: other}], args: [$((A))]}", None),
         ("{env: [{name: A, value: other}], args: [$$(A)]}", None),
-        ("{env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}}}], args: [$(A)]}", Some("args[0]")),
-        ("{env: [{name: A, value: other}], volumeMounts: [{subPathExpr: $(A)}]}", Some("volumeMounts[0].subPathExpr")),
+        (
+            "{env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}}}], args: [$(A)]}",
+            Some("args[0]"),
+        ),
+        (
+            "{env: [{name: A, value: other}], volumeMounts: [{subPathExpr: $(A)}]}",
+            Some("volumeMounts[0].subPathExpr"),
+        ),
         (
             "{env: [{name: A, value: other}], livenessProbe: {exec: {command: [$(A)]}}}",
             Some("livenessProbe.exec.command[0]"),
         ),
-        ("{env: [{name: A, value: other}], image: $(A), volumeMounts: [{mountPath: $(A)}]}", None),
+        (
+            "{env: [{name: A, value: other}], image: $(A), volumeMounts: [{mountPath: $(A)}]}",
+            None,
+        ),
         ("{env: [{name: A, value: other}]}, {args: [$(A)]}", None),
     ] {
         let outcome = run(&pod(container), &Given::default());
@@ -206,7 +266,10 @@ fn a_variable_of_the_same_name_is_refused_only_where_the_kubelet_would_read_it()
         assert_eq!(path, expected, "{container}");
     }
     let text = pod("{env: [{name: A, value: other}], args: ['$(A)']}").replace("$(A)", "${A}");
-    assert!(run(&text, &Given::default()).is_ok(), "braces mean nothing to the kubelet");
+    assert!(
+        run(&text, &Given::default()).is_ok(),
+        "braces mean nothing to the kubelet"
+    );
 }
 
 #[test]
@@ -216,12 +279,18 @@ fn an_escaped_reference_keeps_what_the_kubelet_will_take_away() {
     );
     let pod = object(&text, &Given::default());
     assert_eq!(pod["metadata"]["name"], "$(A)");
-    assert_eq!(pod["spec"]["containers"][0], json!({"args": ["$$(A)", "$$(B)"], "image": "$(A)"}));
+    assert_eq!(
+        pod["spec"]["containers"][0],
+        json!({"args": ["$$(A)", "$$(B)"], "image": "$(A)"})
+    );
 }
 
 #[test]
 fn strict_mode_finds_references_that_nobody_can_mean() {
-    let strict = Given { strict: true, ..Given::default() };
+    let strict = Given {
+        strict: true,
+        ..Given::default()
+    };
     let text = parentheses(
         "- {kind: Pod, apiVersion: v1, metadata: {name: $(AA)}, spec: {containers: [{env: [{name: B, value: x}], args: [$(B), $(C)]}]}}",
     );
@@ -232,7 +301,10 @@ fn strict_mode_finds_references_that_nobody_can_mean() {
             "objects[0].spec.containers[0].args[1]: `$(C)` is neither a parameter nor a variable that could be seen here (is `A` meant?)",
         ]
     );
-    assert_eq!(object(&text, &Given::default())["metadata"]["name"], "$(AA)");
+    assert_eq!(
+        object(&text, &Given::default())["metadata"]["name"],
+        "$(AA)"
+    );
 }
 
 #[test]
@@ -240,7 +312,11 @@ fn a_whole_number_stays_one_or_the_reason_is_told() {
     const BEYOND: &str = "its value is beyond the numbers of 64 bits";
     const ZERO: &str = "its value begins with a zero";
     for (written, value, expected) in [
-        ("$((NUM))", "18446744073709551615", Ok(json!(18_446_744_073_709_551_615_u64))),
+        (
+            "$((NUM))",
+            "18446744073709551615",
+            Ok(json!(18_446_744_073_709_551_615_u64)),
+        ),
         ("$((NUM))", "-9223372036854775808", Ok(json!(i64::MIN))),
         ("$((NUM))", "-0", Ok(json!(0))),
         ("$((NUM))", "18446744073709551616", Err(BEYOND)),
@@ -249,12 +325,17 @@ fn a_whole_number_stays_one_or_the_reason_is_told() {
         ("$((NUM))", "007", Err(ZERO)),
         ("$((NUM))", "-01", Err(ZERO)),
         // Text has room for any digits, and what is optional may have no value at all.
-        ("$(NUM)", "99999999999999999999", Ok(json!("99999999999999999999"))),
+        (
+            "$(NUM)",
+            "99999999999999999999",
+            Ok(json!("99999999999999999999")),
+        ),
         ("$(NUM)", "007", Ok(json!("007"))),
         ("a-$((NUM))", "007", Ok(json!("a-007"))),
         ("$((NUM))", "", Ok(json!(""))),
     ] {
-        let text = parentheses(&format!("- {{kind: A, x: '{written}'}}")).replace("name: NUM", "name: NUM, type: int");
+        let text = parentheses(&format!("- {{kind: A, x: '{written}'}}"))
+            .replace("name: NUM", "name: NUM, type: int");
         let given = Given::values([("NUM", value)]);
         match expected {
             Ok(expected) => assert_eq!(object(&text, &given)["x"], expected, "{written} {value}"),
@@ -271,7 +352,12 @@ fn a_whole_number_stays_one_or_the_reason_is_told() {
     assert_eq!(processed.objects()[0]["x"], "007");
     let told: Vec<String> = processed.warnings.iter().map(ToString::to_string).collect();
     let what = "the parameter NUM is to be a number here, and its value begins with a zero";
-    assert_eq!(told, [format!("objects[0].x: {what} (write `${{NUM}}` where text is meant)")]);
+    assert_eq!(
+        told,
+        [format!(
+            "objects[0].x: {what} (write `${{NUM}}` where text is meant)"
+        )]
+    );
 }
 
 #[test]
@@ -279,7 +365,11 @@ fn labels_go_to_objects_pods_and_selectors_together_or_not_at_all() {
     let labels = "\nlabels: {app: t, tier: $(A)}";
     let both = json!({"app": "t", "tier": "a"});
     for (object_text, pointer, expected) in [
-        ("{kind: ConfigMap, apiVersion: v1}", "/metadata/labels", both.clone()),
+        (
+            "{kind: ConfigMap, apiVersion: v1}",
+            "/metadata/labels",
+            both.clone(),
+        ),
         (
             "{kind: ConfigMap, apiVersion: v1, metadata: {labels: {app: own, x: w, num: 1}}}",
             "/metadata/labels",
@@ -317,8 +407,16 @@ fn labels_go_to_objects_pods_and_selectors_together_or_not_at_all() {
             "/spec/selector",
             json!({"x": "w", "app": "t", "tier": "a"}),
         ),
-        ("{kind: Service, apiVersion: v1, spec: {selector: {}}}", "/spec/selector", json!({})),
-        ("{kind: Service, apiVersion: v1, spec: {type: ExternalName}}", "/spec", json!({"type": "ExternalName"})),
+        (
+            "{kind: Service, apiVersion: v1, spec: {selector: {}}}",
+            "/spec/selector",
+            json!({}),
+        ),
+        (
+            "{kind: Service, apiVersion: v1, spec: {type: ExternalName}}",
+            "/spec",
+            json!({"type": "ExternalName"}),
+        ),
         (
             "{kind: PodDisruptionBudget, apiVersion: policy/v1, spec: {selector: {matchLabels: {x: w}}}}",
             "/spec/selector/matchLabels",
@@ -351,22 +449,42 @@ fn labels_go_to_objects_pods_and_selectors_together_or_not_at_all() {
             json!({"x": "w"}),
         ),
     ] {
-        let object = object(&parentheses(&format!("- {object_text}{labels}")), &Given::default());
-        assert_eq!(object.pointer(pointer), Some(&expected), "{object_text}: {object}");
+        let object = object(
+            &parentheses(&format!("- {object_text}{labels}")),
+            &Given::default(),
+        );
+        assert_eq!(
+            object.pointer(pointer),
+            Some(&expected),
+            "{object_text}: {object}"
+        );
         assert_eq!(object["metadata"]["labels"]["app"], "t", "{object_text}");
     }
     let text = "- {kind: Deployment, apiVersion: apps/v1, spec: {selector: {matchLabels: {x: w}}, template: {}}}\nlabels: {x: z}";
     let spec = json!({"selector": {"matchLabels": {"x": "w"}}, "template": {}});
-    let keep = Given { keep_selectors: true, ..Given::default() };
-    let annotated =
-        format!("{}\nmetadata: {{annotations: {{templates.stacks.crossplane.io/selectors: keep}}}}", parentheses(text));
-    for (text, given) in [(braces(text), &Given::default()), (parentheses(text), &keep), (annotated, &Given::default())]
-    {
+    let keep = Given {
+        keep_selectors: true,
+        ..Given::default()
+    };
+    let annotated = format!(
+        "{}\nmetadata: {{annotations: {{templates.stacks.crossplane.io/selectors: keep}}}}",
+        parentheses(text)
+    );
+    for (text, given) in [
+        (braces(text), &Given::default()),
+        (parentheses(text), &keep),
+        (annotated, &Given::default()),
+    ] {
         let object = object(&text, given);
-        assert_eq!((&object["spec"], &object["metadata"]["labels"]), (&spec, &json!({"x": "z"})), "{text}");
+        assert_eq!(
+            (&object["spec"], &object["metadata"]["labels"]),
+            (&spec, &json!({"x": "z"})),
+            "{text}"
+        );
     }
-    let wrong =
-        parentheses("- {kind: Deployment, apiVersion: apps/v1, spec: {selector: [], template: {}}}\nlabels: {x: z}");
+    let wrong = parentheses(
+        "- {kind: Deployment, apiVersion: apps/v1, spec: {selector: [], template: {}}}\nlabels: {x: z}",
+    );
     assert_eq!(
         told(&wrong, &Given::default()),
         ["objects[0].spec.selector: a selector is a mapping, and this is a list"]
@@ -379,12 +497,25 @@ fn labels_that_are_given_win_and_marks_stay_on_the_objects() {
         "- {kind: Deployment, apiVersion: apps/v1, spec: {selector: {matchLabels: {x: w}}, template: {}}}\nlabels: {a: own, b: own}",
     );
     let label = |key: &str, value: &str| [(key.to_owned(), value.to_owned())].into();
-    let given = Given { labels: label("a", "given"), marks: label("m", "n"), ..Given::default() };
+    let given = Given {
+        labels: label("a", "given"),
+        marks: label("m", "n"),
+        ..Given::default()
+    };
     let processed = run(&text, &given).unwrap();
     let deployment = &processed.objects()[0];
-    assert_eq!(deployment["metadata"]["labels"], json!({"a": "given", "b": "own", "m": "n"}));
-    assert_eq!(deployment["spec"]["selector"]["matchLabels"], json!({"a": "given", "b": "own", "x": "w"}));
-    assert_eq!(processed.into_template()["labels"], json!({"a": "given", "b": "own"}));
+    assert_eq!(
+        deployment["metadata"]["labels"],
+        json!({"a": "given", "b": "own", "m": "n"})
+    );
+    assert_eq!(
+        deployment["spec"]["selector"]["matchLabels"],
+        json!({"a": "given", "b": "own", "x": "w"})
+    );
+    assert_eq!(
+        processed.into_template()["labels"],
+        json!({"a": "given", "b": "own"})
+    );
 }
 
 #[test]
@@ -394,17 +525,38 @@ fn openshifts_dialect_is_openshifts() {
             "{kind: A, x: '${A}${NUM}', w: '${{NUM}}', z: ' ${{NUM}}'}",
             json!({"kind": "A", "x": "a2", "w": 2, "z": " ${{NUM}}"}),
         ),
-        ("{kind: A, x: '$${A}', w: '${B} $(A)'}", json!({"kind": "A", "x": "$a", "w": "${B} $(A)"})),
-        ("{kind: A, '${A}': '${{A}}', '${{NUM}}': 1}", json!({"kind": "A", "a": "a", "2": 1})),
-        ("{kind: '${A}', metadata: {namespace: fixed}}", json!({"kind": "a", "metadata": {}})),
-        ("{kind: A, metadata: {namespace: 'x-${A}'}}", json!({"kind": "A", "metadata": {"namespace": "x-a"}})),
+        (
+            "{kind: A, x: '$${A}', w: '${B} $(A)'}",
+            json!({"kind": "A", "x": "$a", "w": "${B} $(A)"}),
+        ),
+        (
+            "{kind: A, '${A}': '${{A}}', '${{NUM}}': 1}",
+            json!({"kind": "A", "a": "a", "2": 1}),
+        ),
+        (
+            "{kind: '${A}', metadata: {namespace: fixed}}",
+            json!({"kind": "a", "metadata": {}}),
+        ),
+        (
+            "{kind: A, metadata: {namespace: 'x-${A}'}}",
+            json!({"kind": "A", "metadata": {"namespace": "x-a"}}),
+        ),
         (
             "{kind: A, metadata: {namespace: '${UNKNOWN}'}}",
             json!({"kind": "A", "metadata": {"namespace": "${UNKNOWN}"}}),
         ),
-        ("{kind: A, metadata: {namespace: 'p-${{A}}'}}", json!({"kind": "A", "metadata": {}})),
-        ("{kind: Route, apiVersion: v1}", json!({"kind": "Route", "apiVersion": "route.openshift.io/v1"})),
-        ("{kind: Service, apiVersion: v1}", json!({"kind": "Service", "apiVersion": "v1"})),
+        (
+            "{kind: A, metadata: {namespace: 'p-${{A}}'}}",
+            json!({"kind": "A", "metadata": {}}),
+        ),
+        (
+            "{kind: Route, apiVersion: v1}",
+            json!({"kind": "Route", "apiVersion": "route.openshift.io/v1"}),
+        ),
+        (
+            "{kind: Service, apiVersion: v1}",
+            json!({"kind": "Service", "apiVersion": "v1"}),
+        ),
         (
             "{kind: DeploymentConfig, apiVersion: v1}",
             json!({"kind": "DeploymentConfig", "apiVersion": "apps.openshift.io/v1"}),
@@ -418,7 +570,11 @@ fn openshifts_dialect_is_openshifts() {
             json!({"kind": "A", "big": 9_223_372_036_854_775_807_i64, "none": null}),
         ),
     ] {
-        assert_eq!(object(&braces(&format!("- {object_text}")), &Given::default()), expected, "{object_text}");
+        assert_eq!(
+            object(&braces(&format!("- {object_text}")), &Given::default()),
+            expected,
+            "{object_text}"
+        );
     }
     for (value, expected) in [
         ("{\"a\": [1, null]}", json!({"a": [1, null]})),
@@ -430,7 +586,10 @@ fn openshifts_dialect_is_openshifts() {
         ("", json!("")),
         ("null", json!(null)),
     ] {
-        let object = object(&braces("- {kind: A, list: ['${{A}}']}"), &Given::values([("A", value)]));
+        let object = object(
+            &braces("- {kind: A, list: ['${{A}}']}"),
+            &Given::values([("A", value)]),
+        );
         assert_eq!(object["list"][0], expected, "{value}");
     }
 }
@@ -450,8 +609,16 @@ fn generated_values_give_way_to_given_ones_and_satisfy_required() {
     let processed = run(text, &Given::values([("U", "me")])).unwrap();
     let password = processed.used[1].value.clone();
     assert!(password.len() == 16 && processed.objects()[0]["p"] == password.as_str());
-    assert_eq!(processed.message(), Some(&*format!("log in as me:{password}")));
-    assert_eq!(run(text, &Given::values([("U", "")])).unwrap_err()[0].parameter.as_deref(), Some("U"));
+    assert_eq!(
+        processed.message(),
+        Some(&*format!("log in as me:{password}"))
+    );
+    assert_eq!(
+        run(text, &Given::values([("U", "")])).unwrap_err()[0]
+            .parameter
+            .as_deref(),
+        Some("U")
+    );
     let given = run(text, &Given::values([("P", "x")])).unwrap();
     assert_eq!(given.into_template()["parameters"][1]["value"], "x");
 }
@@ -468,17 +635,59 @@ fn the_dialect_is_said_by_annotation_version_or_references() {
     for (version, annotation, text, dialect, expected) in [
         ("v1", "", "$(A)", Dialect::Parentheses, "a"),
         ("v1", "", "${A}", Dialect::Braces, "a"),
-        ("v1", "", "${A} $(NAMESPACE)", Dialect::Braces, "a $(NAMESPACE)"),
+        (
+            "v1",
+            "",
+            "${A} $(NAMESPACE)",
+            Dialect::Braces,
+            "a $(NAMESPACE)",
+        ),
         ("v1", "", "x", Dialect::Parentheses, "x"),
-        ("template.openshift.io/v1", "", "$(A)", Dialect::Braces, "$(A)"),
-        ("template.openshift.io/v1", &format!("{says}parentheses"), "$(A)", Dialect::Parentheses, "a"),
-        ("v1", &format!("{says}braces"), "$(A) ${A}", Dialect::Braces, "$(A) a"),
-        ("templates.stacks.crossplane.io/v1alpha1", "", "${A}", Dialect::Braces, "a"),
+        (
+            "template.openshift.io/v1",
+            "",
+            "$(A)",
+            Dialect::Braces,
+            "$(A)",
+        ),
+        (
+            "template.openshift.io/v1",
+            &format!("{says}parentheses"),
+            "$(A)",
+            Dialect::Parentheses,
+            "a",
+        ),
+        (
+            "v1",
+            &format!("{says}braces"),
+            "$(A) ${A}",
+            Dialect::Braces,
+            "$(A) a",
+        ),
+        (
+            "templates.stacks.crossplane.io/v1alpha1",
+            "",
+            "${A}",
+            Dialect::Braces,
+            "a",
+        ),
     ] {
         let processed = run(&template(version, annotation, text), &Given::default()).unwrap();
-        assert_eq!((processed.dialect, &processed.objects()[0]["x"]), (dialect, &json!(expected)), "{version} {text}");
-        let again = process(processed.clone().into_template(), &Given::default(), &mut random()).unwrap();
-        assert_eq!(again.dialect, dialect, "a result is in the dialect of its template");
+        assert_eq!(
+            (processed.dialect, &processed.objects()[0]["x"]),
+            (dialect, &json!(expected)),
+            "{version} {text}"
+        );
+        let again = process(
+            processed.clone().into_template(),
+            &Given::default(),
+            &mut random(),
+        )
+        .unwrap();
+        assert_eq!(
+            again.dialect, dialect,
+            "a result is in the dialect of its template"
+        );
     }
     let wrong = template("v1", &format!("{says}curly"), "x");
     let told = told(&wrong, &Given::default());
@@ -490,8 +699,14 @@ fn the_dialect_is_said_by_annotation_version_or_references() {
 
 #[test]
 fn values_for_no_parameter_can_be_let_pass() {
-    let given = Given { ignore_unknown: true, ..Given::values([("NO", "x"), ("A", "b")]) };
-    assert_eq!(object(&parentheses("- {kind: A, x: $(A)}"), &given)["x"], "b");
+    let given = Given {
+        ignore_unknown: true,
+        ..Given::values([("NO", "x"), ("A", "b")])
+    };
+    assert_eq!(
+        object(&parentheses("- {kind: A, x: $(A)}"), &given)["x"],
+        "b"
+    );
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! What the design document shows, as it shows it: the example of a database, and the table of quotes.
+//! What the design document shows, as it shows it: the example of a database, and the table of
+//! quotes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use serde_json::{Value, json};
@@ -46,7 +47,16 @@ fn the_example_without_its_password_is_refused_with_the_name() {
 fn values_are_given_or_the_templates_own() {
     let used = mongodb(&Given::values([("MONGODB_PASSWORD", "x")])).used;
     let origins: Vec<Origin> = used.iter().map(|used| used.origin).collect();
-    assert_eq!(origins, [Origin::Default, Origin::Default, Origin::Given, Origin::Default, Origin::Default]);
+    assert_eq!(
+        origins,
+        [
+            Origin::Default,
+            Origin::Default,
+            Origin::Given,
+            Origin::Default,
+            Origin::Default
+        ]
+    );
 }
 
 /// The field of an object that says `text`, with FOO being `value`, as JSON.
@@ -56,7 +66,10 @@ fn field(text: &str, value: &str) -> String {
         "objects": [{"apiVersion": "v1", "kind": "ConfigMap", "somefield": text}],
         "parameters": [{"name": "FOO", "value": value}],
     });
-    let processed = process(template, &Given::default(), &mut || panic!("nothing is drawn")).unwrap();
+    let processed = process(template, &Given::default(), &mut || {
+        panic!("nothing is drawn")
+    })
+    .unwrap();
     processed.objects()[0]["somefield"].to_string()
 }
 
@@ -68,7 +81,11 @@ fn quotes_stay_or_go_as_the_table_says() {
         ("$((FOO))", "BAR", r#""BAR""#),
         ("prefix_$(FOO)_suffix", "BAR", r#""prefix_BAR_suffix""#),
         ("prefix_$((FOO))_suffix", "BAR", r#""prefix_BAR_suffix""#),
-        ("prefix_$((FOO))_$(FOO)_suffix", "BAR", r#""prefix_BAR_BAR_suffix""#),
+        (
+            "prefix_$((FOO))_$(FOO)_suffix",
+            "BAR",
+            r#""prefix_BAR_BAR_suffix""#,
+        ),
         ("$(FOO)", "3", r#""3""#),
         ("$((FOO))", "3", "3"),
         ("1$((FOO))", "3", "13"),
@@ -88,7 +105,11 @@ fn quotes_stay_or_go_as_the_table_says() {
         ("$((FOO))", "[1]", r#""[1]""#),
         ("$((FOO))", "9223372036854775807", "9223372036854775807"),
         ("$((FOO))", "18446744073709551615", "18446744073709551615"),
-        ("$((FOO))", "18446744073709551616", r#""18446744073709551616""#),
+        (
+            "$((FOO))",
+            "18446744073709551616",
+            r#""18446744073709551616""#,
+        ),
         ("$((FOO))", "-0", "0"),
         ("$(FOO)", "x\", \"y\": \"z", r#""x\", \"y\": \"z""#),
         ("$(BAR) $((BAR))", "x", r#""$(BAR) $((BAR))""#),

@@ -45,8 +45,16 @@ impl Tally {
     pub fn of<'a>(requests: impl IntoIterator<Item = &'a Request>) -> Self {
         let mut counts = BTreeMap::new();
         for request in requests {
-            let Request { user, verb, resource, subresource, .. } = request.clone();
-            *counts.entry((user, verb, resource, subresource)).or_default() += 1;
+            let Request {
+                user,
+                verb,
+                resource,
+                subresource,
+                ..
+            } = request.clone();
+            *counts
+                .entry((user, verb, resource, subresource))
+                .or_default() += 1;
         }
         Self(counts)
     }
@@ -54,7 +62,12 @@ impl Tally {
     /// The count of one kind; `widgets/status` names a subresource.
     pub fn count(&self, user: &str, verb: &str, resource: &str) -> usize {
         let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
-        let key = (user.to_owned(), verb.to_owned(), resource.to_owned(), subresource.to_owned());
+        let key = (
+            user.to_owned(),
+            verb.to_owned(),
+            resource.to_owned(),
+            subresource.to_owned(),
+        );
         self.0.get(&key).copied().unwrap_or(0)
     }
 }
@@ -75,13 +88,18 @@ struct Progress {
 
 impl AuditLog {
     pub(crate) fn new(path: &Path) -> Self {
-        Self { path: path.to_owned(), read: Mutex::default() }
+        Self {
+            path: path.to_owned(),
+            read: Mutex::default(),
+        }
     }
 
     /// All requests but the first `from`.
     pub(crate) fn requests(&self, from: usize) -> Result<Vec<Request>> {
         let mut progress = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        let fresh = self.fresh(progress.offset).with_context(|| format!("cannot read {}", self.path.display()))?;
+        let fresh = self
+            .fresh(progress.offset)
+            .with_context(|| format!("cannot read {}", self.path.display()))?;
         progress.take(&fresh)?;
         Ok(progress.requests.get(from..).unwrap_or_default().to_vec())
     }
@@ -103,16 +121,24 @@ impl AuditLog {
 impl Progress {
     /// Takes the whole lines; the rest of a line that is being written waits for the next time.
     fn take(&mut self, fresh: &[u8]) -> Result<()> {
-        for line in fresh.split_inclusive(|&byte| byte == b'\n').filter(|line| line.ends_with(b"\n")) {
+        for line in fresh
+            .split_inclusive(|&byte| byte == b'\n')
+            .filter(|line| line.ends_with(b"\n"))
+        {
             self.offset += line.len() as u64;
-            let event: Event = serde_json::from_slice(line)
-                .with_context(|| format!("a line of the audit log is no event: {}", String::from_utf8_lossy(line)))?;
+            let event: Event = serde_json::from_slice(line).with_context(|| {
+                format!(
+                    "a line of the audit log is no event: {}",
+                    String::from_utf8_lossy(line)
+                )
+            })?;
             self.event(event);
         }
         Ok(())
     }
 
-    /// A request counts from its receipt, which is on record before it is served, so before a test sees the answer.
+    /// A request counts from its receipt, which is on record before it is served, so before a test
+    /// sees the answer.
     fn event(&mut self, event: Event) {
         let code = event.response_status.map(|status| status.code);
         match event.stage.as_str() {
@@ -123,7 +149,10 @@ impl Progress {
             "ResponseComplete" | "Panic" => match self.open.remove(&event.audit_id) {
                 Some(index) => self.requests[index].code = code,
                 // One that failed to authenticate has no receipt.
-                None => self.requests.push(Request { code, ..event.request }),
+                None => self.requests.push(Request {
+                    code,
+                    ..event.request
+                }),
             },
             _ => {}
         }
@@ -195,7 +224,12 @@ impl From<RawEvent> for Event {
             user_agent: raw.user_agent,
             code: None,
         };
-        Self { audit_id: raw.audit_id, stage: raw.stage, response_status: raw.response_status, request }
+        Self {
+            audit_id: raw.audit_id,
+            stage: raw.stage,
+            response_status: raw.response_status,
+            request,
+        }
     }
 }
 
@@ -212,10 +246,18 @@ mod tests {
     #[test]
     fn a_request_counts_once_and_gains_its_code_when_answered() {
         let mut progress = Progress::default();
-        progress.take(line("1", "RequestReceived", "get", "widgets", "").as_bytes()).unwrap();
+        progress
+            .take(line("1", "RequestReceived", "get", "widgets", "").as_bytes())
+            .unwrap();
         assert_eq!(progress.requests.len(), 1);
         assert_eq!(progress.requests[0].code, None);
-        let done = line("1", "ResponseComplete", "get", "widgets", r#","responseStatus":{"code":403}"#);
+        let done = line(
+            "1",
+            "ResponseComplete",
+            "get",
+            "widgets",
+            r#","responseStatus":{"code":403}"#,
+        );
         let (head, tail) = done.split_at(done.len() / 2);
         progress.take(head.as_bytes()).unwrap();
         assert_eq!(progress.requests[0].code, None, "half a line is not taken");
@@ -224,7 +266,11 @@ mod tests {
         assert_eq!(progress.requests[0].code, Some(403));
         let all = Tally::of(&progress.requests);
         assert_eq!(all.count("ann", "get", "widgets/status"), 1);
-        for other in [("bob", "get", "widgets/status"), ("ann", "list", "widgets/status"), ("ann", "get", "widgets")] {
+        for other in [
+            ("bob", "get", "widgets/status"),
+            ("ann", "list", "widgets/status"),
+            ("ann", "get", "widgets"),
+        ] {
             assert_eq!(all.count(other.0, other.1, other.2), 0, "{other:?}");
         }
     }
@@ -232,14 +278,25 @@ mod tests {
     #[test]
     fn an_impersonated_request_is_the_impersonated_users() {
         let mut progress = Progress::default();
-        let text = line("1", "ResponseComplete", "get", "x", r#","impersonatedUser":{"username":"bob"}"#);
+        let text = line(
+            "1",
+            "ResponseComplete",
+            "get",
+            "x",
+            r#","impersonatedUser":{"username":"bob"}"#,
+        );
         progress.take(text.as_bytes()).unwrap();
         assert_eq!(progress.requests[0].user, "bob");
     }
 
     #[test]
     fn a_log_that_is_not_there_yet_is_empty_and_garbage_is_an_error() {
-        assert!(AuditLog::new(Path::new("/no/such/log")).requests(0).unwrap().is_empty());
+        assert!(
+            AuditLog::new(Path::new("/no/such/log"))
+                .requests(0)
+                .unwrap()
+                .is_empty()
+        );
         assert!(Progress::default().take(b"nonsense\n").is_err());
     }
 

@@ -1,4 +1,5 @@
-//! A cluster as a test sees it, whatever serves it: clients for subjects, and the requests they made.
+//! A cluster as a test sees it, whatever serves it: clients for subjects, and the requests they
+//! made.
 
 use std::{
     path::Path,
@@ -23,9 +24,11 @@ const SETTLE: Duration = Duration::from_secs(20);
 pub trait Backend: Send + Sync {
     /// What it is, for messages.
     fn name(&self) -> &'static str;
-    /// A client that is authorized, and recorded, as `who`. Called inside the runtime that will drive the client.
+    /// A client that is authorized, and recorded, as `who`. Called inside the runtime that will
+    /// drive the client.
     fn client(&self, who: &Identity) -> Result<Client>;
-    /// As [`Backend::client`], but every answer is handed on, where an ordinary client tries again in vain.
+    /// As [`Backend::client`], but every answer is handed on, where an ordinary client tries again
+    /// in vain.
     fn plain_client(&self, who: &Identity) -> Result<Client> {
         self.client(who)
     }
@@ -54,19 +57,28 @@ pub struct Mark(usize);
 impl Cluster {
     /// Starts a real control plane from the binaries in `KUBEBUILDER_ASSETS`.
     pub async fn start() -> Result<Self> {
-        Ok(Self::of(real::ControlPlane::start(real::Options::from_env()?).await?))
+        Ok(Self::of(
+            real::ControlPlane::start(real::Options::from_env()?).await?,
+        ))
     }
 
     /// The cluster that a backend serves.
     pub fn of(backend: impl Backend + 'static) -> Self {
-        Self { backend: Box::new(backend), scenes: AtomicU64::new(0) }
+        Self {
+            backend: Box::new(backend),
+            scenes: AtomicU64::new(0),
+        }
     }
 
     /// The one real cluster of this process, started by the first caller; it ends with the process.
     pub async fn shared() -> Result<&'static Self> {
         static SHARED: OnceCell<Result<Cluster, String>> = OnceCell::const_new();
         let start = || async { Self::start().await.map_err(|error| format!("{error:#}")) };
-        SHARED.get_or_init(start).await.as_ref().map_err(|error| anyhow::anyhow!("{error}"))
+        SHARED
+            .get_or_init(start)
+            .await
+            .as_ref()
+            .map_err(|error| anyhow::anyhow!("{error}"))
     }
 
     /// What serves this cluster.
@@ -82,7 +94,10 @@ impl Cluster {
     /// A client of a user with these groups; it may do what RBAC grants them.
     pub fn client_for_user(&self, name: &str, groups: &[&str]) -> Result<Client> {
         let groups = groups.iter().map(|&group| group.to_owned()).collect();
-        self.backend.client(&Identity::User { name: name.to_owned(), groups })
+        self.backend.client(&Identity::User {
+            name: name.to_owned(),
+            groups,
+        })
     }
 
     /// A client of an existing service account, with a token of its own from the TokenRequest API.
@@ -94,13 +109,23 @@ impl Cluster {
     /// A token of an existing service account, good for an hour.
     pub async fn service_account_token(&self, namespace: &str, name: &str) -> Result<String> {
         let accounts: Api<ServiceAccount> = Api::namespaced(self.admin()?, namespace);
-        let spec = TokenRequestSpec { audiences: Vec::new(), expiration_seconds: Some(3600), bound_object_ref: None };
-        let request = TokenRequest { spec, ..TokenRequest::default() };
+        let spec = TokenRequestSpec {
+            audiences: Vec::new(),
+            expiration_seconds: Some(3600),
+            bound_object_ref: None,
+        };
+        let request = TokenRequest {
+            spec,
+            ..TokenRequest::default()
+        };
         let answer = accounts
             .create_token_request(name, &PostParams::default(), &request)
             .await
             .with_context(|| format!("no token for the service account {namespace}/{name}"))?;
-        Ok(answer.status.context("the TokenRequest was answered without a status")?.token)
+        Ok(answer
+            .status
+            .context("the TokenRequest was answered without a status")?
+            .token)
     }
 
     /// The path of a kubeconfig of the admin.
@@ -119,17 +144,30 @@ impl Cluster {
         Ok(Mark(self.backend.requests(0)?.len()))
     }
 
-    /// The requests since a mark that a test cares for, once each of them is answered (a watch need not be).
-    pub async fn requests(&self, since: Mark, wanted: impl Fn(&Request) -> bool) -> Result<Vec<Request>> {
+    /// The requests since a mark that a test cares for, once each of them is answered (a watch need
+    /// not be).
+    pub async fn requests(
+        &self,
+        since: Mark,
+        wanted: impl Fn(&Request) -> bool,
+    ) -> Result<Vec<Request>> {
         let deadline = Instant::now() + SETTLE;
         loop {
             let mut requests = self.backend.requests(since.0)?;
             requests.retain(|request| wanted(request));
-            let Some(open) = requests.iter().find(|request| request.code.is_none() && request.verb != "watch") else {
+            let Some(open) = requests
+                .iter()
+                .find(|request| request.code.is_none() && request.verb != "watch")
+            else {
                 return Ok(requests);
             };
             if Instant::now() > deadline {
-                bail!("{} {} by {} has no answer on record", open.verb, open.uri, open.user);
+                bail!(
+                    "{} {} by {} has no answer on record",
+                    open.verb,
+                    open.uri,
+                    open.user
+                );
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }

@@ -1,4 +1,5 @@
-//! The embedded API server as a backend: in this process, without a socket for clients, and with one for programs.
+//! The embedded API server as a backend: in this process, without a socket for clients, and with
+//! one for programs.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -31,12 +32,23 @@ pub fn embedded() -> Pin<Box<dyn Future<Output = Result<Cluster>> + Send>> {
 impl Embedded {
     /// Starts a server with these options, with records of all requests.
     pub async fn start(options: Options) -> Result<Self> {
-        let server = Server::start(Options { records: RECORDS, ..options }).await?;
-        let listener = server.listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
+        let server = Server::start(Options {
+            records: RECORDS,
+            ..options
+        })
+        .await?;
+        let listener = server
+            .listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))
+            .await?;
         let directory = tempfile::tempdir().context("no directory for the kubeconfig")?;
         let kubeconfig = directory.path().join("kubeconfig");
         std::fs::write(&kubeconfig, server.kubeconfig(&listener, &User::admin()))?;
-        Ok(Self { server, _listener: listener, directory, kubeconfig })
+        Ok(Self {
+            server,
+            _listener: listener,
+            directory,
+            kubeconfig,
+        })
     }
 
     /// The server itself, for faults and revisions.
@@ -60,9 +72,13 @@ impl Backend for Embedded {
             Identity::Admin => self.server.in_process_service(Some(User::admin())),
             Identity::User { name, groups } => {
                 let groups: Vec<&str> = groups.iter().map(String::as_str).collect();
-                self.server.in_process_service(Some(User::new(name, &groups)))
+                self.server
+                    .in_process_service(Some(User::new(name, &groups)))
             }
-            Identity::Bearer(token) => self.server.in_process_service(None).with_bearer_token(token),
+            Identity::Bearer(token) => self
+                .server
+                .in_process_service(None)
+                .with_bearer_token(token),
             Identity::Anonymous => self.server.in_process_service(None),
         };
         Ok(Client::new(in_process_service, "default"))

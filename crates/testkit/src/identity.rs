@@ -1,6 +1,7 @@
 //! Who a client acts as.
 
-/// A subject that a backend can make a client for, so that requests are authorized and recorded as that subject's.
+/// A subject that a backend can make a client for, so that requests are authorized and recorded as
+/// that subject's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Identity {
     /// A member of `system:masters`, whom nothing is denied.

@@ -1,5 +1,6 @@
-//! Clusters for tests: a real Kubernetes control plane and the embedded API server, behind the same [`Backend`].
-//! A scenario is written once against [`Cluster`] and runs on every backend of its [`Suite`].
+//! Clusters for tests: a real Kubernetes control plane and the embedded API server, behind the same
+//! [`Backend`]. A scenario is written once against [`Cluster`] and runs on every backend of its
+//! [`Suite`].
 //!
 //! ```no_run
 //! use std::{process::ExitCode, sync::Arc};
@@ -32,12 +33,14 @@ pub use scene::Scene;
 pub use suite::{Scenario, Suite};
 pub use variants::{Choices, VARIANTS, variants};
 
-/// Groups that a test answers for inside of the embedded API server, for suites of crates that may not use it themselves.
+/// Groups that a test answers for inside of the embedded API server, for suites of crates that may
+/// not use it themselves.
 pub mod extension {
     pub use apiserver::{Answer, Call, Extension};
 }
 
-/// What goes wrong on purpose in the embedded API server, for suites of crates that may not use it themselves.
+/// What goes wrong on purpose in the embedded API server, for suites of crates that may not use it
+/// themselves.
 pub mod faults {
     pub use apiserver::{ApiError, Fault, FaultPlan, Filter, Gate, Options, Trouble};
 }

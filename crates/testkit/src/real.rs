@@ -1,5 +1,5 @@
-//! A real Kubernetes control plane on loopback: etcd, kube-apiserver and kube-controller-manager as child processes
-//! that cannot outlive this one. It builds nothing; `cargo xtask k8s` does.
+//! A real Kubernetes control plane on loopback: etcd, kube-apiserver and kube-controller-manager as
+//! child processes that cannot outlive this one. It builds nothing; `cargo xtask k8s` does.
 
 mod control_plane;
 mod flags;
@@ -43,7 +43,8 @@ pub struct Options {
     pub controllers: Vec<String>,
     /// More flags for kube-apiserver.
     pub apiserver_flags: Vec<String>,
-    /// Whether etcd waits for the disk before it answers; tests have no use for that, measurements do.
+    /// Whether etcd waits for the disk before it answers; tests have no use for that, measurements
+    /// do.
     pub durable: bool,
     /// A directory for the logs to be kept in; otherwise they go with the cluster.
     pub logs: Option<PathBuf>,
@@ -63,14 +64,22 @@ impl Options {
         }
     }
 
-    /// The ordinary cluster from the binaries in `KUBEBUILDER_ASSETS`; `CAIRN_CLUSTER_LOGS` keeps the logs.
+    /// The ordinary cluster from the binaries in `KUBEBUILDER_ASSETS`; `CAIRN_CLUSTER_LOGS` keeps
+    /// the logs.
     pub fn from_env() -> Result<Self> {
-        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let set = |name: &str| {
+            std::env::var_os(name)
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from)
+        };
         let Some(assets) = set(ASSETS) else {
             bail!(
                 "{ASSETS} is not set\nhint: run `cargo xtask cluster-test`, or set it to what `cargo xtask k8s` prints"
             );
         };
-        Ok(Self { logs: set("CAIRN_CLUSTER_LOGS"), ..Self::with_assets(assets) })
+        Ok(Self {
+            logs: set("CAIRN_CLUSTER_LOGS"),
+            ..Self::with_assets(assets)
+        })
     }
 }

@@ -35,9 +35,16 @@ impl<'a> Scene<'a> {
             .create(&PostParams::default(), &object)
             .await
             .with_context(|| format!("cannot create the namespace {name}"))?;
-        let scene = Self { cluster, namespace: name.to_owned(), group: format!("{name}.cairn.test"), admin };
+        let scene = Self {
+            cluster,
+            namespace: name.to_owned(),
+            group: format!("{name}.cairn.test"),
+            admin,
+        };
         // Pods need it, and its presence shows that the controllers have seen the namespace.
-        scene.wait(&scene.api::<ServiceAccount>(), "default", exists()).await?;
+        scene
+            .wait(&scene.api::<ServiceAccount>(), "default", exists())
+            .await?;
         Ok(scene)
     }
 
@@ -75,7 +82,8 @@ impl<'a> Scene<'a> {
         Api::namespaced_with(client, &self.namespace, resource)
     }
 
-    /// A namespaced CRD `v1` of this test's group with a status subresource; `spec` is an OpenAPI schema.
+    /// A namespaced CRD `v1` of this test's group with a status subresource; `spec` is an OpenAPI
+    /// schema.
     pub fn crd(&self, kind: &str, spec: &Value) -> Value {
         let plural = format!("{}s", kind.to_lowercase());
         let open = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
@@ -98,23 +106,42 @@ impl<'a> Scene<'a> {
 
     /// Applies a CRD and waits until its kind is served.
     pub async fn install_crd(&self, crd: &Value) -> Result<ApiResource> {
-        let crd: CustomResourceDefinition = serde_json::from_value(crd.clone()).context("not a CRD")?;
+        let crd: CustomResourceDefinition =
+            serde_json::from_value(crd.clone()).context("not a CRD")?;
         let name = crd.metadata.name.clone().context("the CRD has no name")?;
         let crds: Api<CustomResourceDefinition> = Api::all(self.client());
-        crds.patch(&name, &PatchParams::apply("testkit").force(), &Patch::Apply(&crd))
-            .await
-            .with_context(|| format!("cannot apply the CRD {name}"))?;
-        self.wait(&crds, &name, conditions::is_crd_established()).await?;
-        let version = crd.spec.versions.iter().find(|version| version.served).context("no version is served")?;
+        crds.patch(
+            &name,
+            &PatchParams::apply("testkit").force(),
+            &Patch::Apply(&crd),
+        )
+        .await
+        .with_context(|| format!("cannot apply the CRD {name}"))?;
+        self.wait(&crds, &name, conditions::is_crd_established())
+            .await?;
+        let version = crd
+            .spec
+            .versions
+            .iter()
+            .find(|version| version.served)
+            .context("no version is served")?;
         let kind = GroupVersionKind::gvk(&crd.spec.group, &version.name, &crd.spec.names.kind);
-        Ok(ApiResource::from_gvk_with_plural(&kind, &crd.spec.names.plural))
+        Ok(ApiResource::from_gvk_with_plural(
+            &kind,
+            &crd.spec.names.plural,
+        ))
     }
 
-    /// Creates a service account in the test's namespace, without any right, and returns a client of it.
+    /// Creates a service account in the test's namespace, without any right, and returns a client
+    /// of it.
     pub async fn service_account(&self, name: &str) -> Result<Client> {
         let account: ServiceAccount = serde_json::from_value(json!({"metadata": {"name": name}}))?;
-        self.api::<ServiceAccount>().create(&PostParams::default(), &account).await?;
-        self.cluster.client_for_service_account(&self.namespace, name).await
+        self.api::<ServiceAccount>()
+            .create(&PostParams::default(), &account)
+            .await?;
+        self.cluster
+            .client_for_service_account(&self.namespace, name)
+            .await
     }
 
     /// The user name of a service account in the test's namespace.
@@ -122,17 +149,30 @@ impl<'a> Scene<'a> {
         format!("system:serviceaccount:{}:{name}", self.namespace)
     }
 
-    /// Waits, on a watch, until an object is as wanted; an object that is gone is `None` to the condition.
-    pub async fn wait<K>(&self, api: &Api<K>, name: &str, condition: impl Condition<K>) -> Result<Option<K>>
+    /// Waits, on a watch, until an object is as wanted; an object that is gone is `None` to the
+    /// condition.
+    pub async fn wait<K>(
+        &self,
+        api: &Api<K>,
+        name: &str,
+        condition: impl Condition<K>,
+    ) -> Result<Option<K>>
     where
         K: Clone + Debug + Send + DeserializeOwned + Resource + 'static,
     {
         let waiting = await_condition(api.clone(), name, condition);
-        self.within(&format!("{name} to be as wanted"), async { Ok(waiting.await?) }).await
+        self.within(&format!("{name} to be as wanted"), async {
+            Ok(waiting.await?)
+        })
+        .await
     }
 
     /// Gives a future until the end of our patience, then says what it was that did not happen.
-    pub async fn within<T>(&self, what: &str, future: impl Future<Output = Result<T>>) -> Result<T> {
+    pub async fn within<T>(
+        &self,
+        what: &str,
+        future: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
         let patience = self.cluster.backend().patience();
         match tokio::time::timeout(patience, future).await {
             Ok(outcome) => outcome.with_context(|| format!("while waiting for {what}")),

@@ -1,6 +1,9 @@
-//! A test program of scenarios: one cluster per backend for all of them, and a line for whatever is left out.
-//! It takes libtest's common arguments, so that `cargo test` and editors can drive it.
-#![allow(clippy::print_stdout, reason = "a test program reports on the terminal")]
+//! A test program of scenarios: one cluster per backend for all of them, and a line for whatever is
+//! left out. It takes libtest's common arguments, so that `cargo test` and editors can drive it.
+#![allow(
+    clippy::print_stdout,
+    reason = "a test program reports on the terminal"
+)]
 
 mod options;
 
@@ -36,15 +39,23 @@ pub struct Scenario {
 
 impl Scenario {
     /// A scenario that runs on every backend.
-    pub fn new<F>(name: impl Into<Cow<'static, str>>, run: impl Fn(Arc<Cluster>) -> F + Send + Sync + 'static) -> Self
+    pub fn new<F>(
+        name: impl Into<Cow<'static, str>>,
+        run: impl Fn(Arc<Cluster>) -> F + Send + Sync + 'static,
+    ) -> Self
     where
         F: Future<Output = Result<()>> + Send + 'static,
     {
-        Self { name: name.into(), run: Box::new(move |cluster| Box::pin(run(cluster))), only: None }
+        Self {
+            name: name.into(),
+            run: Box::new(move |cluster| Box::pin(run(cluster))),
+            only: None,
+        }
     }
 }
 
-/// Turns `async fn(Arc<Cluster>) -> anyhow::Result<()>` functions into [`Scenario`]s of the same names.
+/// Turns `async fn(Arc<Cluster>) -> anyhow::Result<()>` functions into [`Scenario`]s of the same
+/// names.
 #[macro_export]
 macro_rules! scenarios {
     ($($function:path),* $(,)?) => {
@@ -77,32 +88,50 @@ impl Suite {
     pub fn on_kubernetes(scenarios: Vec<Scenario>) -> Self {
         let presence = presence(|name| std::env::var(name).ok());
         let start = || -> Running<Cluster> { Box::pin(Cluster::start()) };
-        Self { scenarios, targets: vec![Target { name: "kubernetes", presence, start }] }
+        Self {
+            scenarios,
+            targets: vec![Target {
+                name: "kubernetes",
+                presence,
+                start,
+            }],
+        }
     }
 
-    /// The same scenarios also on another backend, which is always there; `CAIRN_EMBEDDED_TESTS=elsewhere` leaves it out
-    /// where they have just run.
+    /// The same scenarios also on another backend, which is always there;
+    /// `CAIRN_EMBEDDED_TESTS=elsewhere` leaves it out where they have just run.
     #[must_use]
     pub fn also_on(mut self, name: &'static str, start: fn() -> Running<Cluster>) -> Self {
         let presence = match std::env::var("CAIRN_EMBEDDED_TESTS").as_deref() {
             Ok("elsewhere") => Presence::LeftOut("they run elsewhere, says CAIRN_EMBEDDED_TESTS"),
             _ => Presence::Here,
         };
-        self.targets.push(Target { name, presence, start });
+        self.targets.push(Target {
+            name,
+            presence,
+            start,
+        });
         self
     }
 
     /// More scenarios, which are about one backend and make no sense on another.
     #[must_use]
     pub fn with_only(mut self, backend: &'static str, scenarios: Vec<Scenario>) -> Self {
-        self.scenarios.extend(scenarios.into_iter().map(|scenario| Scenario { only: Some(backend), ..scenario }));
+        self.scenarios
+            .extend(scenarios.into_iter().map(|scenario| Scenario {
+                only: Some(backend),
+                ..scenario
+            }));
         self
     }
 
     /// Runs what the arguments ask for, and reports as libtest does.
     pub fn main(self) -> ExitCode {
         let options = Options::parse(std::env::args().skip(1));
-        let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        let runtime = match tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+        {
             Ok(runtime) => runtime,
             Err(error) => {
                 println!("error: cannot start the runtime: {error}");
@@ -110,7 +139,11 @@ impl Suite {
             }
         };
         let failures = runtime.block_on(self.run(&options));
-        if failures == 0 { ExitCode::SUCCESS } else { ExitCode::from(101) }
+        if failures == 0 {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::from(101)
+        }
     }
 
     async fn run(&self, options: &Options) -> usize {
@@ -120,7 +153,9 @@ impl Suite {
             let chosen: Vec<&Scenario> = self
                 .scenarios
                 .iter()
-                .filter(|s| s.only.is_none_or(|only| only == target.name) && options.wants(&full(s)))
+                .filter(|s| {
+                    s.only.is_none_or(|only| only == target.name) && options.wants(&full(s))
+                })
                 .collect();
             if options.list {
                 for scenario in chosen {
@@ -129,13 +164,23 @@ impl Suite {
                 continue;
             }
             match target.presence {
-                _ if chosen.is_empty() => println!("no scenario on {} has such a name", target.name),
+                _ if chosen.is_empty() => {
+                    println!("no scenario on {} has such a name", target.name);
+                }
                 Presence::Here => failures += target.run(&chosen, options).await,
                 Presence::LeftOut(hint) => {
-                    println!("left out: {} cluster scenarios on {}; {hint}", chosen.len(), target.name);
+                    println!(
+                        "left out: {} cluster scenarios on {}; {hint}",
+                        chosen.len(),
+                        target.name
+                    );
                 }
                 Presence::Missing(hint) => {
-                    println!("error: {} cluster scenarios cannot run on {}; {hint}", chosen.len(), target.name);
+                    println!(
+                        "error: {} cluster scenarios cannot run on {}; {hint}",
+                        chosen.len(),
+                        target.name
+                    );
                     failures += chosen.len();
                 }
             }
@@ -179,7 +224,8 @@ impl Target {
     }
 }
 
-/// Runs one scenario in a task of its own, so that neither a panic nor a hang keeps the others from running.
+/// Runs one scenario in a task of its own, so that neither a panic nor a hang keeps the others from
+/// running.
 async fn one(scenario: &Scenario, cluster: Arc<Cluster>) -> Option<(Cow<'static, str>, String)> {
     let begin = Instant::now();
     let task = tokio::spawn((scenario.run)(cluster));
@@ -194,31 +240,48 @@ async fn one(scenario: &Scenario, cluster: Arc<Cluster>) -> Option<(Cow<'static,
         }
     };
     let word = if failure.is_none() { "ok" } else { "FAILED" };
-    println!("test {} ... {word} ({:.1} s)", scenario.name, begin.elapsed().as_secs_f64());
+    println!(
+        "test {} ... {word} ({:.1} s)",
+        scenario.name,
+        begin.elapsed().as_secs_f64()
+    );
     failure.map(|why| (scenario.name.clone(), why))
 }
 
 fn panic_text(error: tokio::task::JoinError) -> String {
-    let Ok(panic) = error.try_into_panic() else { return "cancelled".to_owned() };
-    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-    format!("panicked: {}", text.unwrap_or("with something that is no text"))
+    let Ok(panic) = error.try_into_panic() else {
+        return "cancelled".to_owned();
+    };
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied());
+    format!(
+        "panicked: {}",
+        text.unwrap_or("with something that is no text")
+    )
 }
 
-/// Whether the real cluster's scenarios run, by the environment: `CAIRN_CLUSTER_TESTS` is `require` where leaving
-/// them out would be a fault, and `elsewhere` where another step runs them; CI has to say one or the other.
+/// Whether the real cluster's scenarios run, by the environment: `CAIRN_CLUSTER_TESTS` is `require`
+/// where leaving them out would be a fault, and `elsewhere` where another step runs them; CI has to
+/// say one or the other.
 fn presence(variable: impl Fn(&str) -> Option<String>) -> Presence {
     let set = |name: &str| variable(name).filter(|value| !value.is_empty());
     let mode = set("CAIRN_CLUSTER_TESTS");
     match mode.as_deref() {
-        Some("elsewhere") => Presence::LeftOut("`cargo xtask cluster-test` is to run them, says CAIRN_CLUSTER_TESTS"),
+        Some("elsewhere") => {
+            Presence::LeftOut("`cargo xtask cluster-test` is to run them, says CAIRN_CLUSTER_TESTS")
+        }
         Some("require") if set(real::ASSETS).is_none() => {
             Presence::Missing("KUBEBUILDER_ASSETS is not set: use `cargo xtask cluster-test`")
         }
         Some("require") | None if set(real::ASSETS).is_some() => Presence::Here,
-        None if set("CI").is_some_and(|value| value != "false" && value != "0") => Presence::Missing(
-            "in CI nothing is left out silently: use `cargo xtask cluster-test`, \
+        None if set("CI").is_some_and(|value| value != "false" && value != "0") => {
+            Presence::Missing(
+                "in CI nothing is left out silently: use `cargo xtask cluster-test`, \
              or set CAIRN_CLUSTER_TESTS=elsewhere where another step does",
-        ),
+            )
+        }
         None => Presence::LeftOut("run `cargo xtask cluster-test`"),
         Some(_) => Presence::Missing("CAIRN_CLUSTER_TESTS is neither `require` nor `elsewhere`"),
     }
@@ -243,8 +306,12 @@ mod tests {
             (&[(mode, "maybe"), (assets, "/b")], "missing"),
         ];
         for (variables, expect) in table {
-            let found =
-                presence(|name| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()));
+            let found = presence(|name| {
+                variables
+                    .iter()
+                    .find(|(key, _)| *key == name)
+                    .map(|(_, value)| (*value).to_owned())
+            });
             let word = match found {
                 Presence::Here => "here",
                 Presence::LeftOut(_) => "left out",
@@ -256,7 +323,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_is_a_failure_with_its_text() {
-        let error = tokio::spawn(async { panic!("oh {}", 1 + 1) }).await.unwrap_err();
+        let error = tokio::spawn(async { panic!("oh {}", 1 + 1) })
+            .await
+            .unwrap_err();
         assert_eq!(panic_text(error), "panicked: oh 2");
     }
 }

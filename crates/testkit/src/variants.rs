@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 /// Variants of an attack that a scenario runs by default.
 pub const VARIANTS: usize = 50;
 
-/// A deterministic source of choices. The same seed makes the same choices, so that a failure can be repeated.
+/// A deterministic source of choices. The same seed makes the same choices, so that a failure can
+/// be repeated.
 #[derive(Debug, Clone)]
 pub struct Choices {
     state: u64,
@@ -28,7 +29,11 @@ impl Choices {
 
     /// A number below `end`, or 0 if there is none.
     pub fn below(&mut self, end: usize) -> usize {
-        if end == 0 { 0 } else { (self.number() % end as u64) as usize }
+        if end == 0 {
+            0
+        } else {
+            (self.number() % end as u64) as usize
+        }
     }
 
     /// True or false.
@@ -60,13 +65,23 @@ impl Choices {
     }
 }
 
-/// One [`Choices`] per variant: [`VARIANTS`] of them, or as many as `CAIRN_VARIANTS` says, starting at the seed
-/// `CAIRN_VARIANTS_SEED`. Name the variant's index in every assertion, so that it can be repeated alone.
+/// One [`Choices`] per variant: [`VARIANTS`] of them, or as many as `CAIRN_VARIANTS` says, starting
+/// at the seed `CAIRN_VARIANTS_SEED`. Name the variant's index in every assertion, so that it can
+/// be repeated alone.
 pub fn variants() -> impl Iterator<Item = (usize, Choices)> {
-    let set = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let set = |name: &str| {
+        std::env::var(name)
+            .ok()
+            .and_then(|text| text.parse::<u64>().ok())
+    };
     let seed = set("CAIRN_VARIANTS_SEED").unwrap_or(0x1504);
     let count = set("CAIRN_VARIANTS").map_or(VARIANTS, |count| count as usize);
-    (0..count).map(move |index| (index, Choices::new(seed.wrapping_add((index as u64).wrapping_mul(0x51_7cc1)))))
+    (0..count).map(move |index| {
+        (
+            index,
+            Choices::new(seed.wrapping_add((index as u64).wrapping_mul(0x51_7cc1))),
+        )
+    })
 }
 
 #[cfg(test)]
@@ -75,8 +90,12 @@ mod tests {
 
     #[test]
     fn a_seed_says_everything_and_variants_differ() {
-        let first: Vec<u64> = variants().map(|(_, mut choices)| choices.number()).collect();
-        let again: Vec<u64> = variants().map(|(_, mut choices)| choices.number()).collect();
+        let first: Vec<u64> = variants()
+            .map(|(_, mut choices)| choices.number())
+            .collect();
+        let again: Vec<u64> = variants()
+            .map(|(_, mut choices)| choices.number())
+            .collect();
         assert_eq!(first, again);
         assert!(first.windows(2).all(|pair| pair[0] != pair[1]));
     }
@@ -86,7 +105,10 @@ mod tests {
         let mut choices = Choices::new(7);
         for _ in 0..200 {
             let name = choices.name("x-", 20);
-            assert!((3..=20).contains(&name.len()) && name.starts_with("x-"), "{name}");
+            assert!(
+                (3..=20).contains(&name.len()) && name.starts_with("x-"),
+                "{name}"
+            );
         }
     }
 }

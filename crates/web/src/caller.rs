@@ -1,4 +1,5 @@
-//! Who asks: whoever the API server speaks for, if it shows that it is the API server, or the owner of a token.
+//! Who asks: whoever the API server speaks for, if it shows that it is the API server, or the owner
+//! of a token.
 
 use std::collections::BTreeMap;
 
@@ -46,10 +47,15 @@ impl FrontProxy {
 
     fn of(data: &BTreeMap<String, String>) -> Self {
         let list = |key: &str| -> Vec<String> {
-            data.get(key).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+            data.get(key)
+                .and_then(|text| serde_json::from_str(text).ok())
+                .unwrap_or_default()
         };
         Self {
-            ca: data.get("requestheader-client-ca-file").cloned().unwrap_or_default(),
+            ca: data
+                .get("requestheader-client-ca-file")
+                .cloned()
+                .unwrap_or_default(),
             names: list("requestheader-allowed-names"),
             user_headers: list("requestheader-username-headers"),
             group_headers: list("requestheader-group-headers"),
@@ -63,17 +69,46 @@ impl FrontProxy {
         if !self.names.is_empty() && !self.names.iter().any(|name| name == shown) {
             return None;
         }
-        let all = |name: &str| headers.get_all(name).iter().filter_map(|value| value.to_str().ok()).map(str::to_owned);
-        let name = self.user_headers.iter().find_map(|header| all(header).next()).filter(|name| !name.is_empty())?;
-        let mut caller = Caller { name, ..Caller::default() };
+        let all = |name: &str| {
+            headers
+                .get_all(name)
+                .iter()
+                .filter_map(|value| value.to_str().ok())
+                .map(str::to_owned)
+        };
+        let name = self
+            .user_headers
+            .iter()
+            .find_map(|header| all(header).next())
+            .filter(|name| !name.is_empty())?;
+        let mut caller = Caller {
+            name,
+            ..Caller::default()
+        };
         caller.uid = all("X-Remote-Uid").next().unwrap_or_default();
-        caller.groups = self.group_headers.iter().flat_map(|header| all(header).collect::<Vec<_>>()).collect();
+        caller.groups = self
+            .group_headers
+            .iter()
+            .flat_map(|header| all(header).collect::<Vec<_>>())
+            .collect();
         for header in headers.keys() {
-            let prefixes = self.extra_prefixes.iter().map(|prefix| prefix.to_ascii_lowercase());
-            if let Some(prefix) = prefixes.into_iter().find(|prefix| header.as_str().starts_with(prefix)) {
+            let prefixes = self
+                .extra_prefixes
+                .iter()
+                .map(|prefix| prefix.to_ascii_lowercase());
+            if let Some(prefix) = prefixes
+                .into_iter()
+                .find(|prefix| header.as_str().starts_with(prefix))
+            {
                 let key = &header.as_str()[prefix.len()..];
-                let key = percent_encoding::percent_decode_str(key).decode_utf8_lossy().into_owned();
-                caller.extra.entry(key).or_default().extend(all(header.as_str()));
+                let key = percent_encoding::percent_decode_str(key)
+                    .decode_utf8_lossy()
+                    .into_owned();
+                caller
+                    .extra
+                    .entry(key)
+                    .or_default()
+                    .extend(all(header.as_str()));
             }
         }
         Some(caller)
@@ -83,17 +118,32 @@ impl FrontProxy {
 /// The owner of the token that a request carries, by asking the API server.
 pub(crate) async fn by_token(client: &Client, headers: &HeaderMap) -> Result<Caller, Answer> {
     let nobody = || failure(401, "Unauthorized", "Unauthorized");
-    let header = headers.get(AUTHORIZATION).and_then(|header| header.to_str().ok()).ok_or_else(nobody)?;
+    let header = headers
+        .get(AUTHORIZATION)
+        .and_then(|header| header.to_str().ok())
+        .ok_or_else(nobody)?;
     let (scheme, token) = header.split_once(' ').ok_or_else(nobody)?;
     if !scheme.eq_ignore_ascii_case("bearer") {
         return Err(nobody());
     }
-    let spec = TokenReviewSpec { token: Some(token.trim().to_owned()), audiences: None };
-    let review = TokenReview { spec, ..TokenReview::default() };
+    let spec = TokenReviewSpec {
+        token: Some(token.trim().to_owned()),
+        audiences: None,
+    };
+    let review = TokenReview {
+        spec,
+        ..TokenReview::default()
+    };
     let api: Api<TokenReview> = Api::all(client.clone());
-    let answer = api.create(&PostParams::default(), &review).await.map_err(|error| passed_on(&error))?;
+    let answer = api
+        .create(&PostParams::default(), &review)
+        .await
+        .map_err(|error| passed_on(&error))?;
     let status = answer.status.unwrap_or_default();
-    let user = status.user.filter(|_| status.authenticated == Some(true)).ok_or_else(nobody)?;
+    let user = status
+        .user
+        .filter(|_| status.authenticated == Some(true))
+        .ok_or_else(nobody)?;
     Ok(Caller {
         name: user.username.unwrap_or_default(),
         uid: user.uid.unwrap_or_default(),
@@ -105,7 +155,13 @@ pub(crate) async fn by_token(client: &Client, headers: &HeaderMap) -> Result<Cal
 /// The name in a certificate that was checked already.
 pub(crate) fn name_in(certificate: &[u8]) -> Option<String> {
     let (_, parsed) = x509_parser::parse_x509_certificate(certificate).ok()?;
-    parsed.subject().iter_common_name().next()?.as_str().ok().map(str::to_owned)
+    parsed
+        .subject()
+        .iter_common_name()
+        .next()?
+        .as_str()
+        .ok()
+        .map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -120,13 +176,27 @@ mod tests {
             ("requestheader-allowed-names", names),
             ("requestheader-username-headers", r#"["X-Remote-User"]"#),
             ("requestheader-group-headers", r#"["X-Remote-Group"]"#),
-            ("requestheader-extra-headers-prefix", r#"["X-Remote-Extra-"]"#),
+            (
+                "requestheader-extra-headers-prefix",
+                r#"["X-Remote-Extra-"]"#,
+            ),
         ];
-        FrontProxy::of(&data.map(|(key, value)| (key.to_owned(), value.to_owned())).into())
+        FrontProxy::of(
+            &data
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .into(),
+        )
     }
 
     fn headers(all: &[(&'static str, &'static str)]) -> HeaderMap {
-        all.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value))).collect()
+        all.iter()
+            .map(|(name, value)| {
+                (
+                    HeaderName::from_static(name),
+                    HeaderValue::from_static(value),
+                )
+            })
+            .collect()
     }
 
     #[test]

@@ -1,6 +1,9 @@
-//! What the group serves, for clients that ask: resources, and their types and paths as OpenAPI documents.
+//! What the group serves, for clients that ask: resources, and their types and paths as OpenAPI
+//! documents.
 
-use api::template::{GROUP, KIND, PARAMETERS_KIND, PROCESSED, PROCESSING_API_VERSION, PROCESSING_GROUP};
+use api::template::{
+    GROUP, KIND, PARAMETERS_KIND, PROCESSED, PROCESSING_API_VERSION, PROCESSING_GROUP,
+};
 use serde_json::{Map, Value, json};
 
 /// The group and its only version.
@@ -17,7 +20,8 @@ pub(crate) fn groups() -> Value {
     json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": [group()] })
 }
 
-/// The resources, as an `APIResourceList`. Stored templates are served by another group: here are only their results.
+/// The resources, as an `APIResourceList`. Stored templates are served by another group: here are
+/// only their results.
 pub fn resources() -> Value {
     json!({
         "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": PROCESSING_API_VERSION,
@@ -36,7 +40,11 @@ pub fn resources() -> Value {
 
 /// The name of a type in the documents.
 fn type_name(kind: &str) -> String {
-    let group = if kind == KIND { GROUP } else { PROCESSING_GROUP };
+    let group = if kind == KIND {
+        GROUP
+    } else {
+        PROCESSING_GROUP
+    };
     let reversed: Vec<&str> = group.split('.').rev().collect();
     format!("{}.{}.{kind}", reversed.join("."), api::VERSION)
 }
@@ -45,7 +53,10 @@ fn type_name(kind: &str) -> String {
 fn types() -> Map<String, Value> {
     let own = |kind: &str, group: &str| json!([{ "group": group, "version": api::VERSION, "kind": kind }]);
     let stored = format!("{}.{GROUP}", api::template::PLURAL);
-    let crd = api::definitions().into_iter().find(|crd| crd["metadata"]["name"] == *stored).unwrap_or_default();
+    let crd = api::definitions()
+        .into_iter()
+        .find(|crd| crd["metadata"]["name"] == *stored)
+        .unwrap_or_default();
     let mut template = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"].clone();
     template["x-kubernetes-group-version-kind"] = own(KIND, GROUP);
     let text = |about: &str| json!({ "type": "string", "description": about });
@@ -64,7 +75,10 @@ fn types() -> Map<String, Value> {
         },
         "x-kubernetes-group-version-kind": own(PARAMETERS_KIND, PROCESSING_GROUP),
     });
-    Map::from_iter([(type_name(KIND), template), (type_name(PARAMETERS_KIND), parameters)])
+    Map::from_iter([
+        (type_name(KIND), template),
+        (type_name(PARAMETERS_KIND), parameters),
+    ])
 }
 
 /// What the documents say of one path: where, what it takes, its name, and what it does.
@@ -99,17 +113,30 @@ fn ways() -> [Way; 2] {
 }
 
 const QUERY: [(&str, &str); 4] = [
-    ("result", "The form of the answer: template, or list for a List of its objects."),
-    ("strict", "Whether references that nobody could mean are mistakes: true or false."),
-    ("dialect", "How references are written, where the template leaves it open: parentheses or braces."),
-    ("selectors", "keep: labels of the template stay away from selectors and pods."),
+    (
+        "result",
+        "The form of the answer: template, or list for a List of its objects.",
+    ),
+    (
+        "strict",
+        "Whether references that nobody could mean are mistakes: true or false.",
+    ),
+    (
+        "dialect",
+        "How references are written, where the template leaves it open: parentheses or braces.",
+    ),
+    (
+        "selectors",
+        "keep: labels of the template stay away from selectors and pods.",
+    ),
 ];
 
 /// Types and paths as an OpenAPI document of version 3.
 pub fn openapi() -> Value {
     let mut paths = Map::new();
     for way in ways() {
-        let reference = |kind: &str| json!({ "$ref": format!("#/components/schemas/{}", type_name(kind)) });
+        let reference =
+            |kind: &str| json!({ "$ref": format!("#/components/schemas/{}", type_name(kind)) });
         let content = |kind: &str| json!({ "application/json": { "schema": reference(kind) } });
         let at = |place: &'static str, required: bool| move |(name, about): &(&str, &str)| json!({ "name": name, "in": place, "required": required, "description": about, "schema": { "type": "string" } });
         let operation = json!({
@@ -135,7 +162,8 @@ pub fn openapi() -> Value {
 pub(crate) fn openapi_v2() -> Value {
     let mut paths = Map::new();
     for way in ways() {
-        let reference = |kind: &str| json!({ "$ref": format!("#/definitions/{}", type_name(kind)) });
+        let reference =
+            |kind: &str| json!({ "$ref": format!("#/definitions/{}", type_name(kind)) });
         let mut parameters: Vec<Value> = way
             .places
             .iter()

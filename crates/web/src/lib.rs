@@ -1,5 +1,6 @@
-//! Templates processed over HTTP: the API group `processing.stacks.crossplane.io`, whose answers are the same inside of
-//! the embedded API server and as an aggregated server beside a real one. It stores and creates nothing.
+//! Templates processed over HTTP: the API group `processing.stacks.crossplane.io`, whose answers
+//! are the same inside of the embedded API server and as an aggregated server beside a real one. It
+//! stores and creates nothing.
 
 mod authority;
 mod caller;

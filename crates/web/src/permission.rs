@@ -1,6 +1,8 @@
 //! Whether somebody may: the API server is asked, as it is the one that knows.
 
-use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
+use k8s_openapi::api::authorization::v1::{
+    ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
+};
 use kube::api::PostParams;
 use kube::{Api, Client};
 
@@ -18,7 +20,11 @@ pub(crate) struct Wanted<'w> {
 }
 
 /// Refuses whoever may not.
-pub(crate) async fn check(client: &Client, caller: &Caller, wanted: &Wanted<'_>) -> Result<(), Answer> {
+pub(crate) async fn check(
+    client: &Client,
+    caller: &Caller,
+    wanted: &Wanted<'_>,
+) -> Result<(), Answer> {
     let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     let attributes = ResourceAttributes {
         group: Some(api::template::PROCESSING_GROUP.to_owned()),
@@ -38,17 +44,36 @@ pub(crate) async fn check(client: &Client, caller: &Caller, wanted: &Wanted<'_>)
         resource_attributes: Some(attributes),
         ..SubjectAccessReviewSpec::default()
     };
-    let review = SubjectAccessReview { spec, ..SubjectAccessReview::default() };
+    let review = SubjectAccessReview {
+        spec,
+        ..SubjectAccessReview::default()
+    };
     let api: Api<SubjectAccessReview> = Api::all(client.clone());
-    let answer = api.create(&PostParams::default(), &review).await.map_err(|error| passed_on(&error))?;
+    let answer = api
+        .create(&PostParams::default(), &review)
+        .await
+        .map_err(|error| passed_on(&error))?;
     let status = answer.status.unwrap_or_default();
     if status.allowed && status.denied != Some(true) {
         return Ok(());
     }
-    let Wanted { namespace, resource, subresource, name } = wanted;
+    let Wanted {
+        namespace,
+        resource,
+        subresource,
+        name,
+    } = wanted;
     let group = api::template::PROCESSING_GROUP;
-    let full = if subresource.is_empty() { (*resource).to_owned() } else { format!("{resource}/{subresource}") };
-    let quoted = if name.is_empty() { String::new() } else { format!(" {name:?}") };
+    let full = if subresource.is_empty() {
+        (*resource).to_owned()
+    } else {
+        format!("{resource}/{subresource}")
+    };
+    let quoted = if name.is_empty() {
+        String::new()
+    } else {
+        format!(" {name:?}")
+    };
     let message = format!(
         "{resource}.{group}{quoted} is forbidden: User {:?} cannot create resource {full:?} in API group {group:?} in the \
          namespace {namespace:?}",

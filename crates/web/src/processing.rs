@@ -1,4 +1,5 @@
-//! The two questions: a template with its values, and values for a stored template. Nothing is created by either.
+//! The two questions: a template with its values, and values for a stored template. Nothing is
+//! created by either.
 
 use api::template::{GROUP, KIND, PARAMETERS_KIND, PLURAL};
 use bytes::Bytes;
@@ -18,7 +19,8 @@ pub struct Question {
     pub namespace: String,
     /// The stored template whose parameters the body has; none if the body is the template.
     pub stored: Option<String>,
-    /// What the URL says after its question mark: `result=list`, `strict=true`, `dialect=braces`, `selectors=keep`.
+    /// What the URL says after its question mark: `result=list`, `strict=true`, `dialect=braces`,
+    /// `selectors=keep`.
     pub query: String,
     /// The body, JSON or YAML.
     pub body: Bytes,
@@ -41,33 +43,60 @@ async fn processed(client: &Client, question: &Question) -> Result<Value, Answer
             let arguments = match body {
                 // Values may all be the template's own.
                 Value::Null => Arguments::default(),
-                body => Arguments::read(&body).map_err(|problems| invalid(PARAMETERS_KIND, name, &problems))?,
+                body => Arguments::read(&body)
+                    .map_err(|problems| invalid(PARAMETERS_KIND, name, &problems))?,
             };
             check_name(&arguments, &question.namespace, name)?;
-            (stored(client, &question.namespace, name).await?, arguments.values)
+            (
+                stored(client, &question.namespace, name).await?,
+                arguments.values,
+            )
         }
     };
-    let name = template["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-    let given = Given { values, ..wishes.given };
-    let mut random = || getrandom::u64().map_err(|error| format!("there are no random numbers: {error}"));
-    let processed = process(template, &given, &mut random).map_err(|problems| invalid(KIND, &name, &problems))?;
-    Ok(if wishes.list { processed.into_list() } else { processed.into_template() })
+    let name = template["metadata"]["name"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned();
+    let given = Given {
+        values,
+        ..wishes.given
+    };
+    let mut random =
+        || getrandom::u64().map_err(|error| format!("there are no random numbers: {error}"));
+    let processed = process(template, &given, &mut random)
+        .map_err(|problems| invalid(KIND, &name, &problems))?;
+    Ok(if wishes.list {
+        processed.into_list()
+    } else {
+        processed.into_template()
+    })
 }
 
 /// Values may name the template they are for, and then it is this one.
 fn check_name(arguments: &Arguments, namespace: &str, name: &str) -> Result<(), Answer> {
     match &arguments.template {
         Some(Source::Name(other)) if other != name && *other != format!("{namespace}/{name}") => {
-            let message = format!("the values are for the template {other:?}, and the URL names {name:?}");
+            let message =
+                format!("the values are for the template {other:?}, and the URL names {name:?}");
             Err(failure(400, "BadRequest", &message))
         }
-        Some(Source::File(_)) => Err(failure(400, "BadRequest", "a server reads no files: leave `file` out")),
+        Some(Source::File(_)) => Err(failure(
+            400,
+            "BadRequest",
+            "a server reads no files: leave `file` out",
+        )),
         _ => Ok(()),
     }
 }
 
 fn read(body: &Bytes) -> Result<Value, Answer> {
-    let bad = |what: String| failure(400, "BadRequest", &format!("the body cannot be read: {what}"));
+    let bad = |what: String| {
+        failure(
+            400,
+            "BadRequest",
+            &format!("the body cannot be read: {what}"),
+        )
+    };
     let text = std::str::from_utf8(body).map_err(|error| bad(error.to_string()))?;
     // JSON first: its errors are about JSON. Clients that send a file as it is say nothing of YAML.
     if text.trim_start().starts_with('{') {
@@ -88,7 +117,13 @@ async fn stored(client: &Client, namespace: &str, name: &str) -> Result<Value, A
     let mut value = serde_json::to_value(object).unwrap_or_default();
     if let Some(metadata) = value["metadata"].as_object_mut() {
         // The result is no stored object.
-        for field in ["managedFields", "resourceVersion", "uid", "generation", "creationTimestamp"] {
+        for field in [
+            "managedFields",
+            "resourceVersion",
+            "uid",
+            "generation",
+            "creationTimestamp",
+        ] {
             metadata.remove(field);
         }
     }
@@ -103,7 +138,10 @@ struct Wishes {
 
 impl Wishes {
     fn read(query: &str) -> Result<Wishes, Answer> {
-        let mut wishes = Wishes { list: false, given: Given::default() };
+        let mut wishes = Wishes {
+            list: false,
+            given: Given::default(),
+        };
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             match (name, value) {
@@ -111,7 +149,9 @@ impl Wishes {
                 ("result", "list") => wishes.list = true,
                 ("strict", "true") => wishes.given.strict = true,
                 ("selectors", "keep") => wishes.given.keep_selectors = true,
-                ("dialect", name) if Dialect::named(name).is_some() => wishes.given.dialect = Dialect::named(name),
+                ("dialect", name) if Dialect::named(name).is_some() => {
+                    wishes.given.dialect = Dialect::named(name);
+                }
                 ("result" | "strict" | "selectors" | "dialect", _) => {
                     let message = format!("{name}={value} makes no sense: {}", wanted(name));
                     return Err(failure(400, "BadRequest", &message));
@@ -135,12 +175,20 @@ fn wanted(name: &str) -> &'static str {
 
 /// What every answer of the API has to have.
 pub(crate) fn unknown_path() -> Answer {
-    failure(404, "NotFound", "the server could not find the requested resource")
+    failure(
+        404,
+        "NotFound",
+        "the server could not find the requested resource",
+    )
 }
 
 /// The path is known, the method is not.
 pub(crate) fn unknown_method() -> Answer {
-    failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+    failure(
+        405,
+        "MethodNotAllowed",
+        "the server does not allow this method on the requested resource",
+    )
 }
 
 /// Health, for whoever asks.

@@ -1,4 +1,5 @@
-//! The objects that make an API server pass the group on to this one, and that let it work: values, applied elsewhere.
+//! The objects that make an API server pass the group on to this one, and that let it work: values,
+//! applied elsewhere.
 
 use api::template::{GROUP, PROCESSING_GROUP};
 use base64::Engine;
@@ -32,8 +33,14 @@ pub struct Registration {
 impl Registration {
     /// The names that the certificate has to be for.
     pub fn hosts(&self) -> Vec<String> {
-        let Registration { name, namespace, .. } = self;
-        let mut hosts = vec![format!("{name}.{namespace}.svc"), format!("{name}.{namespace}"), name.clone()];
+        let Registration {
+            name, namespace, ..
+        } = self;
+        let mut hosts = vec![
+            format!("{name}.{namespace}.svc"),
+            format!("{name}.{namespace}"),
+            name.clone(),
+        ];
         hosts.extend(["localhost", "127.0.0.1"].map(str::to_owned));
         if let Place::Host(host) = &self.place
             && !hosts.contains(host)
@@ -45,10 +52,17 @@ impl Registration {
 
     /// The Service and the APIService.
     pub fn objects(&self) -> Vec<Value> {
-        let Registration { name, namespace, port, .. } = self;
+        let Registration {
+            name,
+            namespace,
+            port,
+            ..
+        } = self;
         let spec = match &self.place {
             Place::Host(host) => json!({ "type": "ExternalName", "externalName": host }),
-            Place::Pods => json!({ "selector": { "app": name }, "ports": [{ "port": port, "targetPort": port }] }),
+            Place::Pods => {
+                json!({ "selector": { "app": name }, "ports": [{ "port": port, "targetPort": port }] })
+            }
         };
         let labels = json!({ "app": name, "app.kubernetes.io/managed-by": "cairn" });
         vec![
@@ -72,12 +86,14 @@ impl Registration {
         ]
     }
 
-    /// The account of the server and its rights: to ask who somebody is and what they may, and to read templates.
+    /// The account of the server and its rights: to ask who somebody is and what they may, and to
+    /// read templates.
     pub fn rights(&self) -> Vec<Value> {
-        let Registration { name, namespace, .. } = self;
+        let Registration {
+            name, namespace, ..
+        } = self;
         let subject = json!([{ "kind": "ServiceAccount", "name": name, "namespace": namespace }]);
-        let role =
-            |kind: &str, name: &str| json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name });
+        let role = |kind: &str, name: &str| json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name });
         let rbac = "rbac.authorization.k8s.io/v1";
         vec![
             json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": name, "namespace": namespace } }),

@@ -22,7 +22,11 @@ pub(crate) fn invalid(kind: &str, name: &str, problems: &[Problem]) -> Answer {
     let causes: Vec<Value> = problems
         .iter()
         .map(|problem| {
-            let reason = if problem.missing { "FieldValueRequired" } else { "FieldValueInvalid" };
+            let reason = if problem.missing {
+                "FieldValueRequired"
+            } else {
+                "FieldValueInvalid"
+            };
             let message = match &problem.hint {
                 Some(hint) => format!("{} ({hint})", problem.what),
                 None => problem.what.clone(),
@@ -51,8 +55,19 @@ pub(crate) fn passed_on(error: &kube::Error) -> Answer {
             if let (Value::Object(object), Value::Object(fields)) = (&mut object, value) {
                 object.extend(fields.into_iter().filter(|(_, field)| !field.is_null()));
             }
-            (if (400..600).contains(&code) { code } else { 500 }, object)
+            (
+                if (400..600).contains(&code) {
+                    code
+                } else {
+                    500
+                },
+                object,
+            )
         }
-        other => failure(503, "ServiceUnavailable", &format!("the API server cannot be asked: {other}")),
+        other => failure(
+            503,
+            "ServiceUnavailable",
+            &format!("the API server cannot be asked: {other}"),
+        ),
     }
 }

@@ -1,8 +1,10 @@
-//! What reading and writing cost here, on a Deployment and on a large CustomResourceDefinition: a JSON line each, in the
-//! words of `tools/yaml-oracle bench`, which says the same for Go; `cargo xtask bench templates` compares them.
+//! What reading and writing cost here, on a Deployment and on a large CustomResourceDefinition: a
+//! JSON line each, in the words of `tools/yaml-oracle bench`, which says the same for Go; `cargo
+//! xtask bench templates` compares them.
 //!
-//! `cargo run --profile dist -p yaml --example bench_yaml [-- FILE...]` measures the files instead; with `--write DIR` the
-//! two documents are written there, so that `yaml-oracle bench` can be given the same.
+//! `cargo run --profile dist -p yaml --example bench_yaml [-- FILE...]` measures the files instead;
+//! with `--write DIR` the two documents are written there, so that `yaml-oracle bench` can be given
+//! the same.
 #![allow(clippy::print_stdout, clippy::expect_used)]
 
 #[path = "support/stopwatch.rs"]
@@ -110,17 +112,29 @@ fn bench(name: &str, text: &str) -> Value {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let texts = [("deployment.yaml", DEPLOYMENT.to_owned()), ("crd.yaml", large())];
+    let texts = [
+        ("deployment.yaml", DEPLOYMENT.to_owned()),
+        ("crd.yaml", large()),
+    ];
     match arguments.as_slice() {
         [flag, dir] if flag == "--write" => {
             for (name, text) in texts {
-                std::fs::write(Path::new(dir).join(name), text).expect("the directory can be written");
+                std::fs::write(Path::new(dir).join(name), text)
+                    .expect("the directory can be written");
             }
         }
-        [] => texts.iter().for_each(|(name, text)| println!("{}", bench(name, text))),
+        [] => texts
+            .iter()
+            .for_each(|(name, text)| println!("{}", bench(name, text))),
         files => {
             for file in files {
-                println!("{}", bench(file, &std::fs::read_to_string(file).expect("the file can be read")));
+                println!(
+                    "{}",
+                    bench(
+                        file,
+                        &std::fs::read_to_string(file).expect("the file can be read")
+                    )
+                );
             }
         }
     }

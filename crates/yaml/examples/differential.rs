@@ -1,8 +1,9 @@
 //! Compares this crate with Kubernetes' own library on texts and values that nobody wrote by hand.
 //!
-//! `cargo run --release -p yaml --example differential -- --oracle PATH [--seed S] [--count N] [--show N]`, where PATH
-//! is a build of tools/yaml-oracle. The same seed gives the same texts. With `--corpus DIR` the files in there are
-//! compared first, each document by itself too, and what they hold is written both ways.
+//! `cargo run --release -p yaml --example differential -- --oracle PATH [--seed S] [--count N]
+//! [--show N]`, where PATH is a build of tools/yaml-oracle. The same seed gives the same texts.
+//! With `--corpus DIR` the files in there are compared first, each document by itself too, and what
+//! they hold is written both ways.
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::expect_used)]
 
 use std::collections::BTreeMap;
@@ -34,7 +35,11 @@ impl Oracle {
             .expect("the oracle starts");
         let input = child.stdin.take().expect("the oracle has an input");
         let output = BufReader::new(child.stdout.take().expect("the oracle has an output"));
-        Self { child, input, output }
+        Self {
+            child,
+            input,
+            output,
+        }
     }
 
     fn ask(&mut self, questions: &[Value]) -> Vec<Value> {
@@ -49,7 +54,9 @@ impl Oracle {
             });
             for _ in questions {
                 let mut line = String::new();
-                self.output.read_line(&mut line).expect("the oracle answers");
+                self.output
+                    .read_line(&mut line)
+                    .expect("the oracle answers");
                 answers.push(serde_json::from_str(&line).expect("the oracle answers in JSON"));
             }
         });
@@ -66,12 +73,17 @@ fn answer(question: &Value) -> Value {
         Some("documents") => yaml::documents(text).map(|found| {
             // Kubernetes makes every CR LF an LF when it splits; we keep the text as it is.
             let texts = found.iter().map(|document| {
-                let written = &text[document.start..(document.start + document.text.len()).min(text.len())];
+                let written =
+                    &text[document.start..(document.start + document.text.len()).min(text.len())];
                 let complete = if written.ends_with('\n') { "" } else { "\n" };
                 written.replace("\r\n", "\n") + complete
             });
             let texts: Vec<String> = texts.collect();
-            if texts.is_empty() { json!({}) } else { json!({ "documents": texts }) }
+            if texts.is_empty() {
+                json!({})
+            } else {
+                json!({ "documents": texts })
+            }
         }),
         Some("write") => yaml::emit(&question["json"]).map(|text| json!({ "text": text })),
         _ => Ok(json!({ "text": yaml::emit_pretty(&question["json"]) })),
@@ -82,15 +94,25 @@ fn answer(question: &Value) -> Value {
 /// Questions about every file below `dir` that is text.
 fn corpus(dir: &std::path::Path) -> Vec<Value> {
     let mut questions = Vec::new();
-    for entry in std::fs::read_dir(dir).expect("the corpus can be read").flatten() {
+    for entry in std::fs::read_dir(dir)
+        .expect("the corpus can be read")
+        .flatten()
+    {
         let path = entry.path();
         if path.is_dir() {
             questions.append(&mut corpus(&path));
             continue;
         }
-        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        let Ok(text) = std::fs::read_to_string(&path) else {
+            continue;
+        };
         let mut texts = vec![text.clone()];
-        texts.extend(yaml::documents(&text).into_iter().flatten().map(|document| document.text.into_owned()));
+        texts.extend(
+            yaml::documents(&text)
+                .into_iter()
+                .flatten()
+                .map(|document| document.text.into_owned()),
+        );
         questions.push(json!({ "op": "documents", "text": text }));
         for text in texts {
             if let Ok(value) = yaml::parse(&text) {
@@ -110,16 +132,29 @@ fn main() {
     while let (Some(name), Some(value)) = (arguments.next(), arguments.next()) {
         options.insert(name.trim_start_matches("--").to_owned(), value);
     }
-    let number = |name: &str, default: u64| options.get(name).map_or(default, |n| n.parse().expect("a number"));
+    let number = |name: &str, default: u64| {
+        options
+            .get(name)
+            .map_or(default, |n| n.parse().expect("a number"))
+    };
     let mut oracle = Oracle::start(options.get("oracle").expect("--oracle PATH"));
-    let (seed, count, show) = (number("seed", 1), number("count", 100_000), number("show", 20));
+    let (seed, count, show) = (
+        number("seed", 1),
+        number("count", 100_000),
+        number("show", 20),
+    );
     let mut random = Random::new(seed);
     let seeds = mutate::seeds();
     let (mut done, mut differ, mut wordings, mut undecided) = (0, 0, 0, 0);
-    let mut corpus = options.get("corpus").map(|dir| corpus(std::path::Path::new(dir))).unwrap_or_default();
+    let mut corpus = options
+        .get("corpus")
+        .map(|dir| corpus(std::path::Path::new(dir)))
+        .unwrap_or_default();
     while done < count || !corpus.is_empty() {
         let questions: Vec<Value> = match corpus.len() {
-            0 => (0..BATCH).map(|_| mutate::question(&mut random, &seeds)).collect(),
+            0 => (0..BATCH)
+                .map(|_| mutate::question(&mut random, &seeds))
+                .collect(),
             left => corpus.split_off(left.saturating_sub(BATCH)),
         };
         let answers = oracle.ask(&questions);
@@ -127,7 +162,9 @@ fn main() {
             done += 1;
             let ours = answer(question);
             // Known to differ: a byte order mark that is not the first character confuses go-yaml.
-            let confused = question["text"].as_str().is_some_and(|text| text.rfind('\u{feff}') > Some(0));
+            let confused = question["text"]
+                .as_str()
+                .is_some_and(|text| text.rfind('\u{feff}') > Some(0));
             if ours == theirs || confused {
                 continue;
             }
@@ -147,7 +184,9 @@ fn main() {
             }
         }
     }
-    println!("{done} asked, {differ} answers and {wordings} wordings differ; {undecided} where Go does not decide");
+    println!(
+        "{done} asked, {differ} answers and {wordings} wordings differ; {undecided} where Go does not decide"
+    );
     drop(oracle.input);
     oracle.child.wait().expect("the oracle ends");
     std::process::exit(i32::from(differ + wordings > 0));

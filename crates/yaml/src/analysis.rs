@@ -21,7 +21,8 @@ pub(crate) struct Analysis {
     pub plain: bool,
     pub single_quoted: bool,
     pub literal: bool,
-    /// Holds a character that JSON text leaves as it is and YAML text may not have, or takes for a line break.
+    /// Holds a character that JSON text leaves as it is and YAML text may not have, or takes for a
+    /// line break.
     pub unreadable: bool,
 }
 
@@ -41,14 +42,22 @@ pub(crate) fn analyze(text: &str, generation: Generation) -> Analysis {
     let bytes = text.as_bytes();
     let mut plain = !text.starts_with("---") && !text.starts_with("...") && starts_plain(bytes);
     if bytes.iter().all(|b| SAFE[*b as usize]) {
-        return Analysis { multiline: false, plain, single_quoted: true, literal: !text.is_empty(), unreadable: false };
+        return Analysis {
+            multiline: false,
+            plain,
+            single_quoted: true,
+            literal: !text.is_empty(),
+            unreadable: false,
+        };
     }
     let (mut breaks, mut special, mut tabs, mut unreadable) = (false, false, false, false);
     let (mut break_space, mut space_break) = (false, false);
     let (mut after_space, mut after_break, mut after_white) = (false, false, true);
     for (at, c) in text.char_indices() {
         match c {
-            ':' if at > 0 && matches!(bytes.get(at + 1), None | Some(b' ' | b'\t')) => plain = false,
+            ':' if at > 0 && matches!(bytes.get(at + 1), None | Some(b' ' | b'\t')) => {
+                plain = false;
+            }
             '#' if after_white => plain = false,
             '\t' if generation == Generation::V3 => tabs = true,
             _ if !is_printable(c) => {
@@ -81,8 +90,8 @@ pub(crate) fn analyze(text: &str, generation: Generation) -> Analysis {
 fn starts_plain(bytes: &[u8]) -> bool {
     match bytes {
         [
-            b'#' | b',' | b'[' | b']' | b'{' | b'}' | b'&' | b'*' | b'!' | b'|' | b'>' | b'\'' | b'"' | b'%' | b'@'
-            | b'`',
+            b'#' | b',' | b'[' | b']' | b'{' | b'}' | b'&' | b'*' | b'!' | b'|' | b'>' | b'\''
+            | b'"' | b'%' | b'@' | b'`',
             ..,
         ] => false,
         [b'?' | b':' | b'-', rest @ ..] => !matches!(rest.first(), None | Some(b' ' | b'\t')),
@@ -92,7 +101,8 @@ fn starts_plain(bytes: &[u8]) -> bool {
 
 /// Whether go-yaml writes the character as it is. It escapes everything beyond U+FFFF.
 pub(crate) fn is_printable(c: char) -> bool {
-    matches!(c, '\n' | ' '..='~' | '\u{A0}'..='\u{D7FF}' | '\u{E000}'..='\u{FFFD}') && c != '\u{FEFF}'
+    matches!(c, '\n' | ' '..='~' | '\u{A0}'..='\u{D7FF}' | '\u{E000}'..='\u{FFFD}')
+        && c != '\u{FEFF}'
 }
 
 /// The style for a string, before its characters are considered.
@@ -122,12 +132,17 @@ fn stays_text(text: &str, generation: Generation) -> bool {
     }
 }
 
-/// Whether the text is a number to the base of 60, such as `1:30`: YAML 1.1 has them, go-yaml does not read them.
+/// Whether the text is a number to the base of 60, such as `1:30`: YAML 1.1 has them, go-yaml does
+/// not read them.
 fn is_base60(text: &str) -> bool {
     let text = text.strip_prefix(['+', '-']).unwrap_or(text);
     let mut parts = text.split(':');
-    let Some(first) = parts.next() else { return false };
-    if !first.starts_with(|c: char| c.is_ascii_digit()) || !first.bytes().all(|b| b.is_ascii_digit() || b == b'_') {
+    let Some(first) = parts.next() else {
+        return false;
+    };
+    if !first.starts_with(|c: char| c.is_ascii_digit())
+        || !first.bytes().all(|b| b.is_ascii_digit() || b == b'_')
+    {
         return false;
     }
     let mut parts = parts.peekable();
@@ -139,7 +154,10 @@ fn is_base60(text: &str) -> bool {
             Some((digits, fraction)) if parts.peek().is_none() => (digits, fraction),
             _ => (part, ""),
         };
-        let valid = matches!(digits.as_bytes(), [b'0'..=b'9'] | [b'0'..=b'5', b'0'..=b'9']);
+        let valid = matches!(
+            digits.as_bytes(),
+            [b'0'..=b'9'] | [b'0'..=b'5', b'0'..=b'9']
+        );
         if !valid || !fraction.bytes().all(|b| b.is_ascii_digit() || b == b'_') {
             return false;
         }

@@ -1,6 +1,7 @@
 //! The classes of characters that YAML 1.1 distinguishes, asked of UTF-8 bytes at a position.
 
-/// The byte at `pos`, or NUL past the end: YAML text cannot contain NUL, so NUL always means the end.
+/// The byte at `pos`, or NUL past the end: YAML text cannot contain NUL, so NUL always means the
+/// end.
 #[inline]
 pub(crate) fn byte(bytes: &[u8], pos: usize) -> u8 {
     bytes.get(pos).copied().unwrap_or(0)
@@ -19,10 +20,13 @@ pub(crate) fn break_len(bytes: &[u8], pos: usize) -> usize {
     }
 }
 
-/// Whether U+2028 or U+2029 is at `pos`: the two breaks that are kept as they are instead of becoming LF.
+/// Whether U+2028 or U+2029 is at `pos`: the two breaks that are kept as they are instead of
+/// becoming LF.
 #[inline]
 pub(crate) fn is_separator(bytes: &[u8], pos: usize) -> bool {
-    byte(bytes, pos) == 0xE2 && byte(bytes, pos + 1) == 0x80 && matches!(byte(bytes, pos + 2), 0xA8 | 0xA9)
+    byte(bytes, pos) == 0xE2
+        && byte(bytes, pos + 1) == 0x80
+        && matches!(byte(bytes, pos + 2), 0xA8 | 0xA9)
 }
 
 /// Whether a space or a tab is at `pos`.

@@ -1,13 +1,17 @@
-//! Moves through the text: where the scanner stands, in bytes, lines and columns, and how it passes over space.
+//! Moves through the text: where the scanner stands, in bytes, lines and columns, and how it passes
+//! over space.
 
 use std::borrow::Cow;
 
-use crate::chars::{break_len, byte, continuations, is_blank_or_end, is_break_or_end, is_forbidden};
+use crate::chars::{
+    break_len, byte, continuations, is_blank_or_end, is_break_or_end, is_forbidden,
+};
 use crate::error::{Error, Mark};
 use crate::scanner::Scanner;
 use crate::token::{Kind, Token};
 
-/// How much text go-yaml decodes at a time. It finds a forbidden character no sooner than it reaches its chunk.
+/// How much text go-yaml decodes at a time. It finds a forbidden character no sooner than it
+/// reaches its chunk.
 const CHUNK: usize = 512;
 
 impl<'a> Scanner<'a> {
@@ -77,7 +81,11 @@ impl<'a> Scanner<'a> {
         }
         self.line += 1;
         self.line_index = self.index();
-        Some(if lf { "\n" } else { &self.text[start..self.pos] })
+        Some(if lf {
+            "\n"
+        } else {
+            &self.text[start..self.pos]
+        })
     }
 
     /// Moves to `end` on the same line.
@@ -89,10 +97,12 @@ impl<'a> Scanner<'a> {
         self.pos = end;
     }
 
-    /// Whether `---` or `...` stands here, followed by space or the end; only meaningful in the first column.
+    /// Whether `---` or `...` stands here, followed by space or the end; only meaningful in the
+    /// first column.
     pub(crate) fn at_document_mark(&self) -> bool {
         let rest = &self.bytes[self.pos.min(self.bytes.len())..];
-        (rest.starts_with(b"---") || rest.starts_with(b"...")) && is_blank_or_end(self.bytes, self.pos + 3)
+        (rest.starts_with(b"---") || rest.starts_with(b"..."))
+            && is_blank_or_end(self.bytes, self.pos + 3)
     }
 
     #[inline]
@@ -107,7 +117,11 @@ impl<'a> Scanner<'a> {
 
     #[inline]
     pub(crate) fn mark(&self) -> Mark {
-        Mark { pos: self.pos as u32, line: self.line, column: self.column() }
+        Mark {
+            pos: self.pos as u32,
+            line: self.line,
+            column: self.column(),
+        }
     }
 
     /// An error at the current place.
@@ -116,11 +130,25 @@ impl<'a> Scanner<'a> {
     }
 
     /// A scalar token from `start` to here.
-    pub(crate) fn scalar(&self, kind: Kind, start: Mark, end: usize, value: Cow<'a, str>) -> Token<'a> {
-        Token { kind, start, end: end as u32, value, suffix: None, version: (0, 0) }
+    pub(crate) fn scalar(
+        &self,
+        kind: Kind,
+        start: Mark,
+        end: usize,
+        value: Cow<'a, str>,
+    ) -> Token<'a> {
+        Token {
+            kind,
+            start,
+            end: end as u32,
+            value,
+            suffix: None,
+            version: (0, 0),
+        }
     }
 
-    /// Whether fewer than `wanted` characters are left before the chunk with the forbidden character.
+    /// Whether fewer than `wanted` characters are left before the chunk with the forbidden
+    /// character.
     pub(crate) fn starved(&self, wanted: usize) -> bool {
         self.bad_from != usize::MAX
             && (self.pos > self.bad_from || {
@@ -140,7 +168,11 @@ pub(crate) fn first_bad_chunk(text: &str, start: usize) -> usize {
     if !text.as_bytes().iter().any(suspicious) {
         return usize::MAX;
     }
-    let Some(bad) = text[start..].char_indices().find(|(_, c)| is_forbidden(*c)).map(|(at, _)| at + start) else {
+    let Some(bad) = text[start..]
+        .char_indices()
+        .find(|(_, c)| is_forbidden(*c))
+        .map(|(at, _)| at + start)
+    else {
         return usize::MAX;
     };
     let mut from = 0;

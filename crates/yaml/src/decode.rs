@@ -1,5 +1,6 @@
-//! Turns the nodes of a document into a JSON value, the straight way. Whatever Go treats specially (keys that are
-//! not text, numbers that JSON has not, keys given twice when that is forbidden) is left to [`crate::exact`].
+//! Turns the nodes of a document into a JSON value, the straight way. Whatever Go treats specially
+//! (keys that are not text, numbers that JSON has not, keys given twice when that is forbidden) is
+//! left to [`crate::exact`].
 
 use serde_json::{Map, Value};
 
@@ -28,7 +29,11 @@ pub(crate) fn decode(tree: &Tree<'_>, limits: &Limits, strict: bool) -> Result<V
     if tree.nodes.is_empty() {
         return Ok(Value::Null);
     }
-    let mut decoder = Decoder { tree, strict, budget: Budget::new(limits) };
+    let mut decoder = Decoder {
+        tree,
+        strict,
+        budget: Budget::new(limits),
+    };
     match decoder.value(0) {
         Ok(value) => Ok(value),
         Err(Stop::Failed(error)) => Err(error),
@@ -36,7 +41,8 @@ pub(crate) fn decode(tree: &Tree<'_>, limits: &Limits, strict: bool) -> Result<V
     }
 }
 
-/// What a decode has cost so far, by go-yaml's rules against aliases that multiply, and by our own limits.
+/// What a decode has cost so far, by go-yaml's rules against aliases that multiply, and by our own
+/// limits.
 pub(crate) struct Budget<'l> {
     limits: &'l Limits,
     decoded: usize,
@@ -50,7 +56,14 @@ pub(crate) struct Budget<'l> {
 impl<'l> Budget<'l> {
     pub(crate) fn new(limits: &'l Limits) -> Self {
         // Go counts the document itself as well.
-        Self { limits, decoded: 1, through_aliases: 0, repeated_bytes: 0, depth: 0, following: Vec::new() }
+        Self {
+            limits,
+            decoded: 1,
+            through_aliases: 0,
+            repeated_bytes: 0,
+            depth: 0,
+            following: Vec::new(),
+        }
     }
 
     /// Counts one node.
@@ -61,14 +74,20 @@ impl<'l> Budget<'l> {
             self.through_aliases += 1;
             self.repeated_bytes += node.value.len();
             if self.repeated_bytes > self.limits.expansion {
-                return Err(Error::placed("document contains excessive aliasing", node.mark));
+                return Err(Error::placed(
+                    "document contains excessive aliasing",
+                    node.mark,
+                ));
             }
         }
         if self.through_aliases > 100
             && self.decoded > 1000
             && self.through_aliases as f64 / self.decoded as f64 > allowed_ratio(self.decoded)
         {
-            return Err(Error::placed("document contains excessive aliasing", node.mark));
+            return Err(Error::placed(
+                "document contains excessive aliasing",
+                node.mark,
+            ));
         }
         Ok(())
     }
@@ -77,7 +96,10 @@ impl<'l> Budget<'l> {
     pub(crate) fn enter(&mut self, node: &Node<'_>) -> Result<(), Error> {
         self.depth += 1;
         if self.depth > self.limits.depth {
-            return Err(Error::scanner(format_args!("exceeded max depth of {}", self.limits.depth), node.mark));
+            return Err(Error::scanner(
+                format_args!("exceeded max depth of {}", self.limits.depth),
+                node.mark,
+            ));
         }
         Ok(())
     }
@@ -90,7 +112,10 @@ impl<'l> Budget<'l> {
     /// Begins to follow the alias at `at`.
     pub(crate) fn follow(&mut self, at: u32, node: &Node<'_>) -> Result<(), Error> {
         if self.following.contains(&at) {
-            return Err(Error::placed(format_args!("anchor '{}' value contains itself", node.value), node.mark));
+            return Err(Error::placed(
+                format_args!("anchor '{}' value contains itself", node.value),
+                node.mark,
+            ));
         }
         self.following.push(at);
         Ok(())
@@ -102,7 +127,8 @@ impl<'l> Budget<'l> {
     }
 }
 
-/// The share of a document that may come from aliases: nearly all of a small one, a tenth of a very large one.
+/// The share of a document that may come from aliases: nearly all of a small one, a tenth of a very
+/// large one.
 fn allowed_ratio(decoded: usize) -> f64 {
     const LOW: usize = 400_000;
     const HIGH: usize = 4_000_000;
@@ -178,12 +204,15 @@ impl<'t, 'a> Decoder<'t, 'a, '_> {
 
     /// A key that is text as it stands.
     fn key(&mut self, node: &Node<'_>) -> Result<String, Stop> {
-        let Shape::Scalar { plain } = node.shape else { return Err(Stop::Special) };
+        let Shape::Scalar { plain } = node.shape else {
+            return Err(Stop::Special);
+        };
         self.budget.count(node)?;
         let meaning = match node.tag {
             0 if plain => resolve::plain(&node.value),
             0 => Meaning::Text,
-            _ => resolve::tagged(self.tree.tag(node), &node.value).map_err(|error| error.at(node.mark))?,
+            _ => resolve::tagged(self.tree.tag(node), &node.value)
+                .map_err(|error| error.at(node.mark))?,
         };
         match meaning {
             Meaning::Text => Ok(node.value.as_ref().to_owned()),
@@ -198,7 +227,8 @@ impl<'t, 'a> Decoder<'t, 'a, '_> {
         let meaning = match (node.tag, node.shape) {
             (0, Shape::Scalar { plain: true }) => resolve::plain(&node.value),
             (0, _) => Meaning::Text,
-            _ => resolve::tagged(self.tree.tag(node), &node.value).map_err(|error| error.at(node.mark))?,
+            _ => resolve::tagged(self.tree.tag(node), &node.value)
+                .map_err(|error| error.at(node.mark))?,
         };
         Ok(match meaning {
             Meaning::Null => Value::Null,
@@ -209,7 +239,8 @@ impl<'t, 'a> Decoder<'t, 'a, '_> {
         })
     }
 
-    /// Copies the keys of other mappings into this one; what is there already is overwritten, as go-yaml does.
+    /// Copies the keys of other mappings into this one; what is there already is overwritten, as
+    /// go-yaml does.
     fn merge(&mut self, at: u32, map: &mut Map<String, Value>) -> Result<(), Stop> {
         let node = self.node(at);
         if node.shape == Shape::Sequence {
@@ -257,7 +288,8 @@ pub(crate) fn json_number(number: Number) -> Option<Value> {
 pub(crate) fn is_merge(tree: &Tree<'_>, node: &Node<'_>) -> bool {
     match node.shape {
         Shape::Scalar { plain } => {
-            node.value == "<<" && (plain || tree.tag(node).strip_prefix("tag:yaml.org,2002:") == Some("merge"))
+            node.value == "<<"
+                && (plain || tree.tag(node).strip_prefix("tag:yaml.org,2002:") == Some("merge"))
         }
         _ => false,
     }
@@ -273,7 +305,10 @@ pub(crate) fn can_merge(tree: &Tree<'_>, at: u32) -> bool {
 }
 
 pub(crate) fn wants_mapping(node: &Node<'_>) -> Error {
-    Error::placed("map merge requires map or sequence of maps as the value", node.mark)
+    Error::placed(
+        "map merge requires map or sequence of maps as the value",
+        node.mark,
+    )
 }
 
 /// The places of a collection's children.

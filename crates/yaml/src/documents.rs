@@ -1,4 +1,5 @@
-//! Splits a stream into documents the way Kubernetes does before it reads YAML: at lines that begin with `---`.
+//! Splits a stream into documents the way Kubernetes does before it reads YAML: at lines that begin
+//! with `---`.
 
 use std::borrow::Cow;
 
@@ -11,14 +12,15 @@ pub struct Document<'a> {
     pub line: usize,
     /// The byte of the stream at which the text begins.
     pub start: usize,
-    /// The text. It always ends with a line break: Kubernetes adds one to a last line that has none.
+    /// The text. It always ends with a line break: Kubernetes adds one to a last line that has
+    /// none.
     pub text: Cow<'a, str>,
 }
 
 /// Splits `stream` into its documents, without reading them.
 ///
-/// The first separator stays part of the document it begins when nothing came before it, as in Kubernetes. Fails
-/// when anything but a comment follows a separator on its line.
+/// The first separator stays part of the document it begins when nothing came before it, as in
+/// Kubernetes. Fails when anything but a comment follows a separator on its line.
 pub fn documents(stream: &str) -> Result<Vec<Document<'_>>, Error> {
     let mut found = Vec::new();
     let (mut start, mut start_line) = (0, 1);
@@ -26,11 +28,21 @@ pub fn documents(stream: &str) -> Result<Vec<Document<'_>>, Error> {
     for (at, line) in stream.split_inclusive('\n').enumerate() {
         let line_start = pos;
         pos += line.len();
-        let Some(rest) = line.strip_prefix("---") else { continue };
+        let Some(rest) = line.strip_prefix("---") else {
+            continue;
+        };
         let rest = rest.trim();
         if !rest.is_empty() && !rest.starts_with('#') {
-            let mark = Mark { pos: line_start as u32, line: at as u32, column: 0 };
-            return Err(Error::placed(format_args!("invalid Yaml document separator: {rest}"), mark).without_prefix());
+            let mark = Mark {
+                pos: line_start as u32,
+                line: at as u32,
+                column: 0,
+            };
+            return Err(Error::placed(
+                format_args!("invalid Yaml document separator: {rest}"),
+                mark,
+            )
+            .without_prefix());
         }
         if line_start > start {
             found.push(document(stream, start, line_start, start_line));
@@ -45,6 +57,10 @@ pub fn documents(stream: &str) -> Result<Vec<Document<'_>>, Error> {
 
 fn document(stream: &str, start: usize, end: usize, line: usize) -> Document<'_> {
     let text = &stream[start..end];
-    let text = if text.ends_with('\n') { Cow::Borrowed(text) } else { Cow::Owned(format!("{text}\n")) };
+    let text = if text.ends_with('\n') {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(format!("{text}\n"))
+    };
     Document { line, start, text }
 }

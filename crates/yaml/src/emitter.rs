@@ -12,14 +12,15 @@ use crate::number::{Number, format_float, from_json_float};
 const WIDTH: usize = 80;
 /// Longer keys are written with `?` in front.
 const SIMPLE_KEY: usize = 128;
-/// Keys longer than this in JSON cannot be read back by go-yaml, which therefore cannot write them either.
+/// Keys longer than this in JSON cannot be read back by go-yaml, which therefore cannot write them
+/// either.
 const READABLE_KEY: usize = 1024;
 
-/// Writes `value` exactly as `sigs.k8s.io/yaml` does: items are not indented under their key, keys are in natural
-/// order, long lines are folded.
+/// Writes `value` exactly as `sigs.k8s.io/yaml` does: items are not indented under their key, keys
+/// are in natural order, long lines are folded.
 ///
-/// Fails only where Go fails: for the characters U+007F to U+009F, U+FFFE and U+FFFF, and for keys of more than 1022
-/// characters in JSON.
+/// Fails only where Go fails: for the characters U+007F to U+009F, U+FFFE and U+FFFF, and for keys
+/// of more than 1022 characters in JSON.
 pub fn emit(value: &Value) -> Result<String, Error> {
     let mut out = String::new();
     emit_to(&mut out, value)?;
@@ -43,8 +44,8 @@ pub fn emit_to(out: &mut String, value: &Value) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes `value` as Helm's `toYamlPretty` does (yaml.v3 with an indentation of two): items are indented under their
-/// key, floats keep their notation, nothing is folded.
+/// Writes `value` as Helm's `toYamlPretty` does (yaml.v3 with an indentation of two): items are
+/// indented under their key, floats keep their notation, nothing is folded.
 pub fn emit_pretty(value: &Value) -> String {
     let mut out = String::new();
     emit_pretty_to(&mut out, value);
@@ -80,7 +81,14 @@ struct Emitter<'o> {
 
 impl<'o> Emitter<'o> {
     fn new(out: &'o mut String, generation: Generation) -> Self {
-        Self { out, generation, column: 0, whitespace: true, indention: true, unreadable: false }
+        Self {
+            out,
+            generation,
+            column: 0,
+            whitespace: true,
+            indention: true,
+            unreadable: false,
+        }
     }
 
     fn document(&mut self, value: &Value) {
@@ -98,7 +106,8 @@ impl<'o> Emitter<'o> {
             Value::String(text) => self.string(text, indent, place),
             Value::Array(items) if items.is_empty() => self.word("[]"),
             Value::Array(items) => {
-                let flat = self.generation == Generation::V2 && place == Place::Mapping && !self.indention;
+                let flat =
+                    self.generation == Generation::V2 && place == Place::Mapping && !self.indention;
                 let inner = indent.map_or(0, |indent| if flat { indent } else { indent + 2 });
                 for item in items {
                     self.indent(inner);
@@ -109,7 +118,10 @@ impl<'o> Emitter<'o> {
             Value::Object(map) if map.is_empty() => self.word("{}"),
             Value::Object(map) => {
                 let inner = indent.map_or(0, |indent| indent + 2);
-                let mut entries: Vec<(&str, &Value)> = map.iter().map(|(key, value)| (key.as_str(), value)).collect();
+                let mut entries: Vec<(&str, &Value)> = map
+                    .iter()
+                    .map(|(key, value)| (key.as_str(), value))
+                    .collect();
                 natural::sort(&mut entries, self.generation);
                 for (key, value) in entries {
                     self.entry(key, value, inner);
@@ -140,12 +152,17 @@ impl<'o> Emitter<'o> {
     }
 
     fn number(&mut self, number: &serde_json::Number) {
-        // Only the second generation takes the way through JSON, where whole floats turn into integers.
+        // Only the second generation takes the way through JSON, where whole floats turn into
+        // integers.
         let float = number.as_f64().filter(|_| number.is_f64());
         match float.map(|value| (value, from_json_float(value))) {
             None => self.word(&number.to_string()),
-            Some((_, Number::Int(value))) if self.generation == Generation::V2 => self.word(&value.to_string()),
-            Some((_, Number::Uint(value))) if self.generation == Generation::V2 => self.word(&value.to_string()),
+            Some((_, Number::Int(value))) if self.generation == Generation::V2 => {
+                self.word(&value.to_string());
+            }
+            Some((_, Number::Uint(value))) if self.generation == Generation::V2 => {
+                self.word(&value.to_string());
+            }
             Some((0.0, _)) if self.generation == Generation::V2 => self.word("0"),
             Some((value, _)) => self.word(&format_float(value)),
         }
@@ -171,7 +188,11 @@ impl<'o> Emitter<'o> {
         }
         let indent = indent.map_or(2, |indent| indent + 2);
         // Keys before a colon are never folded.
-        let width = if simple || self.generation == Generation::V3 { usize::MAX } else { WIDTH };
+        let width = if simple || self.generation == Generation::V3 {
+            usize::MAX
+        } else {
+            WIDTH
+        };
         match style {
             Style::Plain => self.plain(text, indent, width),
             Style::SingleQuoted => self.single_quoted(text, indent, width),
@@ -189,8 +210,8 @@ impl<'o> Emitter<'o> {
         self.indention = false;
     }
 
-    /// Writes `-`, `?` or `:` at the beginning of a line, or a bracket or quote; only the former keep the line open
-    /// for a collection.
+    /// Writes `-`, `?` or `:` at the beginning of a line, or a bracket or quote; only the former
+    /// keep the line open for a collection.
     fn indicator(&mut self, text: &str, opens: bool) {
         self.space();
         self.out.push_str(text);
@@ -218,7 +239,8 @@ impl<'o> Emitter<'o> {
             self.line_break();
         }
         if self.column < indent {
-            self.out.extend(std::iter::repeat_n(' ', indent - self.column));
+            self.out
+                .extend(std::iter::repeat_n(' ', indent - self.column));
             self.column = indent;
         }
         self.whitespace = true;
@@ -249,7 +271,8 @@ impl<'o> Emitter<'o> {
     }
 
     fn folded(&mut self, text: &str, indent: usize, width: usize, quoted: bool) {
-        if self.column + text.len() <= width && text.is_ascii() && !(quoted && text.contains('\'')) {
+        if self.column + text.len() <= width && text.is_ascii() && !(quoted && text.contains('\''))
+        {
             self.out.push_str(text);
             self.column += text.len();
             return;
@@ -360,7 +383,10 @@ impl<'o> Emitter<'o> {
             self.out.push('2');
         }
         let mut end = text.chars().rev();
-        match (end.next().is_some_and(is_break), end.next().is_none_or(is_break)) {
+        match (
+            end.next().is_some_and(is_break),
+            end.next().is_none_or(is_break),
+        ) {
             (false, _) => self.out.push('-'),
             (true, true) => self.out.push('+'),
             (true, false) => {}

@@ -6,8 +6,9 @@ use crate::chars::break_len;
 
 /// An error while reading or writing YAML.
 ///
-/// `Display` is, letter for letter, the text that `sigs.k8s.io/yaml` gives for the same input. That text counts
-/// lines in Go's own way (sometimes one less than an editor shows), so [`Error::line`] is kept beside it.
+/// `Display` is, letter for letter, the text that `sigs.k8s.io/yaml` gives for the same input. That
+/// text counts lines in Go's own way (sometimes one less than an editor shows), so [`Error::line`]
+/// is kept beside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     text: String,
@@ -18,7 +19,8 @@ pub struct Error {
 }
 
 impl Error {
-    /// The line on which the problem is, counted from one as editors do; zero when the place is unknown.
+    /// The line on which the problem is, counted from one as editors do; zero when the place is
+    /// unknown.
     pub fn line(&self) -> usize {
         self.line
     }
@@ -33,12 +35,19 @@ impl Error {
         &self.text
     }
 
-    /// What is wrong without the library's name and the line that Go counts, for whoever tells the place otherwise.
+    /// What is wrong without the library's name and the line that Go counts, for whoever tells the
+    /// place otherwise.
     pub fn problem(&self) -> &str {
-        let text = self.text.strip_prefix("error converting YAML to JSON: ").unwrap_or(&self.text);
+        let text = self
+            .text
+            .strip_prefix("error converting YAML to JSON: ")
+            .unwrap_or(&self.text);
         let text = text.strip_prefix("yaml: ").unwrap_or(text);
         let text = text.strip_prefix("unmarshal errors:\n  ").unwrap_or(text);
-        match text.strip_prefix("line ").and_then(|rest| rest.split_once(": ")) {
+        match text
+            .strip_prefix("line ")
+            .and_then(|rest| rest.split_once(": "))
+        {
             Some((number, rest)) if number.bytes().all(|byte| byte.is_ascii_digit()) => rest,
             _ => text,
         }
@@ -46,22 +55,36 @@ impl Error {
 
     /// A problem without a place, its text taken as it is.
     pub(crate) fn bare(text: impl Into<String>) -> Self {
-        Self { text: text.into(), line: 0, column: 0, pos: 0 }
+        Self {
+            text: text.into(),
+            line: 0,
+            column: 0,
+            pos: 0,
+        }
     }
 
     /// A problem that go-yaml reports without a line although we know the place.
     pub(crate) fn placed(problem: impl fmt::Display, mark: Mark) -> Self {
-        Self { text: format!("yaml: {problem}"), ..Self::bare("") }.began(mark)
+        Self {
+            text: format!("yaml: {problem}"),
+            ..Self::bare("")
+        }
+        .began(mark)
     }
 
     /// The same at a place, unless it has one.
     pub(crate) fn at(self, mark: Mark) -> Self {
-        if self.line == 0 { self.began(mark) } else { self }
+        if self.line == 0 {
+            self.began(mark)
+        } else {
+            self
+        }
     }
 
     /// The same in Go's words, at the place where what is wrong begins.
     pub(crate) fn began(mut self, mark: Mark) -> Self {
-        (self.line, self.column, self.pos) = (mark.line as usize + 1, mark.column as usize + 1, mark.pos);
+        (self.line, self.column, self.pos) =
+            (mark.line as usize + 1, mark.column as usize + 1, mark.pos);
         self
     }
 
@@ -92,12 +115,17 @@ impl Error {
     }
 
     fn marked(problem: impl fmt::Display, mark: Mark, offset: u32) -> Self {
-        // A zero line means "unknown" to go-yaml, so nothing on the first line ever gets a line number.
+        // A zero line means "unknown" to go-yaml, so nothing on the first line ever gets a line
+        // number.
         let text = match mark.line {
             0 => format!("yaml: {problem}"),
             line => format!("yaml: line {}: {problem}", line + offset),
         };
-        Self { text, ..Self::bare("") }.began(mark)
+        Self {
+            text,
+            ..Self::bare("")
+        }
+        .began(mark)
     }
 }
 
@@ -106,7 +134,9 @@ fn byte_column(text: &str, pos: usize) -> usize {
     let bytes = text.as_bytes();
     // One past the end stands for the end.
     let before = pos.min(bytes.len());
-    let starts = (0..before).rev().find(|at| text.is_char_boundary(*at) && break_len(bytes, *at) > 0);
+    let starts = (0..before)
+        .rev()
+        .find(|at| text.is_char_boundary(*at) && break_len(bytes, *at) > 0);
     pos - starts.map_or(0, |at| (at + break_len(bytes, at)).min(pos))
 }
 

@@ -1,5 +1,6 @@
-//! Turns the nodes of a document into a JSON value by way of the values a Go program would hold, for documents where
-//! the difference shows: in error texts that quote Go values, and in which keys count as the same.
+//! Turns the nodes of a document into a JSON value by way of the values a Go program would hold,
+//! for documents where the difference shows: in error texts that quote Go values, and in which keys
+//! count as the same.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -53,7 +54,9 @@ impl GoMap {
             GoValue::Bool(value) => Identity::Bool(*value),
             GoValue::Number(Number::Int(value)) => Identity::Int(*value),
             GoValue::Number(Number::Uint(value)) => Identity::Uint(*value),
-            GoValue::Number(Number::Float(value)) if value.is_nan() => Identity::Unique(self.entries.len()),
+            GoValue::Number(Number::Float(value)) if value.is_nan() => {
+                Identity::Unique(self.entries.len())
+            }
             // Adding zero makes one of both zeros.
             GoValue::Number(Number::Float(value)) => Identity::Float((value + 0.0).to_bits()),
             GoValue::Text(text) => Identity::Text(text.clone()),
@@ -65,11 +68,23 @@ impl GoMap {
 
 /// The JSON value of a document, as Go would come to it.
 pub(crate) fn decode(tree: &Tree<'_>, limits: &Limits, strict: bool) -> Result<Value, Error> {
-    let mut decoder = Decoder { tree, strict, budget: Budget::new(limits), repeated: Vec::new() };
+    let mut decoder = Decoder {
+        tree,
+        strict,
+        budget: Budget::new(limits),
+        repeated: Vec::new(),
+    };
     let value = decoder.value(0)?;
     if let Some((_, mark)) = decoder.repeated.first() {
-        let lines: Vec<&str> = decoder.repeated.iter().map(|(line, _)| line.as_str()).collect();
-        return Err(Error::placed(format_args!("unmarshal errors:\n  {}", lines.join("\n  ")), *mark));
+        let lines: Vec<&str> = decoder
+            .repeated
+            .iter()
+            .map(|(line, _)| line.as_str())
+            .collect();
+        return Err(Error::placed(
+            format_args!("unmarshal errors:\n  {}", lines.join("\n  ")),
+            *mark,
+        ));
     }
     check_keys(&value)?;
     to_json(value)
@@ -96,7 +111,8 @@ impl<'t, 'a> Decoder<'t, 'a, '_> {
                 let meaning = match node.tag {
                     0 if plain => resolve::plain(&node.value),
                     0 => Meaning::Text,
-                    _ => resolve::tagged(self.tree.tag(node), &node.value).map_err(|error| error.at(node.mark))?,
+                    _ => resolve::tagged(self.tree.tag(node), &node.value)
+                        .map_err(|error| error.at(node.mark))?,
                 };
                 match meaning {
                     Meaning::Null => GoValue::Nil,
@@ -111,7 +127,10 @@ impl<'t, 'a> Decoder<'t, 'a, '_> {
             }
             Shape::Sequence => {
                 self.budget.enter(node)?;
-                let items: Result<_, _> = children(self.tree, at).into_iter().map(|child| self.value(child)).collect();
+                let items: Result<_, _> = children(self.tree, at)
+                    .into_iter()
+                    .map(|child| self.value(child))
+                    .collect();
                 self.budget.leave();
                 GoValue::Slice(items?)
             }
@@ -147,7 +166,10 @@ impl<'t, 'a> Decoder<'t, 'a, '_> {
             match map.places.get(&identity) {
                 Some(_) if self.strict => {
                     let (line, key) = (value_node.mark.line + 1, gosyntax::print(&key));
-                    self.repeated.push((format!("line {line}: key {key} already set in map"), key_node.mark));
+                    self.repeated.push((
+                        format!("line {line}: key {key} already set in map"),
+                        key_node.mark,
+                    ));
                 }
                 // Go replaces the key as well, which shows for the two zeros.
                 Some(place) => map.entries[*place] = (key, value),
@@ -208,7 +230,8 @@ fn check_keys(value: &GoValue) -> Result<(), Error> {
     }
 }
 
-/// Writes the value as JSON, keys in order as Go does, so that of several impossible numbers the same one is named.
+/// Writes the value as JSON, keys in order as Go does, so that of several impossible numbers the
+/// same one is named.
 fn to_json(value: GoValue) -> Result<Value, Error> {
     Ok(match value {
         GoValue::Nil => Value::Null,
@@ -216,10 +239,15 @@ fn to_json(value: GoValue) -> Result<Value, Error> {
         GoValue::Text(text) => Value::String(text),
         GoValue::Bytes(bytes) => Value::String(replace_invalid(&bytes)),
         GoValue::Number(number) => json_number(number).ok_or_else(|| unsupported(number))?,
-        GoValue::Slice(items) => Value::Array(items.into_iter().map(to_json).collect::<Result<_, _>>()?),
+        GoValue::Slice(items) => {
+            Value::Array(items.into_iter().map(to_json).collect::<Result<_, _>>()?)
+        }
         GoValue::Map(map) => {
-            let sorted: BTreeMap<String, GoValue> =
-                map.entries.into_iter().map(|(key, value)| (key_text(&key), value)).collect();
+            let sorted: BTreeMap<String, GoValue> = map
+                .entries
+                .into_iter()
+                .map(|(key, value)| (key_text(&key), value))
+                .collect();
             let mut object = Map::new();
             for (key, value) in sorted {
                 object.insert(key, to_json(value)?);

@@ -1,5 +1,5 @@
-//! JSON text exactly as Go's `encoding/json` writes it. `sigs.k8s.io/yaml` writes YAML by way of this text, which
-//! shows when a string holds characters that JSON leaves alone and YAML does not.
+//! JSON text exactly as Go's `encoding/json` writes it. `sigs.k8s.io/yaml` writes YAML by way of
+//! this text, which shows when a string holds characters that JSON leaves alone and YAML does not.
 
 use std::fmt::Write;
 
@@ -35,7 +35,11 @@ pub(crate) fn write(out: &mut String, value: &Value) {
             }
             out.push('}');
         }
-        Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()).map(from_json_float) {
+        Value::Number(number) => match number
+            .as_f64()
+            .filter(|_| number.is_f64())
+            .map(from_json_float)
+        {
             // Any notation will do that reads as the same number again.
             Some(Number::Int(value)) => out.push_str(&value.to_string()),
             Some(Number::Uint(value)) => out.push_str(&value.to_string()),

@@ -6,7 +6,8 @@ use std::fmt::Write;
 use crate::exact::GoValue;
 use crate::number::{Number, format_float};
 
-/// The value in Go syntax. A bare nil prints as `<nil>`, one inside a collection as `interface {}(nil)`.
+/// The value in Go syntax. A bare nil prints as `<nil>`, one inside a collection as `interface
+/// {}(nil)`.
 pub(crate) fn print(value: &GoValue) -> String {
     let mut out = String::new();
     match value {
@@ -56,13 +57,15 @@ fn number_syntax(out: &mut String, number: Number) {
         Number::Int(value) => write!(out, "{value}"),
         Number::Uint(value) => write!(out, "{value:#x}"),
         Number::Float(value) if value.is_nan() => write!(out, "NaN"),
-        Number::Float(value) if value.is_infinite() => write!(out, "{}Inf", if value > 0.0 { '+' } else { '-' }),
+        Number::Float(value) if value.is_infinite() => {
+            write!(out, "{}Inf", if value > 0.0 { '+' } else { '-' })
+        }
         Number::Float(value) => write!(out, "{}", format_float(value)),
     };
 }
 
-/// The order in which Go prints the keys of a map: within one type by value. Between types Go's order is that of
-/// addresses in memory; text first is what its compilers happen to give.
+/// The order in which Go prints the keys of a map: within one type by value. Between types Go's
+/// order is that of addresses in memory; text first is what its compilers happen to give.
 fn order(a: &GoValue, b: &GoValue) -> Ordering {
     let rank = |value: &GoValue| match value {
         GoValue::Nil => 0,
@@ -79,7 +82,9 @@ fn order(a: &GoValue, b: &GoValue) -> Ordering {
         (GoValue::Number(Number::Uint(a)), GoValue::Number(Number::Uint(b))) => a.cmp(b),
         (GoValue::Number(Number::Float(a)), GoValue::Number(Number::Float(b))) => {
             // Not a number comes first.
-            (!a.is_nan()).cmp(&!b.is_nan()).then(a.partial_cmp(b).unwrap_or(Ordering::Equal))
+            (!a.is_nan())
+                .cmp(&!b.is_nan())
+                .then(a.partial_cmp(b).unwrap_or(Ordering::Equal))
         }
         _ => rank(a).cmp(&rank(b)),
     }
@@ -125,7 +130,8 @@ fn quote_chars(out: &mut String, text: &str) {
     }
 }
 
-/// Whether Go prints the character as it is. Rust's own escaping for debugging tells nearly the same.
+/// Whether Go prints the character as it is. Rust's own escaping for debugging tells nearly the
+/// same.
 fn is_printable(c: char) -> bool {
     !c.is_control() && (c == ' ' || !c.is_whitespace()) && c.escape_debug().next() != Some('\\')
 }

@@ -1,10 +1,11 @@
 //! YAML read and written exactly as Kubernetes does: every answer, error texts included, is that of
-//! `sigs.k8s.io/yaml` v1.6.0 (tools/yaml-oracle compares). It is not a general YAML library: a value is JSON, only the
-//! first document of a text is read, and comments are lost.
+//! `sigs.k8s.io/yaml` v1.6.0 (tools/yaml-oracle compares). It is not a general YAML library: a
+//! value is JSON, only the first document of a text is read, and comments are lost.
 //!
-//! Where it knowingly differs: nesting is limited far sooner ([`Limits`]); a byte order mark inside the text is just a
-//! character, where Go sometimes skips the wrong one after it; keys that only differ in type (`1` and `"1"`) resolve to the last, where Go picks one at random,
-//! and keys whose natural order runs in circles (`v1`, `v10`, `v1beta1`, `v2`) keep one order, where Go does not.
+//! Where it knowingly differs: nesting is limited far sooner ([`Limits`]); a byte order mark inside
+//! the text is just a character, where Go sometimes skips the wrong one after it; keys that only
+//! differ in type (`1` and `"1"`) resolve to the last, where Go picks one at random, and keys whose
+//! natural order runs in circles (`v1`, `v10`, `v1beta1`, `v2`) keep one order, where Go does not.
 //!
 //! ```
 //! let value = yaml::parse("replicas: 0o3\nenabled: yes\n").unwrap();
@@ -47,7 +48,8 @@ pub use misread::{MisreadKey, misread_keys};
 use serde_json::Value;
 pub use spans::{Found, Scalar, Span, Spanned, Spans, Step, parse_spanned, parse_spanned_with};
 
-/// Reads the first document of `text`; the last of several equal keys wins. No document at all is null.
+/// Reads the first document of `text`; the last of several equal keys wins. No document at all is
+/// null.
 pub fn parse(text: &str) -> Result<Value, Error> {
     parse_with(text, &Limits::default())
 }
@@ -57,8 +59,9 @@ pub fn parse_strict(text: &str) -> Result<Value, Error> {
     parse_strict_with(text, &Limits::default())
 }
 
-/// Reads the first document of `text` as a person means it and as kubectl takes it: the same key twice in one mapping
-/// is an error, but a key may override one that a merge (`<<`) brings, which Go's strict way of reading refuses.
+/// Reads the first document of `text` as a person means it and as kubectl takes it: the same key
+/// twice in one mapping is an error, but a key may override one that a merge (`<<`) brings, which
+/// Go's strict way of reading refuses.
 pub fn parse_written(text: &str) -> Result<Value, Error> {
     let error = match parse_strict(text) {
         Err(error) if text.contains("<<") => error,
@@ -67,9 +70,17 @@ pub fn parse_written(text: &str) -> Result<Value, Error> {
     let spanned = parse_spanned(text)?;
     let merge = Step::from("<<");
     let mut seen = std::collections::BTreeSet::new();
-    let mut keys = spanned.spans.scalars().into_iter().filter(|key| key.is_key && !key.path.contains(&merge));
+    let mut keys = spanned
+        .spans
+        .scalars()
+        .into_iter()
+        .filter(|key| key.is_key && !key.path.contains(&merge));
     let repeated = keys.any(|key| !seen.insert(key.path.clone()));
-    if repeated { Err(error) } else { Ok(spanned.value) }
+    if repeated {
+        Err(error)
+    } else {
+        Ok(spanned.value)
+    }
 }
 
 /// Reads as [`parse`] does, within other limits.

@@ -1,4 +1,5 @@
-//! The order in which go-yaml writes keys: numbers inside them count as numbers, and letters come last.
+//! The order in which go-yaml writes keys: numbers inside them count as numbers, and letters come
+//! last.
 
 use std::cmp::Ordering;
 
@@ -13,11 +14,14 @@ pub(crate) enum Generation {
 
 /// Sorts entries by their keys.
 ///
-/// Go's comparison is not a total order for every set of keys, and the standard sort may panic on such; merging
-/// halves cannot.
+/// Go's comparison is not a total order for every set of keys, and the standard sort may panic on
+/// such; merging halves cannot.
 pub(crate) fn sort<T: Copy>(entries: &mut Vec<(&str, T)>, generation: Generation) {
     // Maps hand out their keys in byte order, which is nearly always the natural order already.
-    if entries.windows(2).all(|pair| !less(pair[1].0, pair[0].0, generation)) {
+    if entries
+        .windows(2)
+        .all(|pair| !less(pair[1].0, pair[0].0, generation))
+    {
         return;
     }
     let mut width = 1;
@@ -57,32 +61,52 @@ fn less(a: &str, b: &str, generation: Generation) -> bool {
         (true, true) => return first_a < first_b,
         (false, false) => {}
         (letter_a, letter_b) => {
-            let after_digit = generation == Generation::V3 && a[..same].chars().next_back().is_some_and(is_digit);
+            let after_digit =
+                generation == Generation::V3 && a[..same].chars().next_back().is_some_and(is_digit);
             return if after_digit { letter_a } else { letter_b };
         }
     }
     // A zero counts only when the number has begun before it.
-    let begun =
-        (first_a == '0' || first_b == '0') && a[..same].chars().rev().take_while(|c| is_digit(*c)).any(|c| c != '0');
+    let begun = (first_a == '0' || first_b == '0')
+        && a[..same]
+            .chars()
+            .rev()
+            .take_while(|c| is_digit(*c))
+            .any(|c| c != '0');
     let (number_a, length_a) = number(rest_a, begun);
     let (number_b, length_b) = number(rest_b, begun);
-    number_a.cmp(&number_b).then(length_a.cmp(&length_b)).then(first_a.cmp(&first_b)) == Ordering::Less
+    number_a
+        .cmp(&number_b)
+        .then(length_a.cmp(&length_b))
+        .then(first_a.cmp(&first_b))
+        == Ordering::Less
 }
 
 /// The number that the text begins with, and how many digits it has.
 fn number(text: &str, begun: bool) -> (i64, usize) {
-    text.chars().take_while(|c| is_digit(*c)).fold((i64::from(begun), 0), |(value, length), digit| {
-        let digit = i64::from(digit as u32) - i64::from(b'0');
-        (value.wrapping_mul(10).wrapping_add(digit), length + 1)
-    })
+    text.chars().take_while(|c| is_digit(*c)).fold(
+        (i64::from(begun), 0),
+        |(value, length), digit| {
+            let digit = i64::from(digit as u32) - i64::from(b'0');
+            (value.wrapping_mul(10).wrapping_add(digit), length + 1)
+        },
+    )
 }
 
 fn is_letter(c: char) -> bool {
-    if c.is_ascii() { c.is_ascii_alphabetic() } else { contains(LETTERS, c) }
+    if c.is_ascii() {
+        c.is_ascii_alphabetic()
+    } else {
+        contains(LETTERS, c)
+    }
 }
 
 fn is_digit(c: char) -> bool {
-    if c.is_ascii() { c.is_ascii_digit() } else { contains(DIGITS, c) }
+    if c.is_ascii() {
+        c.is_ascii_digit()
+    } else {
+        contains(DIGITS, c)
+    }
 }
 
 fn contains(ranges: &[(u32, u32)], c: char) -> bool {

@@ -1,4 +1,5 @@
-//! Puts tokens together into the nodes of the first document, by the grammar of YAML 1.1 as libyaml reads it.
+//! Puts tokens together into the nodes of the first document, by the grammar of YAML 1.1 as libyaml
+//! reads it.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -46,7 +47,10 @@ pub(crate) struct Parser<'a, 'l> {
 pub(crate) fn parse<'a>(text: &'a str, limits: &Limits) -> Result<Tree<'a>, Error> {
     // Byte positions are kept in 32 bits.
     if text.len() > limits.bytes.min(u32::MAX as usize - 16) {
-        return Err(Error::bare(format!("yaml: exceeded max size of {} bytes", limits.bytes)));
+        return Err(Error::bare(format!(
+            "yaml: exceeded max size of {} bytes",
+            limits.bytes
+        )));
     }
     let mut parser = Parser {
         scanner: Scanner::new(text),
@@ -73,7 +77,10 @@ impl Parser<'_, '_> {
                 self.directives()?;
                 let (kind, mark, _) = self.scanner.peek()?;
                 if kind != Kind::DocumentStart {
-                    return Err(Error::parser("did not find expected <document start>", mark));
+                    return Err(Error::parser(
+                        "did not find expected <document start>",
+                        mark,
+                    ));
                 }
                 self.scanner.take();
                 let (kind, mark, _) = self.scanner.peek()?;
@@ -94,7 +101,8 @@ impl Parser<'_, '_> {
         while self.state != State::Done {
             self.step()?;
         }
-        // The end of the document is looked for, and may fail, although what follows it is of no interest.
+        // The end of the document is looked for, and may fail, although what follows it is of no
+        // interest.
         self.scanner.peek()?;
         Ok(())
     }
@@ -106,7 +114,9 @@ impl Parser<'_, '_> {
             if !matches!(kind, Kind::VersionDirective | Kind::TagDirective) {
                 break;
             }
-            let Some(token) = self.scanner.take() else { break };
+            let Some(token) = self.scanner.take() else {
+                break;
+            };
             if kind == Kind::VersionDirective {
                 if version.replace(token.version).is_some() {
                     return Err(Error::parser("found duplicate %YAML directive", mark));
@@ -115,10 +125,17 @@ impl Parser<'_, '_> {
                     return Err(Error::parser("found incompatible YAML document", mark));
                 }
             } else {
-                if self.handles.iter().any(|(handle, _)| *handle == token.value) {
+                if self
+                    .handles
+                    .iter()
+                    .any(|(handle, _)| *handle == token.value)
+                {
                     return Err(Error::parser("found duplicate %TAG directive", mark));
                 }
-                self.handles.push((token.value.into_owned(), token.suffix.unwrap_or_default().into()));
+                self.handles.push((
+                    token.value.into_owned(),
+                    token.suffix.unwrap_or_default().into(),
+                ));
             }
         }
         self.default_handles();
@@ -165,7 +182,9 @@ impl Parser<'_, '_> {
                 let after = after(mark);
                 self.scanner.take();
                 match self.scanner.peek()?.0 {
-                    Kind::BlockEntry | Kind::BlockEnd => self.empty_then(after, State::BlockSequence),
+                    Kind::BlockEntry | Kind::BlockEnd => {
+                        self.empty_then(after, State::BlockSequence)
+                    }
                     _ => self.node_then(State::BlockSequence, true, false),
                 }
             }
@@ -202,7 +221,9 @@ impl Parser<'_, '_> {
                 let after = if end > mark.pos { after(mark) } else { mark };
                 self.scanner.take();
                 match self.scanner.peek()?.0 {
-                    Kind::Key | Kind::Value | Kind::BlockEnd => self.empty_then(after, State::BlockValue),
+                    Kind::Key | Kind::Value | Kind::BlockEnd => {
+                        self.empty_then(after, State::BlockValue)
+                    }
                     _ => self.node_then(State::BlockValue, true, true),
                 }
             }
@@ -269,7 +290,10 @@ impl Parser<'_, '_> {
         let (kind, mark, _) = self.scanner.peek()?;
         if kind == Kind::Value {
             self.scanner.take();
-            if !matches!(self.scanner.peek()?.0, Kind::FlowEntry | Kind::FlowSequenceEnd) {
+            if !matches!(
+                self.scanner.peek()?.0,
+                Kind::FlowEntry | Kind::FlowSequenceEnd
+            ) {
                 return self.node_then(State::PairEnd, false, false);
             }
         }
@@ -295,7 +319,9 @@ impl Parser<'_, '_> {
                 self.scanner.take();
                 let (kind, mark, _) = self.scanner.peek()?;
                 match kind {
-                    Kind::Value | Kind::FlowEntry | Kind::FlowMappingEnd => self.empty_then(mark, State::FlowValue),
+                    Kind::Value | Kind::FlowEntry | Kind::FlowMappingEnd => {
+                        self.empty_then(mark, State::FlowValue)
+                    }
                     _ => self.node_then(State::FlowValue, false, false),
                 }
             }
@@ -321,13 +347,21 @@ impl Parser<'_, '_> {
         self.node(block, indentless)
     }
 
-    /// Reads a node's anchor and tag, and the node itself if it is a scalar; a collection is only begun.
+    /// Reads a node's anchor and tag, and the node itself if it is a scalar; a collection is only
+    /// begun.
     fn node(&mut self, block: bool, indentless: bool) -> Result<(), Error> {
         let (mut kind, start, mut end) = self.scanner.peek()?;
         if kind == Kind::Alias {
-            let name = self.scanner.take().map(|token| token.value).unwrap_or_default();
+            let name = self
+                .scanner
+                .take()
+                .map(|token| token.value)
+                .unwrap_or_default();
             let Some(target) = self.anchors.get(name.as_ref()).copied() else {
-                return Err(Error::placed(format_args!("unknown anchor '{name}' referenced"), start));
+                return Err(Error::placed(
+                    format_args!("unknown anchor '{name}' referenced"),
+                    start,
+                ));
             };
             self.push(Shape::Alias(target), 0, start, start.pos, end, name)?;
             self.complete();
@@ -348,13 +382,16 @@ impl Parser<'_, '_> {
         let tag = match tag {
             None => String::new(),
             Some((handle, suffix, _)) if handle.is_empty() => suffix.into(),
-            Some((handle, suffix, place)) => match self.handles.iter().find(|(known, _)| *known == handle) {
-                Some((_, prefix)) => format!("{prefix}{suffix}"),
-                None => return Err(Error::parser("found undefined tag handle", place)),
-            },
+            Some((handle, suffix, place)) => {
+                match self.handles.iter().find(|(known, _)| *known == handle) {
+                    Some((_, prefix)) => format!("{prefix}{suffix}"),
+                    None => return Err(Error::parser("found undefined tag handle", place)),
+                }
+            }
         };
         if let Some(name) = &anchor {
-            self.anchors.insert(name.clone(), self.tree.nodes.len() as u32);
+            self.anchors
+                .insert(name.clone(), self.tree.nodes.len() as u32);
         }
         match kind {
             Kind::BlockEntry if indentless => {
@@ -363,19 +400,41 @@ impl Parser<'_, '_> {
             }
             Kind::PlainScalar | Kind::QuotedScalar => {
                 let plain = tag == "!" || (tag.is_empty() && kind == Kind::PlainScalar);
-                let value = self.scanner.take().map(|token| token.value).unwrap_or_default();
+                let value = self
+                    .scanner
+                    .take()
+                    .map(|token| token.value)
+                    .unwrap_or_default();
                 let tag = self.keep_tag(tag);
                 self.push(Shape::Scalar { plain }, tag, start, mark.pos, end, value)?;
                 self.complete();
             }
-            Kind::FlowSequenceStart => self.begin(Shape::Sequence, start, mark, State::FlowSequence { first: true })?,
-            Kind::FlowMappingStart => self.begin(Shape::Mapping, start, mark, State::FlowKey { first: true })?,
-            Kind::BlockSequenceStart if block => self.begin(Shape::Sequence, start, mark, State::BlockSequence)?,
-            Kind::BlockMappingStart if block => self.begin(Shape::Mapping, start, mark, State::BlockKey)?,
+            Kind::FlowSequenceStart => self.begin(
+                Shape::Sequence,
+                start,
+                mark,
+                State::FlowSequence { first: true },
+            )?,
+            Kind::FlowMappingStart => {
+                self.begin(Shape::Mapping, start, mark, State::FlowKey { first: true })?;
+            }
+            Kind::BlockSequenceStart if block => {
+                self.begin(Shape::Sequence, start, mark, State::BlockSequence)?;
+            }
+            Kind::BlockMappingStart if block => {
+                self.begin(Shape::Mapping, start, mark, State::BlockKey)?;
+            }
             _ if anchor.is_some() || !tag.is_empty() => {
                 let plain = tag.is_empty();
                 let tag = self.keep_tag(tag);
-                self.push(Shape::Scalar { plain }, tag, start, mark.pos, mark.pos, Cow::Borrowed(""))?;
+                self.push(
+                    Shape::Scalar { plain },
+                    tag,
+                    start,
+                    mark.pos,
+                    mark.pos,
+                    Cow::Borrowed(""),
+                )?;
                 self.complete();
             }
             _ => return Err(Error::parser("did not find expected node content", mark)),
@@ -399,7 +458,14 @@ impl Parser<'_, '_> {
     }
 
     fn empty(&mut self, mark: Mark) -> Result<(), Error> {
-        self.push(Shape::Scalar { plain: true }, 0, mark, mark.pos, mark.pos, Cow::Borrowed(""))
+        self.push(
+            Shape::Scalar { plain: true },
+            0,
+            mark,
+            mark.pos,
+            mark.pos,
+            Cow::Borrowed(""),
+        )
     }
 
     fn empty_then(&mut self, mark: Mark, state: State) -> Result<(), Error> {
@@ -409,7 +475,10 @@ impl Parser<'_, '_> {
 
     fn open_collection(&mut self, shape: Shape, mark: Mark, start: u32) -> Result<(), Error> {
         if self.open.len() >= self.limits.depth {
-            return Err(Error::scanner(format_args!("exceeded max depth of {}", self.limits.depth), mark));
+            return Err(Error::scanner(
+                format_args!("exceeded max depth of {}", self.limits.depth),
+                mark,
+            ));
         }
         self.open.push(self.tree.nodes.len() as u32);
         self.push(shape, 0, mark, start, start, Cow::Borrowed(""))
@@ -428,7 +497,11 @@ impl Parser<'_, '_> {
 
     fn close_collection(&mut self, end: u32) {
         let next = self.tree.nodes.len() as u32;
-        if let Some(node) = self.open.pop().and_then(|open| self.tree.nodes.get_mut(open as usize)) {
+        if let Some(node) = self
+            .open
+            .pop()
+            .and_then(|open| self.tree.nodes.get_mut(open as usize))
+        {
             node.next = next;
             node.end = end.max(node.start);
         }
@@ -453,15 +526,30 @@ impl<'a> Parser<'a, '_> {
     ) -> Result<(), Error> {
         let next = self.tree.nodes.len() as u32 + 1;
         if self.tree.nodes.len() >= self.limits.nodes {
-            return Err(Error::scanner(format_args!("exceeded max number of {} nodes", self.limits.nodes), mark));
+            return Err(Error::scanner(
+                format_args!("exceeded max number of {} nodes", self.limits.nodes),
+                mark,
+            ));
         }
         self.last_end = self.last_end.max(end);
-        self.tree.nodes.push(Node { shape, tag, mark, start, end, next, value });
+        self.tree.nodes.push(Node {
+            shape,
+            tag,
+            mark,
+            start,
+            end,
+            next,
+            value,
+        });
         Ok(())
     }
 }
 
 /// The place right after a token of one character.
 fn after(mark: Mark) -> Mark {
-    Mark { pos: mark.pos + 1, line: mark.line, column: mark.column + 1 }
+    Mark {
+        pos: mark.pos + 1,
+        line: mark.line,
+        column: mark.column + 1,
+    }
 }

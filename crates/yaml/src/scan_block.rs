@@ -1,4 +1,5 @@
-//! Reads block scalars: `|` keeps line breaks, `>` folds them, and the header says what happens to the last ones.
+//! Reads block scalars: `|` keeps line breaks, `>` folds them, and the header says what happens to
+//! the last ones.
 
 use std::borrow::Cow;
 
@@ -22,7 +23,9 @@ impl<'a> Scanner<'a> {
         let start = self.mark();
         self.pos += 1;
         let header = self.scan_block_header()?;
-        let mut indent = header.indent.map_or(0, |digit| self.indent.max(0) + i64::from(digit));
+        let mut indent = header
+            .indent
+            .map_or(0, |digit| self.indent.max(0) + i64::from(digit));
         let mut end = self.pos;
         let mut out = String::new();
         let mut breaks = String::new();
@@ -59,7 +62,10 @@ impl<'a> Scanner<'a> {
     }
 
     fn scan_block_header(&mut self) -> Result<Header, Error> {
-        let mut header = Header { chomp: self.scan_chomping(), indent: None };
+        let mut header = Header {
+            chomp: self.scan_chomping(),
+            indent: None,
+        };
         let digit = byte(self.bytes, self.pos);
         if digit.is_ascii_digit() {
             if digit == b'0' {
@@ -90,17 +96,27 @@ impl<'a> Scanner<'a> {
         })
     }
 
-    /// Passes over indentation and empty lines, and finds the indentation when it is still unknown (zero).
-    fn scan_block_breaks(&mut self, indent: &mut i64, breaks: &mut String, end: &mut usize) -> Result<(), Error> {
+    /// Passes over indentation and empty lines, and finds the indentation when it is still unknown
+    /// (zero).
+    fn scan_block_breaks(
+        &mut self,
+        indent: &mut i64,
+        breaks: &mut String,
+        end: &mut usize,
+    ) -> Result<(), Error> {
         let mut deepest = 0;
         loop {
-            while (*indent == 0 || i64::from(self.column()) < *indent) && byte(self.bytes, self.pos) == b' ' {
+            while (*indent == 0 || i64::from(self.column()) < *indent)
+                && byte(self.bytes, self.pos) == b' '
+            {
                 self.pos += 1;
             }
             let column = i64::from(self.column());
             deepest = deepest.max(column);
             if (*indent == 0 || column < *indent) && byte(self.bytes, self.pos) == b'\t' {
-                return Err(self.error("found a tab character where an indentation space is expected"));
+                return Err(
+                    self.error("found a tab character where an indentation space is expected")
+                );
             }
             if break_len(self.bytes, self.pos) == 0 {
                 break;

@@ -1,5 +1,5 @@
-//! Reads plain and quoted scalars. On one line they are slices of the text; over several lines the breaks between
-//! are folded into spaces.
+//! Reads plain and quoted scalars. On one line they are slices of the text; over several lines the
+//! breaks between are folded into spaces.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,8 @@ use crate::error::Error;
 use crate::scanner::Scanner;
 use crate::token::{Kind, Token};
 
-/// Bytes that may end a run inside a plain scalar: everything else is passed over without a second look.
+/// Bytes that may end a run inside a plain scalar: everything else is passed over without a second
+/// look.
 const PLAIN_STOPS: [bool; 256] = stops(b"\0 \t\n\r:,?[]{}\xC2\xE2");
 const SINGLE_STOPS: [bool; 256] = stops(b"\0 \t\n\r'\xC2\xE2");
 const DOUBLE_STOPS: [bool; 256] = stops(b"\0 \t\n\r\"\\\xC2\xE2");
@@ -130,7 +131,11 @@ impl<'a> Scanner<'a> {
             self.pos += 1;
             return Ok(self.scalar(Kind::QuotedScalar, start, self.pos, value));
         }
-        let stops = if quote == b'"' { &DOUBLE_STOPS } else { &SINGLE_STOPS };
+        let stops = if quote == b'"' {
+            &DOUBLE_STOPS
+        } else {
+            &SINGLE_STOPS
+        };
         let mut out = String::new();
         let mut breaks = Breaks::default();
         loop {
@@ -138,7 +143,8 @@ impl<'a> Scanner<'a> {
                 return Err(self.error("found unexpected document indicator"));
             }
             if byte(bytes, self.pos) == 0 {
-                // Go tells the end of the text, which helps nobody to find the quote that is not closed.
+                // Go tells the end of the text, which helps nobody to find the quote that is not
+                // closed.
                 return Err(self.error("found unexpected end of stream").began(start));
             }
             let mut broken = false;

@@ -22,7 +22,10 @@ impl<'a> Scanner<'a> {
         let start = self.mark();
         self.pos += 1;
         let name = self.scan_word();
-        let follows = matches!(byte(self.bytes, self.pos), b'?' | b':' | b',' | b']' | b'}' | b'%' | b'@' | b'`');
+        let follows = matches!(
+            byte(self.bytes, self.pos),
+            b'?' | b':' | b',' | b']' | b'}' | b'%' | b'@' | b'`'
+        );
         if name.is_empty() || !(follows || is_blank_or_end(self.bytes, self.pos)) {
             return Err(self.error("did not find expected alphabetic or numeric character"));
         }
@@ -59,7 +62,8 @@ impl<'a> Scanner<'a> {
             if handle.len() > 1 && handle.ends_with('!') {
                 (handle, self.scan_uri("")?)
             } else {
-                // What looked like a handle was the beginning of the suffix of the primary handle `!`.
+                // What looked like a handle was the beginning of the suffix of the primary handle
+                // `!`.
                 match self.scan_uri(handle)? {
                     suffix if suffix.is_empty() => ("", handle.to_owned()),
                     suffix => ("!", suffix),
@@ -114,7 +118,11 @@ impl<'a> Scanner<'a> {
         let mut left = 0;
         loop {
             let digit = |at| char::from(byte(self.bytes, at)).to_digit(16);
-            let octet = match (byte(self.bytes, self.pos), digit(self.pos + 1), digit(self.pos + 2)) {
+            let octet = match (
+                byte(self.bytes, self.pos),
+                digit(self.pos + 1),
+                digit(self.pos + 2),
+            ) {
                 (b'%', Some(high), Some(low)) => (high << 4 | low) as u8,
                 _ => return Err(self.error("did not find URI escaped octet")),
             };

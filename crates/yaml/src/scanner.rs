@@ -1,6 +1,6 @@
-//! Cuts text into tokens by the rules of YAML 1.1 as libyaml understands them: indentation opens and closes block
-//! collections, and a `:` may turn what came before it on the same line into a key. The scalars, anchors, tags and
-//! directives themselves are read in the sibling files.
+//! Cuts text into tokens by the rules of YAML 1.1 as libyaml understands them: indentation opens
+//! and closes block collections, and a `:` may turn what came before it on the same line into a
+//! key. The scalars, anchors, tags and directives themselves are read in the sibling files.
 
 use std::collections::VecDeque;
 
@@ -41,7 +41,8 @@ pub(crate) struct Scanner<'a> {
     pub(crate) bad_from: usize,
     indents: Vec<i64>,
     keys: Vec<SimpleKey>,
-    /// Numbers of the tokens that may turn out to be keys, ascending, each with its place in `keys`.
+    /// Numbers of the tokens that may turn out to be keys, ascending, each with its place in
+    /// `keys`.
     key_tokens: VecDeque<(usize, usize)>,
     tokens: VecDeque<Token<'a>>,
     taken: usize,
@@ -52,7 +53,11 @@ impl<'a> Scanner<'a> {
         let bytes = text.as_bytes();
         let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
         // A second byte order mark is passed over like the first, but takes up a column.
-        let second = if text[start..].starts_with('\u{feff}') && start > 0 { 3 } else { 0 };
+        let second = if text[start..].starts_with('\u{feff}') && start > 0 {
+            3
+        } else {
+            0
+        };
         Self {
             text,
             bytes,
@@ -124,7 +129,11 @@ impl<'a> Scanner<'a> {
         let done = self.fetch_token();
         // Inside a scalar go-yaml looks one character further ahead.
         let ahead = if done.is_err() { 2 } else { 1 };
-        if self.pos + 8 > self.bad_from && self.starved(ahead) { Err(self.forbidden()) } else { done }
+        if self.pos + 8 > self.bad_from && self.starved(ahead) {
+            Err(self.forbidden())
+        } else {
+            done
+        }
     }
 
     fn fetch_token(&mut self) -> Result<(), Error> {
@@ -139,8 +148,12 @@ impl<'a> Scanner<'a> {
         if column == 0 {
             match next {
                 b'%' => return self.fetch_directive(),
-                b'-' if self.at_document_mark() => return self.fetch_document_mark(Kind::DocumentStart),
-                b'.' if self.at_document_mark() => return self.fetch_document_mark(Kind::DocumentEnd),
+                b'-' if self.at_document_mark() => {
+                    return self.fetch_document_mark(Kind::DocumentStart);
+                }
+                b'.' if self.at_document_mark() => {
+                    return self.fetch_document_mark(Kind::DocumentEnd);
+                }
                 _ => {}
             }
         }
@@ -216,7 +229,13 @@ impl<'a> Scanner<'a> {
         self.save_key()?;
         let token = self.next_token();
         let (index, mark) = (self.index(), self.mark());
-        self.keys.push(SimpleKey { possible: false, required: false, token, index, mark });
+        self.keys.push(SimpleKey {
+            possible: false,
+            required: false,
+            token,
+            index,
+            mark,
+        });
         self.flow_level += 1;
         self.key_allowed = true;
         self.push_mere(kind, 1);
@@ -227,8 +246,8 @@ impl<'a> Scanner<'a> {
         self.forget_key()?;
         if self.flow_level > 0 {
             self.flow_level -= 1;
-            // An empty collection shares its number with the key it may itself be, so that key is lost here: go-yaml
-            // therefore does not see `[]: value` as a mapping.
+            // An empty collection shares its number with the key it may itself be, so that key is
+            // lost here: go-yaml therefore does not see `[]: value` as a mapping.
             if let Some(key) = self.keys.pop() {
                 self.unlist(key.token);
             }
@@ -275,7 +294,10 @@ impl<'a> Scanner<'a> {
         let last = self.keys.len() - 1;
         if self.key_still_possible(last)? {
             let key = self.keys[last];
-            self.insert(key.token.checked_sub(self.taken), Token::mere(Kind::Key, key.mark, key.mark.pos));
+            self.insert(
+                key.token.checked_sub(self.taken),
+                Token::mere(Kind::Key, key.mark, key.mark.pos),
+            );
             self.open_block(key.mark, Some(key.token), Kind::BlockMappingStart);
             self.keys[last].possible = false;
             self.unlist(key.token);
@@ -300,7 +322,13 @@ impl<'a> Scanner<'a> {
         }
         let mark = self.mark();
         let required = self.flow_level == 0 && self.indent == i64::from(mark.column);
-        let key = SimpleKey { possible: true, required, token: self.next_token(), index: self.index(), mark };
+        let key = SimpleKey {
+            possible: true,
+            required,
+            token: self.next_token(),
+            index: self.index(),
+            mark,
+        };
         self.forget_key()?;
         let last = self.keys.len() - 1;
         self.keys[last] = key;
@@ -326,13 +354,16 @@ impl<'a> Scanner<'a> {
     }
 
     fn unlist(&mut self, token: usize) {
-        if let Ok(found) = self.key_tokens.binary_search_by_key(&token, |(token, _)| *token) {
+        if let Ok(found) = self
+            .key_tokens
+            .binary_search_by_key(&token, |(token, _)| *token)
+        {
             self.key_tokens.remove(found);
         }
     }
 
-    /// Opens a block collection when `mark` is further right than the one around it; `before` is the number of the
-    /// token in front of which it begins, the end of the queue by default.
+    /// Opens a block collection when `mark` is further right than the one around it; `before` is
+    /// the number of the token in front of which it begins, the end of the queue by default.
     fn open_block(&mut self, mark: Mark, before: Option<usize>, kind: Kind) {
         let column = i64::from(mark.column);
         if self.flow_level > 0 || self.indent >= column {
@@ -349,7 +380,8 @@ impl<'a> Scanner<'a> {
     fn close_blocks(&mut self, column: i64) {
         while self.flow_level == 0 && self.indent > column {
             let mark = self.mark();
-            self.tokens.push_back(Token::mere(Kind::BlockEnd, mark, mark.pos));
+            self.tokens
+                .push_back(Token::mere(Kind::BlockEnd, mark, mark.pos));
             self.indent = self.indents.pop().unwrap_or(-1);
         }
     }
@@ -364,7 +396,8 @@ impl<'a> Scanner<'a> {
     fn push_mere(&mut self, kind: Kind, length: usize) {
         let mark = self.mark();
         self.pos += length;
-        self.tokens.push_back(Token::mere(kind, mark, self.pos as u32));
+        self.tokens
+            .push_back(Token::mere(kind, mark, self.pos as u32));
     }
 
     fn next_token(&self) -> usize {

@@ -1,4 +1,5 @@
-//! Where in the text each part of a value was written: a flat table beside the value, one short entry per node.
+//! Where in the text each part of a value was written: a flat table beside the value, one short
+//! entry per node.
 
 use serde_json::Value;
 
@@ -141,7 +142,10 @@ pub fn parse_spanned_with(text: &str, limits: &Limits) -> Result<Spanned, Error>
             place.column = place.pos.saturating_sub(start);
         }
     }
-    Ok(Spanned { value, spans: Spans { entries } })
+    Ok(Spanned {
+        value,
+        spans: Spans { entries },
+    })
 }
 
 /// Where each line begins.
@@ -168,7 +172,13 @@ fn entry(text: &str, node: &Node<'_>) -> Entry {
         Shape::Mapping => Kind::Mapping,
         Shape::Alias(target) => Kind::Alias(target),
     };
-    Entry { kind, place: place(text, node), end: node.end.max(node.start), next: node.next, key: None }
+    Entry {
+        kind,
+        place: place(text, node),
+        end: node.end.max(node.start),
+        next: node.next,
+        key: None,
+    }
 }
 
 /// Where the node itself begins, after its anchor and tag.
@@ -178,11 +188,20 @@ fn place(text: &str, node: &Node<'_>) -> Mark {
     while mark.pos < node.start {
         match break_len(bytes, mark.pos as usize) {
             0 => {
-                let width = text[mark.pos as usize..].chars().next().map_or(1, char::len_utf8);
+                let width = text[mark.pos as usize..]
+                    .chars()
+                    .next()
+                    .map_or(1, char::len_utf8);
                 mark.pos += width as u32;
                 mark.column += 1;
             }
-            length => mark = Mark { pos: mark.pos + length as u32, line: mark.line + 1, column: 0 },
+            length => {
+                mark = Mark {
+                    pos: mark.pos + length as u32,
+                    line: mark.line + 1,
+                    column: 0,
+                }
+            }
         }
     }
     mark
@@ -210,7 +229,8 @@ fn name(tree: &Tree<'_>, node: &Node<'_>) -> String {
 }
 
 impl Spans {
-    /// Where the value at `path` was written; an empty path is the whole document. Follows aliases and merge keys.
+    /// Where the value at `path` was written; an empty path is the whole document. Follows aliases
+    /// and merge keys.
     pub fn find(&self, path: &[Step]) -> Option<Found> {
         let mut key = None;
         let mut at = 0;
@@ -227,10 +247,14 @@ impl Spans {
             };
         }
         let span = |at: u32| self.entries[at as usize].span();
-        Some(Found { key: key.map(span), value: span(at) })
+        Some(Found {
+            key: key.map(span),
+            value: span(at),
+        })
     }
 
-    /// Every key and scalar in the order they are written, those inside merged mappings under their key `<<`.
+    /// Every key and scalar in the order they are written, those inside merged mappings under their
+    /// key `<<`.
     pub fn scalars(&self) -> Vec<Scalar> {
         let mut found = Vec::new();
         if !self.entries.is_empty() {
@@ -243,13 +267,19 @@ impl Spans {
     pub fn at(&self, offset: usize) -> Option<Scalar> {
         let mut path = Vec::new();
         let mut at = 0;
-        let holds = |entry: &Entry| (entry.place.pos as usize..entry.end as usize).contains(&offset);
+        let holds =
+            |entry: &Entry| (entry.place.pos as usize..entry.end as usize).contains(&offset);
         loop {
             let entry = self.entries.get(at as usize)?;
             if !matches!(entry.kind, Kind::Sequence | Kind::Mapping) {
-                return holds(entry).then(|| Scalar { path, is_key: entry.key.is_some(), span: entry.span() });
+                return holds(entry).then(|| Scalar {
+                    path,
+                    is_key: entry.key.is_some(),
+                    span: entry.span(),
+                });
             }
-            // Spans of siblings are in order, so the last that begins before the byte is the one to look into.
+            // Spans of siblings are in order, so the last that begins before the byte is the one to
+            // look into.
             let (index, child) = self
                 .children(at)
                 .enumerate()
@@ -258,8 +288,14 @@ impl Spans {
             match entry.kind {
                 Kind::Sequence => path.push(Step::Index(index)),
                 _ => {
-                    let key = if index % 2 == 0 { child } else { self.children(at).nth(index - 1)? };
-                    path.push(Step::Key(self.entries[key as usize].key.clone().unwrap_or_default()));
+                    let key = if index % 2 == 0 {
+                        child
+                    } else {
+                        self.children(at).nth(index - 1)?
+                    };
+                    path.push(Step::Key(
+                        self.entries[key as usize].key.clone().unwrap_or_default(),
+                    ));
                 }
             }
             at = child;
@@ -281,13 +317,21 @@ impl Spans {
                 while let (Some(key), Some(value)) = (children.next(), children.next()) {
                     let entry = &self.entries[key as usize];
                     path.push(Step::Key(entry.key.clone().unwrap_or_default()));
-                    found.push(Scalar { path: path.clone(), is_key: true, span: entry.span() });
+                    found.push(Scalar {
+                        path: path.clone(),
+                        is_key: true,
+                        span: entry.span(),
+                    });
                     self.collect(value, path, found);
                     path.pop();
                 }
             }
             Kind::Scalar | Kind::Alias(_) | Kind::Merge => {
-                found.push(Scalar { path: path.clone(), is_key: false, span: entry.span() });
+                found.push(Scalar {
+                    path: path.clone(),
+                    is_key: false,
+                    span: entry.span(),
+                });
             }
         }
     }
@@ -295,7 +339,9 @@ impl Spans {
     fn children(&self, at: u32) -> impl Iterator<Item = u32> + '_ {
         let end = self.entries[at as usize].next;
         let first = Some(at + 1).filter(|child| *child < end);
-        std::iter::successors(first, move |child| Some(self.entries[*child as usize].next).filter(|next| *next < end))
+        std::iter::successors(first, move |child| {
+            Some(self.entries[*child as usize].next).filter(|next| *next < end)
+        })
     }
 
     fn target(&self, at: u32) -> u32 {
@@ -324,7 +370,9 @@ impl Spans {
         let target = self.target(at);
         match self.entries[target as usize].kind {
             Kind::Mapping => self.field(target, name),
-            Kind::Sequence => self.children(target).find_map(|item| self.field(self.target(item), name)),
+            Kind::Sequence => self
+                .children(target)
+                .find_map(|item| self.field(self.target(item), name)),
             _ => None,
         }
     }

@@ -1,4 +1,5 @@
-//! Recognises what go-yaml takes for a point in time. Such text stays text, but must be quoted when written.
+//! Recognises what go-yaml takes for a point in time. Such text stays text, but must be quoted when
+//! written.
 
 /// Whether the text is a date, or a date and a time, in one of the notations go-yaml knows.
 pub(crate) fn is_timestamp(text: &str) -> bool {
@@ -19,7 +20,9 @@ fn parse(text: &str) -> Option<()> {
     match rest.as_bytes().first() {
         None => Some(()),
         Some(b'T' | b't') => zone(clock(&rest[1..])?),
-        Some(b' ') => clock(rest.trim_start_matches(' '))?.is_empty().then_some(()),
+        Some(b' ') => clock(rest.trim_start_matches(' '))?
+            .is_empty()
+            .then_some(()),
         Some(_) => None,
     }
 }
@@ -34,7 +37,11 @@ fn clock(text: &str) -> Option<&str> {
     }
     let fraction = rest.strip_prefix(['.', ',']).unwrap_or("");
     let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
-    Some(if digits > 0 { &fraction[digits..] } else { rest })
+    Some(if digits > 0 {
+        &fraction[digits..]
+    } else {
+        rest
+    })
 }
 
 /// Accepts `Z` or an offset such as `+01:00`.
@@ -42,7 +49,9 @@ fn zone(text: &str) -> Option<()> {
     if text == "Z" {
         return Some(());
     }
-    let [b'+' | b'-', h1, h2, b':', m1, m2] = text.as_bytes() else { return None };
+    let [b'+' | b'-', h1, h2, b':', m1, m2] = text.as_bytes() else {
+        return None;
+    };
     if ![h1, h2, m1, m2].iter().all(|b| b.is_ascii_digit()) {
         return None;
     }
@@ -59,7 +68,9 @@ fn number(text: &str) -> Option<(u32, &str)> {
 fn days(month: u32, year: u32) -> u32 {
     match month {
         4 | 6 | 9 | 11 => 30,
-        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => 29,
+        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => {
+            29
+        }
         2 => 28,
         _ => 31,
     }

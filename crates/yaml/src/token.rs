@@ -48,6 +48,13 @@ pub(crate) struct Token<'a> {
 impl Token<'_> {
     /// A token that is nothing but its kind.
     pub(crate) fn mere(kind: Kind, start: Mark, end: u32) -> Self {
-        Self { kind, start, end, value: Cow::Borrowed(""), suffix: None, version: (0, 0) }
+        Self {
+            kind,
+            start,
+            end,
+            value: Cow::Borrowed(""),
+            suffix: None,
+            version: (0, 0),
+        }
     }
 }

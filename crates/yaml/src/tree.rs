@@ -1,4 +1,5 @@
-//! One document as a flat list of nodes in the order they are written; what the nodes mean is decided elsewhere.
+//! One document as a flat list of nodes in the order they are written; what the nodes mean is
+//! decided elsewhere.
 
 use std::borrow::Cow;
 
@@ -42,7 +43,8 @@ pub(crate) struct Tree<'a> {
 }
 
 impl Tree<'_> {
-    /// The node's tag, empty without one. Collections' tags mean nothing to go-yaml and are not kept.
+    /// The node's tag, empty without one. Collections' tags mean nothing to go-yaml and are not
+    /// kept.
     pub(crate) fn tag(&self, node: &Node<'_>) -> &str {
         match node.tag {
             0 => "",

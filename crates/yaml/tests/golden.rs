@@ -12,29 +12,46 @@ fn replay(file: &str, lines: &str) {
         count += 1;
         let text = vector["text"].as_str().unwrap_or_default();
         let (ours, theirs) = match vector["op"].as_str() {
-            Some("read") => (yaml::parse(text).map(|value| format!("{value:?}")), format!("{:?}", vector["json"])),
-            Some("strict") => {
-                (yaml::parse_strict(text).map(|value| format!("{value:?}")), format!("{:?}", vector["json"]))
-            }
+            Some("read") => (
+                yaml::parse(text).map(|value| format!("{value:?}")),
+                format!("{:?}", vector["json"]),
+            ),
+            Some("strict") => (
+                yaml::parse_strict(text).map(|value| format!("{value:?}")),
+                format!("{:?}", vector["json"]),
+            ),
             Some("documents") => {
                 let ours = yaml::documents(text).map(|found| {
-                    let texts: Vec<Value> = found.iter().map(|d| d.text.replace("\r\n", "\n").into()).collect();
+                    let texts: Vec<Value> = found
+                        .iter()
+                        .map(|d| d.text.replace("\r\n", "\n").into())
+                        .collect();
                     format!("{texts:?}")
                 });
                 let none = Vec::new();
-                (ours, format!("{:?}", vector["documents"].as_array().unwrap_or(&none)))
+                (
+                    ours,
+                    format!("{:?}", vector["documents"].as_array().unwrap_or(&none)),
+                )
             }
             Some("write") => (yaml::emit(&vector["json"]), text.to_owned()),
             _ => (Ok(yaml::emit_pretty(&vector["json"])), text.to_owned()),
         };
         let ours = ours.map_err(|error| error.to_string());
-        let theirs = vector["error"].as_str().map_or(Ok(theirs), |error| Err(error.to_owned()));
+        let theirs = vector["error"]
+            .as_str()
+            .map_or(Ok(theirs), |error| Err(error.to_owned()));
         if ours != theirs {
             wrong.push(format!("{line}\n  ours:   {ours:?}\n  theirs: {theirs:?}"));
         }
     }
     assert!(count > 30, "{file} holds only {count} vectors");
-    assert!(wrong.is_empty(), "{} of {count} differ in {file}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {count} differ in {file}:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 macro_rules! golden {

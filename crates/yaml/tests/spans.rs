@@ -52,10 +52,21 @@ on: yes
         ("g", Some("g"), "{}", 15, 4),
         ("true", Some("on"), "yes", 16, 5),
     ] {
-        let found = spanned.spans.find(&path(at)).unwrap_or_else(|| panic!("{at} is not found"));
+        let found = spanned
+            .spans
+            .find(&path(at))
+            .unwrap_or_else(|| panic!("{at} is not found"));
         assert_eq!(&text[found.value.start..found.value.end], value, "{at}");
-        assert_eq!((found.value.line, found.value.column), (line, column), "{at}");
-        assert_eq!(found.key.map(|span| &text[span.start..span.end]), key, "{at}");
+        assert_eq!(
+            (found.value.line, found.value.column),
+            (line, column),
+            "{at}"
+        );
+        assert_eq!(
+            found.key.map(|span| &text[span.start..span.end]),
+            key,
+            "{at}"
+        );
     }
     for at in ["z", "a.0", "b.3", "b.x", "c.d.e"] {
         assert!(spanned.spans.find(&path(at)).is_none(), "{at} is found");
@@ -97,18 +108,32 @@ fn scalars_are_listed_in_the_order_of_the_text_and_their_paths_lead_back() {
     let mut checked = 0;
     for _ in 0..4000 {
         let text = mutate::text(&mut random, &seeds);
-        let Ok(spanned) = parse_spanned(&text) else { continue };
+        let Ok(spanned) = parse_spanned(&text) else {
+            continue;
+        };
         assert_eq!(Ok(&spanned.value), yaml::parse(&text).as_ref());
         // A key given twice hides what the first had.
         let unique = yaml::parse_strict(&text).is_ok();
         let mut last = 0;
         for scalar in spanned.spans.scalars() {
-            assert!(scalar.span.start >= last && scalar.span.start <= scalar.span.end, "{text:?}: {scalar:?}");
-            assert!(text.is_char_boundary(scalar.span.start) && text.is_char_boundary(scalar.span.end), "{text:?}");
+            assert!(
+                scalar.span.start >= last && scalar.span.start <= scalar.span.end,
+                "{text:?}: {scalar:?}"
+            );
+            assert!(
+                text.is_char_boundary(scalar.span.start) && text.is_char_boundary(scalar.span.end),
+                "{text:?}"
+            );
             last = scalar.span.start;
             let hidden = !unique || scalar.path.contains(&Step::from("<<"));
-            assert!(hidden || spanned.spans.find(&scalar.path).is_some(), "{text:?}: {scalar:?}");
-            assert!(hidden || resolve(&spanned.value, &scalar.path).is_some(), "{text:?}: {scalar:?}");
+            assert!(
+                hidden || spanned.spans.find(&scalar.path).is_some(),
+                "{text:?}: {scalar:?}"
+            );
+            assert!(
+                hidden || resolve(&spanned.value, &scalar.path).is_some(),
+                "{text:?}: {scalar:?}"
+            );
             checked += 1;
         }
     }
@@ -131,8 +156,15 @@ fn a_key_may_override_a_merge_but_not_stand_twice() {
         ("a: c\na: d\n", None),
     ] {
         let read = yaml::parse_written(text);
-        assert_eq!(read.as_ref().ok().and_then(|value| value["a"].as_str()), expected, "{text}: {read:?}");
-        assert!(yaml::parse_strict(text).is_err(), "Go's strict way refuses them all: {text}");
+        assert_eq!(
+            read.as_ref().ok().and_then(|value| value["a"].as_str()),
+            expected,
+            "{text}: {read:?}"
+        );
+        assert!(
+            yaml::parse_strict(text).is_err(),
+            "Go's strict way refuses them all: {text}"
+        );
     }
 }
 
@@ -152,6 +184,11 @@ fn a_column_is_the_bytes_of_the_line_before_whatever_they_are() {
         let start = text[..scalar.span.start].rfind('\n').map_or(0, |at| at + 1);
         let line = text[..scalar.span.start].matches('\n').count() + 1;
         let expected = (line, scalar.span.start - start + 1);
-        assert_eq!((scalar.span.line, scalar.span.column), expected, "{:?}", scalar.path);
+        assert_eq!(
+            (scalar.span.line, scalar.span.column),
+            expected,
+            "{:?}",
+            scalar.path
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! `cargo xtask bench apiserver`: the embedded API server, in memory and durable, beside kube-apiserver with etcd, by
-//! the same client in the same run.
+//! `cargo xtask bench apiserver`: the embedded API server, in memory and durable, beside
+//! kube-apiserver with etcd, by the same client in the same run.
 
 use std::{
     fmt::Write as _,
@@ -28,8 +28,11 @@ const SECONDS: &str = "3";
 const BENCH: &str = "dist/examples/bench_apiserver";
 
 /// Who is measured.
-const SERVERS: [(&str, Who); 3] =
-    [("kube-apiserver + etcd", Who::Kubernetes), ("Cairn, durable", Who::Durable), ("Cairn, in memory", Who::Memory)];
+const SERVERS: [(&str, Who); 3] = [
+    ("kube-apiserver + etcd", Who::Kubernetes),
+    ("Cairn, durable", Who::Durable),
+    ("Cairn, in memory", Who::Memory),
+];
 
 #[derive(Clone, Copy)]
 enum Who {
@@ -38,7 +41,8 @@ enum Who {
     Memory,
 }
 
-/// What is told of a server: how to find it in what the client printed, and whether more of it is better.
+/// What is told of a server: how to find it in what the client printed, and whether more of it is
+/// better.
 struct Measure {
     name: &'static str,
     at: &'static str,
@@ -47,25 +51,106 @@ struct Measure {
 }
 
 const MEASURES: [Measure; 16] = [
-    Measure { name: "ready after", at: "/ready_ms", show: |value| format!("{value:.0} ms"), more: false },
-    Measure { name: "memory at rest", at: "/idle_total", show: mebibytes, more: false },
-    Measure { name: "creations a second, 1 client", at: "/create_1/per_second", show: rate, more: true },
-    Measure { name: "creations a second, 16 clients", at: "/create_16/per_second", show: rate, more: true },
-    Measure { name: "... median of one", at: "/create_16/median_us", show: time, more: false },
-    Measure { name: "... processor time of one, server", at: "/create_16/server_us", show: time, more: false },
-    Measure { name: "... processor time of one, client", at: "/create_16/client_us", show: time, more: false },
-    Measure { name: "applies a second, 16 clients", at: "/apply_16/per_second", show: rate, more: true },
-    Measure { name: "... processor time of one, server", at: "/apply_16/server_us", show: time, more: false },
-    Measure { name: "... processor time of one, client", at: "/apply_16/client_us", show: time, more: false },
-    Measure { name: "list of 1,000 objects", at: "/list_1000/median_us", show: time, more: false },
-    Measure { name: "... processor time of one, server", at: "/list_1000/server_us", show: time, more: false },
-    Measure { name: "creation to event, median", at: "/watch/median_us", show: time, more: false },
-    Measure { name: "creation to event, 99th of 100", at: "/watch/p99_us", show: time, more: false },
-    Measure { name: "memory for one object", at: "/object_bytes", show: kibibytes, more: false },
-    Measure { name: "memory at the end", at: "/end_total", show: mebibytes, more: false },
+    Measure {
+        name: "ready after",
+        at: "/ready_ms",
+        show: |value| format!("{value:.0} ms"),
+        more: false,
+    },
+    Measure {
+        name: "memory at rest",
+        at: "/idle_total",
+        show: mebibytes,
+        more: false,
+    },
+    Measure {
+        name: "creations a second, 1 client",
+        at: "/create_1/per_second",
+        show: rate,
+        more: true,
+    },
+    Measure {
+        name: "creations a second, 16 clients",
+        at: "/create_16/per_second",
+        show: rate,
+        more: true,
+    },
+    Measure {
+        name: "... median of one",
+        at: "/create_16/median_us",
+        show: time,
+        more: false,
+    },
+    Measure {
+        name: "... processor time of one, server",
+        at: "/create_16/server_us",
+        show: time,
+        more: false,
+    },
+    Measure {
+        name: "... processor time of one, client",
+        at: "/create_16/client_us",
+        show: time,
+        more: false,
+    },
+    Measure {
+        name: "applies a second, 16 clients",
+        at: "/apply_16/per_second",
+        show: rate,
+        more: true,
+    },
+    Measure {
+        name: "... processor time of one, server",
+        at: "/apply_16/server_us",
+        show: time,
+        more: false,
+    },
+    Measure {
+        name: "... processor time of one, client",
+        at: "/apply_16/client_us",
+        show: time,
+        more: false,
+    },
+    Measure {
+        name: "list of 1,000 objects",
+        at: "/list_1000/median_us",
+        show: time,
+        more: false,
+    },
+    Measure {
+        name: "... processor time of one, server",
+        at: "/list_1000/server_us",
+        show: time,
+        more: false,
+    },
+    Measure {
+        name: "creation to event, median",
+        at: "/watch/median_us",
+        show: time,
+        more: false,
+    },
+    Measure {
+        name: "creation to event, 99th of 100",
+        at: "/watch/p99_us",
+        show: time,
+        more: false,
+    },
+    Measure {
+        name: "memory for one object",
+        at: "/object_bytes",
+        show: kibibytes,
+        more: false,
+    },
+    Measure {
+        name: "memory at the end",
+        at: "/end_total",
+        show: mebibytes,
+        more: false,
+    },
 ];
 
-/// What was to be reached: by whom, in which measure, and how well. Against the real server where it is a ratio.
+/// What was to be reached: by whom, in which measure, and how well. Against the real server where
+/// it is a ratio.
 struct Goal {
     name: &'static str,
     who: &'static [usize],
@@ -83,7 +168,13 @@ const GOALS: [Goal; 5] = [
         ratio: false,
         show: |ms| format!("{ms:.0} ms"),
     },
-    Goal { name: "at rest under 25 MiB", who: &[1, 2], at: "/idle_total", ratio: false, show: mebibytes },
+    Goal {
+        name: "at rest under 25 MiB",
+        who: &[1, 2],
+        at: "/idle_total",
+        ratio: false,
+        show: mebibytes,
+    },
     Goal {
         name: "creations with 16 clients, durable: 3 times",
         who: &[1],
@@ -111,11 +202,22 @@ const GOALS: [Goal; 5] = [
 pub fn run(turns: u8, write: bool) -> Result<ExitCode> {
     let assets = k8s::provide(k8s::Set::Control)?;
     eprintln!("building the benchmark of apiserver");
-    let status = ours("build", "apiserver", "bench_apiserver").status().context("cannot run cargo")?;
+    let status = ours("build", "apiserver", "bench_apiserver")
+        .status()
+        .context("cannot run cargo")?;
     if !status.success() {
         bail!("the benchmark of apiserver does not build ({status})");
     }
-    let status = cargo().args(["build", "--quiet", "--package", "testkit", "--bin", "cluster-run"]).status();
+    let status = cargo()
+        .args([
+            "build",
+            "--quiet",
+            "--package",
+            "testkit",
+            "--bin",
+            "cluster-run",
+        ])
+        .status();
     if !status.context("cannot run cargo")?.success() {
         bail!("cluster-run does not build");
     }
@@ -143,18 +245,33 @@ pub fn run(turns: u8, write: bool) -> Result<ExitCode> {
                 }
             };
             let server = Running::start(&mut command)?;
-            let line = output(program(BENCH).args(["load", &server.kubeconfig, &server.group, SECONDS]))?;
-            let mut value: Value = serde_json::from_str(line.trim()).with_context(|| format!("not JSON: {line}"))?;
-            let total =
-                |name: &str| value[name].as_object().into_iter().flatten().filter_map(|(_, v)| v.as_f64()).sum();
+            let line =
+                output(program(BENCH).args(["load", &server.kubeconfig, &server.group, SECONDS]))?;
+            let mut value: Value =
+                serde_json::from_str(line.trim()).with_context(|| format!("not JSON: {line}"))?;
+            let total = |name: &str| {
+                value[name]
+                    .as_object()
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|(_, v)| v.as_f64())
+                    .sum()
+            };
             let totals: [f64; 2] = [total("idle_bytes"), total("end_bytes")];
             eprintln!("{value}");
             value["ready_ms"] = server.ready_ms.into();
             value["idle_total"] = totals[0].into();
             value["end_total"] = totals[1].into();
-            let created: f64 =
-                value["created"]["bytes"].as_object().into_iter().flatten().filter_map(|(_, v)| v.as_f64()).sum();
-            let objects = value["created"]["objects"].as_f64().filter(|objects| *objects > 0.0).unwrap_or(1.0);
+            let created: f64 = value["created"]["bytes"]
+                .as_object()
+                .into_iter()
+                .flatten()
+                .filter_map(|(_, v)| v.as_f64())
+                .sum();
+            let objects = value["created"]["objects"]
+                .as_f64()
+                .filter(|objects| *objects > 0.0)
+                .unwrap_or(1.0);
             value["object_bytes"] = ((created - totals[0]).max(0.0) / objects).into();
             seen.push(value);
         }
@@ -184,17 +301,29 @@ pub(super) struct Running {
 impl Running {
     pub(super) fn start(command: &mut Command) -> Result<Self> {
         let begin = Instant::now();
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
-        let mut child = command.spawn().with_context(|| format!("cannot run {command:?}"))?;
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .process_group(0);
+        let mut child = command
+            .spawn()
+            .with_context(|| format!("cannot run {command:?}"))?;
         let mut line = String::new();
         let out = child.stdout.take().context("it has an output")?;
-        BufReader::new(out).read_line(&mut line).context("cannot read what the server prints")?;
+        BufReader::new(out)
+            .read_line(&mut line)
+            .context("cannot read what the server prints")?;
         let ready_ms = begin.elapsed().as_secs_f64() * 1e3;
         let words: Vec<&str> = line.split_whitespace().collect();
         let (Some(kubeconfig), Some(group)) = (words.first(), words.last()) else {
             bail!("the server has not started: {command:?}");
         };
-        Ok(Self { kubeconfig: (*kubeconfig).to_owned(), group: (*group).to_owned(), child, ready_ms })
+        Ok(Self {
+            kubeconfig: (*kubeconfig).to_owned(),
+            group: (*group).to_owned(),
+            child,
+            ready_ms,
+        })
     }
 }
 
@@ -206,8 +335,8 @@ impl Drop for Running {
     }
 }
 
-/// How long one small write takes that waits for the disk, in microseconds at the median: less than this no durable
-/// write can take.
+/// How long one small write takes that waits for the disk, in microseconds at the median: less than
+/// this no durable write can take.
 fn disk_wait() -> Result<f64> {
     let mut file = tempfile::tempfile().context("cannot create a temporary file")?;
     file.write_all(&[0; ROUNDS * PIECE])?;
@@ -237,15 +366,26 @@ fn render(seen: &[Vec<Value>; 3], turns: u8, disk: f64) -> Result<String> {
     );
     table.push_str("\n\n|");
     for (name, _) in SERVERS {
-        let ratio = if name.starts_with("Cairn") { " | times as good" } else { "" };
+        let ratio = if name.starts_with("Cairn") {
+            " | times as good"
+        } else {
+            ""
+        };
         let _ = write!(table, " | {name}{ratio}");
     }
     table.push_str(" |\n|---|--:|--:|--:|--:|--:|\n");
     for measure in &MEASURES {
-        let best: Vec<f64> = seen.iter().map(|values| measure.best(values)).collect::<Result<_>>()?;
+        let best: Vec<f64> = seen
+            .iter()
+            .map(|values| measure.best(values))
+            .collect::<Result<_>>()?;
         let _ = write!(table, "| {} | {}", measure.name, (measure.show)(best[0]));
         for value in &best[1..] {
-            let ratio = if measure.more { value / best[0] } else { best[0] / value };
+            let ratio = if measure.more {
+                value / best[0]
+            } else {
+                best[0] / value
+            };
             let _ = write!(table, " | {} | {ratio:.1}", (measure.show)(*value));
         }
         table.push_str(" |\n");
@@ -257,13 +397,24 @@ fn render(seen: &[Vec<Value>; 3], turns: u8, disk: f64) -> Result<String> {
             let mut turns = Vec::new();
             for (own, real) in seen[who].iter().zip(&seen[0]) {
                 let number = |value: &Value| {
-                    value.pointer(goal.at).and_then(Value::as_f64).with_context(|| format!("no {}", goal.at))
+                    value
+                        .pointer(goal.at)
+                        .and_then(Value::as_f64)
+                        .with_context(|| format!("no {}", goal.at))
                 };
-                let value = if goal.ratio { number(own)? / number(real)? } else { number(own)? };
+                let value = if goal.ratio {
+                    number(own)? / number(real)?
+                } else {
+                    number(own)?
+                };
                 turns.push((goal.show)(value));
             }
             let name = SERVERS[who].0.trim_start_matches("Cairn, ");
-            whose.push(if goal.who.len() > 1 { format!("{name}: {}", turns.join(", ")) } else { turns.join(", ") });
+            whose.push(if goal.who.len() > 1 {
+                format!("{name}: {}", turns.join(", "))
+            } else {
+                turns.join(", ")
+            });
         }
         let _ = writeln!(table, "| {} | {} |", goal.name, whose.join("; "));
     }
@@ -274,9 +425,18 @@ impl Measure {
     fn best(&self, values: &[Value]) -> Result<f64> {
         let mut numbers = Vec::new();
         for value in values {
-            numbers.push(value.pointer(self.at).and_then(Value::as_f64).with_context(|| format!("no {}", self.at))?);
+            numbers.push(
+                value
+                    .pointer(self.at)
+                    .and_then(Value::as_f64)
+                    .with_context(|| format!("no {}", self.at))?,
+            );
         }
-        let best = if self.more { numbers.into_iter().reduce(f64::max) } else { numbers.into_iter().reduce(f64::min) };
+        let best = if self.more {
+            numbers.into_iter().reduce(f64::max)
+        } else {
+            numbers.into_iter().reduce(f64::min)
+        };
         best.context("nothing was measured")
     }
 }
@@ -294,7 +454,11 @@ fn mebibytes(value: f64) -> String {
 }
 
 fn time(micros: f64) -> String {
-    if micros < 10_000.0 { format!("{micros:.0} µs") } else { format!("{:.1} ms", micros / 1e3) }
+    if micros < 10_000.0 {
+        format!("{micros:.0} µs")
+    } else {
+        format!("{:.1} ms", micros / 1e3)
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! The tables of a comparison as Markdown, and the page of the documentation that keeps the last of them.
+//! The tables of a comparison as Markdown, and the page of the documentation that keeps the last of
+//! them.
 
 use std::{fmt::Write as _, fs, process::Command, thread};
 
@@ -34,7 +35,9 @@ impl Machine {
     /// Looks at this one; it has no name.
     pub fn look(go: &str) -> Result<Self> {
         let libraries = oracle::libraries()?;
-        Ok(Self { facts: format!("{}; {go} with {libraries}", machine()?) })
+        Ok(Self {
+            facts: format!("{}; {go} with {libraries}", machine()?),
+        })
     }
 }
 
@@ -42,7 +45,10 @@ impl Machine {
 pub fn machine() -> Result<String> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(rustc).arg("--version").output().context("cannot run rustc")?;
+    let output = Command::new(rustc)
+        .arg("--version")
+        .output()
+        .context("cannot run rustc")?;
     let rustc = String::from_utf8_lossy(&output.stdout);
     let rustc: Vec<&str> = rustc.split_whitespace().take(2).collect();
     let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
@@ -71,14 +77,19 @@ fn table(page: &mut String, subject: &str, phases: [&str; 2], tally: &Tally) {
             cells.extend([shown(*go), shown(*ours), ratio(*go, *ours)]);
         }
         for (go, ours) in row.go.iter().zip(&row.ours) {
-            cells.extend([*go, *ours].map(|cost| cost.map_or("-".to_owned(), |cost| cost.allocations.to_string())));
+            cells.extend(
+                [*go, *ours]
+                    .map(|cost| cost.map_or("-".to_owned(), |cost| cost.allocations.to_string())),
+            );
         }
         let _ = writeln!(page, "| {} |", cells.join(" | "));
     }
 }
 
 fn shown(cost: Option<Cost>) -> String {
-    let Some(Cost { time, .. }) = cost else { return "-".to_owned() };
+    let Some(Cost { time, .. }) = cost else {
+        return "-".to_owned();
+    };
     match time {
         0..100_000 => format!("{:.1} µs", time as f64 / 1e3),
         100_000..10_000_000 => format!("{} µs", time / 1000),
@@ -88,7 +99,9 @@ fn shown(cost: Option<Cost>) -> String {
 
 fn ratio(go: Option<Cost>, ours: Option<Cost>) -> String {
     match (go, ours) {
-        (Some(go), Some(ours)) if ours.time > 0 => format!("{:.1}", go.time as f64 / ours.time as f64),
+        (Some(go), Some(ours)) if ours.time > 0 => {
+            format!("{:.1}", go.time as f64 / ours.time as f64)
+        }
         _ => "-".to_owned(),
     }
 }
@@ -118,11 +131,17 @@ mod tests {
         let place = Place::of("this");
         let begin = place.begin();
         let page = format!("# Title\n{begin}old\n{END}\nThe rest.\n");
-        assert_eq!(replaced(&page, &place, "new").unwrap(), format!("# Title\n{begin}\nnew\n{END}\nThe rest.\n"));
+        assert_eq!(
+            replaced(&page, &place, "new").unwrap(),
+            format!("# Title\n{begin}\nnew\n{END}\nThe rest.\n")
+        );
         assert!(replaced("no markers", &place, "new").is_none());
         let real = fs::read_to_string(cache::repository().join(PAGE)).unwrap();
         for name in ["templates", "apiserver"] {
-            assert!(replaced(&real, &Place::of(name), "new").is_some(), "{PAGE} has the markers of {name}");
+            assert!(
+                replaced(&real, &Place::of(name), "new").is_some(),
+                "{PAGE} has the markers of {name}"
+            );
         }
     }
 
@@ -130,15 +149,33 @@ mod tests {
     fn a_row_shows_times_ratios_and_allocations_and_a_dash_for_what_is_unknown() {
         let mut tally = Tally::new(["parse", "exec"]);
         tally.go(r#"{"case":"a","parse_ns":30000,"parse_allocs":10,"exec_ns":1500000,"exec_allocs":20}"#).unwrap();
-        let machine = Machine { facts: "a machine".into() };
+        let machine = Machine {
+            facts: "a machine".into(),
+        };
         let empty = Tally::new(["read", "write"]);
         let half = render(&tally, &empty, &machine);
-        assert!(half.contains("| a | 30.0 µs | - | - | 1500 µs | - | - | 10 | - | 20 | - |"), "{half}");
-        tally.ours(r#"{"case":"a","parse_ns":8000,"parse_allocs":1,"exec_ns":500000,"exec_allocs":2}"#).unwrap();
+        assert!(
+            half.contains("| a | 30.0 µs | - | - | 1500 µs | - | - | 10 | - | 20 | - |"),
+            "{half}"
+        );
+        tally
+            .ours(
+                r#"{"case":"a","parse_ns":8000,"parse_allocs":1,"exec_ns":500000,"exec_allocs":2}"#,
+            )
+            .unwrap();
         let whole = render(&tally, &empty, &machine);
-        assert!(whole.contains("| a | 30.0 µs | 8.0 µs | 3.8 | 1500 µs | 500 µs | 3.0 | 10 | 1 | 20 | 2 |"), "{whole}");
+        assert!(
+            whole.contains(
+                "| a | 30.0 µs | 8.0 µs | 3.8 | 1500 µs | 500 µs | 3.0 | 10 | 1 | 20 | 2 |"
+            ),
+            "{whole}"
+        );
         let columns = |line: &str| line.matches('|').count();
-        let lines: Vec<usize> = whole.lines().filter(|line| line.starts_with('|')).map(columns).collect();
+        let lines: Vec<usize> = whole
+            .lines()
+            .filter(|line| line.starts_with('|'))
+            .map(columns)
+            .collect();
         assert!(lines.iter().all(|count| *count == 12), "{lines:?}");
     }
 }

@@ -1,4 +1,5 @@
-//! `cargo xtask bench process`: real templates with parameters filled in, beside a Go program that does the same.
+//! `cargo xtask bench process`: real templates with parameters filled in, beside a Go program that
+//! does the same.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -11,17 +12,24 @@ use crate::bench::{ours, output};
 use crate::oracle::Tool;
 
 /// What is measured: the name in the programs' lines, and what it is.
-const PHASES: [(&str, &str); 2] =
-    [("process_ns", "fill in, from value to value"), ("whole_ns", "read JSON, fill in, write JSON")];
+const PHASES: [(&str, &str); 2] = [
+    ("process_ns", "fill in, from value to value"),
+    ("whole_ns", "read JSON, fill in, write JSON"),
+];
 
 /// Where the templates are, beside the repository.
 const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/corpus/openshift");
 
 /// Compares the results, measures in turns, and prints the best of each.
 pub fn run(turns: u8, write: bool) -> Result<ExitCode> {
-    ensure!(Path::new(CORPUS).is_dir(), "there are no templates in {CORPUS}: put some of OpenShift's there");
+    ensure!(
+        Path::new(CORPUS).is_dir(),
+        "there are no templates in {CORPUS}: put some of OpenShift's there"
+    );
     let go = Tool::provide("process-bench")?;
-    let status = ours("build", "templates", "bench_process").status().context("cannot run cargo")?;
+    let status = ours("build", "templates", "bench_process")
+        .status()
+        .context("cannot run cargo")?;
     if !status.success() {
         bail!("the benchmark of the templates does not build ({status})");
     }
@@ -45,10 +53,15 @@ pub fn run(turns: u8, write: bool) -> Result<ExitCode> {
     }
     let rate = |time: u64| templates as f64 * 1e9 / time as f64;
     let mut table = format!("{}; {}.\n", page::machine()?, go.go);
-    table.push_str("\n| per processor second | Go | Cairn | times as fast |\n| --- | ---: | ---: | ---: |\n");
+    table.push_str(
+        "\n| per processor second | Go | Cairn | times as fast |\n| --- | ---: | ---: | ---: |\n",
+    );
     for (at, (_, what)) in PHASES.iter().enumerate() {
         let (go, cairn) = (rate(theirs[at]), rate(own[at]));
-        table.push_str(&format!("| {what} | {go:.0} | {cairn:.0} | {:.1} |\n", cairn / go));
+        table.push_str(&format!(
+            "| {what} | {go:.0} | {cairn:.0} | {:.1} |\n",
+            cairn / go
+        ));
     }
     println!("{table}");
     if write {
@@ -62,7 +75,8 @@ fn same(go: &Tool, mine: &dyn Fn() -> std::process::Command) -> Result<()> {
     let (there, here) = (tempfile::tempdir()?, tempfile::tempdir()?);
     output(go.command().arg(CORPUS).arg(there.path()))?;
     output(mine().arg(here.path()))?;
-    let read = |path: &Path| -> Result<Value> { Ok(serde_json::from_slice(&std::fs::read(path)?)?) };
+    let read =
+        |path: &Path| -> Result<Value> { Ok(serde_json::from_slice(&std::fs::read(path)?)?) };
     let mut count = 0;
     for entry in std::fs::read_dir(there.path())? {
         let entry = entry?;
@@ -71,7 +85,11 @@ fn same(go: &Tool, mine: &dyn Fn() -> std::process::Command) -> Result<()> {
         if let Some(annotations) = own["metadata"]["annotations"].as_object_mut() {
             annotations.remove("templates.stacks.crossplane.io/dialect");
         }
-        ensure!(own == theirs, "{} differs", entry.file_name().to_string_lossy());
+        ensure!(
+            own == theirs,
+            "{} differs",
+            entry.file_name().to_string_lossy()
+        );
         count += 1;
     }
     eprintln!("{count} templates are the same in both");
@@ -79,6 +97,10 @@ fn same(go: &Tool, mine: &dyn Fn() -> std::process::Command) -> Result<()> {
 }
 
 fn number(line: &str, field: &str) -> Result<u64> {
-    let value: Value = serde_json::from_str(line.trim()).with_context(|| format!("not a line of JSON: {line}"))?;
-    value.get(field).and_then(Value::as_u64).with_context(|| format!("no {field} in {line}"))
+    let value: Value =
+        serde_json::from_str(line.trim()).with_context(|| format!("not a line of JSON: {line}"))?;
+    value
+        .get(field)
+        .and_then(Value::as_u64)
+        .with_context(|| format!("no {field} in {line}"))
 }

@@ -34,7 +34,10 @@ pub struct Tally {
 impl Tally {
     /// A tally of nothing.
     pub fn new(phases: [&'static str; 2]) -> Self {
-        Self { phases, rows: Vec::new() }
+        Self {
+            phases,
+            rows: Vec::new(),
+        }
     }
 
     /// Adds what a benchmark in Go printed: a JSON object a line.
@@ -47,24 +50,40 @@ impl Tally {
         self.add(lines, |row| &mut row.ours)
     }
 
-    fn add(&mut self, lines: &str, side: impl Fn(&mut Row) -> &mut [Option<Cost>; 2]) -> Result<()> {
+    fn add(
+        &mut self,
+        lines: &str,
+        side: impl Fn(&mut Row) -> &mut [Option<Cost>; 2],
+    ) -> Result<()> {
         for line in lines.lines() {
-            let value: Value = serde_json::from_str(line).with_context(|| format!("not a line of JSON: {line}"))?;
+            let value: Value = serde_json::from_str(line)
+                .with_context(|| format!("not a line of JSON: {line}"))?;
             let number = |field: String| {
-                value.get(&field).and_then(Value::as_u64).with_context(|| format!("no {field} in {line}"))
+                value
+                    .get(&field)
+                    .and_then(Value::as_u64)
+                    .with_context(|| format!("no {field} in {line}"))
             };
-            let case = value.get("case").and_then(Value::as_str).with_context(|| format!("no case in {line}"))?;
+            let case = value
+                .get("case")
+                .and_then(Value::as_str)
+                .with_context(|| format!("no case in {line}"))?;
             let row = match self.rows.iter().position(|row| row.case == case) {
                 Some(at) => &mut self.rows[at],
                 None => {
-                    self.rows.push(Row { case: case.to_owned(), ..Row::default() });
+                    self.rows.push(Row {
+                        case: case.to_owned(),
+                        ..Row::default()
+                    });
                     let last = self.rows.len() - 1;
                     &mut self.rows[last]
                 }
             };
             for (phase, cost) in self.phases.iter().zip(side(row)) {
-                let new =
-                    Cost { time: number(format!("{phase}_ns"))?, allocations: number(format!("{phase}_allocs"))? };
+                let new = Cost {
+                    time: number(format!("{phase}_ns"))?,
+                    allocations: number(format!("{phase}_allocs"))?,
+                };
                 if cost.is_none_or(|old| new.time < old.time) {
                     *cost = Some(new);
                 }
@@ -79,25 +98,36 @@ mod tests {
     use super::*;
 
     fn line(case: &str, parse: u64, exec: u64) -> String {
-        format!(r#"{{"case":"{case}","parse_ns":{parse},"parse_allocs":1,"exec_ns":{exec},"exec_allocs":2}}"#)
+        format!(
+            r#"{{"case":"{case}","parse_ns":{parse},"parse_allocs":1,"exec_ns":{exec},"exec_allocs":2}}"#
+        )
     }
 
     #[test]
     fn the_best_of_each_phase_counts_whichever_turn_it_was_in() {
         let mut tally = Tally::new(["parse", "exec"]);
-        tally.go(&format!("{}\n{}\n", line("a", 9, 5), line("b", 1, 1))).unwrap();
+        tally
+            .go(&format!("{}\n{}\n", line("a", 9, 5), line("b", 1, 1)))
+            .unwrap();
         tally.go(&line("a", 7, 6)).unwrap();
         tally.ours(&line("a", 3, 4)).unwrap();
         let times = |side: [Option<Cost>; 2]| side.map(|cost| cost.map(|cost| cost.time));
         assert_eq!(times(tally.rows[0].go), [Some(7), Some(5)]);
         assert_eq!(times(tally.rows[0].ours), [Some(3), Some(4)]);
-        assert_eq!((tally.rows[1].case.as_str(), times(tally.rows[1].ours)), ("b", [None, None]));
+        assert_eq!(
+            (tally.rows[1].case.as_str(), times(tally.rows[1].ours)),
+            ("b", [None, None])
+        );
     }
 
     #[test]
     fn a_line_that_lacks_something_is_refused_by_name() {
         let mut tally = Tally::new(["parse", "exec"]);
-        for (line, part) in [("x", "not a line of JSON"), ("{}", "no case"), (r#"{"case":"a"}"#, "no parse_ns")] {
+        for (line, part) in [
+            ("x", "not a line of JSON"),
+            ("{}", "no case"),
+            (r#"{"case":"a"}"#, "no parse_ns"),
+        ] {
             let error = tally.go(line).unwrap_err().to_string();
             assert!(error.contains(part), "{error}");
         }

@@ -1,5 +1,5 @@
-//! `cargo xtask bench tsm`: the template stack manager on kube-apiserver with etcd, beside a bare client that makes the
-//! same calls, and beside kro if that builds here, all in the same run.
+//! `cargo xtask bench tsm`: the template stack manager on kube-apiserver with etcd, beside a bare
+//! client that makes the same calls, and beside kro if that builds here, all in the same run.
 
 use std::{
     fmt::Write as _,
@@ -29,10 +29,18 @@ const KRO_VERSION: &str = "v0.9.3";
 /// Measures in turns, and shows the best of each.
 pub fn run(turns: u8, write: bool) -> Result<ExitCode> {
     let assets = k8s::provide(k8s::Set::Control)?;
-    let kro = kro().inspect_err(|error| eprintln!("kro is left out: {error:#}")).ok();
+    let kro = kro()
+        .inspect_err(|error| eprintln!("kro is left out: {error:#}"))
+        .ok();
     for what in [
         ["--profile=dist", "--package", "cairn", "--bin", "cairn"],
-        ["--profile=measured", "--package", "controller", "--example", "bench_tsm"],
+        [
+            "--profile=measured",
+            "--package",
+            "controller",
+            "--example",
+            "bench_tsm",
+        ],
     ] {
         eprintln!("building {}", what[4]);
         let status = cargo().args(["build", "--quiet"]).args(what).status();
@@ -40,7 +48,16 @@ pub fn run(turns: u8, write: bool) -> Result<ExitCode> {
             bail!("{} does not build", what[4]);
         }
     }
-    let status = cargo().args(["build", "--quiet", "--package", "testkit", "--bin", "cluster-run"]).status();
+    let status = cargo()
+        .args([
+            "build",
+            "--quiet",
+            "--package",
+            "testkit",
+            "--bin",
+            "cluster-run",
+        ])
+        .status();
     if !status.context("cannot run cargo")?.success() {
         bail!("cluster-run does not build");
     }
@@ -79,12 +96,26 @@ fn kro() -> Result<Kro> {
     if !program.exists() {
         eprintln!("building kro {KRO_VERSION}");
         let package = format!("{KRO}/cmd/controller@{KRO_VERSION}");
-        output(Command::new("go").args(["install", "-buildvcs=false", &package]).env("GOBIN", &bin))?;
+        output(
+            Command::new("go")
+                .args(["install", "-buildvcs=false", &package])
+                .env("GOBIN", &bin),
+        )?;
     }
-    let found = output(Command::new("go").args(["mod", "download", "-json", &format!("{KRO}@{KRO_VERSION}")]))?;
+    let found = output(Command::new("go").args([
+        "mod",
+        "download",
+        "-json",
+        &format!("{KRO}@{KRO_VERSION}"),
+    ]))?;
     let found: Value = serde_json::from_str(&found).context("go does not print JSON")?;
-    let directory = found["Dir"].as_str().context("go does not say where the module is")?;
-    Ok(Kro { program, definitions: PathBuf::from(directory).join("helm/crds") })
+    let directory = found["Dir"]
+        .as_str()
+        .context("go does not say where the module is")?;
+    Ok(Kro {
+        program,
+        definitions: PathBuf::from(directory).join("helm/crds"),
+    })
 }
 
 /// What is told of each: where to find it in what was printed, and how to write it.
@@ -95,26 +126,49 @@ struct Measure {
 }
 
 const MEASURES: [Measure; 6] = [
-    Measure { name: "1,000 instances from created to ready", at: "/wall_s", show: |value| format!("{value:.1} s") },
+    Measure {
+        name: "1,000 instances from created to ready",
+        at: "/wall_s",
+        show: |value| format!("{value:.1} s"),
+    },
     Measure {
         name: "processor time for one instance",
         at: "/cpu_s",
         show: |value| format!("{:.2} ms", value / COUNT * 1e3),
     },
-    Measure { name: "memory before the first", at: "/idle_bytes", show: mebibytes },
-    Measure { name: "memory at its highest", at: "/peak_bytes", show: mebibytes },
+    Measure {
+        name: "memory before the first",
+        at: "/idle_bytes",
+        show: mebibytes,
+    },
+    Measure {
+        name: "memory at its highest",
+        at: "/peak_bytes",
+        show: mebibytes,
+    },
     Measure {
         name: "a change to the child's change, median",
         at: "/change/median_ms",
         show: |value| format!("{value:.1} ms"),
     },
-    Measure { name: "... 99th of 100", at: "/change/p99_ms", show: |value| format!("{value:.1} ms") },
+    Measure {
+        name: "... 99th of 100",
+        at: "/change/p99_ms",
+        show: |value| format!("{value:.1} ms"),
+    },
 ];
 
-const WHO: [(&str, &str); 3] = [("bare", "bare client"), ("cairn", "Cairn"), ("kro", "kro v0.9.3")];
+const WHO: [(&str, &str); 3] = [
+    ("bare", "bare client"),
+    ("cairn", "Cairn"),
+    ("kro", "kro v0.9.3"),
+];
 
 fn render(seen: &[Value], turns: u8) -> Result<String> {
-    let there: Vec<&(&str, &str)> = WHO.iter().filter(|(who, _)| seen.iter().any(|one| one["who"] == *who)).collect();
+    let there: Vec<&(&str, &str)> = WHO
+        .iter()
+        .filter(|(who, _)| seen.iter().any(|one| one["who"] == *who))
+        .collect();
     let mut table = String::new();
     let _ = write!(
         table,
@@ -133,15 +187,21 @@ fn render(seen: &[Value], turns: u8) -> Result<String> {
         }
         table.push_str(" |\n");
     }
-    let ratio = best(seen, "cairn", "/wall_s").zip(best(seen, "bare", "/wall_s")).map(|(own, bare)| own / bare);
-    let _ =
-        writeln!(table, "\nCairn takes {:.2} times as long as the bare client.", ratio.context("both were measured")?);
+    let ratio = best(seen, "cairn", "/wall_s")
+        .zip(best(seen, "bare", "/wall_s"))
+        .map(|(own, bare)| own / bare);
+    let _ = writeln!(
+        table,
+        "\nCairn takes {:.2} times as long as the bare client.",
+        ratio.context("both were measured")?
+    );
     Ok(table)
 }
 
 fn best(seen: &[Value], who: &str, at: &str) -> Option<f64> {
     let of = seen.iter().filter(|one| one["who"] == who);
-    of.filter_map(|one| one.pointer(at).and_then(Value::as_f64)).reduce(f64::min)
+    of.filter_map(|one| one.pointer(at).and_then(Value::as_f64))
+        .reduce(f64::min)
 }
 
 fn mebibytes(value: f64) -> String {
@@ -156,13 +216,21 @@ mod tests {
 
     #[test]
     fn the_best_of_all_turns_counts_and_what_was_not_measured_is_left_open() {
-        let run =
-            |who: &str, wall: f64| json!({"who": who, "wall_s": wall, "change": {"median_ms": 2.0, "p99_ms": 3.0}});
+        let run = |who: &str, wall: f64| json!({"who": who, "wall_s": wall, "change": {"median_ms": 2.0, "p99_ms": 3.0}});
         let mut own = run("cairn", 24.0);
         own["cpu_s"] = json!(1.5);
         own["idle_bytes"] = json!(1_048_576);
         own["peak_bytes"] = json!(2_097_152);
-        let table = render(&[run("bare", 30.0), run("bare", 20.0), run("cairn", 40.0), own], 2).unwrap();
+        let table = render(
+            &[
+                run("bare", 30.0),
+                run("bare", 20.0),
+                run("cairn", 40.0),
+                own,
+            ],
+            2,
+        )
+        .unwrap();
         for row in [
             "| | bare client | Cairn |",
             "| 1,000 instances from created to ready | 20.0 s | 24.0 s |",

@@ -1,5 +1,5 @@
-//! From the server's answers to the members of the pack: what differs from run to run is left out, and an OpenAPI
-//! document is two members, since types are needed far more often than paths.
+//! From the server's answers to the members of the pack: what differs from run to run is left out,
+//! and an OpenAPI document is two members, since types are needed far more often than paths.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,11 @@ pub fn members(answers: &Value) -> Result<Members> {
         let (kind, rest) = request.split_once('/').unwrap_or((request, ""));
         match kind {
             "version" => put(&mut members, "version", answer)?,
-            "api" | "apis" => put(&mut members, &format!("groups/{kind}"), &without_addresses(answer))?,
+            "api" | "apis" => put(
+                &mut members,
+                &format!("groups/{kind}"),
+                &without_addresses(answer),
+            )?,
             "aggregated" => put(&mut members, &format!("aggregated/{rest}"), answer)?,
             "openapi" => {
                 let (schemas, others) = split(answer)?;
@@ -52,18 +56,28 @@ fn without_addresses(answer: &Value) -> Value {
     answer
 }
 
-/// The roles or bindings that are there from the start, without what a server writes into each object, and without the
-/// rules that are gathered from other roles a moment later.
+/// The roles or bindings that are there from the start, without what a server writes into each
+/// object, and without the rules that are gathered from other roles a moment later.
 fn first_rights(list: &Value) -> Result<Value> {
     let mut items = list["items"].clone();
-    for item in items.as_array_mut().context("a list of roles or bindings has no items")? {
+    for item in items
+        .as_array_mut()
+        .context("a list of roles or bindings has no items")?
+    {
         let gathers = item["aggregationRule"].is_object();
-        let fields = item.as_object_mut().context("a role or a binding is no object")?;
+        let fields = item
+            .as_object_mut()
+            .context("a role or a binding is no object")?;
         if gathers {
             fields.remove("rules");
         }
         if let Some(Value::Object(metadata)) = fields.get_mut("metadata") {
-            metadata.retain(|name, _| matches!(name.as_str(), "name" | "namespace" | "labels" | "annotations"));
+            metadata.retain(|name, _| {
+                matches!(
+                    name.as_str(),
+                    "name" | "namespace" | "labels" | "annotations"
+                )
+            });
         }
     }
     Ok(items)
@@ -73,8 +87,14 @@ fn first_rights(list: &Value) -> Result<Value> {
 fn split(document: &Value) -> Result<(Value, Value)> {
     let mut others = document.clone();
     let components = others.get_mut("components").and_then(Value::as_object_mut);
-    let schemas = components.and_then(|components| components.remove("schemas")).unwrap_or_else(|| json!({}));
-    let schemas = if schemas.is_object() { schemas } else { bail!("the schemas of a document are no object") };
+    let schemas = components
+        .and_then(|components| components.remove("schemas"))
+        .unwrap_or_else(|| json!({}));
+    let schemas = if schemas.is_object() {
+        schemas
+    } else {
+        bail!("the schemas of a document are no object")
+    };
     Ok((schemas, others))
 }
 
@@ -96,12 +116,17 @@ mod tests {
             ]},
         });
         let members = members(&answers).unwrap();
-        let found: Vec<(&str, &str)> =
-            members.iter().map(|(name, text)| (name.as_str(), std::str::from_utf8(text).unwrap())).collect();
+        let found: Vec<(&str, &str)> = members
+            .iter()
+            .map(|(name, text)| (name.as_str(), std::str::from_utf8(text).unwrap()))
+            .collect();
         let expected = [
             ("columns", r#"{"api/v1/pods":[{"name":"Name"}]}"#),
             ("groups/api", r#"{"versions":["v1"]}"#),
-            ("paths/api/v1", r#"{"components":{"securitySchemes":{}},"paths":{"/p":{}}}"#),
+            (
+                "paths/api/v1",
+                r#"{"components":{"securitySchemes":{}},"paths":{"/p":{}}}"#,
+            ),
             (
                 "rbac",
                 r#"{"clusterroles":[{"metadata":{"name":"a"},"rules":[1]},{"aggregationRule":{},"metadata":{"name":"b"}}]}"#,

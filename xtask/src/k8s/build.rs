@@ -1,4 +1,5 @@
-//! One build: each binary in turn into a bench directory, with a line of progress and, on failure, the end of the log.
+//! One build: each binary in turn into a bench directory, with a line of progress and, on failure,
+//! the end of the log.
 
 use std::{
     fs::{self, File},
@@ -25,13 +26,34 @@ pub struct Binary {
 ///
 /// The API server comes first: it is the longest, and what it compiles serves all others.
 pub const BINARIES: [Binary; 7] = [
-    Binary { name: "kube-apiserver", package: "k8s.io/kubernetes/cmd/kube-apiserver" },
-    Binary { name: "kube-controller-manager", package: "k8s.io/kubernetes/cmd/kube-controller-manager" },
-    Binary { name: "kubectl", package: "k8s.io/kubernetes/cmd/kubectl" },
-    Binary { name: "etcd", package: "go.etcd.io/etcd/server/v3" },
-    Binary { name: "kubelet", package: "k8s.io/kubernetes/cmd/kubelet" },
-    Binary { name: "kube-scheduler", package: "k8s.io/kubernetes/cmd/kube-scheduler" },
-    Binary { name: "kube-proxy", package: "k8s.io/kubernetes/cmd/kube-proxy" },
+    Binary {
+        name: "kube-apiserver",
+        package: "k8s.io/kubernetes/cmd/kube-apiserver",
+    },
+    Binary {
+        name: "kube-controller-manager",
+        package: "k8s.io/kubernetes/cmd/kube-controller-manager",
+    },
+    Binary {
+        name: "kubectl",
+        package: "k8s.io/kubernetes/cmd/kubectl",
+    },
+    Binary {
+        name: "etcd",
+        package: "go.etcd.io/etcd/server/v3",
+    },
+    Binary {
+        name: "kubelet",
+        package: "k8s.io/kubernetes/cmd/kubelet",
+    },
+    Binary {
+        name: "kube-scheduler",
+        package: "k8s.io/kubernetes/cmd/kube-scheduler",
+    },
+    Binary {
+        name: "kube-proxy",
+        package: "k8s.io/kubernetes/cmd/kube-proxy",
+    },
 ];
 /// How many of [`BINARIES`] are no node's.
 pub const CONTROL: usize = 4;
@@ -56,25 +78,41 @@ impl Workshop {
     /// Fills the bench.
     pub fn build(&self, binaries: &[Binary]) -> Result<()> {
         if self.bench.exists() {
-            fs::remove_dir_all(&self.bench).with_context(|| format!("cannot remove {}", self.bench.display()))?;
+            fs::remove_dir_all(&self.bench)
+                .with_context(|| format!("cannot remove {}", self.bench.display()))?;
         }
-        fs::create_dir_all(&self.bench).with_context(|| format!("cannot create {}", self.bench.display()))?;
+        fs::create_dir_all(&self.bench)
+            .with_context(|| format!("cannot create {}", self.bench.display()))?;
         for (index, binary) in binaries.iter().enumerate() {
             let output = self.bench.join(binary.name);
             let twin = self.twin.join(binary.name);
             if fs::hard_link(&twin, &output).is_ok() || fs::copy(&twin, &output).is_ok() {
                 continue;
             }
-            let label = format!("building {} ({} of {})", binary.name, index + 1, binaries.len());
+            let label = format!(
+                "building {} ({} of {})",
+                binary.name,
+                index + 1,
+                binaries.len()
+            );
             self.build_one(binary, &output, &label)?;
         }
         Ok(())
     }
 
     fn build_one(&self, binary: &Binary, output: &Path, label: &str) -> Result<()> {
-        let log = File::create(&self.log).with_context(|| format!("cannot create {}", self.log.display()))?;
+        let log = File::create(&self.log)
+            .with_context(|| format!("cannot create {}", self.log.display()))?;
         let child = go(&self.module)
-            .args(["build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", &self.ldflags, "-o"])
+            .args([
+                "build",
+                "-mod=readonly",
+                "-trimpath",
+                "-buildvcs=false",
+                "-ldflags",
+                &self.ldflags,
+                "-o",
+            ])
             .arg(output)
             .arg(binary.package)
             .stdin(std::process::Stdio::null())
@@ -104,9 +142,14 @@ fn hint(log: &str) -> &'static str {
         "free some disk space (`go clean -cache` empties Go's), or point CAIRN_CACHE, GOCACHE or TMPDIR elsewhere"
     } else if log.contains("signal: killed") {
         "the compiler was killed, as happens without memory: 3 GiB should be free"
-    } else if ["dial tcp", "no such host", "module lookup disabled", "connection refused"]
-        .iter()
-        .any(|s| log.contains(s))
+    } else if [
+        "dial tcp",
+        "no such host",
+        "module lookup disabled",
+        "connection refused",
+    ]
+    .iter()
+    .any(|s| log.contains(s))
     {
         "the Go module proxy is out of reach: check the network and GOPROXY, or fill the module cache elsewhere \
          with `go mod download` in tools/k8s"
@@ -115,7 +158,8 @@ fn hint(log: &str) -> &'static str {
     }
 }
 
-/// Waits for a build: one line that counts on a terminal, else a line now and then so that a CI log shows life.
+/// Waits for a build: one line that counts on a terminal, else a line now and then so that a CI log
+/// shows life.
 fn watch(mut child: Child, label: &str) -> Result<ExitStatus> {
     let terminal = std::io::stderr().is_terminal();
     let begin = Instant::now();
@@ -139,7 +183,11 @@ fn watch(mut child: Child, label: &str) -> Result<ExitStatus> {
     eprintln!(
         "{label}, {}{}",
         clock(begin.elapsed()),
-        if matches!(&status, Ok(s) if s.success()) { "" } else { " failed" }
+        if matches!(&status, Ok(s) if s.success()) {
+            ""
+        } else {
+            " failed"
+        }
     );
     status
 }
@@ -154,7 +202,11 @@ fn tail(text: &str, lines: usize) -> String {
     if all.is_empty() {
         return "  (it said nothing)".to_owned();
     }
-    all[all.len().saturating_sub(lines)..].iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+    all[all.len().saturating_sub(lines)..]
+        .iter()
+        .map(|line| format!("  {line}"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[cfg(test)]
@@ -171,7 +223,10 @@ mod tests {
     #[test]
     fn the_hint_fits_what_the_build_said() {
         for (log, part) in [
-            ("link: write: no space left on device", "free some disk space"),
+            (
+                "link: write: no space left on device",
+                "free some disk space",
+            ),
             ("compile: signal: killed", "memory"),
             ("dial tcp: lookup proxy.golang.org: no such host", "GOPROXY"),
             ("undefined: x", "by hand"),

@@ -1,4 +1,5 @@
-//! What exactly is built: the versions `tools/k8s/go.mod` pins, the cache key they give, and the version stamp.
+//! What exactly is built: the versions `tools/k8s/go.mod` pins, the cache key they give, and the
+//! version stamp.
 
 use std::{fs, path::Path};
 
@@ -33,12 +34,17 @@ impl Pins {
     fn parse(go_mod: &[u8], go_sum: &[u8]) -> Result<Self> {
         let text = String::from_utf8_lossy(go_mod);
         let version = |module: &str| {
-            required(&text, module).with_context(|| format!("tools/k8s/go.mod does not require {module}"))
+            required(&text, module)
+                .with_context(|| format!("tools/k8s/go.mod does not require {module}"))
         };
         let mut files = go_mod.to_vec();
         files.push(0);
         files.extend_from_slice(go_sum);
-        Ok(Self { kubernetes: version("k8s.io/kubernetes")?, etcd: version("go.etcd.io/etcd/server/v3")?, files })
+        Ok(Self {
+            kubernetes: version("k8s.io/kubernetes")?,
+            etcd: version("go.etcd.io/etcd/server/v3")?,
+            files,
+        })
     }
 
     /// A directory name that differs whenever the binaries could.
@@ -49,8 +55,16 @@ impl Pins {
             hash.update([0]);
         }
         hash.update(&self.files);
-        let digest: String = hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-        format!("{}-etcd-{}-{}-{}-{digest}", self.kubernetes, self.etcd, toolchain.os, toolchain.arch)
+        let digest: String = hash
+            .finalize()
+            .iter()
+            .take(6)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        format!(
+            "{}-etcd-{}-{}-{}-{digest}",
+            self.kubernetes, self.etcd, toolchain.os, toolchain.arch
+        )
     }
 
     /// The linker flags that stamp the version, which otherwise only Kubernetes' own scripts set.
@@ -58,10 +72,16 @@ impl Pins {
         let mut numbers = self.kubernetes.trim_start_matches('v').split('.');
         let (major, minor) = (numbers.next().unwrap_or(""), numbers.next().unwrap_or(""));
         let mut flags = String::from("-s -w");
-        for package in ["k8s.io/component-base/version", "k8s.io/client-go/pkg/version"] {
-            for (name, value) in
-                [("gitMajor", major), ("gitMinor", minor), ("gitVersion", &self.kubernetes), ("gitTreeState", "clean")]
-            {
+        for package in [
+            "k8s.io/component-base/version",
+            "k8s.io/client-go/pkg/version",
+        ] {
+            for (name, value) in [
+                ("gitMajor", major),
+                ("gitMinor", minor),
+                ("gitVersion", &self.kubernetes),
+                ("gitTreeState", "clean"),
+            ] {
                 flags.push_str(&format!(" -X {package}.{name}={value}"));
             }
         }
@@ -77,16 +97,30 @@ mod tests {
                           k8s.io/kubernetes v1.36.4 // indirect\n)\n\ntool (\n\tgo.etcd.io/etcd/server/v3\n)\n";
 
     fn toolchain(version: &str, arch: &str) -> Toolchain {
-        Toolchain { version: version.into(), os: "linux".into(), arch: arch.into(), build_cache: "/".into() }
+        Toolchain {
+            version: version.into(),
+            os: "linux".into(),
+            arch: arch.into(),
+            build_cache: "/".into(),
+        }
     }
 
     #[test]
     fn the_versions_come_from_the_require_lines() {
         let pins = Pins::parse(GO_MOD.as_bytes(), b"").unwrap();
-        assert_eq!((pins.kubernetes.as_str(), pins.etcd.as_str()), ("v1.36.4", "v3.6.8"));
+        assert_eq!(
+            (pins.kubernetes.as_str(), pins.etcd.as_str()),
+            ("v1.36.4", "v3.6.8")
+        );
         let single = "tool k8s.io/kubernetes/cmd/kubectl\nrequire k8s.io/kubernetes v1.2.3\n";
-        assert_eq!(required(single, "k8s.io/kubernetes").as_deref(), Some("v1.2.3"));
-        assert_eq!(required("k8s.io/kubernetes => ../fork", "k8s.io/kubernetes"), None);
+        assert_eq!(
+            required(single, "k8s.io/kubernetes").as_deref(),
+            Some("v1.2.3")
+        );
+        assert_eq!(
+            required("k8s.io/kubernetes => ../fork", "k8s.io/kubernetes"),
+            None
+        );
     }
 
     #[test]
@@ -98,13 +132,23 @@ mod tests {
     #[test]
     fn the_key_changes_with_everything_that_changes_the_binaries() {
         let key = |go_mod: &str, go_sum: &str, version: &str, arch: &str| {
-            Pins::parse(go_mod.as_bytes(), go_sum.as_bytes()).unwrap().key(&toolchain(version, arch))
+            Pins::parse(go_mod.as_bytes(), go_sum.as_bytes())
+                .unwrap()
+                .key(&toolchain(version, arch))
         };
         let base = key(GO_MOD, "sum", "go1.26.8", "amd64");
-        assert!(base.starts_with("v1.36.4-etcd-v3.6.8-linux-amd64-"), "{base}");
+        assert!(
+            base.starts_with("v1.36.4-etcd-v3.6.8-linux-amd64-"),
+            "{base}"
+        );
         assert_eq!(base, key(GO_MOD, "sum", "go1.26.8", "amd64"));
         let others = [
-            key(&GO_MOD.replace("v1.36.4", "v1.36.5"), "sum", "go1.26.8", "amd64"),
+            key(
+                &GO_MOD.replace("v1.36.4", "v1.36.5"),
+                "sum",
+                "go1.26.8",
+                "amd64",
+            ),
             key(&format!("{GO_MOD}\n"), "sum", "go1.26.8", "amd64"),
             key(GO_MOD, "sun", "go1.26.8", "amd64"),
             key(GO_MOD, "sum", "go1.26.9", "amd64"),
@@ -118,7 +162,11 @@ mod tests {
     #[test]
     fn the_stamp_names_major_minor_and_the_whole_version() {
         let flags = Pins::parse(GO_MOD.as_bytes(), b"").unwrap().ldflags();
-        for flag in ["version.gitMajor=1 ", "version.gitMinor=36 ", "component-base/version.gitVersion=v1.36.4"] {
+        for flag in [
+            "version.gitMajor=1 ",
+            "version.gitMinor=36 ",
+            "component-base/version.gitVersion=v1.36.4",
+        ] {
             assert!(flags.contains(flag), "{flag} not in {flags}");
         }
     }

@@ -18,11 +18,19 @@ const fn gib(n: u64) -> u64 {
 /// Fails when a build would fill a disk.
 pub fn check(shelf: &Path, toolchain: &Toolchain) -> Result<()> {
     // A build cache that exists may be warm, and then needs little.
-    let cache_need = if toolchain.build_cache.join("00").is_dir() { gib(1) } else { BUILD_CACHE };
+    let cache_need = if toolchain.build_cache.join("00").is_dir() {
+        gib(1)
+    } else {
+        BUILD_CACHE
+    };
     let temporary = std::env::temp_dir();
     for (place, path, need) in [
         ("the cache", shelf, SHELF),
-        ("Go's build cache", toolchain.build_cache.as_path(), cache_need),
+        (
+            "Go's build cache",
+            toolchain.build_cache.as_path(),
+            cache_need,
+        ),
         ("the temporary directory", temporary.as_path(), gib(1)),
     ] {
         if let Some(free) = free(path) {
@@ -32,7 +40,8 @@ pub fn check(shelf: &Path, toolchain: &Toolchain) -> Result<()> {
     Ok(())
 }
 
-/// Free bytes for us on the file system that holds `path`, or would; `None` if the system does not say.
+/// Free bytes for us on the file system that holds `path`, or would; `None` if the system does not
+/// say.
 fn free(path: &Path) -> Option<u64> {
     let existing = path.ancestors().find(|ancestor| ancestor.exists())?;
     let stat = rustix::fs::statvfs(existing).ok()?;
@@ -61,8 +70,13 @@ mod tests {
     fn too_little_space_names_the_place_what_is_there_and_what_is_needed() {
         let path = Path::new("/cache");
         assert!(judge("the cache", path, gib(1), gib(1)).is_ok());
-        let error = judge("the cache", path, gib(1), gib(1) / 2).unwrap_err().to_string();
-        assert!(error.contains("the cache (/cache) has 0.5 GiB free, and 1.0 GiB are needed"), "{error}");
+        let error = judge("the cache", path, gib(1), gib(1) / 2)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("the cache (/cache) has 0.5 GiB free, and 1.0 GiB are needed"),
+            "{error}"
+        );
         assert!(error.contains("hint: "), "{error}");
     }
 

@@ -1,5 +1,5 @@
-//! Applies, updates and strategic merge patches: records what Kubernetes' own libraries make of them, and compares
-//! random ones with what `objects` makes of them.
+//! Applies, updates and strategic merge patches: records what Kubernetes' own libraries make of
+//! them, and compares random ones with what `objects` makes of them.
 
 use std::fs;
 
@@ -14,14 +14,16 @@ const FILES: [&str; 3] = ["shapes.json", "apply.jsonl", "strategic.jsonl"];
 /// How many random cases of each kind to compare.
 const CASES: u32 = 1500;
 
-/// Records anew; or, with `check`, fails if a record is not what Go answers, and compares on random cases.
+/// Records anew; or, with `check`, fails if a record is not what Go answers, and compares on random
+/// cases.
 pub fn run(check: bool, seed: Option<u64>) -> Result<()> {
     let tool = Tool::provide("apply-oracle")?;
     let scratch = tempfile::tempdir().context("cannot create a temporary directory")?;
     complete(tool.command().arg("record").arg(scratch.path()))?;
     for name in FILES {
         let path = cache::repository().join(PLACE).join(name);
-        let new = fs::read(scratch.path().join(name)).with_context(|| format!("the oracle wrote no {name}"))?;
+        let new = fs::read(scratch.path().join(name))
+            .with_context(|| format!("the oracle wrote no {name}"))?;
         if fs::read(&path).ok().as_ref() == Some(&new) {
             continue;
         }
@@ -42,8 +44,14 @@ pub fn run(check: bool, seed: Option<u64>) -> Result<()> {
         None => random::seed()?,
     };
     println!("random applies and patches of seed {seed}");
-    complete(tool.command().arg("random").arg(scratch.path()).args([seed.to_string(), CASES.to_string()]))?;
-    // The whole workspace is named so that its features, and with them what is built already, stay the same.
+    complete(
+        tool.command()
+            .arg("random")
+            .arg(scratch.path())
+            .args([seed.to_string(), CASES.to_string()]),
+    )?;
+    // The whole workspace is named so that its features, and with them what is built already, stay
+    // the same.
     let status = cargo()
         .args(["test", "--quiet", "--workspace", "--test", "apply"])
         .env("OBJECTS_VECTOR_DIR", scratch.path())

@@ -16,7 +16,10 @@ use crate::{
     toolchain::{Purpose, Toolchain, go},
 };
 
-const PURPOSE: Purpose = Purpose { what: "the oracles", otherwise: "" };
+const PURPOSE: Purpose = Purpose {
+    what: "the oracles",
+    otherwise: "",
+};
 
 /// A built program, and the module it was built from.
 pub struct Tool {
@@ -33,23 +36,39 @@ impl Tool {
         let toolchain = Toolchain::find(&module, &PURPOSE)?;
         let shelf = cache::root()?.join("oracle");
         let program = shelf.join(format!("{name}-{}", key(&module, &toolchain)?));
-        let tool = Self { program, module, go: toolchain.version };
+        let tool = Self {
+            program,
+            module,
+            go: toolchain.version,
+        };
         if tool.program.is_file() {
             return Ok(tool);
         }
-        fs::create_dir_all(&shelf).with_context(|| format!("cannot create the cache {}", shelf.display()))?;
+        fs::create_dir_all(&shelf)
+            .with_context(|| format!("cannot create the cache {}", shelf.display()))?;
         let _lock = cache::lock(&shelf.join("build.lock"))?;
         if !tool.program.is_file() {
             eprintln!("building tools/{name}");
             let partial = tool.program.with_extension("partial");
             complete(
                 go(&tool.module)
-                    .args(["build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-o"])
+                    .args([
+                        "build",
+                        "-mod=readonly",
+                        "-trimpath",
+                        "-buildvcs=false",
+                        "-o",
+                    ])
                     .arg(&partial)
                     .arg("."),
             )?;
-            fs::rename(&partial, &tool.program)
-                .with_context(|| format!("cannot move {} to {}", partial.display(), tool.program.display()))?;
+            fs::rename(&partial, &tool.program).with_context(|| {
+                format!(
+                    "cannot move {} to {}",
+                    partial.display(),
+                    tool.program.display()
+                )
+            })?;
         }
         Ok(tool)
     }
@@ -67,13 +86,21 @@ impl Tool {
     }
 }
 
-/// Differs whenever the program could: the sources of the module's only package, its pins, and the Go that builds it.
+/// Differs whenever the program could: the sources of the module's only package, its pins, and the
+/// Go that builds it.
 fn key(module: &Path, toolchain: &Toolchain) -> Result<String> {
-    let entries = fs::read_dir(module).with_context(|| format!("cannot read {}", module.display()))?;
+    let entries =
+        fs::read_dir(module).with_context(|| format!("cannot read {}", module.display()))?;
     let mut sources = Vec::new();
     for entry in entries {
-        let path = entry.with_context(|| format!("cannot read {}", module.display()))?.path();
-        if path.extension().and_then(OsStr::to_str).is_some_and(|it| ["go", "s", "mod", "sum"].contains(&it)) {
+        let path = entry
+            .with_context(|| format!("cannot read {}", module.display()))?
+            .path();
+        if path
+            .extension()
+            .and_then(OsStr::to_str)
+            .is_some_and(|it| ["go", "s", "mod", "sum"].contains(&it))
+        {
             sources.push(path);
         }
     }
@@ -89,7 +116,12 @@ fn key(module: &Path, toolchain: &Toolchain) -> Result<String> {
         hash.update((bytes.len() as u64).to_le_bytes());
         hash.update(bytes);
     }
-    Ok(hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect())
+    Ok(hash
+        .finalize()
+        .iter()
+        .take(6)
+        .map(|byte| format!("{byte:02x}"))
+        .collect())
 }
 
 #[cfg(test)]
@@ -114,7 +146,12 @@ mod tests {
         assert_eq!(first, now(), "words are not built");
         assert_ne!(first, key(dir.path(), &toolchain("go1.26.9")).unwrap());
         let mut seen = vec![first];
-        for (name, text) in [("main.go", "package  main"), ("go.sum", "x"), ("link.s", ""), ("go.mod", "module n")] {
+        for (name, text) in [
+            ("main.go", "package  main"),
+            ("go.sum", "x"),
+            ("link.s", ""),
+            ("go.mod", "module n"),
+        ] {
             write(name, text);
             assert!(!seen.contains(&now()), "{name}");
             seen.push(now());

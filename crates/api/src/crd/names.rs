@@ -5,10 +5,29 @@ use serde_json::{Map, Value};
 
 use super::{CrdProblem, Severity};
 
-const SPEC: &[&str] = &["group", "names", "scope", "versions", "conversion", "preserveUnknownFields"];
+const SPEC: &[&str] = &[
+    "group",
+    "names",
+    "scope",
+    "versions",
+    "conversion",
+    "preserveUnknownFields",
+];
 /// What only v1beta1 has beside the versions.
-const SPEC_BETA: &[&str] = &["version", "validation", "subresources", "additionalPrinterColumns"];
-const NAMES: &[&str] = &["kind", "plural", "singular", "shortNames", "listKind", "categories"];
+const SPEC_BETA: &[&str] = &[
+    "version",
+    "validation",
+    "subresources",
+    "additionalPrinterColumns",
+];
+const NAMES: &[&str] = &[
+    "kind",
+    "plural",
+    "singular",
+    "shortNames",
+    "listKind",
+    "categories",
+];
 const VERSION: &[&str] = &[
     "name",
     "served",
@@ -24,9 +43,18 @@ const VERSION: &[&str] = &[
 /// Fields that no CRD has, and flags of versions that every CRD has.
 pub(super) fn check(document: &Value, beta: bool, problems: &mut Vec<CrdProblem>) {
     let spec = Path::fields(&["spec"]);
-    let known: Vec<&str> = SPEC.iter().chain(SPEC_BETA.iter().filter(|_| beta)).copied().collect();
+    let known: Vec<&str> = SPEC
+        .iter()
+        .chain(SPEC_BETA.iter().filter(|_| beta))
+        .copied()
+        .collect();
     unknown(document.get("spec"), &spec, &known, problems);
-    unknown(document.pointer("/spec/names"), &spec.child("names"), NAMES, problems);
+    unknown(
+        document.pointer("/spec/names"),
+        &spec.child("names"),
+        NAMES,
+        problems,
+    );
     let versions = document.pointer("/spec/versions").and_then(Value::as_array);
     for (index, version) in versions.into_iter().flatten().enumerate() {
         let here = spec.child("versions").child(index);
@@ -38,17 +66,31 @@ pub(super) fn check(document: &Value, beta: bool, problems: &mut Vec<CrdProblem>
                     if flag == "served" { flag } else { "stored" }
                 );
                 let hint = Some(format!("write `{flag}: true` or `{flag}: false`"));
-                problems.push(CrdProblem { severity: Severity::Error, path: here.child(flag), what, hint });
+                problems.push(CrdProblem {
+                    severity: Severity::Error,
+                    path: here.child(flag),
+                    what,
+                    hint,
+                });
             }
         }
     }
 }
 
 fn unknown(value: Option<&Value>, path: &Path, known: &[&str], problems: &mut Vec<CrdProblem>) {
-    let fields = value.and_then(Value::as_object).into_iter().flat_map(Map::keys);
+    let fields = value
+        .and_then(Value::as_object)
+        .into_iter()
+        .flat_map(Map::keys);
     for name in fields.filter(|name| !known.contains(&name.as_str())) {
-        let hint = nearest(name, known.iter().copied()).map(|near| format!("did you mean `{near}`?"));
+        let hint =
+            nearest(name, known.iter().copied()).map(|near| format!("did you mean `{near}`?"));
         let what = format!("a CRD has no field `{name}` here");
-        problems.push(CrdProblem { severity: Severity::Warning, path: path.child(name.as_str()), what, hint });
+        problems.push(CrdProblem {
+            severity: Severity::Warning,
+            path: path.child(name.as_str()),
+            what,
+            hint,
+        });
     }
 }

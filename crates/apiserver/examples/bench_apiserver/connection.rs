@@ -1,4 +1,5 @@
-//! One HTTP/1.1 connection over TLS, as thin as can be, so that the client takes little of the machine.
+//! One HTTP/1.1 connection over TLS, as thin as can be, so that the client takes little of the
+//! machine.
 
 use rustls::pki_types::ServerName;
 use tokio::{
@@ -27,15 +28,29 @@ impl Connection {
         let stream = TcpStream::connect(target.address).await.unwrap();
         stream.set_nodelay(true).unwrap();
         let name = ServerName::from(target.address.ip());
-        let stream = TlsConnector::from(target.tls.clone()).connect(name, stream).await.unwrap();
-        let credentials =
-            target.token.as_ref().map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
-        Self { stream, credentials, buffer: Vec::new() }
+        let stream = TlsConnector::from(target.tls.clone())
+            .connect(name, stream)
+            .await
+            .unwrap();
+        let credentials = target
+            .token
+            .as_ref()
+            .map(|token| format!("Authorization: Bearer {token}\r\n"))
+            .unwrap_or_default();
+        Self {
+            stream,
+            credentials,
+            buffer: Vec::new(),
+        }
     }
 
     /// Sends a request with a body of JSON, or a patch that is applied.
     pub async fn send(&mut self, method: &str, path: &str, body: &str) {
-        let kind = if method == "PATCH" { "application/apply-patch+yaml" } else { "application/json" };
+        let kind = if method == "PATCH" {
+            "application/apply-patch+yaml"
+        } else {
+            "application/json"
+        };
         let request = format!(
             "{method} {path} HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\n{}Content-Type: {kind}\r\nContent-Length: {}\r\n\r\n{body}",
             self.credentials,
@@ -84,7 +99,9 @@ impl Connection {
     pub async fn chunk(&mut self) -> Vec<u8> {
         loop {
             if let Some(line) = self.buffer.windows(2).position(|part| part == b"\r\n") {
-                let length = usize::from_str_radix(std::str::from_utf8(&self.buffer[..line]).unwrap(), 16).unwrap();
+                let length =
+                    usize::from_str_radix(std::str::from_utf8(&self.buffer[..line]).unwrap(), 16)
+                        .unwrap();
                 if self.buffer.len() >= line + 2 + length + 2 {
                     let rest = self.buffer.split_off(line + 2 + length + 2);
                     let mut whole = std::mem::replace(&mut self.buffer, rest);
@@ -100,8 +117,13 @@ impl Connection {
         loop {
             if let Some(end) = self.buffer.windows(4).position(|part| part == b"\r\n\r\n") {
                 let head = String::from_utf8_lossy(&self.buffer[..end]).to_lowercase();
-                let length = head.split("content-length: ").nth(1).and_then(|rest| rest.lines().next());
-                let length = length.map_or(Length::Chunked, |length| Length::Known(length.parse().unwrap()));
+                let length = head
+                    .split("content-length: ")
+                    .nth(1)
+                    .and_then(|rest| rest.lines().next());
+                let length = length.map_or(Length::Chunked, |length| {
+                    Length::Known(length.parse().unwrap())
+                });
                 let code = head.split(' ').nth(1).unwrap().parse().unwrap();
                 self.buffer.drain(..end + 4);
                 return (code, length);

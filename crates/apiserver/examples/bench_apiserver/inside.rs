@@ -1,4 +1,5 @@
-//! The same creations without a socket and on one thread, so that a profiler counts nothing but the server.
+//! The same creations without a socket and on one thread, so that a profiler counts nothing but the
+//! server.
 
 use apiserver::{Options, Server, User};
 use bytes::Bytes;
@@ -10,7 +11,10 @@ use crate::load::config_map;
 
 /// Creates so many objects and ends.
 pub fn run(count: usize) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
     runtime.block_on(async {
         let server = Server::start(Options::default()).await.unwrap();
         let mut in_process_service = server.in_process_service(Some(User::admin()));
@@ -20,7 +24,14 @@ pub fn run(count: usize) {
                 .header("Content-Type", "application/json")
                 .header("Accept", "application/json")
                 .body(body);
-            assert_eq!(in_process_service.call(request.unwrap()).await.unwrap().status(), 201);
+            assert_eq!(
+                in_process_service
+                    .call(request.unwrap())
+                    .await
+                    .unwrap()
+                    .status(),
+                201
+            );
             // Whoever follows what is written has its turn as well.
             tokio::task::yield_now().await;
         }

@@ -1,4 +1,5 @@
-//! What the processes of a group hold in memory, and how much processor time they have used, from `/proc`.
+//! What the processes of a group hold in memory, and how much processor time they have used, from
+//! `/proc`.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -21,9 +22,13 @@ impl Group {
     pub fn look(group: u32) -> Self {
         let mut found = Self::default();
         for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-            let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
+            let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else {
+                continue;
+            };
             // The name is in brackets and may hold anything.
-            let (Some(open), Some(close)) = (stat.find('('), stat.rfind(')')) else { continue };
+            let (Some(open), Some(close)) = (stat.find('('), stat.rfind(')')) else {
+                continue;
+            };
             let name = &stat[open + 1..close];
             let fields: Vec<&str> = stat[close + 1..].split_whitespace().collect();
             let number = |index: usize| fields[index].parse::<u64>().unwrap_or(0);
@@ -40,7 +45,9 @@ impl Group {
 /// The processor time of this process.
 pub fn own() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
-    let fields: Vec<&str> = stat[stat.rfind(')').unwrap() + 1..].split_whitespace().collect();
+    let fields: Vec<&str> = stat[stat.rfind(')').unwrap() + 1..]
+        .split_whitespace()
+        .collect();
     let number = |index: usize| fields[index].parse::<u32>().unwrap();
     TICK * (number(11) + number(12))
 }

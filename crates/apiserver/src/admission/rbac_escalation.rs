@@ -1,5 +1,5 @@
-//! That nobody grants more than they have: roles and bindings may only give what their writer holds, unless the
-//! writer may `escalate` or `bind`.
+//! That nobody grants more than they have: roles and bindings may only give what their writer
+//! holds, unless the writer may `escalate` or `bind`.
 
 use serde_json::{Value, json};
 
@@ -23,11 +23,21 @@ pub(crate) fn check(
     if user.is_in(subject::MASTERS) || old.is_some_and(|old| only_collected(old, new)) {
         return Ok(());
     }
-    let namespace = if matches!(kind, Kind::Role | Kind::RoleBinding) { &*attributes.namespace } else { "" };
+    let namespace = if matches!(kind, Kind::Role | Kind::RoleBinding) {
+        &*attributes.namespace
+    } else {
+        ""
+    };
     let name = new["metadata"]["name"].as_str().unwrap_or_default();
     let refuse = |why: &str| Err(ApiError::forbidden(GROUP, kind.resource(), name, why));
     let may = |verb: &str, resource: &str, name: &str| {
-        let about = Resource { group: GROUP, resource, subresource: "", namespace, name };
+        let about = Resource {
+            group: GROUP,
+            resource,
+            subresource: "",
+            namespace,
+            name,
+        };
         index.decide(user, &Question::of(verb, about)).allowed
     };
     match kind {
@@ -39,13 +49,20 @@ pub(crate) fn check(
                 return refuse(&why);
             }
             let gathers = aggregates(new) || old.is_some_and(aggregates);
-            if kind == Kind::ClusterRole && gathers && excess(index, user, "", &everything()).is_some() {
+            if kind == Kind::ClusterRole
+                && gathers
+                && excess(index, user, "", &everything()).is_some()
+            {
                 return refuse("must have cluster-admin privileges to use the aggregationRule");
             }
         }
         Kind::RoleBinding | Kind::ClusterRoleBinding => {
             let role = RoleRef::of(new);
-            let resource = if role.kind == "Role" { "roles" } else { "clusterroles" };
+            let resource = if role.kind == "Role" {
+                "roles"
+            } else {
+                "clusterroles"
+            };
             if may("bind", resource, &role.name) {
                 return Ok(());
             }
@@ -74,7 +91,9 @@ fn excess(index: &Index, user: &User, namespace: &str, rules: &[Rule]) -> Option
 }
 
 fn aggregates(role: &Value) -> bool {
-    role["aggregationRule"]["clusterRoleSelectors"].as_array().is_some_and(|selectors| !selectors.is_empty())
+    role["aggregationRule"]["clusterRoleSelectors"]
+        .as_array()
+        .is_some_and(|selectors| !selectors.is_empty())
 }
 
 fn everything() -> [Rule; 2] {
@@ -89,7 +108,13 @@ fn only_collected(old: &Value, new: &Value) -> bool {
     let rest = |object: &Value| {
         let mut object = object.clone();
         if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
-            for field in ["ownerReferences", "finalizers", "managedFields", "resourceVersion", "generation"] {
+            for field in [
+                "ownerReferences",
+                "finalizers",
+                "managedFields",
+                "resourceVersion",
+                "generation",
+            ] {
                 metadata.remove(field);
             }
         }
@@ -110,7 +135,11 @@ mod tests {
         let all = json!({"rules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}, {"verbs": ["*"], "nonResourceURLs": ["*"]}]});
         for (name, role, user) in [
             ("pods", rule(&["get"], "", "pods", &[]), "ann"),
-            ("binder", rule(&["bind"], GROUP, "clusterroles", &["secrets"]), "binder"),
+            (
+                "binder",
+                rule(&["bind"], GROUP, "clusterroles", &["secrets"]),
+                "binder",
+            ),
             ("climber", rule(&["escalate"], GROUP, "*", &[]), "climber"),
             ("secrets", rule(&["get"], "", "secrets", &[]), "nobody"),
             ("root", all, "root"),
@@ -121,7 +150,12 @@ mod tests {
         index
     }
 
-    fn check_as(user: &str, kind: Kind, old: Option<&Value>, new: &Value) -> Result<(), (u16, String)> {
+    fn check_as(
+        user: &str,
+        kind: Kind,
+        old: Option<&Value>,
+        new: &Value,
+    ) -> Result<(), (u16, String)> {
         let attributes = Attributes {
             verb: Verb::Create,
             is_resource: true,
@@ -133,21 +167,32 @@ mod tests {
             name: String::new(),
             path: String::new(),
         };
-        let user = if user == "master" { User::admin() } else { User::new(user, &["crew"]) };
-        check(&index(), &user, &attributes, kind, old, new).map_err(|error| (error.code, error.message))
+        let user = if user == "master" {
+            User::admin()
+        } else {
+            User::new(user, &["crew"])
+        };
+        check(&index(), &user, &attributes, kind, old, new)
+            .map_err(|error| (error.code, error.message))
     }
 
     #[test]
     fn nobody_grants_more_than_they_have() {
         let role = |resource: &str| json!({"metadata": {"name": "r"}, "rules": [{"verbs": ["get"], "apiGroups": [""], "resources": [resource]}]});
         let binding = |name: &str| json!({"metadata": {"name": "b"}, "roleRef": {"kind": "ClusterRole", "name": name}});
-        let gathering = json!({"metadata": {"name": "g"}, "aggregationRule": {"clusterRoleSelectors": [{}]}});
+        let gathering =
+            json!({"metadata": {"name": "g"}, "aggregationRule": {"clusterRoleSelectors": [{}]}});
         let table = [
             ("ann", Kind::Role, role("pods"), None),
             ("ann", Kind::Role, role("secrets"), Some(403)),
             ("ann", Kind::RoleBinding, binding("pods"), None),
             ("ann", Kind::RoleBinding, binding("secrets"), Some(403)),
-            ("ann", Kind::ClusterRoleBinding, binding("secrets"), Some(403)),
+            (
+                "ann",
+                Kind::ClusterRoleBinding,
+                binding("secrets"),
+                Some(403),
+            ),
             ("ann", Kind::RoleBinding, binding("missing"), Some(404)),
             ("ann", Kind::ClusterRole, gathering.clone(), Some(403)),
             ("binder", Kind::RoleBinding, binding("secrets"), None),
@@ -158,7 +203,9 @@ mod tests {
             ("master", Kind::RoleBinding, binding("missing"), None),
         ];
         for (user, kind, object, expect) in table {
-            let code = check_as(user, kind, None, &object).err().map(|(code, _)| code);
+            let code = check_as(user, kind, None, &object)
+                .err()
+                .map(|(code, _)| code);
             assert_eq!(code, expect, "{user} {object}");
         }
     }
@@ -169,10 +216,17 @@ mod tests {
         let message = "roles.rbac.authorization.k8s.io \"r\" is forbidden: user \"ann\" (groups=[\"crew\" \"system:authenticated\"]) \
                        is attempting to grant RBAC permissions not currently held:\n\
                        {APIGroups:[\"\"], Resources:[\"secrets\"], Verbs:[\"get\"]}";
-        assert_eq!(check_as("ann", Kind::Role, None, &role), Err((403, message.to_owned())));
-        let missing = json!({"metadata": {"name": "b"}, "roleRef": {"kind": "Role", "name": "nope"}});
+        assert_eq!(
+            check_as("ann", Kind::Role, None, &role),
+            Err((403, message.to_owned()))
+        );
+        let missing =
+            json!({"metadata": {"name": "b"}, "roleRef": {"kind": "Role", "name": "nope"}});
         let message = "rolebindings.rbac.authorization.k8s.io \"nope\" not found";
-        assert_eq!(check_as("ann", Kind::RoleBinding, None, &missing), Err((404, message.to_owned())));
+        assert_eq!(
+            check_as("ann", Kind::RoleBinding, None, &missing),
+            Err((404, message.to_owned()))
+        );
     }
 
     #[test]

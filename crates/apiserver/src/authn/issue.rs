@@ -1,4 +1,5 @@
-//! Issues tokens of service accounts: checks what is asked for, and what the token is to be bound to.
+//! Issues tokens of service accounts: checks what is asked for, and what the token is to be bound
+//! to.
 
 use std::sync::Arc;
 
@@ -33,11 +34,16 @@ pub(crate) fn answer(
     now: Timestamp,
 ) -> Result<Value, ApiError> {
     let find = |resource: &str, namespace: &str, name: &str| {
-        store.get(&Key::new(&table_name("", resource), namespace, name)).map(|entry| entry.value())
+        store
+            .get(&Key::new(&table_name("", resource), namespace, name))
+            .map(|entry| entry.value())
     };
-    let given = request["metadata"]["namespace"].as_str().unwrap_or_default();
+    let given = request["metadata"]["namespace"]
+        .as_str()
+        .unwrap_or_default();
     if !given.is_empty() && given != namespace {
-        let why = "the namespace of the provided object does not match the namespace sent on the request";
+        let why =
+            "the namespace of the provided object does not match the namespace sent on the request";
         return Err(ApiError::bad_request(why));
     }
     let spec = &request["spec"];
@@ -60,14 +66,35 @@ pub(crate) fn answer(
         return Err(invalid(name, "metadata.name", &json!(given), why));
     }
     let reference = &spec["boundObjectRef"];
-    let bound = if reference.is_object() { Some(bind(reference, namespace, name, find)?) } else { None };
-    let audiences: Vec<String> =
-        spec["audiences"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
-    let audiences = if audiences.is_empty() { vec![ISSUER.to_owned()] } else { audiences };
+    let bound = if reference.is_object() {
+        Some(bind(reference, namespace, name, find)?)
+    } else {
+        None
+    };
+    let audiences: Vec<String> = spec["audiences"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect();
+    let audiences = if audiences.is_empty() {
+        vec![ISSUER.to_owned()]
+    } else {
+        audiences
+    };
     let uid = account["metadata"]["uid"].as_str().unwrap_or_default();
     let from = now.as_second();
     let until = from.saturating_add(seconds);
-    let ask = Ask { namespace, name, uid, audiences: &audiences, bound: bound.as_ref(), from, until };
+    let ask = Ask {
+        namespace,
+        name,
+        uid,
+        audiences: &audiences,
+        bound: bound.as_ref(),
+        from,
+        until,
+    };
     let token = key.sign(&token::claims(&ask)).map_err(ApiError::internal)?;
     let until = Timestamp::from_second(until).map_err(ApiError::internal)?;
     Ok(json!({
@@ -96,22 +123,35 @@ fn bind(
         ("v1", "Secret") => ("secrets", namespace),
         ("v1", "Node") => ("nodes", ""),
         _ => {
-            let version = if version.contains('/') { version.to_owned() } else { format!("/{version}") };
-            return Err(ApiError::bad_request(format!("cannot bind token to object of type {version}, Kind={kind}")));
+            let version = if version.contains('/') {
+                version.to_owned()
+            } else {
+                format!("/{version}")
+            };
+            return Err(ApiError::bad_request(format!(
+                "cannot bind token to object of type {version}, Kind={kind}"
+            )));
         }
     };
-    let object = find(resource, place, name).ok_or_else(|| ApiError::not_found("", resource, name))?;
+    let object =
+        find(resource, place, name).ok_or_else(|| ApiError::not_found("", resource, name))?;
     let mut node = None;
     if kind == "Pod" {
-        let runs_as =
-            object["spec"]["serviceAccountName"].as_str().filter(|name| !name.is_empty()).unwrap_or("default");
+        let runs_as = object["spec"]["serviceAccountName"]
+            .as_str()
+            .filter(|name| !name.is_empty())
+            .unwrap_or("default");
         if runs_as != account {
             return Err(ApiError::bad_request(format!(
                 "cannot bind token for serviceaccount {account:?} to pod running with different serviceaccount name."
             )));
         }
-        if let Some(name) = object["spec"]["nodeName"].as_str().filter(|name| !name.is_empty()) {
-            let uid = find("nodes", "", name).and_then(|node| node["metadata"]["uid"].as_str().map(str::to_owned));
+        if let Some(name) = object["spec"]["nodeName"]
+            .as_str()
+            .filter(|name| !name.is_empty())
+        {
+            let uid = find("nodes", "", name)
+                .and_then(|node| node["metadata"]["uid"].as_str().map(str::to_owned));
             node = Some((name.to_owned(), uid.unwrap_or_default()));
         }
     }
@@ -123,7 +163,12 @@ fn bind(
         );
         return Err(ApiError::conflict("", kind, name, &why));
     }
-    Ok(Bound { kind: kind.to_owned(), name: name.to_owned(), uid: own.to_owned(), node })
+    Ok(Bound {
+        kind: kind.to_owned(),
+        name: name.to_owned(),
+        uid: own.to_owned(),
+        node,
+    })
 }
 
 #[cfg(test)]
@@ -140,18 +185,26 @@ mod tests {
             ("pods", "p", json!({"serviceAccountName": "robot"})),
             ("pods", "other", json!({})),
         ] {
-            let value = json!({"metadata": {"name": name, "uid": format!("uid-{name}")}, "spec": spec});
+            let value =
+                json!({"metadata": {"name": name, "uid": format!("uid-{name}")}, "spec": spec});
             let key = Key::new(&table_name("", resource), "n", name);
-            store.commit(vec![Change { key, expect: Expect::Absent, to: Some(value) }]).await.unwrap();
+            store
+                .commit(vec![Change {
+                    key,
+                    expect: Expect::Absent,
+                    to: Some(value),
+                }])
+                .await
+                .unwrap();
         }
         let key = SigningKey::read(&SigningKey::generate().unwrap()).unwrap();
         let now = Timestamp::from_second(1_794_786_731).unwrap();
         let ask = |name: &str, request: Value| answer(&store, &key, "n", name, &request, now);
         let bound = |kind: &str, name: &str| json!({"spec": {"boundObjectRef": {"kind": kind, "apiVersion": "v1", "name": name}}});
-        let stale =
-            json!({"spec": {"boundObjectRef": {"kind": "Secret", "apiVersion": "v1", "name": "s", "uid": "zz"}}});
-        let invalid =
-            |name: &str, rest: &str| format!("TokenRequest.authentication.k8s.io {name:?} is invalid: {rest}");
+        let stale = json!({"spec": {"boundObjectRef": {"kind": "Secret", "apiVersion": "v1", "name": "s", "uid": "zz"}}});
+        let invalid = |name: &str, rest: &str| {
+            format!("TokenRequest.authentication.k8s.io {name:?} is invalid: {rest}")
+        };
         let table = [
             ("nope", json!({}), 404, "serviceaccounts \"nope\" not found".to_owned()),
             (
@@ -194,11 +247,23 @@ mod tests {
             assert_eq!((error.code, error.message), (code, message));
         }
         let answer = ask("robot", json!({"spec": {}})).unwrap();
-        assert_eq!(answer["spec"], json!({"audiences": [ISSUER], "expirationSeconds": 3600, "boundObjectRef": null}));
+        assert_eq!(
+            answer["spec"],
+            json!({"audiences": [ISSUER], "expirationSeconds": 3600, "boundObjectRef": null})
+        );
         assert_eq!(answer["metadata"]["uid"], "uid-robot");
-        assert_eq!(answer["status"]["expirationTimestamp"], "2026-11-16T00:52:11Z");
-        let token = ask("robot", bound("Pod", "p")).unwrap()["status"]["token"].as_str().unwrap().to_owned();
+        assert_eq!(
+            answer["status"]["expirationTimestamp"],
+            "2026-11-16T00:52:11Z"
+        );
+        let token = ask("robot", bound("Pod", "p")).unwrap()["status"]["token"]
+            .as_str()
+            .unwrap()
+            .to_owned();
         let claims = key.verify(&token).unwrap();
-        assert_eq!(claims["kubernetes.io"]["pod"], json!({"name": "p", "uid": "uid-p"}));
+        assert_eq!(
+            claims["kubernetes.io"]["pod"],
+            json!({"name": "p", "uid": "uid-p"})
+        );
     }
 }

@@ -1,17 +1,22 @@
-//! JSON Web Tokens with ES256, signed and verified with one key. What the claims mean is the business of `token`.
+//! JSON Web Tokens with ES256, signed and verified with one key. What the claims mean is the
+//! business of `token`.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::{
     digest,
     rand::SystemRandom,
-    signature::{ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair, UnparsedPublicKey},
+    signature::{
+        ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair,
+        UnparsedPublicKey,
+    },
 };
 use serde_json::{Map, Value, json};
 
-/// What comes before the point in a P-256 public key as certificates and key ids have it (RFC 5480).
+/// What comes before the point in a P-256 public key as certificates and key ids have it (RFC
+/// 5480).
 const SPKI: [u8; 26] = [
-    0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce,
-    0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
+    0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a,
+    0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
 ];
 /// No token of ours comes near this.
 const LONGEST: usize = 16 << 10;
@@ -35,8 +40,10 @@ pub(crate) enum Refused {
 impl Key {
     /// A new key, as PKCS #8.
     pub(crate) fn generate() -> Result<Vec<u8>, String> {
-        let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
-        made.map(|document| document.as_ref().to_vec()).map_err(|_| "no key could be made".to_owned())
+        let made =
+            EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
+        made.map(|document| document.as_ref().to_vec())
+            .map_err(|_| "no key could be made".to_owned())
     }
 
     /// Reads a key.
@@ -53,7 +60,10 @@ impl Key {
     pub(crate) fn sign(&self, claims: &Value) -> Result<String, String> {
         let header = json!({"alg": "ES256", "kid": self.id});
         let signed = format!("{}.{}", encode(&header), encode(claims));
-        let signature = self.pair.sign(&self.random, signed.as_bytes()).map_err(|_| "signing failed".to_owned())?;
+        let signature = self
+            .pair
+            .sign(&self.random, signed.as_bytes())
+            .map_err(|_| "signing failed".to_owned())?;
         Ok(format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature)))
     }
 
@@ -69,16 +79,23 @@ impl Key {
         if header.get("alg").and_then(Value::as_str) != Some("ES256") {
             return Err(Refused::Foreign);
         }
-        let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| Refused::Foreign)?;
-        let public = UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, self.pair.public_key().as_ref());
-        public.verify(signed.as_bytes(), &signature).map_err(|_| Refused::Forged)?;
+        let signature = URL_SAFE_NO_PAD
+            .decode(signature)
+            .map_err(|_| Refused::Foreign)?;
+        let public =
+            UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, self.pair.public_key().as_ref());
+        public
+            .verify(signed.as_bytes(), &signature)
+            .map_err(|_| Refused::Forged)?;
         Ok(claims)
     }
 
     /// The public key as a set that others can verify tokens with.
     pub(crate) fn public(&self) -> Value {
         let point = self.pair.public_key().as_ref();
-        let half = |from: usize, to: usize| URL_SAFE_NO_PAD.encode(point.get(from..to).unwrap_or_default());
+        let half = |from: usize, to: usize| {
+            URL_SAFE_NO_PAD.encode(point.get(from..to).unwrap_or_default())
+        };
         json!({"keys": [{
             "use": "sig", "kty": "EC", "kid": self.id, "crv": "P-256", "alg": "ES256", "x": half(1, 33), "y": half(33, 65),
         }]})
@@ -102,14 +119,30 @@ mod tests {
         let key = Key::read(&Key::generate().unwrap()).unwrap();
         let other = Key::read(&Key::generate().unwrap()).unwrap();
         let token = key.sign(&json!({"sub": "x"})).unwrap();
-        assert_eq!(Value::from(key.verify(&token).unwrap()), json!({"sub": "x"}));
+        assert_eq!(
+            Value::from(key.verify(&token).unwrap()),
+            json!({"sub": "x"})
+        );
         assert_eq!(other.verify(&token), Err(Refused::Forged));
         let (signed, signature) = token.rsplit_once('.').unwrap();
         let (header, _) = signed.split_once('.').unwrap();
         let changed = format!("{header}.{}.{signature}", encode(&json!({"sub": "y"})));
         assert_eq!(key.verify(&changed), Err(Refused::Forged));
-        let unsigned = format!("{}.{}.", encode(&json!({"alg": "none"})), encode(&json!({"sub": "y"})));
-        for bad in ["", "x", "a.b", "a.b.c", "..", "\u{e9}.\u{e9}.\u{e9}", &unsigned, &"x".repeat(LONGEST + 1)] {
+        let unsigned = format!(
+            "{}.{}.",
+            encode(&json!({"alg": "none"})),
+            encode(&json!({"sub": "y"}))
+        );
+        for bad in [
+            "",
+            "x",
+            "a.b",
+            "a.b.c",
+            "..",
+            "\u{e9}.\u{e9}.\u{e9}",
+            &unsigned,
+            &"x".repeat(LONGEST + 1),
+        ] {
             assert_eq!(key.verify(bad), Err(Refused::Foreign), "{}", bad.len());
         }
     }
@@ -119,6 +152,12 @@ mod tests {
         let key = Key::read(&Key::generate().unwrap()).unwrap();
         let shown = key.public();
         assert_eq!(shown["keys"][0]["kid"], key.id.as_str());
-        assert_eq!(URL_SAFE_NO_PAD.decode(shown["keys"][0]["x"].as_str().unwrap()).unwrap().len(), 32);
+        assert_eq!(
+            URL_SAFE_NO_PAD
+                .decode(shown["keys"][0]["x"].as_str().unwrap())
+                .unwrap()
+                .len(),
+            32
+        );
     }
 }

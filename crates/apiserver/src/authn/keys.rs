@@ -1,5 +1,6 @@
-//! What the server itself keeps secret: the key that signs service accounts' tokens, and the random tokens of users
-//! who have no account. They are in a file of their own where the server is to outlive the process.
+//! What the server itself keeps secret: the key that signs service accounts' tokens, and the random
+//! tokens of users who have no account. They are in a file of their own where the server is to
+//! outlive the process.
 
 use std::{
     collections::HashMap,
@@ -39,7 +40,9 @@ impl Secrets {
         let path = data.map(|data| data.join(FILE));
         let kept = match &path {
             Some(path) => match std::fs::read_to_string(path) {
-                Ok(text) => Some(parse(&text).ok_or_else(|| format!("{} is damaged", path.display()))?),
+                Ok(text) => {
+                    Some(parse(&text).ok_or_else(|| format!("{} is damaged", path.display()))?)
+                }
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
                 Err(error) => return Err(format!("cannot read {}: {error}", path.display())),
             },
@@ -48,11 +51,22 @@ impl Secrets {
         let is_new = kept.is_none();
         let (pkcs8, users) = match kept {
             Some(kept) => kept,
-            // The administrator will want a token, and this way it is written together with the key.
-            None => (Key::generate()?, HashMap::from([(random()?, User::admin())])),
+            // The administrator will want a token, and this way it is written together with the
+            // key.
+            None => (
+                Key::generate()?,
+                HashMap::from([(random()?, User::admin())]),
+            ),
         };
         let key = Key::read(&pkcs8)?;
-        Ok(Self { key, pkcs8, path, is_new, users: RwLock::new(users), writing: Mutex::default() })
+        Ok(Self {
+            key,
+            pkcs8,
+            path,
+            is_new,
+            users: RwLock::new(users),
+            writing: Mutex::default(),
+        })
     }
 
     /// Writes new secrets into the directory.
@@ -63,7 +77,10 @@ impl Secrets {
     /// The token of a user; the same as before if there was one.
     pub(crate) fn token_of(&self, user: &User) -> Result<String, String> {
         let find = |users: &HashMap<String, User>| {
-            users.iter().find(|(_, known)| *known == user).map(|(token, _)| token.clone())
+            users
+                .iter()
+                .find(|(_, known)| *known == user)
+                .map(|(token, _)| token.clone())
         };
         if let Some(token) = find(&self.users.read().unwrap_or_else(PoisonError::into_inner)) {
             return Ok(token);
@@ -83,17 +100,25 @@ impl Secrets {
 
     /// Whose token this is.
     pub(crate) fn user_of(&self, token: &str) -> Option<User> {
-        self.users.read().unwrap_or_else(PoisonError::into_inner).get(token).cloned()
+        self.users
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(token)
+            .cloned()
     }
 
     fn save(&self) -> Result<(), String> {
-        let Some(path) = &self.path else { return Ok(()) };
+        let Some(path) = &self.path else {
+            return Ok(());
+        };
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let users: HashMap<String, Value> = {
             let users = self.users.read().unwrap_or_else(PoisonError::into_inner);
-            let shown =
-                |user: &User| json!({"name": user.name, "uid": user.uid, "groups": user.groups, "extra": user.extra});
-            users.iter().map(|(token, user)| (token.clone(), shown(user))).collect()
+            let shown = |user: &User| json!({"name": user.name, "uid": user.uid, "groups": user.groups, "extra": user.extra});
+            users
+                .iter()
+                .map(|(token, user)| (token.clone(), shown(user)))
+                .collect()
         };
         let text = json!({"key": STANDARD.encode(&self.pkcs8), "users": users}).to_string();
         let new = path.with_extension("json.new");
@@ -141,14 +166,20 @@ mod tests {
         let (token, signed) = {
             let secrets = Secrets::open(Some(scratch.path())).unwrap();
             secrets.save_new().unwrap();
-            (secrets.token_of(&ann).unwrap(), secrets.key.sign(&json!({"a": 1})).unwrap())
+            (
+                secrets.token_of(&ann).unwrap(),
+                secrets.key.sign(&json!({"a": 1})).unwrap(),
+            )
         };
         let again = Secrets::open(Some(scratch.path())).unwrap();
         assert_eq!(again.user_of(&token), Some(ann.clone()));
         assert_eq!(again.token_of(&ann).unwrap(), token);
         assert!(again.key.verify(&signed).is_ok());
         assert_eq!(again.user_of("nonsense"), None);
-        let mode = std::fs::metadata(scratch.path().join(FILE)).unwrap().permissions().mode();
+        let mode = std::fs::metadata(scratch.path().join(FILE))
+            .unwrap()
+            .permissions()
+            .mode();
         assert_eq!(mode & 0o777, 0o600);
         std::fs::write(scratch.path().join(FILE), "{").unwrap();
         assert!(Secrets::open(Some(scratch.path())).is_err_and(|error| error.contains("damaged")));
@@ -158,6 +189,9 @@ mod tests {
     fn two_servers_have_different_secrets() {
         let (one, two) = (Secrets::open(None).unwrap(), Secrets::open(None).unwrap());
         let token = one.token_of(&User::admin()).unwrap();
-        assert_eq!((one.user_of(&token), two.user_of(&token)), (Some(User::admin()), None));
+        assert_eq!(
+            (one.user_of(&token), two.user_of(&token)),
+            (Some(User::admin()), None)
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Tokens of service accounts: what they claim, and whether the account and what they are bound to are still there.
+//! Tokens of service accounts: what they claim, and whether the account and what they are bound to
+//! are still there.
 
 use std::{
     collections::HashMap,
@@ -56,7 +57,8 @@ pub(crate) struct Ask<'a> {
 
 /// The claims of a token that expires.
 pub(crate) fn claims(ask: &Ask<'_>) -> Value {
-    let mut private = json!({"namespace": ask.namespace, "serviceaccount": {"name": ask.name, "uid": ask.uid}});
+    let mut private =
+        json!({"namespace": ask.namespace, "serviceaccount": {"name": ask.name, "uid": ask.uid}});
     if let Some(bound) = ask.bound {
         private[bound.kind.to_lowercase()] = json!({"name": bound.name, "uid": bound.uid});
         if let Some((name, uid)) = &bound.node {
@@ -99,11 +101,14 @@ pub(crate) struct Verified {
 impl Verifier {
     /// Verifies by what is in a store.
     pub(crate) fn new(store: &Arc<Store>) -> Self {
-        Self { store: store.clone(), verified: Mutex::default() }
+        Self {
+            store: store.clone(),
+            verified: Mutex::default(),
+        }
     }
 
-    /// Whom a token is of, if it is good for one of the audiences now. An error without a text means that it is no
-    /// token of ours.
+    /// Whom a token is of, if it is good for one of the audiences now. An error without a text
+    /// means that it is no token of ours.
     pub(crate) fn check(
         &self,
         key: &SigningKey,
@@ -119,7 +124,11 @@ impl Verifier {
         }
     }
 
-    fn signed(&self, key: &SigningKey, token: &str) -> Result<Arc<Map<String, Value>>, Option<String>> {
+    fn signed(
+        &self,
+        key: &SigningKey,
+        token: &str,
+    ) -> Result<Arc<Map<String, Value>>, Option<String>> {
         let verified = || self.verified.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(claims) = verified().get(token) {
             return Ok(claims.clone());
@@ -137,16 +146,31 @@ impl Verifier {
         Ok(claims)
     }
 
-    fn current(&self, claims: &Map<String, Value>, audiences: &[String], now: i64) -> Result<Verified, String> {
+    fn current(
+        &self,
+        claims: &Map<String, Value>,
+        audiences: &[String],
+        now: i64,
+    ) -> Result<Verified, String> {
         let own: Vec<String> = match claims.get("aud") {
-            Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+            Some(Value::Array(items)) => items
+                .iter()
+                .filter_map(Value::as_str)
+                .map(str::to_owned)
+                .collect(),
             Some(Value::String(one)) => vec![one.clone()],
             _ => Vec::new(),
         };
-        let shared: Vec<String> = audiences.iter().filter(|wanted| own.contains(wanted)).cloned().collect();
+        let shared: Vec<String> = audiences
+            .iter()
+            .filter(|wanted| own.contains(wanted))
+            .cloned()
+            .collect();
         if shared.is_empty() {
             let (own, wanted) = (quoted(&own), quoted(audiences));
-            return Err(format!("token audiences {own} is invalid for the target audiences {wanted}"));
+            return Err(format!(
+                "token audiences {own} is invalid for the target audiences {wanted}"
+            ));
         }
         let number = |name: &str| claims.get(name).and_then(Value::as_i64);
         if number("exp").is_none_or(|until| now > until.saturating_add(LEEWAY)) {
@@ -156,17 +180,35 @@ impl Verifier {
             return Err("service account token is not valid yet".to_owned());
         }
         let private = claims.get("kubernetes.io").unwrap_or(&Value::Null);
-        let text = |value: &Value, field: &str| value[field].as_str().unwrap_or_default().to_owned();
+        let text =
+            |value: &Value, field: &str| value[field].as_str().unwrap_or_default().to_owned();
         let namespace = text(private, "namespace");
-        let (name, uid) = (text(&private["serviceaccount"], "name"), text(&private["serviceaccount"], "uid"));
+        let (name, uid) = (
+            text(&private["serviceaccount"], "name"),
+            text(&private["serviceaccount"], "uid"),
+        );
         self.account(&namespace, &name, &uid)?;
         let mut user = subject::account(&namespace, &name, &uid);
         let mut say = |key: &str, value: String| {
-            drop(user.extra.insert(format!("authentication.kubernetes.io/{key}"), vec![value]));
+            drop(
+                user.extra
+                    .insert(format!("authentication.kubernetes.io/{key}"), vec![value]),
+            );
         };
-        say("credential-id", format!("JTI={}", claims.get("jti").and_then(Value::as_str).unwrap_or_default()));
+        say(
+            "credential-id",
+            format!(
+                "JTI={}",
+                claims
+                    .get("jti")
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+            ),
+        );
         for (kind, resource) in [("secret", "secrets"), ("pod", "pods"), ("node", "nodes")] {
-            let Some(reference) = private.get(kind) else { continue };
+            let Some(reference) = private.get(kind) else {
+                continue;
+            };
             // A node that a pod is on may go before the pod: it is only told, not checked.
             let told = kind == "node" && private.get("pod").is_some();
             let place = if kind == "node" { "" } else { &*namespace };
@@ -179,49 +221,76 @@ impl Verifier {
                 say(&format!("{kind}-uid"), uid);
             }
         }
-        Ok(Verified { user, audiences: shared })
+        Ok(Verified {
+            user,
+            audiences: shared,
+        })
     }
 
-    fn legacy(&self, claims: &Map<String, Value>, token: &str, audiences: &[String]) -> Result<Verified, String> {
+    fn legacy(
+        &self,
+        claims: &Map<String, Value>,
+        token: &str,
+        audiences: &[String],
+    ) -> Result<Verified, String> {
         let text = |name: &str| {
             let claim = claims.get(&format!("kubernetes.io/serviceaccount/{name}"));
             claim.and_then(Value::as_str).unwrap_or_default().to_owned()
         };
         let (namespace, secret) = (text("namespace"), text("secret.name"));
         let (name, uid) = (text("service-account.name"), text("service-account.uid"));
-        let shared: Vec<String> = audiences.iter().filter(|wanted| *wanted == ISSUER).cloned().collect();
+        let shared: Vec<String> = audiences
+            .iter()
+            .filter(|wanted| *wanted == ISSUER)
+            .cloned()
+            .collect();
         if shared.is_empty() {
             let (own, wanted) = (quoted(&[ISSUER.to_owned()]), quoted(audiences));
-            return Err(format!("token audiences {own} is invalid for the target audiences {wanted}"));
+            return Err(format!(
+                "token audiences {own} is invalid for the target audiences {wanted}"
+            ));
         }
-        let kept = self.find("secrets", &namespace, &secret).is_some_and(|entry| {
-            let secret = entry.value();
-            let data = secret["data"]["token"].as_str().unwrap_or_default();
-            let decoded = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, data);
-            decoded.is_ok_and(|decoded| decoded == token.as_bytes())
-                && secret["metadata"]["deletionTimestamp"].is_null()
-        });
+        let kept = self
+            .find("secrets", &namespace, &secret)
+            .is_some_and(|entry| {
+                let secret = entry.value();
+                let data = secret["data"]["token"].as_str().unwrap_or_default();
+                let decoded =
+                    base64::Engine::decode(&base64::engine::general_purpose::STANDARD, data);
+                decoded.is_ok_and(|decoded| decoded == token.as_bytes())
+                    && secret["metadata"]["deletionTimestamp"].is_null()
+            });
         if !kept {
             return Err("Token has been invalidated".to_owned());
         }
         self.account(&namespace, &name, &uid)?;
-        Ok(Verified { user: subject::account(&namespace, &name, &uid), audiences: shared })
+        Ok(Verified {
+            user: subject::account(&namespace, &name, &uid),
+            audiences: shared,
+        })
     }
 
     fn find(&self, resource: &str, namespace: &str, name: &str) -> Option<Entry> {
-        self.store.get(&Key::new(&table_name("", resource), namespace, name))
+        self.store
+            .get(&Key::new(&table_name("", resource), namespace, name))
     }
 
     fn is_there(&self, resource: &str, namespace: &str, name: &str, uid: &str) -> bool {
-        self.find(resource, namespace, name).is_some_and(|entry| entry.value()["metadata"]["uid"] == uid)
+        self.find(resource, namespace, name)
+            .is_some_and(|entry| entry.value()["metadata"]["uid"] == uid)
     }
 
     fn account(&self, namespace: &str, name: &str, uid: &str) -> Result<(), String> {
         let entry = self.find("serviceaccounts", namespace, name);
         let entry = entry.ok_or_else(|| format!("serviceaccounts {name:?} not found"))?;
-        match entry.value()["metadata"]["uid"].as_str().unwrap_or_default() {
+        match entry.value()["metadata"]["uid"]
+            .as_str()
+            .unwrap_or_default()
+        {
             own if own == uid => Ok(()),
-            own => Err(format!("service account UID ({own}) does not match claim ({uid})")),
+            own => Err(format!(
+                "service account UID ({own}) does not match claim ({uid})"
+            )),
         }
     }
 }

@@ -22,7 +22,11 @@ impl User {
         if !groups.iter().any(|group| group == "system:authenticated") {
             groups.push("system:authenticated".to_owned());
         }
-        Self { name: name.to_owned(), groups, ..Self::default() }
+        Self {
+            name: name.to_owned(),
+            groups,
+            ..Self::default()
+        }
     }
 
     /// The one whom nothing is denied.

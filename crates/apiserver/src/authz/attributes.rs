@@ -1,4 +1,5 @@
-//! What somebody wants to do, as rules are asked about it, and how a refusal is worded. It decides nothing.
+//! What somebody wants to do, as rules are asked about it, and how a refusal is worded. It decides
+//! nothing.
 
 use crate::authn::user::User;
 use crate::handlers::status::ApiError;
@@ -50,14 +51,20 @@ impl<'a> From<&'a Attributes> for Question<'a> {
         } else {
             About::Path(&attributes.path)
         };
-        Self { verb: attributes.verb.as_str(), about }
+        Self {
+            verb: attributes.verb.as_str(),
+            about,
+        }
     }
 }
 
 impl<'a> Question<'a> {
     /// A question about a resource.
     pub(crate) fn of(verb: &'a str, resource: Resource<'a>) -> Self {
-        Self { verb, about: About::Resource(resource) }
+        Self {
+            verb,
+            about: About::Resource(resource),
+        }
     }
 
     /// The namespace it is about; empty for none.
@@ -74,18 +81,34 @@ impl<'a> Question<'a> {
     where
         'a: 'b,
     {
-        Question { verb, about: self.about }
+        Question {
+            verb,
+            about: self.about,
+        }
     }
 
     /// The refusal, with a reason if there is more to say.
     pub(crate) fn refusal(&self, user: &User, reason: &str) -> ApiError {
         let (name, verb) = (&user.name, self.verb);
-        let more = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+        let more = if reason.is_empty() {
+            String::new()
+        } else {
+            format!(": {reason}")
+        };
         match self.about {
-            About::Path(path) => {
-                ApiError::forbidden("", "", "", &format!("User {name:?} cannot {verb} path {path:?}{more}"))
-            }
-            About::Resource(Resource { group, resource, subresource, namespace, name: object }) => {
+            About::Path(path) => ApiError::forbidden(
+                "",
+                "",
+                "",
+                &format!("User {name:?} cannot {verb} path {path:?}{more}"),
+            ),
+            About::Resource(Resource {
+                group,
+                resource,
+                subresource,
+                namespace,
+                name: object,
+            }) => {
                 let slash = if subresource.is_empty() { "" } else { "/" };
                 let place = if namespace.is_empty() {
                     "at the cluster scope".to_owned()
@@ -109,7 +132,13 @@ mod tests {
     fn a_refusal_is_worded_as_the_real_server_does() {
         let x = User::new("x", &[]);
         let resource = |group, resource, subresource, namespace, name| {
-            About::Resource(Resource { group, resource, subresource, namespace, name })
+            About::Resource(Resource {
+                group,
+                resource,
+                subresource,
+                namespace,
+                name,
+            })
         };
         let table = [
             (
@@ -136,11 +165,19 @@ mod tests {
                 "RBAC: gone",
                 r#"secrets is forbidden: User "x" cannot list resource "secrets" in API group "" in the namespace "y": RBAC: gone"#,
             ),
-            ("get", About::Path("/foo"), "", r#"forbidden: User "x" cannot get path "/foo""#),
+            (
+                "get",
+                About::Path("/foo"),
+                "",
+                r#"forbidden: User "x" cannot get path "/foo""#,
+            ),
         ];
         for (verb, about, reason, expect) in table {
             let error = Question { verb, about }.refusal(&x, reason);
-            assert_eq!((error.code, error.reason, &*error.message), (403, "Forbidden", expect));
+            assert_eq!(
+                (error.code, error.reason, &*error.message),
+                (403, "Forbidden", expect)
+            );
         }
     }
 }

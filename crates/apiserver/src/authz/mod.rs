@@ -1,4 +1,5 @@
-//! Whether a user may: RBAC by an index of roles that first catches up with the store, and the reviews that tell of it.
+//! Whether a user may: RBAC by an index of roles that first catches up with the store, and the
+//! reviews that tell of it.
 
 pub(crate) mod attributes;
 pub(crate) mod rbac_cache;

@@ -1,5 +1,5 @@
-//! The roles and bindings in the store as an index that is never behind: whoever asks first catches up with what was
-//! written, so that a grant holds for the very next request.
+//! The roles and bindings in the store as an index that is never behind: whoever asks first catches
+//! up with what was written, so that a grant holds for the very next request.
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
@@ -23,8 +23,16 @@ struct Feed {
 impl Policy {
     /// The rights that a store grants, from now on.
     pub(crate) fn new(store: &Arc<Store>) -> Self {
-        let feeds = Kind::ALL.map(|kind| Feed { kind, table: table_name(GROUP, kind.resource()), watcher: None });
-        Self { store: store.clone(), index: RwLock::default(), feeds: Mutex::new(feeds.into()) }
+        let feeds = Kind::ALL.map(|kind| Feed {
+            kind,
+            table: table_name(GROUP, kind.resource()),
+            watcher: None,
+        });
+        Self {
+            store: store.clone(),
+            index: RwLock::default(),
+            feeds: Mutex::new(feeds.into()),
+        }
     }
 
     /// The index as the store is now.
@@ -54,7 +62,12 @@ impl Policy {
                 let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
                 for event in batch.events {
                     let object = (!event.deleted).then(|| event.entry.value());
-                    index.note(feed.kind, event.key.namespace(), event.key.name(), object.as_deref());
+                    index.note(
+                        feed.kind,
+                        event.key.namespace(),
+                        event.key.name(),
+                        object.as_deref(),
+                    );
                 }
             }
         }
@@ -62,8 +75,13 @@ impl Policy {
 
     /// Reads everything of a kind, at the start or when too much has happened to follow.
     fn start_over(&self, feed: &mut Feed) {
-        let query = Query { resource: &feed.table, ..Query::default() };
-        let Ok(listing) = self.store.list(&query, |_| true) else { return };
+        let query = Query {
+            resource: &feed.table,
+            ..Query::default()
+        };
+        let Ok(listing) = self.store.list(&query, |_| true) else {
+            return;
+        };
         let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
         index.forget(feed.kind);
         for entry in listing.entries {
@@ -86,18 +104,33 @@ mod tests {
 
     #[tokio::test]
     async fn a_grant_holds_for_the_very_next_question() {
-        let store = Store::in_memory(Window { events: 4, ..Window::default() });
+        let store = Store::in_memory(Window {
+            events: 4,
+            ..Window::default()
+        });
         let policy = Policy::new(&store);
         let write = async |kind: Kind, name: &str, to: Option<Value>| {
             let key = Key::new(&table_name(GROUP, kind.resource()), "", name);
-            store.commit(vec![Change { key, expect: Expect::Any, to }]).await.unwrap();
+            store
+                .commit(vec![Change {
+                    key,
+                    expect: Expect::Any,
+                    to,
+                }])
+                .await
+                .unwrap();
         };
         let ann = User::new("ann", &[]);
-        let question = Question::of("get", Resource { resource: "pods", ..Resource::default() });
+        let question = Question::of(
+            "get",
+            Resource {
+                resource: "pods",
+                ..Resource::default()
+            },
+        );
         let may = || policy.now().decide(&ann, &question).allowed;
         assert!(!may());
-        let role =
-            json!({"metadata": {"name": "r"}, "rules": [{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}]});
+        let role = json!({"metadata": {"name": "r"}, "rules": [{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}]});
         write(Kind::ClusterRole, "r", Some(role)).await;
         let binding = json!({"metadata": {"name": "b"}, "roleRef": {"kind": "ClusterRole", "name": "r"},
             "subjects": [{"kind": "User", "name": "ann"}]});

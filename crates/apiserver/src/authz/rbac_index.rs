@@ -1,5 +1,5 @@
-//! Roles and bindings, found by whom they are for. It is told what changes and answers from memory; where the objects
-//! come from is the business of `policy`.
+//! Roles and bindings, found by whom they are for. It is told what changes and answers from memory;
+//! where the objects come from is the business of `policy`.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -31,7 +31,12 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// All of them.
-    pub(crate) const ALL: [Self; 4] = [Self::Role, Self::ClusterRole, Self::RoleBinding, Self::ClusterRoleBinding];
+    pub(crate) const ALL: [Self; 4] = [
+        Self::Role,
+        Self::ClusterRole,
+        Self::RoleBinding,
+        Self::ClusterRoleBinding,
+    ];
 
     /// The resource in the plural.
     pub(crate) const fn resource(self) -> &'static str {
@@ -55,7 +60,9 @@ impl Kind {
 
     /// The kind of a resource of a group, if it is one of the four.
     pub(crate) fn of(group: &str, resource: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| group == GROUP && kind.resource() == resource)
+        Self::ALL
+            .into_iter()
+            .find(|kind| group == GROUP && kind.resource() == resource)
     }
 }
 
@@ -71,8 +78,16 @@ pub(crate) struct RoleRef {
 impl RoleRef {
     /// The role that a binding object gives.
     pub(crate) fn of(binding: &Value) -> Self {
-        let text = |field: &str| binding["roleRef"][field].as_str().unwrap_or_default().to_owned();
-        Self { kind: text("kind"), name: text("name") }
+        let text = |field: &str| {
+            binding["roleRef"][field]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned()
+        };
+        Self {
+            kind: text("kind"),
+            name: text("name"),
+        }
     }
 }
 
@@ -119,7 +134,10 @@ impl Index {
     pub(crate) fn note(&mut self, kind: Kind, namespace: &str, name: &str, object: Option<&Value>) {
         match kind {
             Kind::ClusterRole => match object {
-                Some(role) => drop(self.cluster_roles.insert(name.to_owned(), Rule::all_of(role).into())),
+                Some(role) => drop(
+                    self.cluster_roles
+                        .insert(name.to_owned(), Rule::all_of(role).into()),
+                ),
                 None => drop(self.cluster_roles.remove(name)),
             },
             Kind::Role => match object {
@@ -169,20 +187,28 @@ impl Index {
     /// Whether a user may do something.
     pub(crate) fn decide(&self, who: &User, question: &Question<'_>) -> Decision {
         if who.is_in(subject::MASTERS) {
-            return Decision { allowed: true, reason: String::new() };
+            return Decision {
+                allowed: true,
+                reason: String::new(),
+            };
         }
         let mut lost = Vec::new();
         let mut reason = None;
         self.visit(who, question.namespace(), |source| {
             match self.rules_of(&source.binding.role, source.namespace) {
-                Some(rules) if rules.iter().any(|rule| rule.allows(question)) => reason = Some(source.describe()),
+                Some(rules) if rules.iter().any(|rule| rule.allows(question)) => {
+                    reason = Some(source.describe());
+                }
                 Some(_) => {}
                 None => lost.push(source.binding.role.clone()),
             }
             reason.is_some()
         });
         if let Some(source) = reason {
-            return Decision { allowed: true, reason: format!("RBAC: allowed by {source}") };
+            return Decision {
+                allowed: true,
+                reason: format!("RBAC: allowed by {source}"),
+            };
         }
         let lost: BTreeSet<String> = lost.iter().map(not_found).collect();
         let lost: Vec<String> = lost.into_iter().collect();
@@ -191,7 +217,10 @@ impl Index {
             [one] => format!("RBAC: {one}"),
             many => format!("RBAC: [{}]", many.join(", ")),
         };
-        Decision { allowed: false, reason }
+        Decision {
+            allowed: false,
+            reason,
+        }
     }
 
     /// All rules that a user has in a namespace, or everywhere if it is empty.
@@ -209,17 +238,29 @@ impl Index {
         rules
     }
 
-    /// Shows the bindings of a user until told to stop: those of the cluster, then those of the namespace.
+    /// Shows the bindings of a user until told to stop: those of the cluster, then those of the
+    /// namespace.
     fn visit(&self, who: &User, namespace: &str, mut stop: impl FnMut(&Source<'_>) -> bool) {
-        let local = if namespace.is_empty() { None } else { self.local.get(namespace) };
+        let local = if namespace.is_empty() {
+            None
+        } else {
+            self.local.get(namespace)
+        };
         for (bindings, namespace) in [(Some(&self.cluster), ""), (local, namespace)] {
             let Some(bindings) = bindings else { continue };
             let name = Subject::User(who.name.clone());
             let groups = who.groups.iter().map(|group| Subject::Group(group.clone()));
             for subject in std::iter::once(name).chain(groups) {
                 for (name, place) in bindings.of.get(&subject).into_iter().flatten() {
-                    let Some(binding) = bindings.all.get(name) else { continue };
-                    if stop(&Source { name, namespace, binding, place: *place }) {
+                    let Some(binding) = bindings.all.get(name) else {
+                        continue;
+                    };
+                    if stop(&Source {
+                        name,
+                        namespace,
+                        binding,
+                        place: *place,
+                    }) {
                         return;
                     }
                 }
@@ -239,11 +280,21 @@ struct Source<'a> {
 impl Source<'_> {
     fn describe(&self) -> String {
         let RoleRef { kind, name } = &self.binding.role;
-        let subject = self.binding.subjects.get(self.place).map_or("", |(_, text)| text);
+        let subject = self
+            .binding
+            .subjects
+            .get(self.place)
+            .map_or("", |(_, text)| text);
         if self.namespace.is_empty() {
-            format!("ClusterRoleBinding {:?} of {kind} {name:?} to {subject}", self.name)
+            format!(
+                "ClusterRoleBinding {:?} of {kind} {name:?} to {subject}",
+                self.name
+            )
         } else {
-            format!("RoleBinding \"{}/{}\" of {kind} {name:?} to {subject}", self.name, self.namespace)
+            format!(
+                "RoleBinding \"{}/{}\" of {kind} {name:?} to {subject}",
+                self.name, self.namespace
+            )
         }
     }
 }
@@ -262,23 +313,43 @@ impl Bindings {
         }
         let Some(object) = object else { return };
         let name: Arc<str> = Arc::from(name);
-        let subjects = object.get("subjects").and_then(Value::as_array).into_iter().flatten();
-        let subjects: Vec<_> = subjects.filter_map(|subject| read_subject(subject, namespace)).collect();
+        let subjects = object
+            .get("subjects")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
+        let subjects: Vec<_> = subjects
+            .filter_map(|subject| read_subject(subject, namespace))
+            .collect();
         for (place, (subject, _)) in subjects.iter().enumerate() {
-            self.of.entry(subject.clone()).or_default().entry(name.clone()).or_insert(place);
+            self.of
+                .entry(subject.clone())
+                .or_default()
+                .entry(name.clone())
+                .or_insert(place);
         }
-        self.all.insert(name, Binding { role: RoleRef::of(object), subjects });
+        self.all.insert(
+            name,
+            Binding {
+                role: RoleRef::of(object),
+                subjects,
+            },
+        );
     }
 }
 
-/// Whom an entry means, and how messages name it; a service account is a user with a name of its own form.
+/// Whom an entry means, and how messages name it; a service account is a user with a name of its
+/// own form.
 fn read_subject(subject: &Value, namespace: &str) -> Option<(Subject, String)> {
     let name = subject["name"].as_str()?;
     match subject["kind"].as_str()? {
         "User" => Some((Subject::User(name.to_owned()), format!("User {name:?}"))),
         "Group" => Some((Subject::Group(name.to_owned()), format!("Group {name:?}"))),
         "ServiceAccount" => {
-            let own = subject["namespace"].as_str().filter(|own| !own.is_empty()).unwrap_or(namespace);
+            let own = subject["namespace"]
+                .as_str()
+                .filter(|own| !own.is_empty())
+                .unwrap_or(namespace);
             let user = Subject::User(subject::account_name(own, name));
             (!own.is_empty()).then(|| (user, format!("ServiceAccount \"{name}/{own}\"")))
         }
@@ -288,7 +359,11 @@ fn read_subject(subject: &Value, namespace: &str) -> Option<(Subject, String)> {
 
 fn not_found(role: &RoleRef) -> String {
     match &*role.kind {
-        "Role" | "ClusterRole" => format!("{}.{GROUP} {:?} not found", role.kind.to_lowercase(), role.name),
+        "Role" | "ClusterRole" => format!(
+            "{}.{GROUP} {:?} not found",
+            role.kind.to_lowercase(),
+            role.name
+        ),
         other => format!("unsupported role reference kind: {other:?}"),
     }
 }

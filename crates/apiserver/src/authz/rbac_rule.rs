@@ -30,13 +30,22 @@ pub(crate) struct Rule {
 impl Rule {
     /// The rules of a role.
     pub(crate) fn all_of(role: &Value) -> Vec<Self> {
-        role.get("rules").and_then(Value::as_array).into_iter().flatten().map(Self::read).collect()
+        role.get("rules")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .map(Self::read)
+            .collect()
     }
 
     /// Reads one rule; what is not as it should be is left out.
     pub(crate) fn read(value: &Value) -> Self {
         let list = |field: &str| {
-            let items = value.get(field).and_then(Value::as_array).into_iter().flatten();
+            let items = value
+                .get(field)
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten();
             items.filter_map(Value::as_str).map(str::to_owned).collect()
         };
         Self {
@@ -61,7 +70,8 @@ impl Rule {
 
     /// As reviews show the part about paths, if it has one.
     pub(crate) fn url_part(&self) -> Option<Value> {
-        (!self.urls.is_empty()).then(|| shown(&[("verbs", &self.verbs), ("nonResourceURLs", &self.urls)]))
+        (!self.urls.is_empty())
+            .then(|| shown(&[("verbs", &self.verbs), ("nonResourceURLs", &self.urls)]))
     }
 
     /// Whether it allows this.
@@ -72,35 +82,50 @@ impl Rule {
         match question.about {
             About::Path(path) => self.urls.iter().any(|url| url_covers(url, path)),
             About::Resource(about) => {
-                let named = self.names.is_empty() || self.names.iter().any(|name| name == about.name);
+                let named =
+                    self.names.is_empty() || self.names.iter().any(|name| name == about.name);
                 named
                     && has(&self.groups, about.group)
-                    && self.resources.iter().any(|own| resource_matches(own, about.resource, about.subresource))
+                    && self
+                        .resources
+                        .iter()
+                        .any(|own| resource_matches(own, about.resource, about.subresource))
             }
         }
     }
 
     /// Whether it allows everything that another, atomic one does.
     fn covers(&self, atom: &Self) -> bool {
-        let names =
-            self.names.is_empty() || (!atom.names.is_empty() && atom.names.iter().all(|n| self.names.contains(n)));
+        let names = self.names.is_empty()
+            || (!atom.names.is_empty() && atom.names.iter().all(|n| self.names.contains(n)));
         let resource = |wanted: &String| {
             has(&self.resources, wanted)
-                || wanted
-                    .split_once('/')
-                    .is_some_and(|(_, sub)| self.resources.iter().any(|own| own.strip_prefix("*/") == Some(sub)))
+                || wanted.split_once('/').is_some_and(|(_, sub)| {
+                    self.resources
+                        .iter()
+                        .any(|own| own.strip_prefix("*/") == Some(sub))
+                })
         };
         names
             && atom.verbs.iter().all(|verb| has(&self.verbs, verb))
             && atom.groups.iter().all(|group| has(&self.groups, group))
             && atom.resources.iter().all(resource)
-            && atom.urls.iter().all(|url| self.urls.iter().any(|own| url_covers(own, url)))
+            && atom
+                .urls
+                .iter()
+                .all(|url| self.urls.iter().any(|own| url_covers(own, url)))
     }
 
     /// How many atoms it has.
     fn size(&self) -> usize {
-        let resources = self.groups.len().saturating_mul(self.resources.len()).saturating_mul(self.names.len().max(1));
-        resources.saturating_add(self.urls.len()).saturating_mul(self.verbs.len())
+        let resources = self
+            .groups
+            .len()
+            .saturating_mul(self.resources.len())
+            .saturating_mul(self.names.len().max(1));
+        resources
+            .saturating_add(self.urls.len())
+            .saturating_mul(self.verbs.len())
     }
 
     /// The same as many rules of one verb, one resource and one name, or of one verb and one path.
@@ -109,18 +134,32 @@ impl Rule {
         let resources = self.groups.iter().flat_map(move |group| {
             self.resources.iter().flat_map(move |resource| {
                 self.verbs.iter().flat_map(move |verb| {
-                    let base =
-                        Self { verbs: one(verb), groups: one(group), resources: one(resource), ..Self::default() };
+                    let base = Self {
+                        verbs: one(verb),
+                        groups: one(group),
+                        resources: one(resource),
+                        ..Self::default()
+                    };
                     if self.names.is_empty() {
                         vec![base]
                     } else {
-                        self.names.iter().map(|name| Self { names: one(name), ..base.clone() }).collect()
+                        self.names
+                            .iter()
+                            .map(|name| Self {
+                                names: one(name),
+                                ..base.clone()
+                            })
+                            .collect()
                     }
                 })
             })
         });
         let urls = self.urls.iter().flat_map(move |url| {
-            self.verbs.iter().map(move |verb| Self { verbs: one(verb), urls: one(url), ..Self::default() })
+            self.verbs.iter().map(move |verb| Self {
+                verbs: one(verb),
+                urls: one(url),
+                ..Self::default()
+            })
         });
         resources.chain(urls)
     }
@@ -137,7 +176,9 @@ impl fmt::Display for Rule {
             ("Verbs", &self.verbs),
         ];
         let shown = parts.iter().filter(|(_, items)| !items.is_empty());
-        let shown: Vec<String> = shown.map(|(name, items)| format!("{name}:{}", quoted(items))).collect();
+        let shown: Vec<String> = shown
+            .map(|(name, items)| format!("{name}:{}", quoted(items)))
+            .collect();
         write!(formatter, "{{{}}}", shown.join(", "))
     }
 }
@@ -151,26 +192,40 @@ pub(crate) fn quoted(items: &[String]) -> String {
 /// Groups, resources and names.
 type Place = (Vec<String>, Vec<String>, Vec<String>);
 
-/// What some rules allow and others do not, as lines for a message; none if all is covered. Rules that multiply to more
-/// than anybody writes down are not taken apart.
+/// What some rules allow and others do not, as lines for a message; none if all is covered. Rules
+/// that multiply to more than anybody writes down are not taken apart.
 pub(crate) fn missing(held: &[Rule], wanted: &[Rule]) -> Vec<String> {
     let mut verbs: BTreeMap<Place, Vec<String>> = BTreeMap::new();
     let mut lines = BTreeSet::new();
-    let left = wanted.iter().filter(|rule| !held.iter().any(|own| own.covers(rule)));
+    let left = wanted
+        .iter()
+        .filter(|rule| !held.iter().any(|own| own.covers(rule)));
     for rule in left {
         if rule.size() > LARGEST {
             lines.insert("a rule with too many parts".to_owned());
             continue;
         }
-        for atom in rule.atoms().filter(|atom| !held.iter().any(|own| own.covers(atom))) {
+        for atom in rule
+            .atoms()
+            .filter(|atom| !held.iter().any(|own| own.covers(atom)))
+        {
             if atom.urls.is_empty() {
-                verbs.entry((atom.groups, atom.resources, atom.names)).or_default().extend(atom.verbs);
+                verbs
+                    .entry((atom.groups, atom.resources, atom.names))
+                    .or_default()
+                    .extend(atom.verbs);
             } else {
                 lines.insert(atom.to_string());
             }
         }
     }
-    let gathered = |((groups, resources, names), verbs)| Rule { verbs, groups, resources, names, urls: Vec::new() };
+    let gathered = |((groups, resources, names), verbs)| Rule {
+        verbs,
+        groups,
+        resources,
+        names,
+        urls: Vec::new(),
+    };
     lines.extend(verbs.into_iter().map(gathered).map(|rule| rule.to_string()));
     lines.into_iter().collect()
 }
@@ -183,7 +238,9 @@ fn resource_matches(own: &str, resource: &str, subresource: &str) -> bool {
     if own == "*" || subresource.is_empty() {
         return own == "*" || own == resource;
     }
-    let before = own.strip_suffix(subresource).and_then(|rest| rest.strip_suffix('/'));
+    let before = own
+        .strip_suffix(subresource)
+        .and_then(|rest| rest.strip_suffix('/'));
     before.is_some_and(|before| before == "*" || before == resource)
 }
 
@@ -193,7 +250,10 @@ fn url_covers(own: &str, path: &str) -> bool {
 
 fn shown(parts: &[(&str, &Vec<String>)]) -> Value {
     let parts = parts.iter().filter(|(_, items)| !items.is_empty());
-    parts.map(|(name, items)| ((*name).to_owned(), Value::from((*items).clone()))).collect::<Map<_, _>>().into()
+    parts
+        .map(|(name, items)| ((*name).to_owned(), Value::from((*items).clone())))
+        .collect::<Map<_, _>>()
+        .into()
 }
 
 #[cfg(test)]
@@ -208,7 +268,16 @@ mod tests {
         let pods = json!({"verbs": ["get", "list"], "apiGroups": [""], "resources": ["pods", "*/scale", "jobs/log"]});
         let named = json!({"verbs": ["*"], "apiGroups": ["apps"], "resources": ["*"], "resourceNames": ["a"]});
         let ask = |verb, group, resource, subresource, name| {
-            Question::of(verb, Resource { group, resource, subresource, namespace: "n", name })
+            Question::of(
+                verb,
+                Resource {
+                    group,
+                    resource,
+                    subresource,
+                    namespace: "n",
+                    name,
+                },
+            )
         };
         let table = [
             (&pods, ask("get", "", "pods", "", "x"), true),
@@ -220,7 +289,11 @@ mod tests {
             (&pods, ask("get", "", "jobs", "", "x"), false),
             // Whoever asks about the words of a rule is answered by them.
             (&pods, ask("get", "", "*/scale", "", "x"), true),
-            (&named, ask("delete", "apps", "deployments", "scale", "a"), true),
+            (
+                &named,
+                ask("delete", "apps", "deployments", "scale", "a"),
+                true,
+            ),
             (&named, ask("delete", "apps", "deployments", "", "b"), false),
             (&named, ask("list", "apps", "deployments", "", ""), false),
         ];
@@ -231,7 +304,8 @@ mod tests {
 
     #[test]
     fn a_path_may_end_in_a_star() {
-        let rule = Rule::read(&json!({"verbs": ["get"], "nonResourceURLs": ["/healthz", "/api/*"]}));
+        let rule =
+            Rule::read(&json!({"verbs": ["get"], "nonResourceURLs": ["/healthz", "/api/*"]}));
         for (verb, path, expect) in [
             ("get", "/healthz", true),
             ("get", "/healthz/x", false),
@@ -240,10 +314,20 @@ mod tests {
             ("get", "/api", false),
             ("post", "/healthz", false),
         ] {
-            assert_eq!(rule.allows(&Question { verb, about: About::Path(path) }), expect, "{verb} {path}");
+            assert_eq!(
+                rule.allows(&Question {
+                    verb,
+                    about: About::Path(path)
+                }),
+                expect,
+                "{verb} {path}"
+            );
         }
         let all = Rule::read(&json!({"verbs": ["*"], "nonResourceURLs": ["*"]}));
-        assert!(all.allows(&Question { verb: "post", about: About::Path("/x") }));
+        assert!(all.allows(&Question {
+            verb: "post",
+            about: About::Path("/x")
+        }));
     }
 
     #[test]
@@ -274,26 +358,64 @@ mod tests {
     #[test]
     fn a_rule_of_too_many_parts_is_not_taken_apart() {
         let many: Vec<String> = (0..2_000).map(|number| number.to_string()).collect();
-        let huge =
-            Rule { verbs: many.clone(), groups: many.clone(), resources: many.clone(), names: many, urls: Vec::new() };
+        let huge = Rule {
+            verbs: many.clone(),
+            groups: many.clone(),
+            resources: many.clone(),
+            names: many,
+            urls: Vec::new(),
+        };
         let all = Rule::read(&json!({"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}));
-        assert_eq!(missing(&[all], std::slice::from_ref(&huge)), Vec::<String>::new());
+        assert_eq!(
+            missing(&[all], std::slice::from_ref(&huge)),
+            Vec::<String>::new()
+        );
         assert_eq!(missing(&[], &[huge]), ["a rule with too many parts"]);
     }
 
     #[test]
     fn a_wider_rule_covers_a_narrower_one() {
         let rule = |verbs: &[&str], resources: &[&str], names: &[&str]| {
-            Rule::read(&json!({"verbs": verbs, "apiGroups": ["g"], "resources": resources, "resourceNames": names}))
+            Rule::read(
+                &json!({"verbs": verbs, "apiGroups": ["g"], "resources": resources, "resourceNames": names}),
+            )
         };
         let table = [
-            (rule(&["*"], &["*"], &[]), rule(&["get"], &["a", "a/status"], &["x"]), true),
-            (rule(&["get"], &["*/status"], &[]), rule(&["get"], &["a/status"], &[]), true),
-            (rule(&["get"], &["*/status"], &[]), rule(&["get"], &["a"], &[]), false),
-            (rule(&["get"], &["a"], &["x"]), rule(&["get"], &["a"], &[]), false),
-            (rule(&["get"], &["a"], &["x", "y"]), rule(&["get"], &["a"], &["y"]), true),
-            (rule(&["get"], &["a"], &[]), rule(&["*"], &["a"], &[]), false),
-            (rule(&["get"], &["a"], &[]), rule(&["get"], &["*"], &[]), false),
+            (
+                rule(&["*"], &["*"], &[]),
+                rule(&["get"], &["a", "a/status"], &["x"]),
+                true,
+            ),
+            (
+                rule(&["get"], &["*/status"], &[]),
+                rule(&["get"], &["a/status"], &[]),
+                true,
+            ),
+            (
+                rule(&["get"], &["*/status"], &[]),
+                rule(&["get"], &["a"], &[]),
+                false,
+            ),
+            (
+                rule(&["get"], &["a"], &["x"]),
+                rule(&["get"], &["a"], &[]),
+                false,
+            ),
+            (
+                rule(&["get"], &["a"], &["x", "y"]),
+                rule(&["get"], &["a"], &["y"]),
+                true,
+            ),
+            (
+                rule(&["get"], &["a"], &[]),
+                rule(&["*"], &["a"], &[]),
+                false,
+            ),
+            (
+                rule(&["get"], &["a"], &[]),
+                rule(&["get"], &["*"], &[]),
+                false,
+            ),
         ];
         for (held, wanted, expect) in table {
             assert_eq!(

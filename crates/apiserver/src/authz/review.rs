@@ -1,4 +1,5 @@
-//! Reviews: questions about who may do what and who somebody is, asked as objects that nobody stores.
+//! Reviews: questions about who may do what and who somebody is, asked as objects that nobody
+//! stores.
 
 use serde_json::{Map, Value, json};
 
@@ -45,7 +46,11 @@ fn own_access(index: &Index, user: &User, object: &Value) -> Result<Value, ApiEr
     attribute_problems(&object["spec"], &mut causes);
     metadata_problems(object, &mut causes);
     refuse(causes)?;
-    Ok(answered("SelfSubjectAccessReview", object, decide(index, user, &object["spec"])))
+    Ok(answered(
+        "SelfSubjectAccessReview",
+        object,
+        decide(index, user, &object["spec"]),
+    ))
 }
 
 fn access(index: &Index, object: &Value) -> Result<Value, ApiError> {
@@ -54,21 +59,35 @@ fn access(index: &Index, object: &Value) -> Result<Value, ApiError> {
     metadata_problems(object, &mut causes);
     refuse(causes)?;
     let user = asked_for(&object["spec"]);
-    Ok(answered("SubjectAccessReview", object, decide(index, &user, &object["spec"])))
+    Ok(answered(
+        "SubjectAccessReview",
+        object,
+        decide(index, &user, &object["spec"]),
+    ))
 }
 
 fn local_access(index: &Index, namespace: &str, object: &Value) -> Result<Value, ApiError> {
     let spec = &object["spec"];
     let mut causes = Vec::new();
     subject_problems(spec, &mut causes);
-    let own = spec["resourceAttributes"]["namespace"].as_str().unwrap_or_default();
+    let own = spec["resourceAttributes"]["namespace"]
+        .as_str()
+        .unwrap_or_default();
     if spec["resourceAttributes"].is_object() && own != namespace {
         let path = "spec.resourceAttributes.namespace";
-        causes.push(Cause::invalid(path, &json!(own), "must match metadata.namespace"));
+        causes.push(Cause::invalid(
+            path,
+            &json!(own),
+            "must match metadata.namespace",
+        ));
     }
     if spec["nonResourceAttributes"].is_object() {
         let value = shown_path(&spec["nonResourceAttributes"]);
-        causes.push(Cause::invalid("spec.nonResourceAttributes", &value, "disallowed on this kind of request"));
+        causes.push(Cause::invalid(
+            "spec.nonResourceAttributes",
+            &value,
+            "disallowed on this kind of request",
+        ));
     }
     refuse(causes)?;
     let user = asked_for(spec);
@@ -77,7 +96,11 @@ fn local_access(index: &Index, namespace: &str, object: &Value) -> Result<Value,
         object["metadata"] = json!({});
     }
     object["metadata"]["namespace"] = namespace.into();
-    Ok(answered("LocalSubjectAccessReview", &object, decide(index, &user, spec)))
+    Ok(answered(
+        "LocalSubjectAccessReview",
+        &object,
+        decide(index, &user, spec),
+    ))
 }
 
 fn own_rules(index: &Index, user: &User, object: &Value) -> Result<Value, ApiError> {
@@ -99,7 +122,11 @@ fn answered(kind: &str, object: &Value, decision: Decision) -> Value {
     if !decision.reason.is_empty() {
         status["reason"] = decision.reason.into();
     }
-    let metadata = if object["metadata"].is_object() { object["metadata"].clone() } else { json!({}) };
+    let metadata = if object["metadata"].is_object() {
+        object["metadata"].clone()
+    } else {
+        json!({})
+    };
     json!({
         "kind": kind, "apiVersion": "authorization.k8s.io/v1", "metadata": metadata, "spec": object["spec"],
         "status": status,
@@ -108,18 +135,26 @@ fn answered(kind: &str, object: &Value, decision: Decision) -> Value {
 
 /// Reviews are refused without a kind and a name, since the real server does not know them there.
 fn refuse(causes: Vec<Cause>) -> Result<(), ApiError> {
-    if causes.is_empty() { Ok(()) } else { Err(ApiError::invalid(AUTHORIZATION, "", "", causes)) }
+    if causes.is_empty() {
+        Ok(())
+    } else {
+        Err(ApiError::invalid(AUTHORIZATION, "", "", causes))
+    }
 }
 
 fn attribute_problems(spec: &Value, causes: &mut Vec<Cause>) {
-    match (spec["resourceAttributes"].is_object(), spec["nonResourceAttributes"].is_object()) {
+    match (
+        spec["resourceAttributes"].is_object(),
+        spec["nonResourceAttributes"].is_object(),
+    ) {
         (true, true) => {
             let value = shown_path(&spec["nonResourceAttributes"]);
             let why = "cannot be specified in combination with resourceAttributes";
             causes.push(Cause::invalid("spec.nonResourceAttributes", &value, why));
         }
         (false, false) => {
-            let why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+            let why =
+                "exactly one of nonResourceAttributes or resourceAttributes must be specified";
             causes.push(Cause::invalid("spec.resourceAttributes", &Value::Null, why));
         }
         _ => {}
@@ -130,7 +165,11 @@ fn subject_problems(spec: &Value, causes: &mut Vec<Cause>) {
     attribute_problems(spec, causes);
     let nobody = spec["user"].as_str().unwrap_or_default().is_empty();
     if nobody && spec["groups"].as_array().is_none_or(Vec::is_empty) {
-        causes.push(Cause::invalid("spec.user", &json!(""), "at least one of user or group must be specified"));
+        causes.push(Cause::invalid(
+            "spec.user",
+            &json!(""),
+            "at least one of user or group must be specified",
+        ));
     }
 }
 
@@ -153,7 +192,11 @@ fn shown_path(attributes: &Value) -> Value {
 fn asked_for(spec: &Value) -> User {
     let text = |field: &str| spec[field].as_str().unwrap_or_default().to_owned();
     let list = |value: &Value| {
-        let items = value.as_array().into_iter().flatten().filter_map(Value::as_str);
+        let items = value
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str);
         items.map(str::to_owned).collect::<Vec<_>>()
     };
     let extra = spec["extra"].as_object().into_iter().flatten();
@@ -161,7 +204,9 @@ fn asked_for(spec: &Value) -> User {
         name: text("user"),
         uid: text("uid"),
         groups: list(&spec["groups"]),
-        extra: extra.map(|(key, values)| (key.to_lowercase(), list(values))).collect(),
+        extra: extra
+            .map(|(key, values)| (key.to_lowercase(), list(values)))
+            .collect(),
     }
 }
 
@@ -170,11 +215,37 @@ fn decide(index: &Index, user: &User, spec: &Value) -> Decision {
     let text = |value: &'_ Value, field: &str| value[field].as_str().unwrap_or_default().to_owned();
     if path.is_object() {
         let (verb, path) = (text(path, "verb"), text(path, "path"));
-        return index.decide(user, &Question { verb: &verb, about: About::Path(&path) });
+        return index.decide(
+            user,
+            &Question {
+                verb: &verb,
+                about: About::Path(&path),
+            },
+        );
     }
-    let parts = ["verb", "group", "resource", "subresource", "namespace", "name"].map(|field| text(resource, field));
+    let parts = [
+        "verb",
+        "group",
+        "resource",
+        "subresource",
+        "namespace",
+        "name",
+    ]
+    .map(|field| text(resource, field));
     let [verb, group, resource, subresource, namespace, name] = &parts;
-    index.decide(user, &Question::of(verb, Resource { group, resource, subresource, namespace, name }))
+    index.decide(
+        user,
+        &Question::of(
+            verb,
+            Resource {
+                group,
+                resource,
+                subresource,
+                namespace,
+                name,
+            },
+        ),
+    )
 }
 
 #[cfg(test)]
@@ -188,8 +259,7 @@ mod tests {
         let rules = json!({"rules": [{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]},
             {"verbs": ["get"], "nonResourceURLs": ["/version"]}]});
         index.note(Kind::ClusterRole, "", "r", Some(&rules));
-        let binding =
-            json!({"roleRef": {"kind": "ClusterRole", "name": "r"}, "subjects": [{"kind": "User", "name": "ann"}]});
+        let binding = json!({"roleRef": {"kind": "ClusterRole", "name": "r"}, "subjects": [{"kind": "User", "name": "ann"}]});
         index.note(Kind::ClusterRoleBinding, "", "b", Some(&binding));
         let attributes = Attributes {
             verb: Verb::Create,
@@ -198,11 +268,17 @@ mod tests {
             version: "v1".to_owned(),
             resource: resource.to_owned(),
             subresource: String::new(),
-            namespace: if resource.starts_with("local") { "g1".to_owned() } else { String::new() },
+            namespace: if resource.starts_with("local") {
+                "g1".to_owned()
+            } else {
+                String::new()
+            },
             name: String::new(),
             path: String::new(),
         };
-        about_rights(&index, user, &attributes, object).unwrap().map_err(|error| error.message)
+        about_rights(&index, user, &attributes, object)
+            .unwrap()
+            .map_err(|error| error.message)
     }
 
     #[test]
@@ -213,9 +289,24 @@ mod tests {
         let list = json!({"verb": "list", "resource": "pods", "namespace": "g1"});
         let own = "selfsubjectaccessreviews";
         let table = [
-            (&ann, own, json!({"resourceAttributes": pods}), json!({"allowed": true, "reason": why})),
-            (&ann, own, json!({"resourceAttributes": list}), json!({"allowed": false})),
-            (&admin, own, json!({"resourceAttributes": list}), json!({"allowed": true})),
+            (
+                &ann,
+                own,
+                json!({"resourceAttributes": pods}),
+                json!({"allowed": true, "reason": why}),
+            ),
+            (
+                &ann,
+                own,
+                json!({"resourceAttributes": list}),
+                json!({"allowed": false}),
+            ),
+            (
+                &admin,
+                own,
+                json!({"resourceAttributes": list}),
+                json!({"allowed": true}),
+            ),
             (
                 &ann,
                 own,
@@ -250,7 +341,11 @@ mod tests {
 
     #[test]
     fn a_bad_review_is_refused_in_the_real_servers_words() {
-        let (own, other, local) = ("selfsubjectaccessreviews", "subjectaccessreviews", "localsubjectaccessreviews");
+        let (own, other, local) = (
+            "selfsubjectaccessreviews",
+            "subjectaccessreviews",
+            "localsubjectaccessreviews",
+        );
         let table = [
             (
                 own,
@@ -280,16 +375,28 @@ mod tests {
         ];
         for (resource, spec, expect) in table {
             let message = ask(&User::admin(), resource, &json!({"spec": spec})).unwrap_err();
-            assert_eq!(message, format!(".authorization.k8s.io \"\" is invalid: {expect}"));
+            assert_eq!(
+                message,
+                format!(".authorization.k8s.io \"\" is invalid: {expect}")
+            );
         }
-        let message = ask(&User::admin(), "selfsubjectrulesreviews", &json!({"spec": {}})).unwrap_err();
+        let message = ask(
+            &User::admin(),
+            "selfsubjectrulesreviews",
+            &json!({"spec": {}}),
+        )
+        .unwrap_err();
         assert_eq!(message, "no namespace on request");
     }
 
     #[test]
     fn the_rules_of_oneself_are_listed() {
-        let answer =
-            ask(&User::new("ann", &[]), "selfsubjectrulesreviews", &json!({"spec": {"namespace": "x"}})).unwrap();
+        let answer = ask(
+            &User::new("ann", &[]),
+            "selfsubjectrulesreviews",
+            &json!({"spec": {"namespace": "x"}}),
+        )
+        .unwrap();
         let expect = json!({
             "resourceRules": [{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}],
             "nonResourceRules": [{"verbs": ["get"], "nonResourceURLs": ["/version"]}],

@@ -1,4 +1,5 @@
-//! The names and groups that mean something to the server: masters, service accounts, nodes, nobody.
+//! The names and groups that mean something to the server: masters, service accounts, nodes,
+//! nobody.
 
 use objects::is_subdomain;
 use serde_json::{Map, Value};
@@ -20,14 +21,23 @@ const ACCOUNTS: &str = "system:serviceaccounts";
 
 /// Whoever did not say who they are.
 pub(crate) fn anonymous() -> User {
-    User { name: ANONYMOUS.to_owned(), groups: vec![UNAUTHENTICATED.to_owned()], ..User::default() }
+    User {
+        name: ANONYMOUS.to_owned(),
+        groups: vec![UNAUTHENTICATED.to_owned()],
+        ..User::default()
+    }
 }
 
 /// A service account as a user.
 pub(crate) fn account(namespace: &str, name: &str, uid: &str) -> User {
     let mut groups = account_groups(namespace);
     groups.push(AUTHENTICATED.to_owned());
-    User { name: account_name(namespace, name), uid: uid.to_owned(), groups, ..User::default() }
+    User {
+        name: account_name(namespace, name),
+        uid: uid.to_owned(),
+        groups,
+        ..User::default()
+    }
 }
 
 /// A user as reviews show it, without what is empty.
@@ -43,7 +53,10 @@ pub(crate) fn shown(user: &User) -> Value {
         fields.insert("groups".to_owned(), user.groups.clone().into());
     }
     if !user.extra.is_empty() {
-        let extra = user.extra.iter().map(|(key, values)| (key.clone(), Value::from(values.clone())));
+        let extra = user
+            .extra
+            .iter()
+            .map(|(key, values)| (key.clone(), Value::from(values.clone())));
         fields.insert("extra".to_owned(), extra.collect::<Map<_, _>>().into());
     }
     fields.into()
@@ -68,7 +81,8 @@ pub(crate) fn account_of(user: &str) -> Option<(&str, &str)> {
 
 /// The name of the node with this user name, if it is one.
 pub(crate) fn node_of(user: &str) -> Option<&str> {
-    user.strip_prefix("system:node:").filter(|name| is_subdomain(name))
+    user.strip_prefix("system:node:")
+        .filter(|name| is_subdomain(name))
 }
 
 #[cfg(test)]
@@ -78,8 +92,14 @@ mod tests {
     #[test]
     fn only_well_formed_names_are_service_accounts_or_nodes() {
         let table = [
-            ("system:serviceaccount:default:robot", Some(("default", "robot"))),
-            ("system:serviceaccount:default:a.b-c", Some(("default", "a.b-c"))),
+            (
+                "system:serviceaccount:default:robot",
+                Some(("default", "robot")),
+            ),
+            (
+                "system:serviceaccount:default:a.b-c",
+                Some(("default", "a.b-c")),
+            ),
             ("system:serviceaccount:default:", None),
             ("system:serviceaccount::robot", None),
             ("system:serviceaccount:default:a:b", None),
@@ -100,7 +120,8 @@ mod tests {
         let mut user = User::new("ann", &["crew"]);
         user.extra.insert("scopes".to_owned(), vec!["a".to_owned()]);
         let groups = ["crew", "system:authenticated"];
-        let expect = serde_json::json!({"username": "ann", "groups": groups, "extra": {"scopes": ["a"]}});
+        let expect =
+            serde_json::json!({"username": "ann", "groups": groups, "extra": {"scopes": ["a"]}});
         assert_eq!(shown(&user), expect);
         assert_eq!(shown(&User::default()), serde_json::json!({}));
     }

@@ -1,5 +1,5 @@
-//! What is right and wrong in roles and bindings, and what is filled in. Whether somebody may write them is not
-//! its business.
+//! What is right and wrong in roles and bindings, and what is filled in. Whether somebody may write
+//! them is not its business.
 
 use objects::{
     name::{NameRule, label_key_errors, label_value_errors},
@@ -26,8 +26,16 @@ pub(crate) fn fill_in(kind: Kind, object: &mut Value) {
     {
         reference["apiGroup"] = GROUP.into();
     }
-    for subject in object.get_mut("subjects").and_then(Value::as_array_mut).into_iter().flatten() {
-        if subject.is_object() && empty(subject) && matches!(subject["kind"].as_str(), Some("User" | "Group")) {
+    for subject in object
+        .get_mut("subjects")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
+        if subject.is_object()
+            && empty(subject)
+            && matches!(subject["kind"].as_str(), Some("User" | "Group"))
+        {
             subject["apiGroup"] = GROUP.into();
         }
     }
@@ -51,8 +59,10 @@ pub(crate) fn problems(kind: Kind, old: Option<&Value>, new: &Value) -> Vec<Caus
                 subject_problems(kind, subject, &format!("subjects[{place}]"), &mut causes);
             }
             if let Some(old) = old {
-                let parts =
-                    |value: &Value| ["apiGroup", "kind", "name"].map(|field| text(&value["roleRef"], field).to_owned());
+                let parts = |value: &Value| {
+                    ["apiGroup", "kind", "name"]
+                        .map(|field| text(&value["roleRef"], field).to_owned())
+                };
                 if parts(old) != parts(new) {
                     let [group, kind, name] = parts(new);
                     let value = json!({"APIGroup": group, "Kind": kind, "Name": name});
@@ -69,15 +79,26 @@ fn text<'a>(value: &'a Value, field: &str) -> &'a str {
 }
 
 fn rule_problems(kind: Kind, rule: &Value, path: &str, causes: &mut Vec<Cause>) {
-    let filled = |field: &str| rule[field].as_array().is_some_and(|items| !items.is_empty());
+    let filled = |field: &str| {
+        rule[field]
+            .as_array()
+            .is_some_and(|items| !items.is_empty())
+    };
     if !filled("verbs") {
-        causes.push(Cause::required(&format!("{path}.verbs"), "verbs must contain at least one value"));
+        causes.push(Cause::required(
+            &format!("{path}.verbs"),
+            "verbs must contain at least one value",
+        ));
     }
     if filled("nonResourceURLs") {
         let path = format!("{path}.nonResourceURLs");
         let urls = &rule["nonResourceURLs"];
         if kind == Kind::Role {
-            causes.push(Cause::invalid(&path, urls, "namespaced rules cannot apply to non-resource URLs"));
+            causes.push(Cause::invalid(
+                &path,
+                urls,
+                "namespaced rules cannot apply to non-resource URLs",
+            ));
         }
         if filled("apiGroups") || filled("resources") || filled("resourceNames") {
             let why = "rules cannot apply to both regular resources and non-resource URLs";
@@ -86,37 +107,74 @@ fn rule_problems(kind: Kind, rule: &Value, path: &str, causes: &mut Vec<Cause>) 
         return;
     }
     if !filled("apiGroups") {
-        causes.push(Cause::required(&format!("{path}.apiGroups"), "resource rules must supply at least one api group"));
+        causes.push(Cause::required(
+            &format!("{path}.apiGroups"),
+            "resource rules must supply at least one api group",
+        ));
     }
     if !filled("resources") {
-        causes.push(Cause::required(&format!("{path}.resources"), "resource rules must supply at least one resource"));
+        causes.push(Cause::required(
+            &format!("{path}.resources"),
+            "resource rules must supply at least one resource",
+        ));
     }
 }
 
 fn aggregation_problems(rule: &Value, causes: &mut Vec<Cause>) {
     let path = "aggregationRule.clusterRoleSelectors";
-    let selectors = rule["clusterRoleSelectors"].as_array().map_or(&[][..], Vec::as_slice);
+    let selectors = rule["clusterRoleSelectors"]
+        .as_array()
+        .map_or(&[][..], Vec::as_slice);
     if selectors.is_empty() {
-        causes.push(Cause::required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil"));
+        causes.push(Cause::required(
+            path,
+            "at least one clusterRoleSelector required if aggregationRule is non-nil",
+        ));
     }
     for (place, selector) in selectors.iter().enumerate() {
         let path = format!("{path}[{place}]");
         for (key, value) in selector["matchLabels"].as_object().into_iter().flatten() {
-            let (path, value) = (format!("{path}.matchLabels"), value.as_str().unwrap_or_default());
-            causes.extend(label_key_errors(key).iter().map(|why| Cause::invalid(&path, &json!(key), why)));
-            causes.extend(label_value_errors(value).iter().map(|why| Cause::invalid(&path, &json!(value), why)));
+            let (path, value) = (
+                format!("{path}.matchLabels"),
+                value.as_str().unwrap_or_default(),
+            );
+            causes.extend(
+                label_key_errors(key)
+                    .iter()
+                    .map(|why| Cause::invalid(&path, &json!(key), why)),
+            );
+            causes.extend(
+                label_value_errors(value)
+                    .iter()
+                    .map(|why| Cause::invalid(&path, &json!(value), why)),
+            );
         }
-        for (part, expression) in selector["matchExpressions"].as_array().into_iter().flatten().enumerate() {
-            expression_problems(expression, &format!("{path}.matchExpressions[{part}]"), causes);
+        for (part, expression) in selector["matchExpressions"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .enumerate()
+        {
+            expression_problems(
+                expression,
+                &format!("{path}.matchExpressions[{part}]"),
+                causes,
+            );
         }
         if LabelSelector::from_value(selector).is_err() {
-            causes.push(Cause::invalid(&path, &Value::Null, "invalid label selector."));
+            causes.push(Cause::invalid(
+                &path,
+                &Value::Null,
+                "invalid label selector.",
+            ));
         }
     }
 }
 
 fn expression_problems(expression: &Value, path: &str, causes: &mut Vec<Cause>) {
-    let values = expression["values"].as_array().map_or(&[][..], Vec::as_slice);
+    let values = expression["values"]
+        .as_array()
+        .map_or(&[][..], Vec::as_slice);
     match text(expression, "operator") {
         "In" | "NotIn" if values.is_empty() => {
             let why = "must be specified when `operator` is 'In' or 'NotIn'";
@@ -129,15 +187,27 @@ fn expression_problems(expression: &Value, path: &str, causes: &mut Vec<Cause>) 
         "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
         other => {
             let path = format!("{path}.operator");
-            causes.push(Cause::invalid(&path, &json!(other), "not a valid selector operator"));
+            causes.push(Cause::invalid(
+                &path,
+                &json!(other),
+                "not a valid selector operator",
+            ));
         }
     }
     let key = text(expression, "key");
     let wrong = label_key_errors(key);
-    causes.extend(wrong.iter().map(|why| Cause::invalid(&format!("{path}.key"), &json!(key), why)));
+    causes.extend(
+        wrong
+            .iter()
+            .map(|why| Cause::invalid(&format!("{path}.key"), &json!(key), why)),
+    );
     for (place, value) in values.iter().filter_map(Value::as_str).enumerate() {
         let path = format!("{path}.values[{place}]");
-        causes.extend(label_value_errors(value).iter().map(|why| Cause::invalid(&path, &json!(value), why)));
+        causes.extend(
+            label_value_errors(value)
+                .iter()
+                .map(|why| Cause::invalid(&path, &json!(value), why)),
+        );
     }
 }
 
@@ -145,18 +215,34 @@ fn reference_problems(kind: Kind, reference: &Value, causes: &mut Vec<Cause>) {
     let group = text(reference, "apiGroup");
     // An absent reference is an empty one with its group filled in.
     if group != GROUP && reference.is_object() {
-        causes.push(Cause::unsupported("roleRef.apiGroup", &json!(group), &[GROUP]));
+        causes.push(Cause::unsupported(
+            "roleRef.apiGroup",
+            &json!(group),
+            &[GROUP],
+        ));
     }
-    let kinds: &[&str] = if kind == Kind::RoleBinding { &["Role", "ClusterRole"] } else { &["ClusterRole"] };
+    let kinds: &[&str] = if kind == Kind::RoleBinding {
+        &["Role", "ClusterRole"]
+    } else {
+        &["ClusterRole"]
+    };
     if !kinds.contains(&text(reference, "kind")) {
-        causes.push(Cause::unsupported("roleRef.kind", &json!(text(reference, "kind")), kinds));
+        causes.push(Cause::unsupported(
+            "roleRef.kind",
+            &json!(text(reference, "kind")),
+            kinds,
+        ));
     }
     let name = text(reference, "name");
     if name.is_empty() {
         causes.push(Cause::required("roleRef.name", ""));
     }
     let wrong = NameRule::PathSegment.errors(name);
-    causes.extend(wrong.iter().map(|why| Cause::invalid("roleRef.name", &json!(name), why)));
+    causes.extend(
+        wrong
+            .iter()
+            .map(|why| Cause::invalid("roleRef.name", &json!(name), why)),
+    );
 }
 
 fn subject_problems(kind: Kind, subject: &Value, path: &str, causes: &mut Vec<Cause>) {
@@ -169,10 +255,18 @@ fn subject_problems(kind: Kind, subject: &Value, path: &str, causes: &mut Vec<Ca
             if !name.is_empty() {
                 let path = format!("{path}.name");
                 let wrong = NameRule::Subdomain.errors(name);
-                causes.extend(wrong.iter().map(|why| Cause::invalid(&path, &json!(name), why)));
+                causes.extend(
+                    wrong
+                        .iter()
+                        .map(|why| Cause::invalid(&path, &json!(name), why)),
+                );
             }
             if !group.is_empty() {
-                causes.push(Cause::unsupported(&format!("{path}.apiGroup"), &json!(group), &[""]));
+                causes.push(Cause::unsupported(
+                    &format!("{path}.apiGroup"),
+                    &json!(group),
+                    &[""],
+                ));
             }
             if kind == Kind::ClusterRoleBinding && text(subject, "namespace").is_empty() {
                 causes.push(Cause::required(&format!("{path}.namespace"), ""));
@@ -180,7 +274,11 @@ fn subject_problems(kind: Kind, subject: &Value, path: &str, causes: &mut Vec<Ca
         }
         "User" | "Group" => {
             if group != GROUP {
-                causes.push(Cause::unsupported(&format!("{path}.apiGroup"), &json!(group), &[GROUP]));
+                causes.push(Cause::unsupported(
+                    &format!("{path}.apiGroup"),
+                    &json!(group),
+                    &[GROUP],
+                ));
             }
         }
         other => causes.push(Cause::unsupported(
@@ -198,7 +296,11 @@ mod tests {
     #[test]
     fn everything_that_is_wrong_is_said_in_the_real_servers_words() {
         let table: Vec<(Kind, Value, &[&str])> = vec![
-            (Kind::Role, json!({"rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]}), &[]),
+            (
+                Kind::Role,
+                json!({"rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]}),
+                &[],
+            ),
             (
                 Kind::Role,
                 json!({"rules": [{"apiGroups": [""], "resources": ["pods"]}]}),
@@ -275,7 +377,10 @@ mod tests {
         fill_in(Kind::RoleBinding, &mut new);
         let causes = problems(Kind::RoleBinding, Some(&old), &new);
         let message = r#"Invalid value: {"APIGroup":"rbac.authorization.k8s.io","Kind":"Role","Name":"z"}: cannot change roleRef"#;
-        assert_eq!(causes, [Cause::new("FieldValueInvalid", "roleRef", message)]);
+        assert_eq!(
+            causes,
+            [Cause::new("FieldValueInvalid", "roleRef", message)]
+        );
         assert_eq!(problems(Kind::RoleBinding, Some(&new), &new), []);
     }
 }

@@ -1,4 +1,5 @@
-//! JSON text to a value, noting fields that are there twice, and failing in the words of Go's decoder.
+//! JSON text to a value, noting fields that are there twice, and failing in the words of Go's
+//! decoder.
 
 use std::{cell::Cell, fmt};
 
@@ -11,8 +12,12 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<(Value, bool), String> {
     // Bytes that are no text become the sign for that, as Go does it.
     let text = String::from_utf8_lossy(bytes);
     let mut deserializer = serde_json::Deserializer::from_str(&text);
-    let value = Seed(&twice).deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
-    value.map(|value| (value, twice.get())).map_err(|error| go_error(&text, &error))
+    let value = Seed(&twice)
+        .deserialize(&mut deserializer)
+        .and_then(|value| deserializer.end().map(|()| value));
+    value
+        .map(|value| (value, twice.get()))
+        .map_err(|error| go_error(&text, &error))
 }
 
 #[derive(Clone, Copy)]
@@ -48,7 +53,10 @@ impl<'de> Visitor<'de> for Seed<'_> {
     fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
         // A whole number that is written as a fraction is whole, as Go writes it.
         if value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0 {
-            #[allow(clippy::cast_possible_truncation, reason = "it is whole, and small enough")]
+            #[allow(
+                clippy::cast_possible_truncation,
+                reason = "it is whole, and small enough"
+            )]
             return Ok((value as i64).into());
         }
         Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
@@ -91,8 +99,15 @@ fn go_error(text: &str, error: &serde_json::Error) -> String {
     if error.is_eof() {
         return "unexpected end of JSON input".to_owned();
     }
-    let line = text.split('\n').nth(error.line().saturating_sub(1)).unwrap_or_default();
-    let at = |column: usize| line.as_bytes().get(column.saturating_sub(1)).map_or('?', |byte| char::from(*byte));
+    let line = text
+        .split('\n')
+        .nth(error.line().saturating_sub(1))
+        .unwrap_or_default();
+    let at = |column: usize| {
+        line.as_bytes()
+            .get(column.saturating_sub(1))
+            .map_or('?', |byte| char::from(*byte))
+    };
     let letter = at(error.column());
     let message = error.to_string();
     let context = if message.starts_with("recursion limit") {
@@ -124,10 +139,16 @@ fn literal_error(line: &str, column: usize) -> String {
             if bytes.get(start) != word.as_bytes().first() {
                 continue;
             }
-            let same = word.bytes().zip(&bytes[start..]).take_while(|(wanted, is)| wanted == *is).count();
+            let same = word
+                .bytes()
+                .zip(&bytes[start..])
+                .take_while(|(wanted, is)| wanted == *is)
+                .count();
             if let (Some(wanted), Some(is)) = (word.as_bytes().get(same), bytes.get(start + same)) {
                 let (is, wanted) = (char::from(*is), char::from(*wanted));
-                return format!("invalid character '{is}' in literal {word} (expecting '{wanted}')");
+                return format!(
+                    "invalid character '{is}' in literal {word} (expecting '{wanted}')"
+                );
             }
         }
     }
@@ -143,10 +164,22 @@ mod tests {
     #[test]
     fn a_field_that_is_there_twice_counts_once_and_is_noted() {
         for (text, value, twice) in [
-            (r#"{"a": 1, "b": [{"c": null}]}"#, json!({"a": 1, "b": [{"c": null}]}), false),
+            (
+                r#"{"a": 1, "b": [{"c": null}]}"#,
+                json!({"a": 1, "b": [{"c": null}]}),
+                false,
+            ),
             (r#"{"a": 1, "a": 2}"#, json!({"a": 2}), true),
-            (r#"[{"a": 1.0, "b": 1.5, "b": true}]"#, json!([{"a": 1, "b": true}]), true),
-            ("18446744073709551615", json!(18_446_744_073_709_551_615_u64), false),
+            (
+                r#"[{"a": 1.0, "b": 1.5, "b": true}]"#,
+                json!([{"a": 1, "b": true}]),
+                true,
+            ),
+            (
+                "18446744073709551615",
+                json!(18_446_744_073_709_551_615_u64),
+                false,
+            ),
         ] {
             assert_eq!(parse(text.as_bytes()).unwrap(), (value, twice), "{text}");
         }
@@ -158,8 +191,14 @@ mod tests {
         for (text, expected) in [
             ("", "unexpected end of JSON input"),
             (r#"{"a":"#, "unexpected end of JSON input"),
-            ("nonsense", "invalid character 'o' in literal null (expecting 'u')"),
-            ("{data: 1}", "invalid character 'd' looking for beginning of object key string"),
+            (
+                "nonsense",
+                "invalid character 'o' in literal null (expecting 'u')",
+            ),
+            (
+                "{data: 1}",
+                "invalid character 'd' looking for beginning of object key string",
+            ),
             (r#"{"a" 1}"#, "invalid character '1' after object key"),
             ("[1 2]", "invalid character '2' after array element"),
             ("1 x", "invalid character 'x' after top-level value"),
@@ -167,6 +206,9 @@ mod tests {
         ] {
             assert_eq!(parse(text.as_bytes()).unwrap_err(), expected, "{text}");
         }
-        assert_eq!(parse("[".repeat(500).as_bytes()).unwrap_err(), "invalid character '[' exceeded max depth");
+        assert_eq!(
+            parse("[".repeat(500).as_bytes()).unwrap_err(),
+            "invalid character '[' exceeded max depth"
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Bodies in Kubernetes' protobuf, which Go clients send for built-in kinds: read into what the same object is in JSON.
-//! Nothing is written in it; clients that send it take JSON for an answer.
+//! Bodies in Kubernetes' protobuf, which Go clients send for built-in kinds: read into what the
+//! same object is in JSON. Nothing is written in it; clients that send it take JSON for an answer.
 
 mod field;
 mod reader;
@@ -15,12 +15,17 @@ use reader::Reader;
 
 /// What bodies of this kind begin with.
 const MAGIC: &[u8] = b"k8s\0";
-/// How deep messages may be nested. Schemas are the deepest, and they are limited further elsewhere.
+/// How deep messages may be nested. Schemas are the deepest, and they are limited further
+/// elsewhere.
 const DEEPEST: usize = 200;
 
-/// How the built-in kinds are written, by the tags of their Go types; read when the first such body comes.
-static BOOK: LazyLock<Book> =
-    LazyLock::new(|| recorded::value("wire").and_then(|wire| Book::read(&wire)).unwrap_or_default());
+/// How the built-in kinds are written, by the tags of their Go types; read when the first such body
+/// comes.
+static BOOK: LazyLock<Book> = LazyLock::new(|| {
+    recorded::value("wire")
+        .and_then(|wire| Book::read(&wire))
+        .unwrap_or_default()
+});
 
 #[derive(Default)]
 struct Book {
@@ -33,18 +38,24 @@ struct Book {
 impl Book {
     fn read(wire: &Value) -> Option<Self> {
         let kinds = wire["kinds"].as_object()?.iter();
-        let kinds = kinds.map(|(name, number)| Some((name.clone(), usize::try_from(number.as_u64()?).ok()?)));
+        let kinds = kinds
+            .map(|(name, number)| Some((name.clone(), usize::try_from(number.as_u64()?).ok()?)));
         let types = wire["types"].as_array()?.iter().map(|fields| {
             let fields = fields.as_array()?.iter();
             fields.map(Field::read).collect::<Option<Vec<_>>>()
         });
-        Some(Self { kinds: kinds.collect::<Option<_>>()?, types: types.collect::<Option<_>>()? })
+        Some(Self {
+            kinds: kinds.collect::<Option<_>>()?,
+            types: types.collect::<Option<_>>()?,
+        })
     }
 }
 
 /// The object in a body; the error says what is wrong with it.
 pub(crate) fn read(body: &[u8]) -> Result<Value, String> {
-    let rest = body.strip_prefix(MAGIC).ok_or("the body does not begin as protobuf of Kubernetes does")?;
+    let rest = body
+        .strip_prefix(MAGIC)
+        .ok_or("the body does not begin as protobuf of Kubernetes does")?;
     let (mut version, mut kind, mut raw) = (String::new(), String::new(), &[][..]);
     let mut envelope = Reader::new(rest);
     while let Some((number, value)) = envelope.next()? {
@@ -64,15 +75,18 @@ pub(crate) fn read(body: &[u8]) -> Result<Value, String> {
         }
     }
     let name = format!("{version}/{kind}");
-    let number =
-        *BOOK.kinds.get(&name).ok_or_else(|| format!("no kind {kind:?} is registered for version {version:?}"))?;
+    let number = *BOOK
+        .kinds
+        .get(&name)
+        .ok_or_else(|| format!("no kind {kind:?} is registered for version {version:?}"))?;
     let mut object = message(&BOOK, number, raw, 0)?;
     object.insert("apiVersion".to_owned(), version.into());
     object.insert("kind".to_owned(), kind.into());
     Ok(Value::Object(object))
 }
 
-/// Leaves out of an object of a built-in kind what Go does not write: what is empty or zero and need not be there.
+/// Leaves out of an object of a built-in kind what Go does not write: what is empty or zero and
+/// need not be there.
 pub(crate) fn tidy(version: &str, kind: &str, object: &mut Value) {
     if let Some(number) = BOOK.kinds.get(&format!("{version}/{kind}")) {
         tidy_message(&BOOK, *number, object, 0);
@@ -85,17 +99,23 @@ fn tidy_message(book: &Book, number: usize, value: &mut Value, depth: usize) {
         return;
     }
     fields.retain(|name, value| {
-        let Some(field) = named(book, number, name, depth) else { return true };
+        let Some(field) = named(book, number, name, depth) else {
+            return true;
+        };
         let is_message = field.what == What::Message;
         match value {
             Value::Object(entries) if field.map => {
                 if is_message {
-                    entries.values_mut().for_each(|entry| tidy_message(book, field.message, entry, depth + 1));
+                    entries
+                        .values_mut()
+                        .for_each(|entry| tidy_message(book, field.message, entry, depth + 1));
                 }
                 !entries.is_empty() || field.keeps(&Value::Null)
             }
             Value::Array(items) if field.repeated && is_message => {
-                items.iter_mut().for_each(|item| tidy_message(book, field.message, item, depth + 1));
+                items
+                    .iter_mut()
+                    .for_each(|item| tidy_message(book, field.message, item, depth + 1));
                 field.keeps(value)
             }
             _ => {
@@ -111,15 +131,24 @@ fn tidy_message(book: &Book, number: usize, value: &mut Value, depth: usize) {
 /// The field of a name in JSON, which may be one of a part that stands inline.
 fn named<'a>(book: &'a Book, number: usize, name: &str, depth: usize) -> Option<&'a Field> {
     let fields = book.types.get(number).filter(|_| depth <= DEEPEST)?;
-    let own = fields.iter().find(|field| !field.inline && &*field.name == name);
+    let own = fields
+        .iter()
+        .find(|field| !field.inline && &*field.name == name);
     own.or_else(|| {
         let inline = fields.iter().filter(|field| field.inline);
-        inline.into_iter().find_map(|field| named(book, field.message, name, depth + 1))
+        inline
+            .into_iter()
+            .find_map(|field| named(book, field.message, name, depth + 1))
     })
 }
 
 /// The fields of a message.
-fn message(book: &Book, number: usize, bytes: &[u8], depth: usize) -> Result<Map<String, Value>, String> {
+fn message(
+    book: &Book,
+    number: usize,
+    bytes: &[u8],
+    depth: usize,
+) -> Result<Map<String, Value>, String> {
     if depth > DEEPEST {
         return Err("exceeded max depth".to_owned());
     }
@@ -128,12 +157,17 @@ fn message(book: &Book, number: usize, bytes: &[u8], depth: usize) -> Result<Map
     let mut reader = Reader::new(bytes);
     while let Some((number, value)) = reader.next()? {
         // Fields that are not known are those of a newer client.
-        let Some(field) = fields.iter().find(|field| field.number == number) else { continue };
+        let Some(field) = fields.iter().find(|field| field.number == number) else {
+            continue;
+        };
         if field.inline {
             object.extend(message(book, field.message, value.bytes()?, depth + 1)?);
         } else if field.map {
             let (key, value) = entry(book, field, value.bytes()?, depth)?;
-            if let Value::Object(entries) = object.entry(&*field.name).or_insert_with(|| Value::Object(Map::new())) {
+            if let Value::Object(entries) = object
+                .entry(&*field.name)
+                .or_insert_with(|| Value::Object(Map::new()))
+            {
                 entries.insert(key, value);
             }
         } else if field.repeated {
@@ -148,7 +182,10 @@ fn message(book: &Book, number: usize, bytes: &[u8], depth: usize) -> Result<Map
                 }
                 _ => new.push(single(book, field, value, depth)?),
             }
-            if let Value::Array(items) = object.entry(&*field.name).or_insert_with(|| Value::Array(Vec::new())) {
+            if let Value::Array(items) = object
+                .entry(&*field.name)
+                .or_insert_with(|| Value::Array(Vec::new()))
+            {
                 items.append(&mut new);
             }
         } else {
@@ -161,7 +198,12 @@ fn message(book: &Book, number: usize, bytes: &[u8], depth: usize) -> Result<Map
     Ok(object)
 }
 
-fn entry(book: &Book, field: &Field, bytes: &[u8], depth: usize) -> Result<(String, Value), String> {
+fn entry(
+    book: &Book,
+    field: &Field,
+    bytes: &[u8],
+    depth: usize,
+) -> Result<(String, Value), String> {
     let (mut key, mut found) = (String::new(), None);
     let mut reader = Reader::new(bytes);
     while let Some((number, value)) = reader.next()? {
@@ -174,7 +216,12 @@ fn entry(book: &Book, field: &Field, bytes: &[u8], depth: usize) -> Result<(Stri
     Ok((key, found.unwrap_or_else(|| "".into())))
 }
 
-fn single(book: &Book, field: &Field, value: reader::Wire<'_>, depth: usize) -> Result<Value, String> {
+fn single(
+    book: &Book,
+    field: &Field,
+    value: reader::Wire<'_>,
+    depth: usize,
+) -> Result<Value, String> {
     Ok(match field.what {
         What::Message => Value::Object(message(book, field.message, value.bytes()?, depth + 1)?),
         What::OrArray | What::OrBool => either(book, field.message, value.bytes()?, depth)?,
@@ -188,7 +235,9 @@ fn either(book: &Book, number: usize, bytes: &[u8], depth: usize) -> Result<Valu
     let (mut schema, mut list, mut truth) = (None, Vec::new(), false);
     let mut reader = Reader::new(bytes);
     while let Some((number, value)) = reader.next()? {
-        let Some(field) = fields.iter().find(|field| field.number == number) else { continue };
+        let Some(field) = fields.iter().find(|field| field.number == number) else {
+            continue;
+        };
         match field.what {
             What::Bool => truth = value.number()? != 0,
             _ if field.repeated => list.push(single(book, field, value, depth + 1)?),
@@ -196,7 +245,11 @@ fn either(book: &Book, number: usize, bytes: &[u8], depth: usize) -> Result<Valu
         }
     }
     let is_list = fields.iter().any(|field| field.repeated);
-    Ok(schema.unwrap_or(if is_list { Value::Array(list) } else { Value::Bool(truth) }))
+    Ok(schema.unwrap_or(if is_list {
+        Value::Array(list)
+    } else {
+        Value::Bool(truth)
+    }))
 }
 
 #[cfg(test)]
@@ -226,8 +279,13 @@ mod tests {
     #[test]
     fn a_config_map_is_read_as_json_would_have_it() {
         let time = [8, 5];
-        let meta =
-            [put(1, b"a"), put(2, b""), put(8, &[]), put(9, &time), put(11, &[put(1, b"k"), put(2, b"v")].concat())];
+        let meta = [
+            put(1, b"a"),
+            put(2, b""),
+            put(8, &[]),
+            put(9, &time),
+            put(11, &[put(1, b"k"), put(2, b"v")].concat()),
+        ];
         let raw = [
             put(1, &meta.concat()),
             put(2, &[put(1, b"x"), put(2, b"")].concat()),
@@ -293,20 +351,47 @@ mod tests {
 
     #[test]
     fn lists_within_maps_are_read() {
-        let extra = put(5, &[put(1, b"scopes"), put(2, &[put(1, b"a"), put(1, b"b")].concat())].concat());
-        let found = read(&body("authorization.k8s.io/v1", "SubjectAccessReview", &put(2, &extra))).unwrap();
+        let extra = put(
+            5,
+            &[
+                put(1, b"scopes"),
+                put(2, &[put(1, b"a"), put(1, b"b")].concat()),
+            ]
+            .concat(),
+        );
+        let found = read(&body(
+            "authorization.k8s.io/v1",
+            "SubjectAccessReview",
+            &put(2, &extra),
+        ))
+        .unwrap();
         assert_eq!(found["spec"]["extra"], json!({"scopes": ["a", "b"]}));
     }
 
     #[test]
     fn schemas_have_lists_and_truths_in_their_place() {
         let kinds = &BOOK.kinds;
-        assert!(kinds.len() > 250 && kinds.contains_key("apiextensions.k8s.io/v1/CustomResourceDefinition"));
-        let number =
-            BOOK.types.iter().position(|fields| fields.iter().any(|field| field.what == What::OrBool)).unwrap();
-        let field = BOOK.types[number].iter().find(|field| field.what == What::OrBool).unwrap();
-        assert_eq!(either(&BOOK, field.message, &[8, 1], 0).unwrap(), json!(true));
-        assert_eq!(either(&BOOK, field.message, &put(2, &[]), 0).unwrap(), json!({}));
+        assert!(
+            kinds.len() > 250
+                && kinds.contains_key("apiextensions.k8s.io/v1/CustomResourceDefinition")
+        );
+        let number = BOOK
+            .types
+            .iter()
+            .position(|fields| fields.iter().any(|field| field.what == What::OrBool))
+            .unwrap();
+        let field = BOOK.types[number]
+            .iter()
+            .find(|field| field.what == What::OrBool)
+            .unwrap();
+        assert_eq!(
+            either(&BOOK, field.message, &[8, 1], 0).unwrap(),
+            json!(true)
+        );
+        assert_eq!(
+            either(&BOOK, field.message, &put(2, &[]), 0).unwrap(),
+            json!({})
+        );
     }
 
     #[test]
@@ -322,7 +407,12 @@ mod tests {
                 let _ = read(&broken);
             }
         }
-        for bad in [&b""[..], b"nonsense", b"k8s\0", b"k8s\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"] {
+        for bad in [
+            &b""[..],
+            b"nonsense",
+            b"k8s\0",
+            b"k8s\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+        ] {
             assert!(read(bad).is_err(), "{bad:?}");
         }
     }

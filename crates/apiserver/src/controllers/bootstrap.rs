@@ -13,24 +13,40 @@ use crate::{clock, random, recorded};
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-/// Everything that has to be there from the start and is not, with the rules of roles that gather them from others, so
-/// that it is written at once. What is there already stays as it is.
+/// Everything that has to be there from the start and is not, with the rules of roles that gather
+/// them from others, so that it is written at once. What is there already stays as it is.
 pub(crate) fn missing(store: &Store, certificate: &str) -> Vec<Change> {
     let mut changes = Vec::new();
     let mut want = |table: &Arc<str>, namespace: &str, name: &str, make: &dyn Fn() -> Value| {
         let key = Key::new(table, namespace, name);
         if store.get(&key).is_none() {
-            changes.push(Change { key, expect: Expect::Absent, to: Some(make()) });
+            changes.push(Change {
+                key,
+                expect: Expect::Absent,
+                to: Some(make()),
+            });
         }
     };
-    let (spaces, accounts, maps) =
-        (table_name("", "namespaces"), table_name("", "serviceaccounts"), table_name("", "configmaps"));
+    let (spaces, accounts, maps) = (
+        table_name("", "namespaces"),
+        table_name("", "serviceaccounts"),
+        table_name("", "configmaps"),
+    );
     for name in NAMESPACES {
         want(&spaces, "", name, &|| namespaces::fresh(name));
-        want(&accounts, name, "default", &|| service_accounts::default_account(name));
-        want(&maps, name, "kube-root-ca.crt", &|| service_accounts::root_certificate(name, certificate));
+        want(&accounts, name, "default", &|| {
+            service_accounts::default_account(name)
+        });
+        want(&maps, name, "kube-root-ca.crt", &|| {
+            service_accounts::root_certificate(name, certificate)
+        });
     }
-    want(&table_name("", "services"), "default", "kubernetes", &|| kubernetes_service::service(None));
+    want(
+        &table_name("", "services"),
+        "default",
+        "kubernetes",
+        &|| kubernetes_service::service(None),
+    );
     let rights = recorded::value("rbac").unwrap_or_default();
     for (resource, kind) in [
         ("clusterroles", "ClusterRole"),
@@ -45,7 +61,9 @@ pub(crate) fn missing(store: &Store, certificate: &str) -> Vec<Change> {
         }
         for object in &objects {
             let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
-            want(&table, text("namespace"), text("name"), &|| complete(kind, object));
+            want(&table, text("namespace"), text("name"), &|| {
+                complete(kind, object)
+            });
         }
     }
     changes
@@ -75,18 +93,36 @@ mod tests {
         let store = Store::in_memory(Window::default());
         let changes = missing(&store, "pem");
         let find = |resource: &str, name: &str| {
-            let found = changes.iter().find(|change| &*change.key.resource == resource && change.key.name() == name);
+            let found = changes
+                .iter()
+                .find(|change| &*change.key.resource == resource && change.key.name() == name);
             found.and_then(|change| change.to.clone()).unwrap()
         };
         let role = find("clusterroles.rbac.authorization.k8s.io", "cluster-admin");
-        assert_eq!(role["rules"][0], json!({"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}));
+        assert_eq!(
+            role["rules"][0],
+            json!({"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]})
+        );
         let view = find("clusterroles.rbac.authorization.k8s.io", "view");
         assert!(view["aggregationRule"].is_object() && view["rules"].is_array());
-        for name in ["system:basic-user", "system:discovery", "system:public-info-viewer"] {
-            assert_eq!(find("clusterrolebindings.rbac.authorization.k8s.io", name)["roleRef"]["name"], name);
+        for name in [
+            "system:basic-user",
+            "system:discovery",
+            "system:public-info-viewer",
+        ] {
+            assert_eq!(
+                find("clusterrolebindings.rbac.authorization.k8s.io", name)["roleRef"]["name"],
+                name
+            );
         }
-        assert_eq!(find("namespaces", "kube-system")["status"]["phase"], "Active");
-        assert_eq!(find("configmaps", "kube-root-ca.crt")["data"]["ca.crt"], "pem");
+        assert_eq!(
+            find("namespaces", "kube-system")["status"]["phase"],
+            "Active"
+        );
+        assert_eq!(
+            find("configmaps", "kube-root-ca.crt")["data"]["ca.crt"],
+            "pem"
+        );
         store.commit(changes).await.unwrap();
         assert!(missing(&store, "pem").is_empty());
     }

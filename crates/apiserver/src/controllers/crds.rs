@@ -1,5 +1,5 @@
-//! Follows the definitions of custom resources: accepts their names, serves what they define, and when one goes,
-//! deletes what there is of it first.
+//! Follows the definitions of custom resources: accepts their names, serves what they define, and
+//! when one goes, deletes what there is of it first.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -16,9 +16,15 @@ pub(crate) const DEFINITIONS: &str = "customresourcedefinitions.apiextensions.k8
 pub(crate) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 /// Serves what the stored definitions define, then follows them until the store is gone.
-pub(crate) fn follow(store: &Arc<Store>, registry: &Arc<Registry>) -> impl Future<Output = ()> + Send + 'static {
+pub(crate) fn follow(
+    store: &Arc<Store>,
+    registry: &Arc<Registry>,
+) -> impl Future<Output = ()> + Send + 'static {
     let table: Arc<str> = Arc::from(DEFINITIONS);
-    let all = Query { resource: DEFINITIONS, ..Query::default() };
+    let all = Query {
+        resource: DEFINITIONS,
+        ..Query::default()
+    };
     let listing = store.list(&all, |_| true).unwrap_or_default();
     for entry in &listing.entries {
         if condition(&entry.value(), "Established") == Some("True") {
@@ -30,7 +36,9 @@ pub(crate) fn follow(store: &Arc<Store>, registry: &Arc<Registry>) -> impl Futur
         for entry in &listing.entries {
             settle(&store, &registry, &table, name(&entry.value())).await;
         }
-        let Ok(mut watcher) = store.watch(&table, listing.revision) else { return };
+        let Ok(mut watcher) = store.watch(&table, listing.revision) else {
+            return;
+        };
         while let Ok(batch) = watcher.next().await {
             for event in batch.events {
                 if event.deleted {
@@ -49,7 +57,10 @@ fn name(definition: &Value) -> &str {
 
 fn condition<'a>(definition: &'a Value, kind: &str) -> Option<&'a str> {
     let conditions = definition["status"]["conditions"].as_array()?;
-    conditions.iter().find(|condition| condition["type"] == kind)?["status"].as_str()
+    conditions
+        .iter()
+        .find(|condition| condition["type"] == kind)?["status"]
+        .as_str()
 }
 
 /// Brings one definition to where it should be, however it is.
@@ -79,7 +90,11 @@ async fn settle(store: &Arc<Store>, registry: &Arc<Registry>, table: &Arc<str>, 
         if definition["status"] == entry.value()["status"] {
             return;
         }
-        let change = Change { key: key.clone(), expect: Expect::Revision(entry.revision), to: Some(definition) };
+        let change = Change {
+            key: key.clone(),
+            expect: Expect::Revision(entry.revision),
+            to: Some(definition),
+        };
         if store.commit(vec![change]).await.is_ok() {
             return;
         }
@@ -88,15 +103,27 @@ async fn settle(store: &Arc<Store>, registry: &Arc<Registry>, table: &Arc<str>, 
 
 /// Accepts the names that no other definition of the group has, and says so in the conditions.
 fn accept(store: &Store, definition: &mut Value) {
-    let (group, own) = (definition["spec"]["group"].clone(), name(definition).to_owned());
-    let others = store.list(&Query { resource: DEFINITIONS, ..Query::default() }, |entry| {
-        entry.value()["spec"]["group"] == group && name(&entry.value()) != own
-    });
+    let (group, own) = (
+        definition["spec"]["group"].clone(),
+        name(definition).to_owned(),
+    );
+    let others = store.list(
+        &Query {
+            resource: DEFINITIONS,
+            ..Query::default()
+        },
+        |entry| entry.value()["spec"]["group"] == group && name(&entry.value()) != own,
+    );
     let (mut resources, mut kinds) = (BTreeSet::new(), BTreeSet::new());
     for other in others.unwrap_or_default().entries {
         let names = &other.value()["status"]["acceptedNames"];
         let take = |set: &mut BTreeSet<String>, value: &Value| {
-            set.extend(value.as_str().filter(|text| !text.is_empty()).map(str::to_owned));
+            set.extend(
+                value
+                    .as_str()
+                    .filter(|text| !text.is_empty())
+                    .map(str::to_owned),
+            );
         };
         take(&mut resources, &names["plural"]);
         take(&mut resources, &names["singular"]);
@@ -118,22 +145,35 @@ fn accept(store: &Store, definition: &mut Value) {
         ("kind", &kinds, "KindConflict"),
         ("listKind", &kinds, "ListKindConflict"),
     ] {
-        let Some(text) = wanted[field].as_str() else { continue };
+        let Some(text) = wanted[field].as_str() else {
+            continue;
+        };
         if accepted[field] != wanted[field] && taken.contains(text) {
             refused = Some((reason, format!("{text:?} is already in use")));
         } else {
             accepted[field] = text.into();
         }
     }
-    let short: Vec<&str> = wanted["shortNames"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let short: Vec<&str> = wanted["shortNames"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
     let clashes: Vec<String> = short
         .iter()
         .filter(|name| resources.contains(**name))
         .map(|name| format!("{name:?} is already in use"))
         .collect();
     match &*clashes {
-        [] if wanted["shortNames"].is_array() => accepted["shortNames"] = wanted["shortNames"].clone(),
-        [] => drop(accepted.as_object_mut().and_then(|names| names.remove("shortNames"))),
+        [] if wanted["shortNames"].is_array() => {
+            accepted["shortNames"] = wanted["shortNames"].clone();
+        }
+        [] => drop(
+            accepted
+                .as_object_mut()
+                .and_then(|names| names.remove("shortNames")),
+        ),
         [one] => refused = Some(("ShortNamesConflict", one.clone())),
         many => refused = Some(("ShortNamesConflict", format!("[{}]", many.join(", ")))),
     }
@@ -145,11 +185,23 @@ fn accept(store: &Store, definition: &mut Value) {
         Some((reason, message)) => {
             set_condition(definition, "NamesAccepted", "False", reason, &message);
             if condition(definition, "Established") != Some("True") {
-                set_condition(definition, "Established", "False", "NotAccepted", "not all names are accepted");
+                set_condition(
+                    definition,
+                    "Established",
+                    "False",
+                    "NotAccepted",
+                    "not all names are accepted",
+                );
             }
         }
         None => {
-            set_condition(definition, "NamesAccepted", "True", "NoConflicts", "no conflicts found");
+            set_condition(
+                definition,
+                "NamesAccepted",
+                "True",
+                "NoConflicts",
+                "no conflicts found",
+            );
             if condition(definition, "Established") != Some("True") {
                 set_condition(
                     definition,
@@ -164,7 +216,13 @@ fn accept(store: &Store, definition: &mut Value) {
 }
 
 /// Writes a condition; its time changes only with its status.
-pub(crate) fn set_condition(definition: &mut Value, kind: &str, status: &str, reason: &str, message: &str) {
+pub(crate) fn set_condition(
+    definition: &mut Value,
+    kind: &str,
+    status: &str,
+    reason: &str,
+    message: &str,
+) {
     if !definition["status"].is_object() {
         definition["status"] = json!({});
     }
@@ -172,11 +230,16 @@ pub(crate) fn set_condition(definition: &mut Value, kind: &str, status: &str, re
     if !conditions.is_array() {
         *conditions = json!([]);
     }
-    let Some(conditions) = conditions.as_array_mut() else { return };
+    let Some(conditions) = conditions.as_array_mut() else {
+        return;
+    };
     let new = json!({
         "type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": clock::now(),
     });
-    match conditions.iter_mut().find(|condition| condition["type"] == kind) {
+    match conditions
+        .iter_mut()
+        .find(|condition| condition["type"] == kind)
+    {
         Some(old) => {
             let since = (old["status"] == status).then(|| old["lastTransitionTime"].clone());
             *old = new;
@@ -188,7 +251,8 @@ pub(crate) fn set_condition(definition: &mut Value, kind: &str, status: &str, re
     }
 }
 
-/// Deletes everything that a definition defines, waits until it is gone, and lets the definition go.
+/// Deletes everything that a definition defines, waits until it is gone, and lets the definition
+/// go.
 async fn clean_up(store: &Arc<Store>, table: &Arc<str>, name: &str) {
     let key = Key::new(table, "", name);
     let Some(entry) = store.get(&key) else { return };
@@ -203,16 +267,35 @@ async fn clean_up(store: &Arc<Store>, table: &Arc<str>, name: &str) {
     let instances = crate::registry::table_name(group, plural);
     let established = condition(&definition, "Established") == Some("True");
     if established {
-        let revision =
-            store.list(&Query { resource: &instances, ..Query::default() }, |_| false).map_or(0, |list| list.revision);
-        let Ok(mut watcher) = store.watch(&instances, revision) else { return };
+        let revision = store
+            .list(
+                &Query {
+                    resource: &instances,
+                    ..Query::default()
+                },
+                |_| false,
+            )
+            .map_or(0, |list| list.revision);
+        let Ok(mut watcher) = store.watch(&instances, revision) else {
+            return;
+        };
         loop {
-            let all = store.list(&Query { resource: &instances, ..Query::default() }, |_| true).unwrap_or_default();
+            let all = store
+                .list(
+                    &Query {
+                        resource: &instances,
+                        ..Query::default()
+                    },
+                    |_| true,
+                )
+                .unwrap_or_default();
             if all.entries.is_empty() {
                 break;
             }
-            for instance in
-                all.entries.iter().filter(|entry| !entry.head()["metadata"]["deletionTimestamp"].is_string())
+            for instance in all
+                .entries
+                .iter()
+                .filter(|entry| !entry.head()["metadata"]["deletionTimestamp"].is_string())
             {
                 delete::mark(store, &instances, &instance.head()).await;
             }
@@ -224,8 +307,17 @@ async fn clean_up(store: &Arc<Store>, table: &Arc<str>, name: &str) {
     for _ in 0..16 {
         let Some(entry) = store.get(&key) else { return };
         let mut definition = (*entry.value()).clone();
-        set_condition(&mut definition, "Terminating", "False", "InstanceDeletionCompleted", "removed all instances");
-        let mut left = definition["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
+        set_condition(
+            &mut definition,
+            "Terminating",
+            "False",
+            "InstanceDeletionCompleted",
+            "removed all instances",
+        );
+        let mut left = definition["metadata"]["finalizers"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
         left.retain(|finalizer| finalizer != CLEANUP);
         let to = if left.is_empty() {
             None
@@ -233,7 +325,11 @@ async fn clean_up(store: &Arc<Store>, table: &Arc<str>, name: &str) {
             definition["metadata"]["finalizers"] = left.into();
             Some(definition)
         };
-        let change = Change { key: key.clone(), expect: Expect::Revision(entry.revision), to };
+        let change = Change {
+            key: key.clone(),
+            expect: Expect::Revision(entry.revision),
+            to,
+        };
         if store.commit(vec![change]).await.is_ok() {
             return;
         }

@@ -1,4 +1,5 @@
-//! How what runs inside is driven: by everything that is written, from now on, for as long as the server runs.
+//! How what runs inside is driven: by everything that is written, from now on, for as long as the
+//! server runs.
 
 use std::sync::Arc;
 
@@ -12,10 +13,12 @@ pub(crate) trait Follower: Send {
     fn work(&mut self) -> impl Future<Output = ()> + Send;
 }
 
-/// Runs a follower. It is made anew, from what is there, whenever more has happened than is remembered.
+/// Runs a follower. It is made anew, from what is there, whenever more has happened than is
+/// remembered.
 pub(crate) async fn follow<F: Follower>(store: Arc<Store>, make: impl Fn() -> F + Send) {
     loop {
-        // The place in the history comes first: what happens while the follower looks around is told to it as well.
+        // The place in the history comes first: what happens while the follower looks around is
+        // told to it as well.
         let Ok(mut watcher) = store.watch_all(store.revision()) else {
             tokio::task::yield_now().await;
             continue;

@@ -1,5 +1,6 @@
-//! The garbage collector: follows everything that is written, and does to owned objects what their owners' standing
-//! asks for. It looks at the store itself, so that it never acts on what it only remembers.
+//! The garbage collector: follows everything that is written, and does to owned objects what their
+//! owners' standing asks for. It looks at the store itself, so that it never acts on what it only
+//! remembers.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -48,10 +49,23 @@ impl Collector {
             seen: store.revision(),
         };
         for table in store.resources().iter().filter(|table| !is_ignored(table)) {
-            for entry in
-                store.list(&Query { resource: table, ..Query::default() }, |_| true).unwrap_or_default().entries
+            for entry in store
+                .list(
+                    &Query {
+                        resource: table,
+                        ..Query::default()
+                    },
+                    |_| true,
+                )
+                .unwrap_or_default()
+                .entries
             {
-                collector.owners.note(&key_of(table, &entry), None, Some(&entry.head()), &mut collector.again);
+                collector.owners.note(
+                    &key_of(table, &entry),
+                    None,
+                    Some(&entry.head()),
+                    &mut collector.again,
+                );
             }
         }
         collector
@@ -65,15 +79,23 @@ impl Collector {
         }
         let before = event.before.as_ref().map(Entry::head);
         let after = (!event.deleted).then(|| event.entry.head());
-        self.owners.note(&event.key, before.as_deref(), after.as_deref(), &mut self.again);
+        self.owners.note(
+            &event.key,
+            before.as_deref(),
+            after.as_deref(),
+            &mut self.again,
+        );
         if *event.key.resource == *DEFINITIONS {
             // Kinds that nobody knew may be known now.
             let kinds = self.registry.now();
-            self.again.keys.extend(self.owners.children(|owner| is_custom(&kinds, owner)));
+            self.again
+                .keys
+                .extend(self.owners.children(|owner| is_custom(&kinds, owner)));
         }
     }
 
-    /// Does everything that there is to do for now. What could not be done is tried again at the next call.
+    /// Does everything that there is to do for now. What could not be done is tried again at the
+    /// next call.
     pub(crate) async fn work(&mut self) {
         let mut failed = BTreeSet::new();
         loop {
@@ -91,7 +113,8 @@ impl Collector {
                 match outcome {
                     Ok(false) => {}
                     Ok(true) => _ = self.again.keys.insert(key),
-                    // The journal is broken; there is nothing to be done until the server is started anew.
+                    // The journal is broken; there is nothing to be done until the server is
+                    // started anew.
                     Err(_) => _ = failed.insert(key),
                 }
             }
@@ -105,7 +128,11 @@ impl Collector {
         let mut tasks = Vec::new();
         while self.again != Again::default() {
             let Again { mut keys, owners } = std::mem::take(&mut self.again);
-            keys.extend(owners.iter().filter_map(|(owner, namespace)| owner_key(&kinds, owner, namespace)));
+            keys.extend(
+                owners
+                    .iter()
+                    .filter_map(|(owner, namespace)| owner_key(&kinds, owner, namespace)),
+            );
             for key in keys {
                 tasks.extend(self.judge_one(&kinds, key));
             }
@@ -119,7 +146,8 @@ impl Collector {
         let dependents = self.owners.dependents(&uid);
         let waits = |key: &Key| {
             let is = |entry: Entry| {
-                !entry.value()["metadata"]["deletionTimestamp"].is_null() && has_finalizer(&entry.value(), FOREGROUND)
+                !entry.value()["metadata"]["deletionTimestamp"].is_null()
+                    && has_finalizer(&entry.value(), FOREGROUND)
             };
             self.store.get(key).is_some_and(is)
         };
@@ -131,14 +159,18 @@ impl Collector {
         );
         match &verdict {
             Verdict::Keep => return None,
-            // What it owns may not be known yet; to hear of its own deletion is a reason to look again.
+            // What it owns may not be known yet; to hear of its own deletion is a reason to look
+            // again.
             Verdict::Orphan | Verdict::Await if entry.revision > self.seen => return None,
             Verdict::Await => {
-                let stays = |entry: &Entry| entry.value()["metadata"]["deletionTimestamp"].is_null();
-                let left = dependents
-                    .iter()
-                    .filter(|(dependent, _)| self.store.get(dependent).is_some_and(|entry| stays(&entry)));
-                self.again.keys.extend(left.map(|(dependent, _)| dependent.clone()));
+                let stays =
+                    |entry: &Entry| entry.value()["metadata"]["deletionTimestamp"].is_null();
+                let left = dependents.iter().filter(|(dependent, _)| {
+                    self.store.get(dependent).is_some_and(|entry| stays(&entry))
+                });
+                self.again
+                    .keys
+                    .extend(left.map(|(dependent, _)| dependent.clone()));
                 // Those that block it keep it; when the last of them goes, it is looked at again.
                 if dependents.iter().any(|(_, blocks)| *blocks) {
                     return None;
@@ -148,20 +180,40 @@ impl Collector {
             _ => {}
         }
         let with_uid = |(key, _): (Key, bool)| {
-            let uid = self.store.get(&key).map(|entry| uid_of(&entry.value()).to_owned())?;
+            let uid = self
+                .store
+                .get(&key)
+                .map(|entry| uid_of(&entry.value()).to_owned())?;
             Some((key, uid))
         };
-        let dependents =
-            if verdict == Verdict::Orphan { dependents.into_iter().filter_map(with_uid).collect() } else { Vec::new() };
-        Some(Task { key, entry, verdict, dependents })
+        let dependents = if verdict == Verdict::Orphan {
+            dependents.into_iter().filter_map(with_uid).collect()
+        } else {
+            Vec::new()
+        };
+        Some(Task {
+            key,
+            entry,
+            verdict,
+            dependents,
+        })
     }
 
     fn standing(&self, kinds: &Kinds, owner: &Owner, namespace: &str) -> Standing {
         if let Some(namespaced) = self.owners.is_absent(&owner.uid) {
-            return if namespaced && namespace.is_empty() { Standing::Unclear } else { Standing::Dangling };
+            return if namespaced && namespace.is_empty() {
+                Standing::Unclear
+            } else {
+                Standing::Dangling
+            };
         }
-        let Some(key) = owner_key(kinds, owner, namespace) else { return Standing::Unclear };
-        let found = self.store.get(&key).filter(|entry| uid_of(&entry.value()) == &*owner.uid);
+        let Some(key) = owner_key(kinds, owner, namespace) else {
+            return Standing::Unclear;
+        };
+        let found = self
+            .store
+            .get(&key)
+            .filter(|entry| uid_of(&entry.value()) == &*owner.uid);
         match found {
             None => Standing::Dangling,
             Some(entry)
@@ -180,12 +232,20 @@ impl Collector {
             return;
         }
         for owner in Owner::all_of(&entry.value()) {
-            let Some(place) = owner_key(kinds, &owner, key.namespace()) else { continue };
+            let Some(place) = owner_key(kinds, &owner, key.namespace()) else {
+                continue;
+            };
             if place.namespace().is_empty() || self.owners.is_absent(&owner.uid).is_some() {
                 continue;
             }
-            let query = Query { resource: &place.resource, limit: 1, ..Query::default() };
-            let elsewhere = self.store.list(&query, |entry| uid_of(&entry.head()) == &*owner.uid);
+            let query = Query {
+                resource: &place.resource,
+                limit: 1,
+                ..Query::default()
+            };
+            let elsewhere = self
+                .store
+                .list(&query, |entry| uid_of(&entry.head()) == &*owner.uid);
             if elsewhere.is_ok_and(|found| found.entries.is_empty()) {
                 // Nowhere: others that name it need not search again.
                 self.owners.remember_absent(&owner.uid, true);
@@ -203,38 +263,64 @@ impl Collector {
 
 /// Does what a verdict asks for, and says whether the object has to be judged anew.
 async fn act(store: &Arc<Store>, task: Task) -> Result<bool, String> {
-    let Task { key, entry, verdict, dependents } = task;
+    let Task {
+        key,
+        entry,
+        verdict,
+        dependents,
+    } = task;
     let head = entry.head();
     let uid = uid_of(&head);
     let text = |error: crate::storage::CommitError| error.to_string();
     match verdict {
         Verdict::Keep => {}
         Verdict::Await => {
-            writes::change(store, &key, uid, |object| writes::remove_finalizer(object, FOREGROUND))
-                .await
-                .map_err(text)?;
+            writes::change(store, &key, uid, |object| {
+                writes::remove_finalizer(object, FOREGROUND)
+            })
+            .await
+            .map_err(text)?;
         }
         Verdict::Orphan => {
             let own = [uid.to_owned()];
             let forgotten = stream::iter(dependents).map(|(key, uid)| {
                 let own = &own;
-                async move { writes::change(store, &key, &uid, |object| writes::remove_owners(object, own)).await }
+                async move {
+                    writes::change(store, &key, &uid, |object| {
+                        writes::remove_owners(object, own)
+                    })
+                    .await
+                }
             });
             let outcomes: Vec<_> = forgotten.buffer_unordered(AT_ONCE).collect().await;
             for outcome in outcomes {
                 outcome.map_err(text)?;
             }
-            writes::change(store, &key, uid, |object| writes::remove_finalizer(object, ORPHAN)).await.map_err(text)?;
+            writes::change(store, &key, uid, |object| {
+                writes::remove_finalizer(object, ORPHAN)
+            })
+            .await
+            .map_err(text)?;
         }
         Verdict::Forget(owners) => {
-            writes::change(store, &key, uid, |object| writes::remove_owners(object, &owners)).await.map_err(text)?;
+            writes::change(store, &key, uid, |object| {
+                writes::remove_owners(object, &owners)
+            })
+            .await
+            .map_err(text)?;
         }
         Verdict::Foreground { unblock: true } => {
-            writes::change(store, &key, uid, writes::unblock_owners).await.map_err(text)?;
-            let Some(entry) = store.get(&key).filter(|now| uid_of(&now.value()) == uid) else { return Ok(false) };
+            writes::change(store, &key, uid, writes::unblock_owners)
+                .await
+                .map_err(text)?;
+            let Some(entry) = store.get(&key).filter(|now| uid_of(&now.value()) == uid) else {
+                return Ok(false);
+            };
             return delete::collect(store, &key, &entry, true).await;
         }
-        Verdict::Foreground { unblock: false } => return delete::collect(store, &key, &entry, true).await,
+        Verdict::Foreground { unblock: false } => {
+            return delete::collect(store, &key, &entry, true).await;
+        }
         Verdict::Background => return delete::collect(store, &key, &entry, false).await,
     }
     Ok(false)
@@ -247,10 +333,13 @@ fn is_ignored(table: &str) -> bool {
 
 fn is_custom(kinds: &Kinds, owner: &Owner) -> bool {
     let (group, version) = owner.group_version();
-    kinds.of_kind(group, version, &owner.kind).is_none_or(|served| served.custom.is_some())
+    kinds
+        .of_kind(group, version, &owner.kind)
+        .is_none_or(|served| served.custom.is_some())
 }
 
-/// Where an owner is, as an object in a namespace names it; none if nobody can tell, or if it cannot own that.
+/// Where an owner is, as an object in a namespace names it; none if nobody can tell, or if it
+/// cannot own that.
 fn owner_key(kinds: &Kinds, owner: &Owner, namespace: &str) -> Option<Key> {
     let (group, version) = owner.group_version();
     let served = kinds.of_kind(group, version, &owner.kind)?;
@@ -261,7 +350,13 @@ fn owner_key(kinds: &Kinds, owner: &Owner, namespace: &str) -> Option<Key> {
 
 fn invalid_namespace(key: &Key, object: &Value, owner: &Owner) -> Value {
     let (name, namespace, now) = (key.name(), key.namespace(), clock::now());
-    let Owner { version, kind, name: owner, uid, .. } = owner;
+    let Owner {
+        version,
+        kind,
+        name: owner,
+        uid,
+        ..
+    } = owner;
     let message = format!(
         "ownerRef [{version}/{kind}, namespace: {namespace}, name: {owner}, uid: {uid}] does not exist in namespace {namespace:?}"
     );

@@ -1,5 +1,6 @@
-//! The Service `kubernetes` in the namespace `default`, by which pods find the API server in every cluster, and its
-//! endpoints, which say where this server listens. Whatever is deleted of it, or changed, is there again at once.
+//! The Service `kubernetes` in the namespace `default`, by which pods find the API server in every
+//! cluster, and its endpoints, which say where this server listens. Whatever is deleted of it, or
+//! changed, is there again at once.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -33,14 +34,19 @@ pub(crate) struct OwnService {
 
 impl OwnService {
     pub(crate) fn new(inner: &Arc<Inner>) -> Self {
-        Self { inner: inner.clone(), slices: table_name(SLICES.0, SLICES.1), changed: true }
+        Self {
+            inner: inner.clone(),
+            slices: table_name(SLICES.0, SLICES.1),
+            changed: true,
+        }
     }
 }
 
 impl Follower for OwnService {
     fn note(&mut self, event: &Event) {
         let key = &event.key;
-        let is_kind = || matches!(&*key.resource, "services" | "endpoints") || key.resource == self.slices;
+        let is_kind =
+            || matches!(&*key.resource, "services" | "endpoints") || key.resource == self.slices;
         self.changed |= key.name() == NAME && key.namespace() == NAMESPACE && is_kind();
     }
 
@@ -63,7 +69,10 @@ pub(crate) async fn settle(inner: &Inner) {
     let Some(address) = address else { return };
     let slices = Key::new(&table_name(SLICES.0, SLICES.1), NAMESPACE, NAME);
     let endpoints_key = Key::new(&table_name("", "endpoints"), NAMESPACE, NAME);
-    for (key, wanted) in [(endpoints_key, endpoints(address)), (slices, slice(address))] {
+    for (key, wanted) in [
+        (endpoints_key, endpoints(address)),
+        (slices, slice(address)),
+    ] {
         let Some(entry) = store.get(&key) else {
             _ = writes::make(store, &key, wanted).await;
             continue;
@@ -71,7 +80,10 @@ pub(crate) async fn settle(inner: &Inner) {
         let restore = |object: &mut Value| {
             let mut changed = false;
             for field in ["subsets", "endpoints", "ports", "addressType"] {
-                if let Some(right) = wanted.get(field).filter(|right| object.get(field) != Some(right)) {
+                if let Some(right) = wanted
+                    .get(field)
+                    .filter(|right| object.get(field) != Some(right))
+                {
                     object[field] = right.clone();
                     changed = true;
                 }

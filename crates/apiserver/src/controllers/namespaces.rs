@@ -1,4 +1,5 @@
-//! Namespaces that are to go: deletes what is in them, tells what is left, and lets them go once nothing is.
+//! Namespaces that are to go: deletes what is in them, tells what is left, and lets them go once
+//! nothing is.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -36,10 +37,26 @@ impl Namespaces {
     /// Knows all namespaces that are to go now.
     pub(crate) fn new(store: &Arc<Store>) -> Self {
         let table = table_name("", "namespaces");
-        let all = store.list(&Query { resource: &table, ..Query::default() }, |entry| is_ending(&entry.value()));
-        let again =
-            all.unwrap_or_default().entries.iter().map(|entry| key_of(&table, entry).name().to_owned()).collect();
-        Self { store: store.clone(), table, ending: HashMap::new(), again, strays: Vec::new() }
+        let all = store.list(
+            &Query {
+                resource: &table,
+                ..Query::default()
+            },
+            |entry| is_ending(&entry.value()),
+        );
+        let again = all
+            .unwrap_or_default()
+            .entries
+            .iter()
+            .map(|entry| key_of(&table, entry).name().to_owned())
+            .collect();
+        Self {
+            store: store.clone(),
+            table,
+            ending: HashMap::new(),
+            again,
+            strays: Vec::new(),
+        }
     }
 
     /// Takes note of something that happened.
@@ -47,7 +64,8 @@ impl Namespaces {
         if event.key.resource == self.table {
             if event.deleted {
                 self.ending.remove(event.key.name());
-            } else if is_ending(&event.entry.value()) && !self.ending.contains_key(event.key.name()) {
+            } else if is_ending(&event.entry.value()) && !self.ending.contains_key(event.key.name())
+            {
                 self.again.insert(event.key.name().to_owned());
             }
             return;
@@ -66,7 +84,9 @@ impl Namespaces {
         } else if event.before.is_none() {
             // Whoever was let in just before the namespace went must not leave anything behind.
             match self.store.get(&Key::new(&self.table, "", namespace)) {
-                Some(entry) if is_ending(&entry.value()) => _ = self.again.insert(namespace.to_owned()),
+                Some(entry) if is_ending(&entry.value()) => {
+                    _ = self.again.insert(namespace.to_owned());
+                }
                 Some(_) => {}
                 None => self.strays.push(event.key.clone()),
             }
@@ -83,7 +103,13 @@ impl Namespaces {
         for name in std::mem::take(&mut self.again) {
             let left = empty(&self.store, &name).await;
             let key = Key::new(&self.table, "", &name);
-            let Some(entry) = self.store.get(&key).filter(|entry| is_ending(&entry.value())) else { continue };
+            let Some(entry) = self
+                .store
+                .get(&key)
+                .filter(|entry| is_ending(&entry.value()))
+            else {
+                continue;
+            };
             let head = entry.head();
             let uid = uid_of(&head);
             if left.is_empty() {
@@ -109,20 +135,36 @@ impl Namespaces {
 }
 
 fn is_ending(namespace: &Value) -> bool {
-    namespace["metadata"]["deletionTimestamp"].is_string() && finalizers(namespace).iter().any(|name| name == FINALIZER)
+    namespace["metadata"]["deletionTimestamp"].is_string()
+        && finalizers(namespace).iter().any(|name| name == FINALIZER)
 }
 
 fn finalizers(namespace: &Value) -> &[Value] {
-    namespace["spec"]["finalizers"].as_array().map_or(&[], Vec::as_slice)
+    namespace["spec"]["finalizers"]
+        .as_array()
+        .map_or(&[], Vec::as_slice)
 }
 
 /// Everything in a namespace.
 fn content(store: &Store, namespace: &str) -> Vec<(Key, Entry)> {
     let mut all = Vec::new();
     for table in store.resources() {
-        let found =
-            store.list(&Query { resource: &table, namespace, ..Query::default() }, |_| true).unwrap_or_default();
-        all.extend(found.entries.into_iter().map(|entry| (key_of(&table, &entry), entry)));
+        let found = store
+            .list(
+                &Query {
+                    resource: &table,
+                    namespace,
+                    ..Query::default()
+                },
+                |_| true,
+            )
+            .unwrap_or_default();
+        all.extend(
+            found
+                .entries
+                .into_iter()
+                .map(|entry| (key_of(&table, &entry), entry)),
+        );
     }
     all
 }
@@ -130,16 +172,29 @@ fn content(store: &Store, namespace: &str) -> Vec<(Key, Entry)> {
 /// Deletes what is in a namespace, and returns what stays because it waits for somebody.
 async fn empty(store: &Store, namespace: &str) -> Vec<(Key, Entry)> {
     let all = content(store, namespace);
-    stream::iter(all.iter().filter(|(_, entry)| entry.head()["metadata"]["deletionTimestamp"].is_null()))
-        .for_each_concurrent(AT_ONCE, async |(key, entry)| delete::mark(store, &key.resource, &entry.head()).await)
-        .await;
-    if all.is_empty() { all } else { content(store, namespace) }
+    stream::iter(
+        all.iter()
+            .filter(|(_, entry)| entry.head()["metadata"]["deletionTimestamp"].is_null()),
+    )
+    .for_each_concurrent(AT_ONCE, async |(key, entry)| {
+        delete::mark(store, &key.resource, &entry.head()).await;
+    })
+    .await;
+    if all.is_empty() {
+        all
+    } else {
+        content(store, namespace)
+    }
 }
 
 /// Lets a namespace go.
 fn finalize(namespace: &mut Value) -> bool {
-    let Some(spec) = namespace["spec"].as_object_mut() else { return false };
-    let Some(Value::Array(finalizers)) = spec.get_mut("finalizers") else { return false };
+    let Some(spec) = namespace["spec"].as_object_mut() else {
+        return false;
+    };
+    let Some(Value::Array(finalizers)) = spec.get_mut("finalizers") else {
+        return false;
+    };
     finalizers.retain(|name| name != FINALIZER);
     if finalizers.is_empty() {
         spec.remove("finalizers");
@@ -149,29 +204,53 @@ fn finalize(namespace: &mut Value) -> bool {
 
 /// Tells in the conditions what is left; whether that is news.
 fn tell(namespace: &mut Value, left: &[(Key, Entry)]) -> bool {
-    let (mut tables, mut waiting) = (BTreeMap::<String, usize>::new(), BTreeMap::<String, usize>::new());
+    let (mut tables, mut waiting) = (
+        BTreeMap::<String, usize>::new(),
+        BTreeMap::<String, usize>::new(),
+    );
     for (key, entry) in left {
         let dot = if key.resource.contains('.') { "" } else { "." };
         *tables.entry(format!("{}{dot}", key.resource)).or_default() += 1;
         let head = entry.head();
-        for name in head["metadata"]["finalizers"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        for name in head["metadata"]["finalizers"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+        {
             *waiting.entry(name.to_owned()).or_default() += 1;
         }
     }
-    let tables: Vec<String> =
-        tables.iter().map(|(table, count)| format!("{table} has {count} resource instances")).collect();
-    let names: Vec<String> =
-        waiting.iter().map(|(name, count)| format!("{name} in {count} resource instances")).collect();
+    let tables: Vec<String> = tables
+        .iter()
+        .map(|(table, count)| format!("{table} has {count} resource instances"))
+        .collect();
+    let names: Vec<String> = waiting
+        .iter()
+        .map(|(name, count)| format!("{name} in {count} resource instances"))
+        .collect();
     let remaining = format!("Some resources are remaining: {}", tables.join(", "));
     let (held, why, whom) = if names.is_empty() {
-        ("False", "ContentHasNoFinalizers", "All content-preserving finalizers finished".to_owned())
+        (
+            "False",
+            "ContentHasNoFinalizers",
+            "All content-preserving finalizers finished".to_owned(),
+        )
     } else {
-        let whom = format!("Some content in the namespace has finalizers remaining: {}", names.join(", "));
+        let whom = format!(
+            "Some content in the namespace has finalizers remaining: {}",
+            names.join(", ")
+        );
         ("True", "SomeFinalizersRemain", whom)
     };
     let before = namespace["status"].clone();
     for (kind, status, reason, message) in [
-        ("NamespaceDeletionDiscoveryFailure", "False", "ResourcesDiscovered", "All resources successfully discovered"),
+        (
+            "NamespaceDeletionDiscoveryFailure",
+            "False",
+            "ResourcesDiscovered",
+            "All resources successfully discovered",
+        ),
         (
             "NamespaceDeletionGroupVersionParsingFailure",
             "False",
@@ -184,7 +263,12 @@ fn tell(namespace: &mut Value, left: &[(Key, Entry)]) -> bool {
             "ContentDeleted",
             "All content successfully deleted, may be waiting on finalization",
         ),
-        ("NamespaceContentRemaining", "True", "SomeResourcesRemain", &*remaining),
+        (
+            "NamespaceContentRemaining",
+            "True",
+            "SomeResourcesRemain",
+            &*remaining,
+        ),
         ("NamespaceFinalizersRemaining", held, why, &*whom),
     ] {
         set_condition(namespace, kind, status, reason, message);

@@ -21,7 +21,11 @@ pub(crate) struct Roles {
 impl Roles {
     /// Looks at all cluster roles once.
     pub(crate) fn new(store: &Arc<Store>) -> Self {
-        Self { store: store.clone(), table: table_name("rbac.authorization.k8s.io", "clusterroles"), stirred: true }
+        Self {
+            store: store.clone(),
+            table: table_name("rbac.authorization.k8s.io", "clusterroles"),
+            stirred: true,
+        }
     }
 }
 
@@ -32,11 +36,20 @@ impl Follower for Roles {
 
     async fn work(&mut self) {
         while std::mem::take(&mut self.stirred) {
-            let query = Query { resource: &self.table, ..Query::default() };
-            let roles = self.store.list(&query, |_| true).unwrap_or_default().entries;
+            let query = Query {
+                resource: &self.table,
+                ..Query::default()
+            };
+            let roles = self
+                .store
+                .list(&query, |_| true)
+                .unwrap_or_default()
+                .entries;
             let values: Vec<Arc<Value>> = roles.iter().map(Entry::value).collect();
             for (role, value) in roles.iter().zip(&values) {
-                let Some(rules) = gathered(value, values.iter().map(|value| &**value)) else { continue };
+                let Some(rules) = gathered(value, values.iter().map(|value| &**value)) else {
+                    continue;
+                };
                 if value["rules"] == rules {
                     continue;
                 }
@@ -45,20 +58,30 @@ impl Follower for Roles {
                     object["rules"] = rules.clone();
                     changed
                 };
-                // The change is heard of as any other, so a role that gathers from this one follows.
-                _ = writes::change(&self.store, &key_of(&self.table, role), uid_of(value), write).await;
+                // The change is heard of as any other, so a role that gathers from this one
+                // follows.
+                _ = writes::change(
+                    &self.store,
+                    &key_of(&self.table, role),
+                    uid_of(value),
+                    write,
+                )
+                .await;
             }
         }
     }
 }
 
-/// Gives every role of a set the rules that it gathers, those that gather from one another included.
+/// Gives every role of a set the rules that it gathers, those that gather from one another
+/// included.
 pub(crate) fn gather_all(roles: &mut [Value]) {
     // Each turn settles at least one more role, unless they gather from each other in a circle.
     for _ in 0..roles.len() {
         let mut changed = false;
         for index in 0..roles.len() {
-            if let Some(rules) = gathered(&roles[index], roles.iter()).filter(|rules| roles[index]["rules"] != *rules) {
+            if let Some(rules) = gathered(&roles[index], roles.iter())
+                .filter(|rules| roles[index]["rules"] != *rules)
+            {
                 roles[index]["rules"] = rules;
                 changed = true;
             }
@@ -72,22 +95,36 @@ pub(crate) fn gather_all(roles: &mut [Value]) {
 /// The rules that a role gathers; none if it does not gather any.
 fn gathered<'a>(role: &Value, all: impl Iterator<Item = &'a Value>) -> Option<Value> {
     let selectors = role["aggregationRule"]["clusterRoleSelectors"].as_array()?;
-    let selectors: Vec<LabelSelector> =
-        selectors.iter().filter_map(|selector| LabelSelector::from_value(selector).ok().flatten()).collect();
+    let selectors: Vec<LabelSelector> = selectors
+        .iter()
+        .filter_map(|selector| LabelSelector::from_value(selector).ok().flatten())
+        .collect();
     let own = &role["metadata"]["name"];
     let mut chosen: Vec<&Value> = all
         .filter(|other| other["metadata"]["name"] != *own)
-        .filter(|other| selectors.iter().any(|selector| selector.matches_object(other)))
+        .filter(|other| {
+            selectors
+                .iter()
+                .any(|selector| selector.matches_object(other))
+        })
         .collect();
     chosen.sort_by_key(|other| other["metadata"]["name"].as_str().unwrap_or_default());
     let mut rules: Vec<Value> = Vec::new();
-    for rule in chosen.iter().filter_map(|other| other["rules"].as_array()).flatten() {
+    for rule in chosen
+        .iter()
+        .filter_map(|other| other["rules"].as_array())
+        .flatten()
+    {
         if !rules.contains(rule) {
             rules.push(rule.clone());
         }
     }
     // A role without rules says so in one way only.
-    Some(if rules.is_empty() { Value::Null } else { rules.into() })
+    Some(if rules.is_empty() {
+        Value::Null
+    } else {
+        rules.into()
+    })
 }
 
 #[cfg(test)]
@@ -108,7 +145,10 @@ mod tests {
             json!({"metadata": {"name": "sum", "labels": {"a": "yes"}}, "rules": [rule("create")], "aggregationRule": {
                 "clusterRoleSelectors": [{"matchLabels": {"a": "yes"}}, {"matchExpressions": [{"key": "extra", "operator": "Exists"}]}]}}),
         ];
-        assert_eq!(gathered(&all[4], all.iter()), Some(json!([rule("get"), rule("list"), rule("watch")])));
+        assert_eq!(
+            gathered(&all[4], all.iter()),
+            Some(json!([rule("get"), rule("list"), rule("watch")]))
+        );
         assert_eq!(gathered(&all[0], all.iter()), None);
         let top = json!({"metadata": {"name": "top"}, "aggregationRule": {
             "clusterRoleSelectors": [{"matchLabels": {"sum": "yes"}}]}});
@@ -116,6 +156,9 @@ mod tests {
         chain.extend(all);
         chain[5]["metadata"]["labels"] = json!({"sum": "yes"});
         gather_all(&mut chain);
-        assert_eq!(chain[0]["rules"], json!([rule("get"), rule("list"), rule("watch")]));
+        assert_eq!(
+            chain[0]["rules"],
+            json!([rule("get"), rule("list"), rule("watch")])
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! What every namespace has: the account `default` and the server's certificate. And the tokens in Secrets, which are
-//! filled in here, and go with their account.
+//! What every namespace has: the account `default` and the server's certificate. And the tokens in
+//! Secrets, which are filled in here, and go with their account.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -38,13 +38,29 @@ impl Accounts {
     pub(crate) fn new(inner: &Arc<Inner>) -> Self {
         let all = |table: &str| {
             let table = table_name("", table);
-            let found = inner.store.list(&Query { resource: &table, ..Query::default() }, |_| true).unwrap_or_default();
-            let keys: Vec<Key> = found.entries.iter().map(|entry| key_of(&table, entry)).collect();
+            let found = inner
+                .store
+                .list(
+                    &Query {
+                        resource: &table,
+                        ..Query::default()
+                    },
+                    |_| true,
+                )
+                .unwrap_or_default();
+            let keys: Vec<Key> = found
+                .entries
+                .iter()
+                .map(|entry| key_of(&table, entry))
+                .collect();
             keys
         };
         Self {
             inner: inner.clone(),
-            namespaces: all("namespaces").iter().map(|key| key.name().to_owned()).collect(),
+            namespaces: all("namespaces")
+                .iter()
+                .map(|key| key.name().to_owned())
+                .collect(),
             secrets: all("secrets").into_iter().collect(),
             gone: BTreeSet::new(),
         }
@@ -79,23 +95,49 @@ impl Accounts {
     /// Fills in the token of a Secret, or deletes the Secret if there is no such account.
     async fn fill_in(&self, key: &Key) {
         let store = &self.inner.store;
-        let Some(entry) = store.get(key).filter(|entry| entry.value()["type"] == TOKEN) else { return };
+        let Some(entry) = store
+            .get(key)
+            .filter(|entry| entry.value()["type"] == TOKEN)
+        else {
+            return;
+        };
         let annotations = &entry.value()["metadata"]["annotations"];
-        let Some(name) = annotations[ACCOUNT_NAME].as_str() else { return };
-        let account = store.get(&Key::new(&table_name("", "serviceaccounts"), key.namespace(), name));
-        let uid = account.as_ref().map(|account| uid_of(&account.value()).to_owned());
-        let claimed = annotations[ACCOUNT_UID].as_str().filter(|claimed| !claimed.is_empty());
+        let Some(name) = annotations[ACCOUNT_NAME].as_str() else {
+            return;
+        };
+        let account = store.get(&Key::new(
+            &table_name("", "serviceaccounts"),
+            key.namespace(),
+            name,
+        ));
+        let uid = account
+            .as_ref()
+            .map(|account| uid_of(&account.value()).to_owned());
+        let claimed = annotations[ACCOUNT_UID]
+            .as_str()
+            .filter(|claimed| !claimed.is_empty());
         let Some(uid) = uid.filter(|uid| claimed.is_none_or(|claimed| claimed == uid)) else {
             delete::mark(store, &key.resource, &entry.value()).await;
             return;
         };
-        let filled = |field: &str| entry.value()["data"][field].as_str().is_some_and(|value| !value.is_empty());
+        let filled = |field: &str| {
+            entry.value()["data"][field]
+                .as_str()
+                .is_some_and(|value| !value.is_empty())
+        };
         let authority = STANDARD.encode(self.inner.authority.pem());
-        let complete = filled("token") && filled("namespace") && entry.value()["data"]["ca.crt"] == *authority;
+        let complete =
+            filled("token") && filled("namespace") && entry.value()["data"]["ca.crt"] == *authority;
         if complete && claimed.is_some() {
             return;
         }
-        let Ok(token) = self.inner.auth.sign_for_secret(key.namespace(), name, &uid, key.name()) else { return };
+        let Ok(token) = self
+            .inner
+            .auth
+            .sign_for_secret(key.namespace(), name, &uid, key.name())
+        else {
+            return;
+        };
         let write = |object: &mut Value| {
             if !object["data"].is_object() {
                 object["data"] = json!({});
@@ -114,11 +156,21 @@ impl Accounts {
     /// Deletes the tokens of an account that is gone.
     fn tokens_of(&self, namespace: &str, name: &str) -> Vec<Key> {
         let table = table_name("", "secrets");
-        let query = Query { resource: &table, namespace, ..Query::default() };
+        let query = Query {
+            resource: &table,
+            namespace,
+            ..Query::default()
+        };
         let found = self.inner.store.list(&query, |entry| {
-            entry.value()["type"] == TOKEN && entry.value()["metadata"]["annotations"][ACCOUNT_NAME] == name
+            entry.value()["type"] == TOKEN
+                && entry.value()["metadata"]["annotations"][ACCOUNT_NAME] == name
         });
-        found.unwrap_or_default().entries.iter().map(|entry| key_of(&table, entry)).collect()
+        found
+            .unwrap_or_default()
+            .entries
+            .iter()
+            .map(|entry| key_of(&table, entry))
+            .collect()
     }
 }
 
@@ -130,7 +182,8 @@ impl Follower for Accounts {
                 self.namespaces.insert(event.key.name().to_owned());
             }
             ("serviceaccounts", true) => {
-                self.gone.insert((namespace.to_owned(), event.key.name().to_owned()));
+                self.gone
+                    .insert((namespace.to_owned(), event.key.name().to_owned()));
                 if event.key.name() == DEFAULT {
                     self.namespaces.insert(namespace.to_owned());
                 }

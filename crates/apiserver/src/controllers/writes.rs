@@ -1,4 +1,5 @@
-//! Writes of the server itself: an object changed, made or deleted whatever else happens to it meanwhile.
+//! Writes of the server itself: an object changed, made or deleted whatever else happens to it
+//! meanwhile.
 
 use serde_json::Value;
 
@@ -8,8 +9,9 @@ use crate::storage::{Change, CommitError, Entry, Expect, Key, Store};
 /// How often a write is tried when others write the same object.
 const TRIES: usize = 64;
 
-/// Changes an object that is there with this uid. `edit` says whether there is anything to write; a deleted object that
-/// is held by nothing any more goes. An object that is not there, or is another, is left alone.
+/// Changes an object that is there with this uid. `edit` says whether there is anything to write; a
+/// deleted object that is held by nothing any more goes. An object that is not there, or is
+/// another, is left alone.
 pub(crate) async fn change(
     store: &Store,
     key: &Key,
@@ -17,13 +19,23 @@ pub(crate) async fn change(
     edit: impl Fn(&mut Value) -> bool,
 ) -> Result<(), CommitError> {
     for _ in 0..TRIES {
-        let Some(entry) = store.get(key).filter(|entry| uid_of(&entry.value()) == uid) else { return Ok(()) };
+        let Some(entry) = store.get(key).filter(|entry| uid_of(&entry.value()) == uid) else {
+            return Ok(());
+        };
         let mut object = (*entry.value()).clone();
         if !edit(&mut object) {
             return Ok(());
         }
-        let to = if delete::may_go(&key.resource, &object) { None } else { Some(object) };
-        let change = Change { key: key.clone(), expect: Expect::Revision(entry.revision), to };
+        let to = if delete::may_go(&key.resource, &object) {
+            None
+        } else {
+            Some(object)
+        };
+        let change = Change {
+            key: key.clone(),
+            expect: Expect::Revision(entry.revision),
+            to,
+        };
         match store.commit(vec![change]).await {
             Err(CommitError::Conflict(_)) => {}
             other => return other.map(drop),
@@ -34,7 +46,14 @@ pub(crate) async fn change(
 
 /// Makes an object unless it is there, and says whether it did.
 pub(crate) async fn make(store: &Store, key: &Key, object: Value) -> Result<bool, CommitError> {
-    match store.commit(vec![Change { key: key.clone(), expect: Expect::Absent, to: Some(object) }]).await {
+    match store
+        .commit(vec![Change {
+            key: key.clone(),
+            expect: Expect::Absent,
+            to: Some(object),
+        }])
+        .await
+    {
         Ok(_) => Ok(true),
         Err(CommitError::Conflict(_)) => Ok(false),
         Err(error) => Err(error),
@@ -43,8 +62,12 @@ pub(crate) async fn make(store: &Store, key: &Key, object: Value) -> Result<bool
 
 /// Takes a finalizer away; whether it was there.
 pub(crate) fn remove_finalizer(object: &mut Value, name: &str) -> bool {
-    let Some(metadata) = object["metadata"].as_object_mut() else { return false };
-    let Some(Value::Array(finalizers)) = metadata.get_mut("finalizers") else { return false };
+    let Some(metadata) = object["metadata"].as_object_mut() else {
+        return false;
+    };
+    let Some(Value::Array(finalizers)) = metadata.get_mut("finalizers") else {
+        return false;
+    };
     let before = finalizers.len();
     finalizers.retain(|finalizer| finalizer != name);
     let removed = finalizers.len() < before;
@@ -56,8 +79,12 @@ pub(crate) fn remove_finalizer(object: &mut Value, name: &str) -> bool {
 
 /// Takes references to owners away; whether there were any.
 pub(crate) fn remove_owners(object: &mut Value, uids: &[String]) -> bool {
-    let Some(metadata) = object["metadata"].as_object_mut() else { return false };
-    let Some(Value::Array(references)) = metadata.get_mut("ownerReferences") else { return false };
+    let Some(metadata) = object["metadata"].as_object_mut() else {
+        return false;
+    };
+    let Some(Value::Array(references)) = metadata.get_mut("ownerReferences") else {
+        return false;
+    };
     let before = references.len();
     references.retain(|reference| !uids.iter().any(|uid| reference["uid"] == **uid));
     let removed = references.len() < before;
@@ -69,7 +96,10 @@ pub(crate) fn remove_owners(object: &mut Value, uids: &[String]) -> bool {
 
 /// Lets an object keep none of its owners waiting; whether it did.
 pub(crate) fn unblock_owners(object: &mut Value) -> bool {
-    let references = object["metadata"]["ownerReferences"].as_array_mut().into_iter().flatten();
+    let references = object["metadata"]["ownerReferences"]
+        .as_array_mut()
+        .into_iter()
+        .flatten();
     let mut changed = false;
     for reference in references.filter(|reference| reference["blockOwnerDeletion"] == true) {
         reference["blockOwnerDeletion"] = false.into();
@@ -107,21 +137,38 @@ mod tests {
             "deletionTimestamp": "2026-01-01T00:00:00Z"}});
         assert!(make(&store, &key, object.clone()).await.unwrap());
         assert!(!make(&store, &key, object).await.unwrap(), "it is there");
-        change(&store, &key, "other", |object| remove_finalizer(object, "a")).await.unwrap();
-        assert_eq!(store.get(&key).unwrap().value()["metadata"]["finalizers"], json!(["a", "b"]), "another uid");
-        change(&store, &key, "u", |object| remove_finalizer(object, "a")).await.unwrap();
-        assert_eq!(store.get(&key).unwrap().value()["metadata"]["finalizers"], json!(["b"]));
-        change(&store, &key, "u", |object| remove_finalizer(object, "b")).await.unwrap();
+        change(&store, &key, "other", |object| {
+            remove_finalizer(object, "a")
+        })
+        .await
+        .unwrap();
+        assert_eq!(
+            store.get(&key).unwrap().value()["metadata"]["finalizers"],
+            json!(["a", "b"]),
+            "another uid"
+        );
+        change(&store, &key, "u", |object| remove_finalizer(object, "a"))
+            .await
+            .unwrap();
+        assert_eq!(
+            store.get(&key).unwrap().value()["metadata"]["finalizers"],
+            json!(["b"])
+        );
+        change(&store, &key, "u", |object| remove_finalizer(object, "b"))
+            .await
+            .unwrap();
         assert!(store.get(&key).is_none());
         change(&store, &key, "u", |_| true).await.unwrap();
     }
 
     #[test]
     fn owners_are_taken_away_by_uid() {
-        let mut object =
-            json!({"metadata": {"ownerReferences": [{"uid": "a", "blockOwnerDeletion": true}, {"uid": "b"}]}});
+        let mut object = json!({"metadata": {"ownerReferences": [{"uid": "a", "blockOwnerDeletion": true}, {"uid": "b"}]}});
         assert!(unblock_owners(&mut object) && !unblock_owners(&mut object));
-        assert!(remove_owners(&mut object, &["a".to_owned()]) && !remove_owners(&mut object, &["a".to_owned()]));
+        assert!(
+            remove_owners(&mut object, &["a".to_owned()])
+                && !remove_owners(&mut object, &["a".to_owned()])
+        );
         assert_eq!(object["metadata"]["ownerReferences"], json!([{"uid": "b"}]));
         assert!(remove_owners(&mut object, &["b".to_owned()]));
         assert_eq!(object, json!({"metadata": {}}));

@@ -7,13 +7,23 @@ use crate::handlers::status::Cause;
 
 /// Fills in names, and notes in the status which versions have been stored.
 pub(super) fn fill(old: Option<&Value>, definition: &mut Value) {
-    let kind = definition["spec"]["names"]["kind"].as_str().unwrap_or_default().to_owned();
-    let stored = definition["spec"]["versions"].as_array().into_iter().flatten();
-    let stored = stored.clone().find(|version| version["storage"] == true).map(|version| version["name"].clone());
+    let kind = definition["spec"]["names"]["kind"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned();
+    let stored = definition["spec"]["versions"]
+        .as_array()
+        .into_iter()
+        .flatten();
+    let stored = stored
+        .clone()
+        .find(|version| version["storage"] == true)
+        .map(|version| version["name"].clone());
     if let Some(names) = definition["spec"]["names"].as_object_mut()
         && !kind.is_empty()
     {
-        let missing = |value: Option<&Value>| value.and_then(Value::as_str).is_none_or(str::is_empty);
+        let missing =
+            |value: Option<&Value>| value.and_then(Value::as_str).is_none_or(str::is_empty);
         if missing(names.get("singular")) {
             names.insert("singular".to_owned(), kind.to_lowercase().into());
         }
@@ -31,7 +41,10 @@ pub(super) fn fill(old: Option<&Value>, definition: &mut Value) {
         if versions.is_null() {
             *versions = json!([]);
         }
-        if let Some(versions) = versions.as_array_mut().filter(|versions| !versions.contains(&stored)) {
+        if let Some(versions) = versions
+            .as_array_mut()
+            .filter(|versions| !versions.contains(&stored))
+        {
             versions.push(stored);
         }
     }
@@ -45,7 +58,11 @@ pub(crate) fn faults(old: Option<&Value>, definition: &Value) -> Vec<Cause> {
     let (group, plural) = (text(&spec["group"]), text(&spec["names"]["plural"]));
     let name = text(&definition["metadata"]["name"]);
     if name != format!("{plural}.{group}") {
-        faults.push(Cause::invalid("metadata.name", &name.into(), "must be spec.names.plural+\".\"+spec.group"));
+        faults.push(Cause::invalid(
+            "metadata.name",
+            &name.into(),
+            "must be spec.names.plural+\".\"+spec.group",
+        ));
     }
     if group.is_empty() {
         faults.push(Cause::required("spec.group", ""));
@@ -56,7 +73,11 @@ pub(crate) fn faults(old: Option<&Value>, definition: &Value) -> Vec<Cause> {
     match text(&spec["scope"]).as_str() {
         "Cluster" | "Namespaced" => {}
         "" => faults.push(Cause::required("spec.scope", "")),
-        other => faults.push(Cause::unsupported("spec.scope", &other.into(), &["Cluster", "Namespaced"])),
+        other => faults.push(Cause::unsupported(
+            "spec.scope",
+            &other.into(),
+            &["Cluster", "Namespaced"],
+        )),
     }
     name_faults(&spec["names"], &mut faults);
     version_faults(definition, &mut faults);
@@ -71,7 +92,11 @@ fn name_faults(names: &Value, faults: &mut Vec<Cause>) {
     let label = |field: &str, text: &str, prefix: &str, faults: &mut Vec<Cause>| {
         for why in NameRule::OldLabel.errors(&text.to_lowercase()) {
             // Without capitals, the words are still about what was written.
-            faults.push(Cause::invalid(field, &text.into(), &format!("{prefix}{why}")));
+            faults.push(Cause::invalid(
+                field,
+                &text.into(),
+                &format!("{prefix}{why}"),
+            ));
         }
         if prefix.is_empty()
             && text.chars().any(char::is_uppercase)
@@ -86,7 +111,10 @@ fn name_faults(names: &Value, faults: &mut Vec<Cause>) {
         ("plural", ""),
         ("singular", ""),
         ("kind", "may have mixed case, but should otherwise match: "),
-        ("listKind", "may have mixed case, but should otherwise match: "),
+        (
+            "listKind",
+            "may have mixed case, but should otherwise match: ",
+        ),
     ] {
         let path = format!("spec.names.{field}");
         match names[field].as_str().unwrap_or_default() {
@@ -96,20 +124,39 @@ fn name_faults(names: &Value, faults: &mut Vec<Cause>) {
     }
     for list in ["shortNames", "categories"] {
         for (index, name) in names[list].as_array().into_iter().flatten().enumerate() {
-            label(&format!("spec.names.{list}[{index}]"), name.as_str().unwrap_or_default(), "", faults);
+            label(
+                &format!("spec.names.{list}[{index}]"),
+                name.as_str().unwrap_or_default(),
+                "",
+                faults,
+            );
         }
     }
 }
 
 fn version_faults(definition: &Value, faults: &mut Vec<Cause>) {
-    let versions = definition["spec"]["versions"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let stored: Vec<&Value> = versions.iter().filter(|version| version["storage"] == true).collect();
-    let schemas: Vec<&Value> = versions.iter().map(|version| &version["schema"]["openAPIV3Schema"]).collect();
+    let versions = definition["spec"]["versions"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    let stored: Vec<&Value> = versions
+        .iter()
+        .filter(|version| version["storage"] == true)
+        .collect();
+    let schemas: Vec<&Value> = versions
+        .iter()
+        .map(|version| &version["schema"]["openAPIV3Schema"])
+        .collect();
     let shared = schemas.windows(2).all(|pair| pair[0] == pair[1]);
     if stored.len() != 1 {
-        let shown: Vec<String> = versions.iter().map(|version| go_version(version, shared)).collect();
-        let message =
-            format!("Invalid value: [{}]: must have exactly one version marked as storage version", shown.join(","));
+        let shown: Vec<String> = versions
+            .iter()
+            .map(|version| go_version(version, shared))
+            .collect();
+        let message = format!(
+            "Invalid value: [{}]: must have exactly one version marked as storage version",
+            shown.join(",")
+        );
         faults.push(Cause::new("FieldValueInvalid", "spec.versions", message));
     }
     let kept = &definition["status"]["storedVersions"];
@@ -119,8 +166,15 @@ fn version_faults(definition: &Value, faults: &mut Vec<Cause>) {
             faults.push(Cause::invalid("status.storedVersions", &Value::Null, why));
         }
         names => {
-            if let Some(missing) = stored.iter().map(|version| &version["name"]).find(|name| !names.contains(name)) {
-                let why = format!("must have the storage version {}", missing.as_str().unwrap_or_default());
+            if let Some(missing) = stored
+                .iter()
+                .map(|version| &version["name"])
+                .find(|name| !names.contains(name))
+            {
+                let why = format!(
+                    "must have the storage version {}",
+                    missing.as_str().unwrap_or_default()
+                );
                 faults.push(Cause::invalid("status.storedVersions", kept, &why));
             }
         }
@@ -134,30 +188,48 @@ fn version_faults(definition: &Value, faults: &mut Vec<Cause>) {
                  until a storage migration ensures no data remains persisted in {text} and removes {text} from \
                  status.storedVersions"
             );
-            faults.push(Cause::invalid(&format!("status.storedVersions[{index}]"), name, &why));
+            faults.push(Cause::invalid(
+                &format!("status.storedVersions[{index}]"),
+                name,
+                &why,
+            ));
         }
     }
     for (index, version) in versions.iter().enumerate() {
         // What all versions have in common is kept, and complained of, in one place.
         let one = versions.len() == 1;
-        let place = if one { "spec".to_owned() } else { format!("spec.versions[{index}]") };
+        let place = if one {
+            "spec".to_owned()
+        } else {
+            format!("spec.versions[{index}]")
+        };
         column_faults(&version["additionalPrinterColumns"], &place, faults);
         scale_faults(&version["subresources"]["scale"], &place, faults);
         let name = version["name"].as_str().unwrap_or_default();
         for why in NameRule::OldLabel.errors(name) {
-            faults.push(Cause::invalid(&format!("spec.versions[{index}].name"), &name.into(), &why));
+            faults.push(Cause::invalid(
+                &format!("spec.versions[{index}].name"),
+                &name.into(),
+                &why,
+            ));
             if index == 0 {
                 faults.push(Cause::invalid("spec.version", &name.into(), &why));
             }
         }
         let schema = &version["schema"]["openAPIV3Schema"];
         if !schema.is_object() {
-            faults.push(Cause::required(&format!("spec.versions[{index}].schema.openAPIV3Schema"), ""));
+            faults.push(Cause::required(
+                &format!("spec.versions[{index}].schema.openAPIV3Schema"),
+                "",
+            ));
         } else if !shared {
             let path = format!("spec.versions[{index}].schema.openAPIV3Schema");
             faults.extend(crate::validation::structural_schema::faults(schema, &path));
         } else if index == 0 {
-            faults.extend(crate::validation::structural_schema::faults(schema, "spec.validation.openAPIV3Schema"));
+            faults.extend(crate::validation::structural_schema::faults(
+                schema,
+                "spec.validation.openAPIV3Schema",
+            ));
         }
     }
 }
@@ -167,7 +239,16 @@ const NO_PATH: &str = "must be a simple json path starting with .";
 
 fn column_faults(columns: &Value, place: &str, faults: &mut Vec<Cause>) {
     const TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
-    const FORMATS: [&str; 8] = ["byte", "date", "date-time", "double", "float", "int32", "int64", "password"];
+    const FORMATS: [&str; 8] = [
+        "byte",
+        "date",
+        "date-time",
+        "double",
+        "float",
+        "int32",
+        "int64",
+        "password",
+    ];
     for (index, column) in columns.as_array().into_iter().flatten().enumerate() {
         let place = |field: &str| format!("{place}.additionalPrinterColumns[{index}].{field}");
         let text = |field: &str| column[field].as_str().unwrap_or_default();
@@ -175,7 +256,10 @@ fn column_faults(columns: &Value, place: &str, faults: &mut Vec<Cause>) {
             faults.push(Cause::required(&place("name"), ""));
         }
         match text("type") {
-            "" => faults.push(Cause::required(&place("type"), &format!("must be one of {}", TYPES.join(",")))),
+            "" => faults.push(Cause::required(
+                &place("type"),
+                &format!("must be one of {}", TYPES.join(",")),
+            )),
             kind if !TYPES.contains(&kind) => {
                 let why = format!("must be one of {}", TYPES.join(","));
                 faults.push(Cause::invalid(&place("type"), &kind.into(), &why));
@@ -189,7 +273,9 @@ fn column_faults(columns: &Value, place: &str, faults: &mut Vec<Cause>) {
         }
         match text("jsonPath") {
             "" => faults.push(Cause::required(&place("JSONPath"), "")),
-            path if !path.starts_with('.') => faults.push(Cause::invalid(&place("JSONPath"), &path.into(), NO_PATH)),
+            path if !path.starts_with('.') => {
+                faults.push(Cause::invalid(&place("JSONPath"), &path.into(), NO_PATH));
+            }
             _ => {}
         }
     }
@@ -199,13 +285,21 @@ fn scale_faults(scale: &Value, place: &str, faults: &mut Vec<Cause>) {
     if !scale.is_object() {
         return;
     }
-    for (field, below) in [("specReplicasPath", ".spec."), ("statusReplicasPath", ".status.")] {
+    for (field, below) in [
+        ("specReplicasPath", ".spec."),
+        ("statusReplicasPath", ".status."),
+    ] {
         let place = format!("{place}.subresources.scale.{field}");
         match scale[field].as_str().unwrap_or_default() {
             "" => faults.push(Cause::required(&place, "")),
-            path if !path.starts_with('.') => faults.push(Cause::invalid(&place, &path.into(), NO_PATH)),
+            path if !path.starts_with('.') => {
+                faults.push(Cause::invalid(&place, &path.into(), NO_PATH));
+            }
             path if !path.starts_with(below) => {
-                let why = format!("should be a json path under {}", below.trim_end_matches('.'));
+                let why = format!(
+                    "should be a json path under {}",
+                    below.trim_end_matches('.')
+                );
                 faults.push(Cause::invalid(&place, &path.into(), &why));
             }
             _ => {}
@@ -214,7 +308,9 @@ fn scale_faults(scale: &Value, place: &str, faults: &mut Vec<Cause>) {
     let place = format!("{place}.subresources.scale.labelSelectorPath");
     match scale["labelSelectorPath"].as_str().unwrap_or_default() {
         path if path.is_empty() || path.starts_with(".spec.") || path.starts_with(".status.") => {}
-        path if !path.starts_with('.') => faults.push(Cause::invalid(&place, &path.into(), NO_PATH)),
+        path if !path.starts_with('.') => {
+            faults.push(Cause::invalid(&place, &path.into(), NO_PATH));
+        }
         path => {
             let why = "should be a json path under either .spec or .status";
             faults.push(Cause::invalid(&place, &path.into(), why));
@@ -225,7 +321,13 @@ fn scale_faults(scale: &Value, place: &str, faults: &mut Vec<Cause>) {
 /// A version as Go shows it in a message; what all versions have in common is kept elsewhere.
 fn go_version(version: &Value, shared: bool) -> String {
     let flag = |field: &str| version[field] == true;
-    let or_null = |field: &str| if shared { Value::Null } else { version[field].clone() };
+    let or_null = |field: &str| {
+        if shared {
+            Value::Null
+        } else {
+            version[field].clone()
+        }
+    };
     format!(
         "{{\"Name\":{},\"Served\":{},\"Storage\":{},\"Deprecated\":{},\"DeprecationWarning\":{},\"Schema\":{},\"Subresources\":{},\"AdditionalPrinterColumns\":{},\"SelectableFields\":null}}",
         version["name"],
@@ -242,14 +344,23 @@ fn go_version(version: &Value, shared: bool) -> String {
 /// What clients rely on does not change once it is established.
 fn fixed(old: &Value, new: &Value, faults: &mut Vec<Cause>) {
     let conditions = old["status"]["conditions"].as_array().into_iter().flatten();
-    let established =
-        conditions.into_iter().any(|condition| condition["type"] == "Established" && condition["status"] == "True");
-    let paths: &[&str] = if established { &["/spec/scope", "/spec/names/kind"] } else { &[] };
+    let established = conditions
+        .into_iter()
+        .any(|condition| condition["type"] == "Established" && condition["status"] == "True");
+    let paths: &[&str] = if established {
+        &["/spec/scope", "/spec/names/kind"]
+    } else {
+        &[]
+    };
     for path in ["/spec/group", "/spec/names/plural"].iter().chain(paths) {
         let (before, after) = (old.pointer(path), new.pointer(path));
         if before != after {
             let field = path.trim_start_matches('/').replace('/', ".");
-            faults.push(Cause::invalid(&field, after.unwrap_or(&Value::Null), "field is immutable"));
+            faults.push(Cause::invalid(
+                &field,
+                after.unwrap_or(&Value::Null),
+                "field is immutable",
+            ));
         }
     }
 }

@@ -1,12 +1,13 @@
-//! What decoding into typed structs does to objects of built-in kinds: unknown fields and nulls go, and quantities
-//! are written in their one way.
+//! What decoding into typed structs does to objects of built-in kinds: unknown fields and nulls go,
+//! and quantities are written in their one way.
 
 use objects::shape::{Scalar, Shape};
 use serde_json::Value;
 
 use super::quantity;
 
-/// Does to an object what decoding does, and says whether a field was dropped that its type does not know.
+/// Does to an object what decoding does, and says whether a field was dropped that its type does
+/// not know.
 pub(crate) fn decode(shape: Shape<'_>, value: &mut Value) -> bool {
     let mut dropped = false;
     match value {

@@ -12,11 +12,20 @@ const SPEC: [(&str, &str); 17] = [
     ("terminationGracePeriodSeconds", "30"),
     ("volumes[].configMap?.defaultMode", "420"),
     ("volumes[].downwardAPI?.defaultMode", "420"),
-    ("volumes[].downwardAPI?.items[].fieldRef?.apiVersion", "\"v1\""),
+    (
+        "volumes[].downwardAPI?.items[].fieldRef?.apiVersion",
+        "\"v1\"",
+    ),
     ("volumes[].hostPath?.type", "\"\""),
     ("volumes[].projected?.defaultMode", "420"),
-    ("volumes[].projected?.sources[].serviceAccountToken?.expirationSeconds", "3600"),
-    ("volumes[].projected?.sources[].downwardAPI?.items[].fieldRef?.apiVersion", "\"v1\""),
+    (
+        "volumes[].projected?.sources[].serviceAccountToken?.expirationSeconds",
+        "3600",
+    ),
+    (
+        "volumes[].projected?.sources[].downwardAPI?.items[].fieldRef?.apiVersion",
+        "\"v1\"",
+    ),
     ("volumes[].secret?.defaultMode", "420"),
     ("volumes[].iscsi?.iscsiInterface", "\"default\""),
     ("volumes[].azureDisk?.cachingMode", "\"ReadWrite\""),
@@ -53,20 +62,35 @@ pub(super) fn spec(spec: &mut Value) {
     }
     let host = spec.get("hostNetwork") == Some(&Value::Bool(true));
     for list in ["containers", "initContainers", "ephemeralContainers"] {
-        for item in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+        for item in spec
+            .get_mut(list)
+            .and_then(Value::as_array_mut)
+            .into_iter()
+            .flatten()
+        {
             container(item, host);
         }
     }
-    for volume in spec.get_mut("volumes").and_then(Value::as_array_mut).into_iter().flatten() {
+    for volume in spec
+        .get_mut("volumes")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
         if let Some(fields) = volume.as_object_mut()
             && fields.keys().all(|name| name == "name")
         {
             fields.insert("emptyDir".to_owned(), json!({}));
         }
     }
-    let Some(fields) = spec.as_object_mut() else { return };
+    let Some(fields) = spec.as_object_mut() else {
+        return;
+    };
     // The old name of the field follows the new one, and the other way round.
-    let account = fields.get("serviceAccountName").or_else(|| fields.get("serviceAccount")).cloned();
+    let account = fields
+        .get("serviceAccountName")
+        .or_else(|| fields.get("serviceAccount"))
+        .cloned();
     if let Some(account) = account.filter(Value::is_string) {
         fields.insert("serviceAccount".to_owned(), account.clone());
         fields.insert("serviceAccountName".to_owned(), account);
@@ -80,8 +104,15 @@ fn container(container: &mut Value, host: bool) {
     for (path, value) in CONTAINER {
         set(container, path, value);
     }
-    let image = container.get("image").and_then(Value::as_str).unwrap_or_default();
-    let policy = if is_latest(image) { "\"Always\"" } else { "\"IfNotPresent\"" };
+    let image = container
+        .get("image")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let policy = if is_latest(image) {
+        "\"Always\""
+    } else {
+        "\"IfNotPresent\""
+    };
     set(container, "imagePullPolicy", policy);
     for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
         if let Some(probe) = container.get_mut(probe) {
@@ -97,22 +128,44 @@ fn container(container: &mut Value, host: bool) {
         }
     }
     if host {
-        for port in container.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {
-            let own = port.get("containerPort").cloned().unwrap_or_default().to_string();
+        for port in container
+            .get_mut("ports")
+            .and_then(Value::as_array_mut)
+            .into_iter()
+            .flatten()
+        {
+            let own = port
+                .get("containerPort")
+                .cloned()
+                .unwrap_or_default()
+                .to_string();
             set(port, "hostPort", &own);
         }
     }
 }
 
-/// What is limited and not requested is requested as far as it is limited. Templates of pods stay as they are.
+/// What is limited and not requested is requested as far as it is limited. Templates of pods stay
+/// as they are.
 pub(super) fn requests(spec: &mut Value) {
     for list in ["initContainers", "containers"] {
-        for container in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
-            let Some(limits) = container.pointer("/resources/limits").and_then(Value::as_object).cloned() else {
+        for container in spec
+            .get_mut(list)
+            .and_then(Value::as_array_mut)
+            .into_iter()
+            .flatten()
+        {
+            let Some(limits) = container
+                .pointer("/resources/limits")
+                .and_then(Value::as_object)
+                .cloned()
+            else {
                 continue;
             };
             set(container, "resources.requests", "{}");
-            if let Some(requests) = container.pointer_mut("/resources/requests").and_then(Value::as_object_mut) {
+            if let Some(requests) = container
+                .pointer_mut("/resources/requests")
+                .and_then(Value::as_object_mut)
+            {
                 for (name, limit) in limits {
                     requests.entry(name).or_insert(limit);
                 }
@@ -130,7 +183,8 @@ fn is_latest(image: &str) -> bool {
     last.split_once(':').is_none_or(|(_, tag)| tag == "latest")
 }
 
-/// What admission adds to a new pod: an account, a priority, and patience with nodes that are away for a while.
+/// What admission adds to a new pod: an account, a priority, and patience with nodes that are away
+/// for a while.
 pub(super) fn admit(pod: &mut Value) {
     let spec = &mut pod["spec"];
     if !spec.is_object() {
@@ -144,10 +198,18 @@ pub(super) fn admit(pod: &mut Value) {
     ] {
         set(spec, path, value);
     }
-    let mut tolerations = spec.get("tolerations").and_then(Value::as_array).cloned().unwrap_or_default();
-    for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
+    let mut tolerations = spec
+        .get("tolerations")
+        .and_then(Value::as_array)
+        .cloned()
+        .unwrap_or_default();
+    for key in [
+        "node.kubernetes.io/not-ready",
+        "node.kubernetes.io/unreachable",
+    ] {
         let tolerated = tolerations.iter().any(|it| {
-            (it["key"] == key || it.get("key").is_none()) && (it["effect"] == "NoExecute" || it.get("effect").is_none())
+            (it["key"] == key || it.get("key").is_none())
+                && (it["effect"] == "NoExecute" || it.get("effect").is_none())
         });
         if !tolerated {
             tolerations
@@ -161,12 +223,17 @@ pub(super) fn admit(pod: &mut Value) {
 pub(super) fn quality(pod: &Value) -> &'static str {
     let lists = ["containers", "initContainers"].map(|list| pod["spec"][list].as_array());
     let containers: Vec<&Value> = lists.into_iter().flatten().flatten().collect();
-    let amount =
-        |container: &Value, kind: &str, name: &str| container["resources"][kind][name].as_str().map(str::to_owned);
+    let amount = |container: &Value, kind: &str, name: &str| {
+        container["resources"][kind][name]
+            .as_str()
+            .map(str::to_owned)
+    };
     let says = |container: &&&Value| {
-        ["requests", "limits"]
-            .iter()
-            .any(|kind| ["cpu", "memory"].iter().any(|name| amount(container, kind, name).is_some()))
+        ["requests", "limits"].iter().any(|kind| {
+            ["cpu", "memory"]
+                .iter()
+                .any(|name| amount(container, kind, name).is_some())
+        })
     };
     if !containers.iter().any(|container| says(&container)) {
         return "BestEffort";
@@ -177,7 +244,11 @@ pub(super) fn quality(pod: &Value) -> &'static str {
             limit.is_some() && limit == amount(container, "requests", name)
         })
     });
-    if guaranteed { "Guaranteed" } else { "Burstable" }
+    if guaranteed {
+        "Guaranteed"
+    } else {
+        "Burstable"
+    }
 }
 
 #[cfg(test)]

@@ -7,21 +7,28 @@ const BINARY: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 /// The place of no suffix in [`DECIMAL`].
 const ONE: usize = 3;
 
-/// A quantity as the API server writes it; none if it is left as it is: no quantity, too large, or a number that needs
-/// no suffix.
+/// A quantity as the API server writes it; none if it is left as it is: no quantity, too large, or
+/// a number that needs no suffix.
 pub(crate) fn canonical(text: &str) -> Option<String> {
-    let digits = text.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '+' | '-')).unwrap_or(text.len());
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '+' | '-'))
+        .unwrap_or(text.len());
     let (number, suffix) = text.split_at(digits);
-    let thousands = number.ends_with("000") && number.bytes().any(|byte| (b'1'..=b'9').contains(&byte));
+    let thousands =
+        number.ends_with("000") && number.bytes().any(|byte| (b'1'..=b'9').contains(&byte));
     if suffix.is_empty() && !number.contains('.') && !thousands {
         return None;
     }
     let negative = number.starts_with('-');
-    let (whole, fraction) =
-        number.trim_start_matches(['+', '-']).split_once('.').unwrap_or((number.trim_start_matches(['+', '-']), ""));
+    let (whole, fraction) = number
+        .trim_start_matches(['+', '-'])
+        .split_once('.')
+        .unwrap_or((number.trim_start_matches(['+', '-']), ""));
     let fraction = fraction.trim_end_matches('0');
     let mantissa: i128 = format!("{whole}{fraction}").parse().ok()?;
-    let places = u32::try_from(fraction.len()).ok().filter(|places| *places <= 18)?;
+    let places = u32::try_from(fraction.len())
+        .ok()
+        .filter(|places| *places <= 18)?;
     let text = match BINARY.iter().skip(1).position(|known| *known == suffix) {
         Some(power) => {
             let scale = 1024_i128.checked_pow(u32::try_from(power + 1).ok()?)?;
@@ -36,11 +43,16 @@ pub(crate) fn canonical(text: &str) -> Option<String> {
         None => {
             let power = DECIMAL.iter().position(|known| *known == suffix)?;
             // In billionths, of the step that the suffix names.
-            let billionths = mantissa.checked_mul(10_i128.checked_pow(9)?)? / 10_i128.checked_pow(places)?;
+            let billionths =
+                mantissa.checked_mul(10_i128.checked_pow(9)?)? / 10_i128.checked_pow(places)?;
             decimal(billionths, power)?
         }
     };
-    Some(if negative && text != "0" { format!("-{text}") } else { text })
+    Some(if negative && text != "0" {
+        format!("-{text}")
+    } else {
+        text
+    })
 }
 
 fn binary(mut value: i128) -> String {
@@ -57,7 +69,11 @@ fn binary(mut value: i128) -> String {
 
 /// From billionths of a unit: of one if `power` is zero or that of no suffix, else of the suffix.
 fn decimal(billionths: i128, power: usize) -> Option<String> {
-    let power = if power == 0 && billionths % 1_000_000_000 != 0 { ONE } else { power };
+    let power = if power == 0 && billionths % 1_000_000_000 != 0 {
+        ONE
+    } else {
+        power
+    };
     // In thousandths of thousandths, down to where the smallest suffix is.
     let mut value = billionths;
     let mut place = power as isize - 3;

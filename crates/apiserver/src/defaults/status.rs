@@ -15,7 +15,9 @@ pub(super) fn fill(table: &str, object: &mut Value) {
         "daemonsets.apps" => json!({
             "currentNumberScheduled": 0, "desiredNumberScheduled": 0, "numberMisscheduled": 0, "numberReady": 0,
         }),
-        "horizontalpodautoscalers.autoscaling" => json!({"currentMetrics": null, "desiredReplicas": 0}),
+        "horizontalpodautoscalers.autoscaling" => {
+            json!({"currentMetrics": null, "desiredReplicas": 0})
+        }
         "services" | "ingresses.networking.k8s.io" => json!({"loadBalancer": {}}),
         "poddisruptionbudgets.policy" => json!({
             "currentHealthy": 0, "desiredHealthy": 0, "disruptionsAllowed": 0, "expectedPods": 0,

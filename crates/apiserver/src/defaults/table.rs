@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-/// A table, a path, and the value it gets as JSON. In a path, `[]` is every item of a list and `?` is only there if
-/// what is before it is; other objects on the way are made.
+/// A table, a path, and the value it gets as JSON. In a path, `[]` is every item of a list and `?`
+/// is only there if what is before it is; other objects on the way are made.
 type Default = (&'static str, &'static str, &'static str);
 
 const DEFAULTS: &[Default] = &[
@@ -11,16 +11,32 @@ const DEFAULTS: &[Default] = &[
     ("cronjobs.batch", "spec.suspend", "false"),
     ("cronjobs.batch", "spec.successfulJobsHistoryLimit", "3"),
     ("cronjobs.batch", "spec.failedJobsHistoryLimit", "1"),
-    ("customresourcedefinitions.apiextensions.k8s.io", "spec.conversion.strategy", "\"None\""),
-    ("daemonsets.apps", "spec.updateStrategy.type", "\"RollingUpdate\""),
+    (
+        "customresourcedefinitions.apiextensions.k8s.io",
+        "spec.conversion.strategy",
+        "\"None\"",
+    ),
+    (
+        "daemonsets.apps",
+        "spec.updateStrategy.type",
+        "\"RollingUpdate\"",
+    ),
     ("daemonsets.apps", "spec.revisionHistoryLimit", "10"),
     ("deployments.apps", "spec.replicas", "1"),
-    ("deployments.apps", "spec.strategy.type", "\"RollingUpdate\""),
+    (
+        "deployments.apps",
+        "spec.strategy.type",
+        "\"RollingUpdate\"",
+    ),
     ("deployments.apps", "spec.revisionHistoryLimit", "10"),
     ("deployments.apps", "spec.progressDeadlineSeconds", "600"),
     ("endpoints", "subsets[].ports[].protocol", "\"TCP\""),
     ("endpointslices.discovery.k8s.io", "ports[].name", "\"\""),
-    ("endpointslices.discovery.k8s.io", "ports[].protocol", "\"TCP\""),
+    (
+        "endpointslices.discovery.k8s.io",
+        "ports[].protocol",
+        "\"TCP\"",
+    ),
     ("clusterroles.rbac.authorization.k8s.io", "rules", "null"),
     ("events", "eventTime", "null"),
     ("events", "firstTimestamp", "null"),
@@ -28,27 +44,83 @@ const DEFAULTS: &[Default] = &[
     ("events", "reportingComponent", "\"\""),
     ("events", "reportingInstance", "\"\""),
     ("roles.rbac.authorization.k8s.io", "rules", "null"),
-    ("horizontalpodautoscalers.autoscaling", "spec.minReplicas", "1"),
-    ("ingressclasses.networking.k8s.io", "spec.parameters?.scope", "\"Cluster\""),
+    (
+        "horizontalpodautoscalers.autoscaling",
+        "spec.minReplicas",
+        "1",
+    ),
+    (
+        "ingressclasses.networking.k8s.io",
+        "spec.parameters?.scope",
+        "\"Cluster\"",
+    ),
     ("jobs.batch", "spec.backoffLimit", "6"),
     ("jobs.batch", "spec.completionMode", "\"NonIndexed\""),
     ("jobs.batch", "spec.suspend", "false"),
     ("jobs.batch", "spec.manualSelector", "false"),
-    ("mutatingwebhookconfigurations.admissionregistration.k8s.io", "webhooks[].failurePolicy", "\"Fail\""),
-    ("mutatingwebhookconfigurations.admissionregistration.k8s.io", "webhooks[].matchPolicy", "\"Equivalent\""),
-    ("mutatingwebhookconfigurations.admissionregistration.k8s.io", "webhooks[].namespaceSelector", "{}"),
-    ("mutatingwebhookconfigurations.admissionregistration.k8s.io", "webhooks[].objectSelector", "{}"),
-    ("mutatingwebhookconfigurations.admissionregistration.k8s.io", "webhooks[].timeoutSeconds", "10"),
-    ("mutatingwebhookconfigurations.admissionregistration.k8s.io", "webhooks[].reinvocationPolicy", "\"Never\""),
-    ("mutatingwebhookconfigurations.admissionregistration.k8s.io", "webhooks[].rules[].scope", "\"*\""),
+    (
+        "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+        "webhooks[].failurePolicy",
+        "\"Fail\"",
+    ),
+    (
+        "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+        "webhooks[].matchPolicy",
+        "\"Equivalent\"",
+    ),
+    (
+        "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+        "webhooks[].namespaceSelector",
+        "{}",
+    ),
+    (
+        "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+        "webhooks[].objectSelector",
+        "{}",
+    ),
+    (
+        "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+        "webhooks[].timeoutSeconds",
+        "10",
+    ),
+    (
+        "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+        "webhooks[].reinvocationPolicy",
+        "\"Never\"",
+    ),
+    (
+        "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+        "webhooks[].rules[].scope",
+        "\"*\"",
+    ),
     ("namespaces", "spec.finalizers", "[\"kubernetes\"]"),
-    ("networkpolicies.networking.k8s.io", "spec.ingress[].ports[].protocol", "\"TCP\""),
-    ("networkpolicies.networking.k8s.io", "spec.egress[].ports[].protocol", "\"TCP\""),
-    ("persistentvolumeclaims", "spec.volumeMode", "\"Filesystem\""),
+    (
+        "networkpolicies.networking.k8s.io",
+        "spec.ingress[].ports[].protocol",
+        "\"TCP\"",
+    ),
+    (
+        "networkpolicies.networking.k8s.io",
+        "spec.egress[].ports[].protocol",
+        "\"TCP\"",
+    ),
+    (
+        "persistentvolumeclaims",
+        "spec.volumeMode",
+        "\"Filesystem\"",
+    ),
     ("persistentvolumes", "spec.volumeMode", "\"Filesystem\""),
-    ("persistentvolumes", "spec.persistentVolumeReclaimPolicy", "\"Retain\""),
+    (
+        "persistentvolumes",
+        "spec.persistentVolumeReclaimPolicy",
+        "\"Retain\"",
+    ),
     ("pods", "spec.enableServiceLinks", "true"),
-    ("priorityclasses.scheduling.k8s.io", "preemptionPolicy", "\"PreemptLowerPriority\""),
+    (
+        "priorityclasses.scheduling.k8s.io",
+        "preemptionPolicy",
+        "\"PreemptLowerPriority\"",
+    ),
     ("replicasets.apps", "spec.replicas", "1"),
     ("replicationcontrollers", "spec.replicas", "1"),
     ("secrets", "type", "\"Opaque\""),
@@ -56,26 +128,91 @@ const DEFAULTS: &[Default] = &[
     ("services", "spec.sessionAffinity", "\"None\""),
     ("services", "spec.ports[].protocol", "\"TCP\""),
     ("statefulsets.apps", "spec.replicas", "1"),
-    ("statefulsets.apps", "spec.podManagementPolicy", "\"OrderedReady\""),
+    (
+        "statefulsets.apps",
+        "spec.podManagementPolicy",
+        "\"OrderedReady\"",
+    ),
     ("statefulsets.apps", "spec.revisionHistoryLimit", "10"),
-    ("statefulsets.apps", "spec.updateStrategy.type", "\"RollingUpdate\""),
-    ("statefulsets.apps", "spec.persistentVolumeClaimRetentionPolicy.whenDeleted", "\"Retain\""),
-    ("statefulsets.apps", "spec.persistentVolumeClaimRetentionPolicy.whenScaled", "\"Retain\""),
-    ("statefulsets.apps", "spec.volumeClaimTemplates[].apiVersion", "\"v1\""),
-    ("statefulsets.apps", "spec.volumeClaimTemplates[].kind", "\"PersistentVolumeClaim\""),
-    ("statefulsets.apps", "spec.volumeClaimTemplates[].spec.volumeMode", "\"Filesystem\""),
-    ("statefulsets.apps", "spec.volumeClaimTemplates[].status.phase", "\"Pending\""),
-    ("storageclasses.storage.k8s.io", "reclaimPolicy", "\"Delete\""),
-    ("storageclasses.storage.k8s.io", "volumeBindingMode", "\"Immediate\""),
-    ("validatingwebhookconfigurations.admissionregistration.k8s.io", "webhooks[].failurePolicy", "\"Fail\""),
-    ("validatingwebhookconfigurations.admissionregistration.k8s.io", "webhooks[].matchPolicy", "\"Equivalent\""),
-    ("validatingwebhookconfigurations.admissionregistration.k8s.io", "webhooks[].namespaceSelector", "{}"),
-    ("validatingwebhookconfigurations.admissionregistration.k8s.io", "webhooks[].objectSelector", "{}"),
-    ("validatingwebhookconfigurations.admissionregistration.k8s.io", "webhooks[].timeoutSeconds", "10"),
-    ("validatingwebhookconfigurations.admissionregistration.k8s.io", "webhooks[].rules[].scope", "\"*\""),
+    (
+        "statefulsets.apps",
+        "spec.updateStrategy.type",
+        "\"RollingUpdate\"",
+    ),
+    (
+        "statefulsets.apps",
+        "spec.persistentVolumeClaimRetentionPolicy.whenDeleted",
+        "\"Retain\"",
+    ),
+    (
+        "statefulsets.apps",
+        "spec.persistentVolumeClaimRetentionPolicy.whenScaled",
+        "\"Retain\"",
+    ),
+    (
+        "statefulsets.apps",
+        "spec.volumeClaimTemplates[].apiVersion",
+        "\"v1\"",
+    ),
+    (
+        "statefulsets.apps",
+        "spec.volumeClaimTemplates[].kind",
+        "\"PersistentVolumeClaim\"",
+    ),
+    (
+        "statefulsets.apps",
+        "spec.volumeClaimTemplates[].spec.volumeMode",
+        "\"Filesystem\"",
+    ),
+    (
+        "statefulsets.apps",
+        "spec.volumeClaimTemplates[].status.phase",
+        "\"Pending\"",
+    ),
+    (
+        "storageclasses.storage.k8s.io",
+        "reclaimPolicy",
+        "\"Delete\"",
+    ),
+    (
+        "storageclasses.storage.k8s.io",
+        "volumeBindingMode",
+        "\"Immediate\"",
+    ),
+    (
+        "validatingwebhookconfigurations.admissionregistration.k8s.io",
+        "webhooks[].failurePolicy",
+        "\"Fail\"",
+    ),
+    (
+        "validatingwebhookconfigurations.admissionregistration.k8s.io",
+        "webhooks[].matchPolicy",
+        "\"Equivalent\"",
+    ),
+    (
+        "validatingwebhookconfigurations.admissionregistration.k8s.io",
+        "webhooks[].namespaceSelector",
+        "{}",
+    ),
+    (
+        "validatingwebhookconfigurations.admissionregistration.k8s.io",
+        "webhooks[].objectSelector",
+        "{}",
+    ),
+    (
+        "validatingwebhookconfigurations.admissionregistration.k8s.io",
+        "webhooks[].timeoutSeconds",
+        "10",
+    ),
+    (
+        "validatingwebhookconfigurations.admissionregistration.k8s.io",
+        "webhooks[].rules[].scope",
+        "\"*\"",
+    ),
 ];
 
-/// Those that hang on another value: a table, a path, the value that has to be there, and what is filled in then.
+/// Those that hang on another value: a table, a path, the value that has to be there, and what is
+/// filled in then.
 const DEPENDENT: &[(&str, &str, &str, &str, &str)] = &[
     (
         "daemonsets.apps",
@@ -84,7 +221,13 @@ const DEPENDENT: &[(&str, &str, &str, &str, &str)] = &[
         "spec.updateStrategy.rollingUpdate.maxUnavailable",
         "1",
     ),
-    ("daemonsets.apps", "spec.updateStrategy.type", "RollingUpdate", "spec.updateStrategy.rollingUpdate.maxSurge", "0"),
+    (
+        "daemonsets.apps",
+        "spec.updateStrategy.type",
+        "RollingUpdate",
+        "spec.updateStrategy.rollingUpdate.maxSurge",
+        "0",
+    ),
     (
         "deployments.apps",
         "spec.strategy.type",
@@ -92,14 +235,62 @@ const DEPENDENT: &[(&str, &str, &str, &str, &str)] = &[
         "spec.strategy.rollingUpdate.maxUnavailable",
         "\"25%\"",
     ),
-    ("deployments.apps", "spec.strategy.type", "RollingUpdate", "spec.strategy.rollingUpdate.maxSurge", "\"25%\""),
-    ("services", "spec.sessionAffinity", "ClientIP", "spec.sessionAffinityConfig.clientIP.timeoutSeconds", "10800"),
-    ("services", "spec.type", "NodePort", "spec.externalTrafficPolicy", "\"Cluster\""),
-    ("services", "spec.type", "LoadBalancer", "spec.externalTrafficPolicy", "\"Cluster\""),
-    ("services", "spec.type", "LoadBalancer", "spec.allocateLoadBalancerNodePorts", "true"),
-    ("services", "spec.type", "ClusterIP", "spec.internalTrafficPolicy", "\"Cluster\""),
-    ("services", "spec.type", "NodePort", "spec.internalTrafficPolicy", "\"Cluster\""),
-    ("services", "spec.type", "LoadBalancer", "spec.internalTrafficPolicy", "\"Cluster\""),
+    (
+        "deployments.apps",
+        "spec.strategy.type",
+        "RollingUpdate",
+        "spec.strategy.rollingUpdate.maxSurge",
+        "\"25%\"",
+    ),
+    (
+        "services",
+        "spec.sessionAffinity",
+        "ClientIP",
+        "spec.sessionAffinityConfig.clientIP.timeoutSeconds",
+        "10800",
+    ),
+    (
+        "services",
+        "spec.type",
+        "NodePort",
+        "spec.externalTrafficPolicy",
+        "\"Cluster\"",
+    ),
+    (
+        "services",
+        "spec.type",
+        "LoadBalancer",
+        "spec.externalTrafficPolicy",
+        "\"Cluster\"",
+    ),
+    (
+        "services",
+        "spec.type",
+        "LoadBalancer",
+        "spec.allocateLoadBalancerNodePorts",
+        "true",
+    ),
+    (
+        "services",
+        "spec.type",
+        "ClusterIP",
+        "spec.internalTrafficPolicy",
+        "\"Cluster\"",
+    ),
+    (
+        "services",
+        "spec.type",
+        "NodePort",
+        "spec.internalTrafficPolicy",
+        "\"Cluster\"",
+    ),
+    (
+        "services",
+        "spec.type",
+        "LoadBalancer",
+        "spec.internalTrafficPolicy",
+        "\"Cluster\"",
+    ),
     (
         "statefulsets.apps",
         "spec.updateStrategy.type",
@@ -115,7 +306,9 @@ pub(super) fn fill(table: &str, object: &mut Value) {
         set(object, path, value);
     }
     for (_, path, wanted, target, value) in DEPENDENT.iter().filter(|(of, ..)| *of == table) {
-        let is = path.split('.').try_fold(&*object, |place, name| place.get(name));
+        let is = path
+            .split('.')
+            .try_fold(&*object, |place, name| place.get(name));
         if is.and_then(Value::as_str) == Some(wanted) {
             set(object, target, value);
         }
@@ -132,8 +325,12 @@ pub(super) fn fill(table: &str, object: &mut Value) {
 
 /// Sets a value where there is none.
 pub(super) fn set(object: &mut Value, path: &str, json: &str) {
-    let (head, rest) = path.split_once('.').map_or((path, None), |(head, rest)| (head, Some(rest)));
-    let Some(fields) = object.as_object_mut() else { return };
+    let (head, rest) = path
+        .split_once('.')
+        .map_or((path, None), |(head, rest)| (head, Some(rest)));
+    let Some(fields) = object.as_object_mut() else {
+        return;
+    };
     if let Some(list) = head.strip_suffix("[]") {
         let items = fields.get_mut(list).and_then(Value::as_array_mut);
         for item in items.into_iter().flatten() {
@@ -176,7 +373,11 @@ fn job(spec: &mut Value) {
         set(spec, "completions", "1");
     }
     set(spec, "parallelism", "1");
-    let policy = if spec["podFailurePolicy"].is_object() { "\"Failed\"" } else { "\"TerminatingOrFailed\"" };
+    let policy = if spec["podFailurePolicy"].is_object() {
+        "\"Failed\""
+    } else {
+        "\"TerminatingOrFailed\""
+    };
     set(spec, "podReplacementPolicy", policy);
     // Looking at what is not there has left nulls behind.
     if let Some(fields) = spec.as_object_mut() {
@@ -186,9 +387,14 @@ fn job(spec: &mut Value) {
 
 fn network_policy(spec: &mut Value) {
     if spec.is_object() && spec["policyTypes"].as_array().is_none_or(Vec::is_empty) {
-        let egress = spec["egress"].as_array().is_some_and(|rules| !rules.is_empty());
-        spec["policyTypes"] =
-            if egress { serde_json::json!(["Ingress", "Egress"]) } else { serde_json::json!(["Ingress"]) };
+        let egress = spec["egress"]
+            .as_array()
+            .is_some_and(|rules| !rules.is_empty());
+        spec["policyTypes"] = if egress {
+            serde_json::json!(["Ingress", "Egress"])
+        } else {
+            serde_json::json!(["Ingress"])
+        };
         if let Some(fields) = spec.as_object_mut() {
             fields.retain(|_, value| !value.is_null());
         }
@@ -198,7 +404,9 @@ fn network_policy(spec: &mut Value) {
 /// Without affinity there are no settings of one.
 fn service(spec: &mut Value) {
     if let Some(fields) = spec.as_object_mut()
-        && fields.get("sessionAffinity").is_some_and(|affinity| affinity == "None")
+        && fields
+            .get("sessionAffinity")
+            .is_some_and(|affinity| affinity == "None")
     {
         fields.remove("sessionAffinityConfig");
     }
@@ -222,10 +430,20 @@ mod tests {
         for (mut object, path, value, expected) in [
             (json!({}), "a.b", "1", json!({"a": {"b": 1}})),
             (json!({"a": {"b": 0}}), "a.b", "1", json!({"a": {"b": 0}})),
-            (json!({"a": {"b": null}}), "a.b", "1", json!({"a": {"b": 1}})),
+            (
+                json!({"a": {"b": null}}),
+                "a.b",
+                "1",
+                json!({"a": {"b": 1}}),
+            ),
             (json!({}), "a?.b", "1", json!({})),
             (json!({"a": {}}), "a?.b", "1", json!({"a": {"b": 1}})),
-            (json!({"l": [{}, {"x": 2}]}), "l[].x", "1", json!({"l": [{"x": 1}, {"x": 2}]})),
+            (
+                json!({"l": [{}, {"x": 2}]}),
+                "l[].x",
+                "1",
+                json!({"l": [{"x": 1}, {"x": 2}]}),
+            ),
             (json!({}), "l[].x", "1", json!({})),
             (json!([]), "a", "1", json!([])),
         ] {

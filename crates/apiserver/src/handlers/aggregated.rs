@@ -1,5 +1,5 @@
-//! Groups that somebody else in the process answers for, as aggregated API servers do on a cluster. Who asks is known
-//! and allowed to before they hear of it; nothing of theirs is stored here.
+//! Groups that somebody else in the process answers for, as aggregated API servers do on a cluster.
+//! Who asks is known and allowed to before they hear of it; nothing of theirs is stored here.
 
 use std::{fmt, pin::Pin, sync::Arc};
 
@@ -51,7 +51,8 @@ pub struct Call {
     pub content_type: String,
     /// The body.
     pub body: Bytes,
-    /// The way back into the server, with all rights: the handler answers for what it shows of them.
+    /// The way back into the server, with all rights: the handler answers for what it shows of
+    /// them.
     pub in_process_service: InProcessService,
 }
 
@@ -62,7 +63,10 @@ pub(crate) async fn answer(cx: &Cx<'_>, extension: &Extension) -> Result<Respons
         user: cx.user.clone(),
         attributes: cx.attributes().clone(),
         query: cx.parts.uri.query().unwrap_or_default().to_owned(),
-        content_type: header.and_then(|header| header.to_str().ok()).unwrap_or_default().to_owned(),
+        content_type: header
+            .and_then(|header| header.to_str().ok())
+            .unwrap_or_default()
+            .to_owned(),
         body: cx.body.clone(),
         in_process_service: InProcessService::new(cx.inner.clone(), Some(User::admin())),
     };

@@ -37,11 +37,21 @@ struct DeleteOptions {
 
 impl DeleteOptions {
     fn read(cx: &Cx<'_>) -> Result<Self, ApiError> {
-        let body = if cx.body.is_empty() { json!({}) } else { body_object::parse(cx)?.value };
+        let body = if cx.body.is_empty() {
+            json!({})
+        } else {
+            body_object::parse(cx)?.value
+        };
         let query = &cx.asked.query;
-        let text = |name: &str| body[name].as_str().map(str::to_owned).or_else(|| query.get(name).map(str::to_owned));
-        let orphan =
-            body["orphanDependents"].as_bool().or_else(|| query.get("orphanDependents").map(|it| it == "true"));
+        let text = |name: &str| {
+            body[name]
+                .as_str()
+                .map(str::to_owned)
+                .or_else(|| query.get(name).map(str::to_owned))
+        };
+        let orphan = body["orphanDependents"]
+            .as_bool()
+            .or_else(|| query.get("orphanDependents").map(|it| it == "true"));
         let propagation = match (text("propagationPolicy").as_deref(), orphan) {
             (None, None) => None,
             (None, Some(true)) | (Some("Orphan"), None) => Some(Propagation::Orphan),
@@ -50,22 +60,39 @@ impl DeleteOptions {
             (Some(text), Some(_)) => {
                 let why = "orphanDependents and deletionPropagation cannot be both set";
                 let cause = Cause::invalid("propagationPolicy", &text.into(), why);
-                return Err(ApiError::invalid("meta.k8s.io", "DeleteOptions", "", vec![cause]));
+                return Err(ApiError::invalid(
+                    "meta.k8s.io",
+                    "DeleteOptions",
+                    "",
+                    vec![cause],
+                ));
             }
             (Some(other), None) => {
                 let message = format!(
                     "Unsupported value: {other:?}: supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\""
                 );
                 let cause = Cause::new("FieldValueNotSupported", "propagationPolicy", message);
-                return Err(ApiError::invalid("meta.k8s.io", "DeleteOptions", "", vec![cause]));
+                return Err(ApiError::invalid(
+                    "meta.k8s.io",
+                    "DeleteOptions",
+                    "",
+                    vec![cause],
+                ));
             }
         };
-        let all = |list: &Value| list.as_array().is_some_and(|list| list.iter().any(|word| word == "All"));
+        let all = |list: &Value| {
+            list.as_array()
+                .is_some_and(|list| list.iter().any(|word| word == "All"))
+        };
         Ok(Self {
             propagation,
-            grace: body["gracePeriodSeconds"].as_i64().or_else(|| query.get("gracePeriodSeconds")?.parse().ok()),
+            grace: body["gracePeriodSeconds"]
+                .as_i64()
+                .or_else(|| query.get("gracePeriodSeconds")?.parse().ok()),
             uid: body["preconditions"]["uid"].as_str().map(str::to_owned),
-            revision: body["preconditions"]["resourceVersion"].as_str().map(str::to_owned),
+            revision: body["preconditions"]["resourceVersion"]
+                .as_str()
+                .map(str::to_owned),
             dry: all(&body["dryRun"]) || cx.asked.dry_run(),
         })
     }
@@ -74,7 +101,12 @@ impl DeleteOptions {
     fn check(&self, object: &Value) -> Result<(), String> {
         for (wanted, name, word, perhaps) in [
             (&self.uid, "uid", "UID", "deleted and then recreated"),
-            (&self.revision, "resourceVersion", "ResourceVersion", "modified"),
+            (
+                &self.revision,
+                "resourceVersion",
+                "ResourceVersion",
+                "modified",
+            ),
         ] {
             let is = object_meta::text(object, name);
             if let Some(wanted) = wanted.as_deref().filter(|wanted| *wanted != is) {
@@ -109,10 +141,16 @@ pub(crate) async fn delete(cx: &Cx<'_>) -> Result<Response<Body>, ApiError> {
         return Err(ApiError::method_not_allowed());
     }
     let wish = DeleteOptions::read(cx)?;
-    let namespace = if cx.served.namespaced { &*attributes.namespace } else { "" };
+    let namespace = if cx.served.namespaced {
+        &*attributes.namespace
+    } else {
+        ""
+    };
     let key = Key::new(&cx.served.table, namespace, &attributes.name);
     match one(cx, &key, &wish).await? {
-        Removed::Gone(entry) if strategy::returns_deleted(&cx.served.table) => respond::object(cx, 200, &entry),
+        Removed::Gone(entry) if strategy::returns_deleted(&cx.served.table) => {
+            respond::object(cx, 200, &entry)
+        }
         Removed::Gone(entry) => {
             let details = Details {
                 name: attributes.name.clone(),
@@ -134,14 +172,26 @@ pub(crate) async fn delete(cx: &Cx<'_>) -> Result<Response<Body>, ApiError> {
 pub(crate) async fn delete_collection(cx: &Cx<'_>) -> Result<Response<Body>, ApiError> {
     let wish = DeleteOptions::read(cx)?;
     let selection = Selection::read(&cx.served, &cx.asked.query, None)?;
-    let namespace = if cx.served.namespaced { &*cx.attributes().namespace } else { "" };
-    let query = Query { resource: &cx.served.table, namespace, ..Query::default() };
+    let namespace = if cx.served.namespaced {
+        &*cx.attributes().namespace
+    } else {
+        ""
+    };
+    let query = Query {
+        resource: &cx.served.table,
+        namespace,
+        ..Query::default()
+    };
     let all = cx.inner.store.list(&query, |entry| selection.wants(entry));
     let all = all.map_err(|gone| ApiError::expired(gone.to_string()))?;
     let mut entries = Vec::with_capacity(all.entries.len());
     for entry in &all.entries {
         let head = entry.head();
-        let key = Key::new(&cx.served.table, object_meta::text(&head, "namespace"), object_meta::text(&head, "name"));
+        let key = Key::new(
+            &cx.served.table,
+            object_meta::text(&head, "namespace"),
+            object_meta::text(&head, "name"),
+        );
         match one(cx, &key, &wish).await {
             Ok(Removed::Gone(entry) | Removed::Waiting(entry)) => entries.push(entry),
             // Somebody else has deleted it.
@@ -149,7 +199,11 @@ pub(crate) async fn delete_collection(cx: &Cx<'_>) -> Result<Response<Body>, Api
             Err(error) => return Err(error),
         }
     }
-    let listing = Listing { revision: all.revision, entries, ..Listing::default() };
+    let listing = Listing {
+        revision: all.revision,
+        entries,
+        ..Listing::default()
+    };
     respond::list(cx, &listing, None, false)
 }
 
@@ -157,13 +211,21 @@ async fn one(cx: &Cx<'_>, key: &Key, wish: &DeleteOptions) -> Result<Removed, Ap
     let group = &cx.served.group;
     if let Some(entry) = cx.inner.store.get(key) {
         controllers::admit(cx.inner, cx.attributes(), Some(&entry.value()), None)?;
-        authn::admit(cx.inner, cx.user, cx.attributes(), Some(&entry.value()), None)?;
+        authn::admit(
+            cx.inner,
+            cx.user,
+            cx.attributes(),
+            Some(&entry.value()),
+            None,
+        )?;
     }
-    remove(&cx.inner.store, key, wish).await.map_err(|kept| match kept {
-        Kept::Missing => cx.not_found(key.name()),
-        Kept::NotMeant(why) => ApiError::conflict(group, &cx.served.kind, key.name(), &why),
-        Kept::Failed(why) => ApiError::internal(why),
-    })
+    remove(&cx.inner.store, key, wish)
+        .await
+        .map_err(|kept| match kept {
+            Kept::Missing => cx.not_found(key.name()),
+            Kept::NotMeant(why) => ApiError::conflict(group, &cx.served.kind, key.name(), &why),
+            Kept::Failed(why) => ApiError::internal(why),
+        })
 }
 
 /// Deletes an object, or marks it for deletion if it has to wait.
@@ -176,23 +238,41 @@ async fn remove(store: &Store, key: &Key, wish: &DeleteOptions) -> Result<Remove
         let gone = may_go(&key.resource, &object);
         if wish.dry {
             let entry = Entry::new(object, entry.revision);
-            return Ok(if gone { Removed::Gone(entry) } else { Removed::Waiting(entry) });
+            return Ok(if gone {
+                Removed::Gone(entry)
+            } else {
+                Removed::Waiting(entry)
+            });
         }
         if !gone && object == *entry.value() {
             return Ok(Removed::Waiting(entry));
         }
-        let (to, marked) = if gone { (None, object) } else { (Some(object), Value::Null) };
-        let change = Change { key: key.clone(), expect: Expect::Revision(entry.revision), to };
+        let (to, marked) = if gone {
+            (None, object)
+        } else {
+            (Some(object), Value::Null)
+        };
+        let change = Change {
+            key: key.clone(),
+            expect: Expect::Revision(entry.revision),
+            to,
+        };
         match store.commit(vec![change]).await {
             Ok(mut entries) => {
-                let Some(entry) = entries.pop() else { return Err(Kept::Missing) };
+                let Some(entry) = entries.pop() else {
+                    return Err(Kept::Missing);
+                };
                 if gone && &*key.resource == "pods" {
                     // A pod is shown as it was marked, even if it goes at once.
                     let mut last = marked;
                     last["metadata"]["resourceVersion"] = entry.revision.to_string().into();
                     return Ok(Removed::Gone(Entry::new(last, entry.revision)));
                 }
-                return Ok(if gone { Removed::Gone(entry) } else { Removed::Waiting(entry) });
+                return Ok(if gone {
+                    Removed::Gone(entry)
+                } else {
+                    Removed::Waiting(entry)
+                });
             }
             Err(CommitError::Conflict(_)) => {}
             Err(error) => return Err(Kept::Failed(error.to_string())),
@@ -200,17 +280,31 @@ async fn remove(store: &Store, key: &Key, wish: &DeleteOptions) -> Result<Remove
     }
 }
 
-/// Deletes an object in the background, or marks it if it has to wait. One that is not there is no fault.
+/// Deletes an object in the background, or marks it if it has to wait. One that is not there is no
+/// fault.
 pub(crate) async fn mark(store: &Store, table: &Arc<str>, object: &Value) {
-    let key = Key::new(table, object_meta::text(object, "namespace"), object_meta::text(object, "name"));
+    let key = Key::new(
+        table,
+        object_meta::text(object, "namespace"),
+        object_meta::text(object, "name"),
+    );
     let uid = Some(object_meta::text(object, "uid").to_owned());
-    let wish = DeleteOptions { uid, propagation: Some(Propagation::Background), ..DeleteOptions::default() };
+    let wish = DeleteOptions {
+        uid,
+        propagation: Some(Propagation::Background),
+        ..DeleteOptions::default()
+    };
     drop(remove(store, &key, &wish).await);
 }
 
-/// Deletes an object if it is still as it was seen, and says whether it is not. Finalizers that it has stay; with
-/// `foreground`, what it owns goes first.
-pub(crate) async fn collect(store: &Store, key: &Key, seen: &Entry, foreground: bool) -> Result<bool, String> {
+/// Deletes an object if it is still as it was seen, and says whether it is not. Finalizers that it
+/// has stay; with `foreground`, what it owns goes first.
+pub(crate) async fn collect(
+    store: &Store,
+    key: &Key,
+    seen: &Entry,
+    foreground: bool,
+) -> Result<bool, String> {
     let wish = DeleteOptions {
         uid: Some(object_meta::text(&seen.head(), "uid").to_owned()),
         revision: Some(object_meta::text(&seen.head(), "resourceVersion").to_owned()),
@@ -227,7 +321,10 @@ pub(crate) async fn collect(store: &Store, key: &Key, seen: &Entry, foreground: 
 /// Writes into an object that it is to go, and who has to agree.
 fn mark_object(table: &str, object: &mut Value, wish: &DeleteOptions) {
     let marked = object["metadata"]["deletionTimestamp"].is_string();
-    let mut finalizers = object["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
+    let mut finalizers = object["metadata"]["finalizers"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
     if let Some(propagation) = wish.propagation {
         finalizers.retain(|finalizer| finalizer != ORPHAN && finalizer != FOREGROUND);
         match propagation {
@@ -240,32 +337,51 @@ fn mark_object(table: &str, object: &mut Value, wish: &DeleteOptions) {
         if !finalizers.iter().any(|finalizer| finalizer == CLEANUP) {
             finalizers.push(CLEANUP.into());
         }
-        let message = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
-        set_condition(object, "Terminating", "True", "InstanceDeletionPending", message);
+        let message =
+            "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
+        set_condition(
+            object,
+            "Terminating",
+            "True",
+            "InstanceDeletionPending",
+            message,
+        );
     }
-    let Some(metadata) = object["metadata"].as_object_mut() else { return };
+    let Some(metadata) = object["metadata"].as_object_mut() else {
+        return;
+    };
     if finalizers.is_empty() {
         metadata.remove("finalizers");
     } else {
         metadata.insert("finalizers".to_owned(), finalizers.into());
     }
     let grace = grace(table, object, wish);
-    let Some(metadata) = object["metadata"].as_object_mut() else { return };
+    let Some(metadata) = object["metadata"].as_object_mut() else {
+        return;
+    };
     if marked {
         // Asking again can only shorten the time that is left.
-        let left = metadata.get("deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(0);
+        let left = metadata
+            .get("deletionGracePeriodSeconds")
+            .and_then(Value::as_i64)
+            .unwrap_or(0);
         if grace < left {
             metadata.insert("deletionGracePeriodSeconds".to_owned(), grace.into());
         }
         return;
     }
-    let end =
-        jiff::Timestamp::now().checked_add(jiff::SignedDuration::from_secs(grace)).unwrap_or(jiff::Timestamp::MAX);
+    let end = jiff::Timestamp::now()
+        .checked_add(jiff::SignedDuration::from_secs(grace))
+        .unwrap_or(jiff::Timestamp::MAX);
     metadata.insert("deletionTimestamp".to_owned(), clock::text(end).into());
     if table != DEFINITIONS {
         metadata.insert("deletionGracePeriodSeconds".to_owned(), grace.into());
     }
-    if let Some(generation) = metadata.get("generation").and_then(Value::as_i64).filter(|generation| *generation > 0) {
+    if let Some(generation) = metadata
+        .get("generation")
+        .and_then(Value::as_i64)
+        .filter(|generation| *generation > 0)
+    {
         metadata.insert("generation".to_owned(), generation.saturating_add(1).into());
     }
     if table == "namespaces" {
@@ -276,11 +392,21 @@ fn mark_object(table: &str, object: &mut Value, wish: &DeleteOptions) {
 
 /// How many seconds a pod on a node gets to end; everything else gets none.
 fn grace(table: &str, object: &Value, wish: &DeleteOptions) -> i64 {
-    let ended = matches!(object["status"]["phase"].as_str(), Some("Failed" | "Succeeded"));
-    if table != "pods" || ended || object["spec"]["nodeName"].as_str().is_none_or(str::is_empty) {
+    let ended = matches!(
+        object["status"]["phase"].as_str(),
+        Some("Failed" | "Succeeded")
+    );
+    if table != "pods"
+        || ended
+        || object["spec"]["nodeName"]
+            .as_str()
+            .is_none_or(str::is_empty)
+    {
         return 0;
     }
-    let own = object["spec"]["terminationGracePeriodSeconds"].as_i64().unwrap_or(30);
+    let own = object["spec"]["terminationGracePeriodSeconds"]
+        .as_i64()
+        .unwrap_or(30);
     wish.grace.unwrap_or(own).clamp(0, i64::from(u32::MAX))
 }
 

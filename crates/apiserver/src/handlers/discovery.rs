@@ -1,4 +1,5 @@
-//! What is served, for clients that ask: groups, versions and resources; and the paths that are about the server.
+//! What is served, for clients that ask: groups, versions and resources; and the paths that are
+//! about the server.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -15,7 +16,11 @@ use crate::server::Inner;
 use crate::transport::response_body::Body;
 
 /// Answers a request that is about no resource.
-pub(crate) fn answer(inner: &Arc<Inner>, asked: &Asked, parts: &Parts) -> Result<Response<Body>, ApiError> {
+pub(crate) fn answer(
+    inner: &Arc<Inner>,
+    asked: &Asked,
+    parts: &Parts,
+) -> Result<Response<Body>, ApiError> {
     if !matches!(asked.attributes.verb.as_str(), "get" | "head") {
         return Err(ApiError::method_not_allowed());
     }
@@ -28,7 +33,10 @@ pub(crate) fn answer(inner: &Arc<Inner>, asked: &Asked, parts: &Parts) -> Result
     match &*words {
         [] => respond::value(parts, 200, &json!({"paths": paths(&kinds)})),
         ["api"] if aggregated(parts) => Ok(discovery_list(parts, &all_of(&kinds, str::is_empty))),
-        ["apis"] if aggregated(parts) => Ok(discovery_list(parts, &all_of(&kinds, |group| !group.is_empty()))),
+        ["apis"] if aggregated(parts) => Ok(discovery_list(
+            parts,
+            &all_of(&kinds, |group| !group.is_empty()),
+        )),
         ["api"] => respond::value(
             parts,
             200,
@@ -38,12 +46,22 @@ pub(crate) fn answer(inner: &Arc<Inner>, asked: &Asked, parts: &Parts) -> Result
             }),
         ),
         ["apis"] => {
-            let groups: Vec<Value> = groups(&kinds).iter().map(|(name, versions)| group(name, versions)).collect();
-            respond::value(parts, 200, &json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}))
+            let groups: Vec<Value> = groups(&kinds)
+                .iter()
+                .map(|(name, versions)| group(name, versions))
+                .collect();
+            respond::value(
+                parts,
+                200,
+                &json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}),
+            )
         }
         ["apis", name] => {
             let all = groups(&kinds);
-            let found = all.iter().find(|(group, _)| group == name).ok_or_else(ApiError::no_page)?;
+            let found = all
+                .iter()
+                .find(|(group, _)| group == name)
+                .ok_or_else(ApiError::no_page)?;
             let mut value = group(&found.0, &found.1);
             value["kind"] = "APIGroup".into();
             value["apiVersion"] = "v1".into();
@@ -53,14 +71,24 @@ pub(crate) fn answer(inner: &Arc<Inner>, asked: &Asked, parts: &Parts) -> Result
         ["apis", group, version] => resources(&kinds, group, version, parts),
         ["version"] => respond::value(parts, 200, &recorded::value("version").unwrap_or_default()),
         ["healthz" | "livez" | "readyz", ..] => Ok(health(inner)),
-        ["metrics"] => Ok(plain("text/plain; version=0.0.4; charset=utf-8", inner.metrics.text())),
+        ["metrics"] => Ok(plain(
+            "text/plain; version=0.0.4; charset=utf-8",
+            inner.metrics.text(),
+        )),
         ["openapi", rest @ ..] => openapi::answer(inner, rest, parts),
         _ => Err(ApiError::no_page()),
     }
 }
 
-fn resources(kinds: &Kinds, group: &str, version: &str, parts: &Parts) -> Result<Response<Body>, ApiError> {
-    let list = kinds.resource_list(group, version).ok_or_else(|| kinds.missing(group))?;
+fn resources(
+    kinds: &Kinds,
+    group: &str,
+    version: &str,
+    parts: &Parts,
+) -> Result<Response<Body>, ApiError> {
+    let list = kinds
+        .resource_list(group, version)
+        .ok_or_else(|| kinds.missing(group))?;
     respond::value(parts, 200, &list)
 }
 
@@ -70,14 +98,20 @@ fn aggregated(parts: &Parts) -> bool {
 
 fn discovery_list(parts: &Parts, items: &[Value]) -> Response<Body> {
     let list = json!({"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items});
-    let mut response = respond::json_bytes(200, Body::full(serde_json::to_vec(&list).unwrap_or_default()));
-    let kind = HeaderValue::from_static("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList");
+    let mut response = respond::json_bytes(
+        200,
+        Body::full(serde_json::to_vec(&list).unwrap_or_default()),
+    );
+    let kind = HeaderValue::from_static(
+        "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+    );
     response.headers_mut().insert(CONTENT_TYPE, kind);
     _ = parts;
     response
 }
 
-/// Groups, in the order in which the real server lists its own, and their versions, the preferred one first.
+/// Groups, in the order in which the real server lists its own, and their versions, the preferred
+/// one first.
 fn groups(kinds: &Kinds) -> Vec<(String, Vec<String>)> {
     let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for served in kinds.all().filter(|served| !served.group.is_empty()) {
@@ -90,7 +124,11 @@ fn groups(kinds: &Kinds) -> Vec<(String, Vec<String>)> {
         versions.sort_by(|a, b| rank(b).cmp(&rank(a)).then_with(|| a.cmp(b)));
     }
     let first = recorded::value("groups/apis").unwrap_or_default();
-    let names = first["groups"].as_array().into_iter().flatten().filter_map(|group| group["name"].as_str());
+    let names = first["groups"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|group| group["name"].as_str());
     let mut ordered = Vec::with_capacity(all.len());
     for name in names {
         ordered.extend(all.remove_entry(name));
@@ -103,7 +141,10 @@ fn groups(kinds: &Kinds) -> Vec<(String, Vec<String>)> {
 fn rank(version: &str) -> (u8, u64, u64) {
     let read = || {
         let rest = version.strip_prefix('v')?;
-        let digits = rest.len() - rest.trim_start_matches(|letter: char| letter.is_ascii_digit()).len();
+        let digits = rest.len()
+            - rest
+                .trim_start_matches(|letter: char| letter.is_ascii_digit())
+                .len();
         let (major, rest) = rest.split_at(digits);
         let major = major.parse().ok()?;
         if rest.is_empty() {
@@ -144,7 +185,11 @@ fn paths(kinds: &Kinds) -> Vec<String> {
     .to_vec();
     for (group, versions) in groups(kinds) {
         paths.push(format!("/apis/{group}"));
-        paths.extend(versions.iter().map(|version| format!("/apis/{group}/{version}")));
+        paths.extend(
+            versions
+                .iter()
+                .map(|version| format!("/apis/{group}/{version}")),
+        );
     }
     paths.push("/apis/".to_owned());
     paths.sort_unstable();
@@ -161,11 +206,16 @@ fn all_of(kinds: &Kinds, wanted: impl Fn(&str) -> bool) -> Vec<Value> {
             .iter()
             .map(|version| {
                 let of_version = kinds.of_version(group, version).unwrap_or_default();
-                let resources: Vec<Value> = of_version.iter().map(|served| resource(served)).collect();
+                let resources: Vec<Value> =
+                    of_version.iter().map(|served| resource(served)).collect();
                 json!({"version": version, "resources": resources, "freshness": "Current"})
             })
             .collect();
-        let metadata = if group.is_empty() { json!({}) } else { json!({"name": group}) };
+        let metadata = if group.is_empty() {
+            json!({})
+        } else {
+            json!({"name": group})
+        };
         items.push(json!({"metadata": metadata, "versions": versions}));
     }
     items
@@ -193,7 +243,9 @@ fn resource(served: &Served) -> Value {
             .iter()
             .map(|sub| {
                 let kind = match &sub.group_version {
-                    Some((group, version)) => json!({"group": group, "version": version, "kind": sub.kind}),
+                    Some((group, version)) => {
+                        json!({"group": group, "version": version, "kind": sub.kind})
+                    }
                     None => own(&sub.kind),
                 };
                 json!({"subresource": sub.name, "responseKind": kind, "verbs": sub.verbs})
@@ -215,6 +267,8 @@ fn health(inner: &Inner) -> Response<Body> {
 
 pub(crate) fn plain(kind: &'static str, text: String) -> Response<Body> {
     let mut response = Response::new(Body::full(text));
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     response
 }

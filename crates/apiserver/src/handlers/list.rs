@@ -19,13 +19,19 @@ pub(crate) async fn list(cx: &Cx<'_>) -> Result<Response<Body>, ApiError> {
     let current = cx.inner.store.revision();
     let mut query = Query {
         resource: &cx.served.table,
-        namespace: if cx.served.namespaced { &cx.attributes().namespace } else { "" },
+        namespace: if cx.served.namespaced {
+            &cx.attributes().namespace
+        } else {
+            ""
+        },
         limit,
         ..Query::default()
     };
     match &start {
         Start::Now => {}
-        Start::NotBefore(revision) | Start::At(revision) | Start::After(revision, _) if *revision > current => {
+        Start::NotBefore(revision) | Start::At(revision) | Start::After(revision, _)
+            if *revision > current =>
+        {
             return Err(ApiError::too_large_version(*revision, current));
         }
         Start::NotBefore(_) => {}
@@ -43,7 +49,11 @@ pub(crate) async fn list(cx: &Cx<'_>) -> Result<Response<Body>, ApiError> {
         ),
         _ => ApiError::expired("The resourceVersion for the provided list is too old."),
     })?;
-    cx.inner.store.settled(listing.revision).await.map_err(ApiError::internal)?;
+    cx.inner
+        .store
+        .settled(listing.revision)
+        .await
+        .map_err(ApiError::internal)?;
     let token = token(&listing);
     respond::list(cx, &listing, token, selection.is_everything())
 }
@@ -62,14 +72,23 @@ impl Start {
         let matching = query.get("resourceVersionMatch");
         if let Some(token) = query.get("continue") {
             if version.is_some_and(|version| version != "0") {
-                return Err(ApiError::bad_request("specifying resource version is not allowed when using continue"));
+                return Err(ApiError::bad_request(
+                    "specifying resource version is not allowed when using continue",
+                ));
             }
             return read_token(token).map_err(|why| {
-                ApiError::bad_request(format!("invalid continue token: continue key is not valid: {why}"))
+                ApiError::bad_request(format!(
+                    "invalid continue token: continue key is not valid: {why}"
+                ))
             });
         }
         let forbidden = |why: &str| {
-            ApiError::invalid("meta.k8s.io", "ListOptions", "", vec![Cause::forbidden("resourceVersionMatch", why)])
+            ApiError::invalid(
+                "meta.k8s.io",
+                "ListOptions",
+                "",
+                vec![Cause::forbidden("resourceVersionMatch", why)],
+            )
         };
         if query.has("sendInitialEvents") {
             let mut causes = Vec::new();
@@ -77,19 +96,30 @@ impl Start {
                 let why = "resourceVersionMatch is forbidden unless resourceVersion is provided";
                 causes.push(Cause::forbidden("resourceVersionMatch", why));
             }
-            causes.push(Cause::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
+            causes.push(Cause::forbidden(
+                "sendInitialEvents",
+                "sendInitialEvents is forbidden for list",
+            ));
             return Err(ApiError::invalid("meta.k8s.io", "ListOptions", "", causes));
         }
         match (version, matching) {
-            (None, Some(_)) => Err(forbidden("resourceVersionMatch is forbidden unless resourceVersion is provided")),
-            (Some("0"), Some("Exact")) => {
-                Err(forbidden("resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\""))
-            }
+            (None, Some(_)) => Err(forbidden(
+                "resourceVersionMatch is forbidden unless resourceVersion is provided",
+            )),
+            (Some("0"), Some("Exact")) => Err(forbidden(
+                "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"",
+            )),
             (Some(_), Some(other)) if !matches!(other, "Exact" | "NotOlderThan") => {
-                let message =
-                    format!("Unsupported value: {other:?}: supported values: \"Exact\", \"NotOlderThan\", \"\"");
+                let message = format!(
+                    "Unsupported value: {other:?}: supported values: \"Exact\", \"NotOlderThan\", \"\""
+                );
                 let cause = Cause::new("FieldValueNotSupported", "resourceVersionMatch", message);
-                Err(ApiError::invalid("meta.k8s.io", "ListOptions", "", vec![cause]))
+                Err(ApiError::invalid(
+                    "meta.k8s.io",
+                    "ListOptions",
+                    "",
+                    vec![cause],
+                ))
             }
             (None | Some("0"), _) => Ok(Self::Now),
             (Some(version), Some("Exact")) => Ok(Self::At(revision(version)?)),
@@ -102,38 +132,54 @@ impl Start {
 /// A resource version as the number that it is.
 pub(crate) fn revision(text: &str) -> Result<u64, ApiError> {
     text.parse().map_err(|_| {
-        let why = format!("Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax");
+        let why =
+            format!("Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax");
         ApiError::bad_request(format!("invalid resource version: resourceVersion: {why}"))
     })
 }
 
 fn limit(query: &QueryPairs) -> Result<usize, ApiError> {
-    let Some(text) = query.get("limit") else { return Ok(0) };
+    let Some(text) = query.get("limit") else {
+        return Ok(0);
+    };
     text.parse::<i64>()
         .map(|limit| usize::try_from(limit).unwrap_or(0))
-        .map_err(|_| ApiError::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax")))
+        .map_err(|_| {
+            ApiError::bad_request(format!(
+                "strconv.ParseInt: parsing {text:?}: invalid syntax"
+            ))
+        })
 }
 
 /// What a client sends to get the rest of a list.
 fn token(listing: &Listing) -> Option<String> {
     let more = listing.more.as_ref()?;
-    let token = json!({"v": "meta.k8s.io/v1", "rv": listing.revision, "start": format!("{more}\u{0}")});
+    let token =
+        json!({"v": "meta.k8s.io/v1", "rv": listing.revision, "start": format!("{more}\u{0}")});
     Some(URL_SAFE_NO_PAD.encode(token.to_string()))
 }
 
 fn read_token(token: &str) -> Result<Start, String> {
-    let bytes = URL_SAFE_NO_PAD.decode(token.trim_end_matches('=')).map_err(|_| "illegal base64 data".to_owned())?;
+    let bytes = URL_SAFE_NO_PAD
+        .decode(token.trim_end_matches('='))
+        .map_err(|_| "illegal base64 data".to_owned())?;
     // Bytes are told as Go tells those that are no text.
     let text: String = bytes.iter().map(|byte| char::from(*byte)).collect();
     let value = crate::codec::json::parse(text.as_bytes()).map_err(|why| match bytes.first() {
-        Some(byte) if !byte.is_ascii() => format!("invalid character '\\u{byte:04x}' looking for beginning of value"),
+        Some(byte) if !byte.is_ascii() => {
+            format!("invalid character '\\u{byte:04x}' looking for beginning of value")
+        }
         _ => why,
     })?;
     let (value, _) = value;
     if value["v"] != "meta.k8s.io/v1" {
         return Err("server does not recognize this encoded version".to_owned());
     }
-    let after = value["start"].as_str().unwrap_or_default().trim_end_matches('\u{0}').to_owned();
+    let after = value["start"]
+        .as_str()
+        .unwrap_or_default()
+        .trim_end_matches('\u{0}')
+        .to_owned();
     let revision = value["rv"].as_u64().filter(|revision| *revision > 0);
     revision
         .map(|revision| Start::After(revision, after))

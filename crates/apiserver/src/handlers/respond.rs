@@ -1,4 +1,5 @@
-//! Answers from objects: as they are stored where that is what was asked for, else turned into the wanted form.
+//! Answers from objects: as they are stored where that is what was asked for, else turned into the
+//! wanted form.
 
 use std::collections::VecDeque;
 
@@ -64,13 +65,25 @@ pub(crate) fn list(
     }
     let (kind, version) = (&cx.served.list_kind, cx.served.api_version());
     if form == Form::WHOLE && !pretty(cx.parts) && is_stored_form(&cx.served) {
-        let head =
-            format!("{{\"kind\":{},\"apiVersion\":{},\"metadata\":{meta},\"items\":[", json!(kind), json!(version));
-        return Ok(json_bytes(200, Body::pieces(spliced(head, &listing.entries, cx.served.custom.is_some()))));
+        let head = format!(
+            "{{\"kind\":{},\"apiVersion\":{},\"metadata\":{meta},\"items\":[",
+            json!(kind),
+            json!(version)
+        );
+        return Ok(json_bytes(
+            200,
+            Body::pieces(spliced(head, &listing.entries, cx.served.custom.is_some())),
+        ));
     }
-    let items: Vec<Value> = listing.entries.iter().map(|entry| shown(&cx.served, &entry.value())).collect();
+    let items: Vec<Value> = listing
+        .entries
+        .iter()
+        .map(|entry| shown(&cx.served, &entry.value()))
+        .collect();
     let value = match form.what {
-        As::Whole | As::Discovery => json!({"kind": kind, "apiVersion": version, "metadata": meta, "items": items}),
+        As::Whole | As::Discovery => {
+            json!({"kind": kind, "apiVersion": version, "metadata": meta, "items": items})
+        }
         As::Metadata => {
             let items: Vec<Value> = items.iter().map(metadata).collect();
             json!({"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": meta, "items": items})
@@ -83,7 +96,8 @@ pub(crate) fn list(
     Ok(text(cx.parts, 200, form, &value))
 }
 
-/// The stored bytes of a list, in pieces of a bounded size. Typed lists say the kind once, others in every item.
+/// The stored bytes of a list, in pieces of a bounded size. Typed lists say the kind once, others
+/// in every item.
 fn spliced(head: String, entries: &[Entry], typed: bool) -> VecDeque<Bytes> {
     let mut pieces = VecDeque::new();
     let mut piece = head.into_bytes();
@@ -128,31 +142,49 @@ pub(crate) fn metadata(object: &Value) -> Value {
 fn text(parts: &Parts, code: u16, form: Form, value: &Value) -> Response<Body> {
     if form.yaml {
         let mut response = json_bytes(code, Body::full(yaml::emit(value).unwrap_or_default()));
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/yaml"));
+        response
+            .headers_mut()
+            .insert(CONTENT_TYPE, HeaderValue::from_static("application/yaml"));
         return response;
     }
-    let bytes = if pretty(parts) { serde_json::to_vec_pretty(value) } else { serde_json::to_vec(value) };
+    let bytes = if pretty(parts) {
+        serde_json::to_vec_pretty(value)
+    } else {
+        serde_json::to_vec(value)
+    };
     json_bytes(code, Body::full(bytes.unwrap_or_default()))
 }
 
 pub(crate) fn json_bytes(code: u16, body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::OK);
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
 /// Whether a person is going to read it.
 fn pretty(parts: &Parts) -> bool {
-    let asked = parts.uri.query().filter(|query| query.contains("pretty")).map(|query| {
-        let query = crate::request::info::QueryPairs::parse(query);
-        query.has("pretty").then(|| query.flag("pretty"))
-    });
+    let asked = parts
+        .uri
+        .query()
+        .filter(|query| query.contains("pretty"))
+        .map(|query| {
+            let query = crate::request::info::QueryPairs::parse(query);
+            query.has("pretty").then(|| query.flag("pretty"))
+        });
     match asked.flatten() {
         Some(asked) => asked,
         None => {
-            let agent = parts.headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
-            ["curl", "Wget", "Mozilla/5.0"].iter().any(|known| agent.starts_with(known))
+            let agent = parts
+                .headers
+                .get(USER_AGENT)
+                .and_then(|agent| agent.to_str().ok())
+                .unwrap_or_default();
+            ["curl", "Wget", "Mozilla/5.0"]
+                .iter()
+                .any(|known| agent.starts_with(known))
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Failures as the API server words them: `Status` objects with a reason, a code, details and causes.
+//! Failures as the API server words them: `Status` objects with a reason, a code, details and
+//! causes.
 
 use serde_json::{Map, Value, json};
 
@@ -47,16 +48,31 @@ pub struct Cause {
 
 /// A resource as messages name it: `pods`, `deployments.apps`.
 fn qualified(resource: &str, group: &str) -> String {
-    if group.is_empty() { resource.to_owned() } else { format!("{resource}.{group}") }
+    if group.is_empty() {
+        resource.to_owned()
+    } else {
+        format!("{resource}.{group}")
+    }
 }
 
 impl ApiError {
     fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
-        Self { code, reason, message: message.into(), details: None, plain: false }
+        Self {
+            code,
+            reason,
+            message: message.into(),
+            details: None,
+            plain: false,
+        }
     }
 
     fn about(mut self, group: &str, kind: &str, name: &str) -> Self {
-        let details = Details { group: group.into(), kind: kind.into(), name: name.into(), ..Details::default() };
+        let details = Details {
+            group: group.into(),
+            kind: kind.into(),
+            name: name.into(),
+            ..Details::default()
+        };
         self.details = Some(Box::new(details));
         self
     }
@@ -69,19 +85,28 @@ impl ApiError {
 
     /// There is no such path.
     pub fn no_page() -> Self {
-        Self { plain: true, ..Self::new(404, "NotFound", "404 page not found\n") }
+        Self {
+            plain: true,
+            ..Self::new(404, "NotFound", "404 page not found\n")
+        }
     }
 
     /// There is no such group, version or resource.
     pub fn no_resource() -> Self {
         let message = "the server could not find the requested resource";
-        Self { details: Some(Box::default()), ..Self::new(404, "NotFound", message) }
+        Self {
+            details: Some(Box::default()),
+            ..Self::new(404, "NotFound", message)
+        }
     }
 
     /// The path is there, the method is not.
     pub fn method_not_allowed() -> Self {
         let message = "the server does not allow this method on the requested resource";
-        Self { details: Some(Box::default()), ..Self::new(405, "MethodNotAllowed", message) }
+        Self {
+            details: Some(Box::default()),
+            ..Self::new(405, "MethodNotAllowed", message)
+        }
     }
 
     /// There is such an object already.
@@ -92,7 +117,10 @@ impl ApiError {
 
     /// The object is not as the client thought.
     pub fn conflict(group: &str, resource: &str, name: &str, why: &str) -> Self {
-        let message = format!("Operation cannot be fulfilled on {} {name:?}: {why}", qualified(resource, group));
+        let message = format!(
+            "Operation cannot be fulfilled on {} {name:?}: {why}",
+            qualified(resource, group)
+        );
         Self::new(409, "Conflict", message).about(group, resource, name)
     }
 
@@ -104,8 +132,14 @@ impl ApiError {
 
     /// Others manage fields that were to be applied.
     pub fn apply_conflict(message: String, causes: Vec<Cause>) -> Self {
-        let details = Details { causes, ..Details::default() };
-        Self { details: Some(Box::new(details)), ..Self::new(409, "Conflict", message) }
+        let details = Details {
+            causes,
+            ..Details::default()
+        };
+        Self {
+            details: Some(Box::new(details)),
+            ..Self::new(409, "Conflict", message)
+        }
     }
 
     /// The object is not valid, and why.
@@ -127,7 +161,10 @@ impl ApiError {
     /// A patch does not fit the object.
     pub fn unprocessable() -> Self {
         let message = "the server rejected our request due to an error in our request";
-        Self { details: Some(Box::default()), ..Self::new(422, "Invalid", message) }
+        Self {
+            details: Some(Box::default()),
+            ..Self::new(422, "Invalid", message)
+        }
     }
 
     /// The request makes no sense.
@@ -142,7 +179,10 @@ impl ApiError {
         } else if name.is_empty() {
             format!("{} is forbidden: {why}", qualified(resource, group))
         } else {
-            format!("{} {name:?} is forbidden: {why}", qualified(resource, group))
+            format!(
+                "{} {name:?} is forbidden: {why}",
+                qualified(resource, group)
+            )
         };
         Self::new(403, "Forbidden", message).about(group, resource, name)
     }
@@ -164,9 +204,15 @@ impl ApiError {
                 "406: Not Acceptable\n\nAvailable representations: {}, application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch",
                 offers.join(", ")
             );
-            return Self { details: Some(Box::default()), ..Self::new(406, "NotAcceptable", message) };
+            return Self {
+                details: Some(Box::default()),
+                ..Self::new(406, "NotAcceptable", message)
+            };
         }
-        let message = format!("only the following media types are accepted: {}", offers.join(", "));
+        let message = format!(
+            "only the following media types are accepted: {}",
+            offers.join(", ")
+        );
         Self::new(406, "NotAcceptable", message)
     }
 
@@ -187,18 +233,34 @@ impl ApiError {
 
     /// Too many at once; try again.
     pub fn too_many(message: impl Into<String>) -> Self {
-        let details = Details { retry_after: 1, ..Details::default() };
-        Self { details: Some(Box::new(details)), ..Self::new(429, "TooManyRequests", message) }
+        let details = Details {
+            retry_after: 1,
+            ..Details::default()
+        };
+        Self {
+            details: Some(Box::new(details)),
+            ..Self::new(429, "TooManyRequests", message)
+        }
     }
 
     /// Something is wrong with the server itself.
     pub fn internal(message: impl std::fmt::Display) -> Self {
         let message = message.to_string();
-        let cause = Cause { message: message.clone(), ..Cause::default() };
-        let details = Details { causes: vec![cause], ..Details::default() };
+        let cause = Cause {
+            message: message.clone(),
+            ..Cause::default()
+        };
+        let details = Details {
+            causes: vec![cause],
+            ..Details::default()
+        };
         Self {
             details: Some(Box::new(details)),
-            ..Self::new(500, "InternalError", format!("Internal error occurred: {message}"))
+            ..Self::new(
+                500,
+                "InternalError",
+                format!("Internal error occurred: {message}"),
+            )
         }
     }
 
@@ -210,8 +272,15 @@ impl ApiError {
             message: "Too large resource version".to_owned(),
             field: String::new(),
         };
-        let details = Details { causes: vec![cause], retry_after: 1, ..Details::default() };
-        Self { details: Some(Box::new(details)), ..Self::new(504, "Timeout", message) }
+        let details = Details {
+            causes: vec![cause],
+            retry_after: 1,
+            ..Details::default()
+        };
+        Self {
+            details: Some(Box::new(details)),
+            ..Self::new(504, "Timeout", message)
+        }
     }
 
     /// Any other failure, such as one that a test wants.
@@ -244,7 +313,11 @@ impl ApiError {
 
 impl From<objects::name::Cause> for Cause {
     fn from(cause: objects::name::Cause) -> Self {
-        Self { reason: cause.reason.as_str().to_owned(), message: cause.message, field: cause.field }
+        Self {
+            reason: cause.reason.as_str().to_owned(),
+            message: cause.message,
+            field: cause.field,
+        }
     }
 }
 
@@ -252,13 +325,21 @@ impl Details {
     /// As JSON, without what is empty.
     pub fn to_value(&self) -> Value {
         let mut fields = Map::new();
-        for (name, value) in [("name", &self.name), ("group", &self.group), ("kind", &self.kind), ("uid", &self.uid)] {
+        for (name, value) in [
+            ("name", &self.name),
+            ("group", &self.group),
+            ("kind", &self.kind),
+            ("uid", &self.uid),
+        ] {
             if !value.is_empty() {
                 fields.insert(name.to_owned(), value.as_str().into());
             }
         }
         if !self.causes.is_empty() {
-            fields.insert("causes".to_owned(), self.causes.iter().map(Cause::to_value).collect());
+            fields.insert(
+                "causes".to_owned(),
+                self.causes.iter().map(Cause::to_value).collect(),
+            );
         }
         if self.retry_after > 0 {
             fields.insert("retryAfterSeconds".to_owned(), self.retry_after.into());
@@ -270,24 +351,39 @@ impl Details {
 impl Cause {
     /// A cause from its three parts.
     pub fn new(reason: &str, field: &str, message: impl Into<String>) -> Self {
-        Self { reason: reason.to_owned(), message: message.into(), field: field.to_owned() }
+        Self {
+            reason: reason.to_owned(),
+            message: message.into(),
+            field: field.to_owned(),
+        }
     }
 
     /// A field that has to be there.
     pub fn required(field: &str, why: &str) -> Self {
-        let message = if why.is_empty() { "Required value".to_owned() } else { format!("Required value: {why}") };
+        let message = if why.is_empty() {
+            "Required value".to_owned()
+        } else {
+            format!("Required value: {why}")
+        };
         Self::new("FieldValueRequired", field, message)
     }
 
     /// A field with a wrong value.
     pub fn invalid(field: &str, value: &Value, why: &str) -> Self {
-        Self::new("FieldValueInvalid", field, format!("Invalid value: {value}: {why}"))
+        Self::new(
+            "FieldValueInvalid",
+            field,
+            format!("Invalid value: {value}: {why}"),
+        )
     }
 
     /// A field with none of the values that it takes.
     pub fn unsupported(field: &str, value: &Value, supported: &[&str]) -> Self {
         let supported: Vec<String> = supported.iter().map(|value| format!("{value:?}")).collect();
-        let message = format!("Unsupported value: {value}: supported values: {}", supported.join(", "));
+        let message = format!(
+            "Unsupported value: {value}: supported values: {}",
+            supported.join(", ")
+        );
         Self::new("FieldValueNotSupported", field, message)
     }
 
@@ -298,7 +394,11 @@ impl Cause {
 
     fn to_value(&self) -> Value {
         let mut fields = Map::new();
-        for (name, value) in [("reason", &self.reason), ("message", &self.message), ("field", &self.field)] {
+        for (name, value) in [
+            ("reason", &self.reason),
+            ("message", &self.message),
+            ("field", &self.field),
+        ] {
             if !value.is_empty() {
                 fields.insert(name.to_owned(), value.as_str().into());
             }

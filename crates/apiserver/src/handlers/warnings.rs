@@ -1,4 +1,5 @@
-//! Warnings as headers: quoted as HTTP wants it, in UTF-8, each once, and not more than a client reads.
+//! Warnings as headers: quoted as HTTP wants it, in UTF-8, each once, and not more than a client
+//! reads.
 
 use std::collections::HashSet;
 
@@ -12,22 +13,27 @@ const EACH: usize = 256;
 /// The values of the `Warning` headers for some texts.
 pub(crate) fn headers(warnings: &[String]) -> Vec<HeaderValue> {
     let mut seen = HashSet::new();
-    let texts: Vec<&String> = warnings.iter().filter(|text| !text.is_empty() && seen.insert(*text)).collect();
+    let texts: Vec<&String> = warnings
+        .iter()
+        .filter(|text| !text.is_empty() && seen.insert(*text))
+        .collect();
     let total: usize = texts.iter().map(|text| text.chars().count()).sum();
     let most = if total > TOTAL { EACH } else { usize::MAX };
     let mut left = TOTAL;
     let mut headers = Vec::new();
     for text in texts {
         let length = text.chars().count().min(most);
-        let Some(rest) = left.checked_sub(length) else { break };
+        let Some(rest) = left.checked_sub(length) else {
+            break;
+        };
         left = rest;
         headers.extend(header(text.chars().take(length)));
     }
     headers
 }
 
-/// A warning by nobody in particular. What is not ASCII is sent as it is, as the real server does; line breaks and the like,
-/// which no header can hold, become spaces.
+/// A warning by nobody in particular. What is not ASCII is sent as it is, as the real server does;
+/// line breaks and the like, which no header can hold, become spaces.
 fn header(text: impl Iterator<Item = char>) -> Option<HeaderValue> {
     let mut value = "299 - \"".to_owned();
     for letter in text {
@@ -47,17 +53,29 @@ mod tests {
 
     fn shown(warnings: &[&str]) -> Vec<String> {
         let warnings: Vec<String> = warnings.iter().map(|&text| text.to_owned()).collect();
-        headers(&warnings).iter().map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).collect()
+        headers(&warnings)
+            .iter()
+            .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+            .collect()
     }
 
     #[test]
     fn every_warning_arrives_whatever_its_letters() {
         for (text, expected) in [
-            ("unknown field \"spec.a\"", r#"299 - "unknown field \"spec.a\"""#),
-            ("unknown field \"spec.größe\"", r#"299 - "unknown field \"spec.größe\"""#),
+            (
+                "unknown field \"spec.a\"",
+                r#"299 - "unknown field \"spec.a\"""#,
+            ),
+            (
+                "unknown field \"spec.größe\"",
+                r#"299 - "unknown field \"spec.größe\"""#,
+            ),
             ("字段", r#"299 - "字段""#),
             ("a\\b", r#"299 - "a\\b""#),
-            ("two\nlines\tand a bell\u{7}", r#"299 - "two lines and a bell ""#),
+            (
+                "two\nlines\tand a bell\u{7}",
+                r#"299 - "two lines and a bell ""#,
+            ),
             ("\u{85}next line", r#"299 - " next line""#),
         ] {
             assert_eq!(shown(&[text]), [expected], "{text:?}");
@@ -66,9 +84,15 @@ mod tests {
 
     #[test]
     fn each_is_sent_once_and_many_are_cut_short() {
-        assert_eq!(shown(&["a", "", "b", "a"]), [r#"299 - "a""#, r#"299 - "b""#]);
+        assert_eq!(
+            shown(&["a", "", "b", "a"]),
+            [r#"299 - "a""#, r#"299 - "b""#]
+        );
         let long = "ö".repeat(TOTAL);
-        assert_eq!(shown(&[&long])[0].chars().count(), TOTAL + r#"299 - """#.len());
+        assert_eq!(
+            shown(&[&long])[0].chars().count(),
+            TOTAL + r#"299 - """#.len()
+        );
         let many: Vec<String> = (0..100).map(|index| format!("{index}{long}")).collect();
         let sent = headers(&many);
         assert_eq!(sent.len(), TOTAL / EACH);

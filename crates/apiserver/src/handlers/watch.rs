@@ -1,4 +1,5 @@
-//! Changes as they happen: what is there first, if wanted, then every event, and bookmarks in between.
+//! Changes as they happen: what is there first, if wanted, then every event, and bookmarks in
+//! between.
 
 use std::{
     pin::Pin,
@@ -31,12 +32,18 @@ const BOOKMARKS: Duration = Duration::from_secs(60);
 /// How long a watch goes on that does not say.
 const DEFAULT_LIFE: Duration = Duration::from_secs(2400);
 /// The forms of events that the real server offers.
-const STREAMS: [&str; 2] = ["application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"];
+const STREAMS: [&str; 2] = [
+    "application/json;stream=watch",
+    "application/vnd.kubernetes.protobuf;stream=watch",
+];
 /// The annotation of the bookmark after which everything is new.
 const INITIAL_END: &str = "k8s.io/initial-events-end";
 
 /// Begins a watch. The record of it stays open as long as the watch.
-pub(crate) async fn watch(cx: &Cx<'_>, open: &mut Option<Open>) -> Result<Response<Body>, ApiError> {
+pub(crate) async fn watch(
+    cx: &Cx<'_>,
+    open: &mut Option<Open>,
+) -> Result<Response<Body>, ApiError> {
     let form = Form::wanted(&cx.parts.headers)?;
     let query = &cx.asked.query;
     let named = cx.asked.named.then_some(&*cx.attributes().name);
@@ -46,23 +53,39 @@ pub(crate) async fn watch(cx: &Cx<'_>, open: &mut Option<Open>) -> Result<Respon
         return Err(ApiError::not_acceptable(&STREAMS, true));
     }
     let store = &cx.inner.store;
-    let namespace = if cx.served.namespaced { cx.attributes().namespace.clone() } else { String::new() };
+    let namespace = if cx.served.namespaced {
+        cx.attributes().namespace.clone()
+    } else {
+        String::new()
+    };
     let current = store.revision();
     let mut first = Vec::new();
     let from = match start {
         Start::From(revision) => revision,
         Start::Everything => {
-            let all = Query { resource: &cx.served.table, namespace: &namespace, ..Query::default() };
+            let all = Query {
+                resource: &cx.served.table,
+                namespace: &namespace,
+                ..Query::default()
+            };
             let listing = store.list(&all, |entry| selection.wants(entry));
             let listing = listing.map_err(|gone| ApiError::expired(gone.to_string()))?;
-            store.settled(listing.revision).await.map_err(ApiError::internal)?;
+            store
+                .settled(listing.revision)
+                .await
+                .map_err(ApiError::internal)?;
             first = listing.entries;
             listing.revision
         }
         Start::Now => current,
     };
-    let seconds = query.get("timeoutSeconds").and_then(|text| text.parse().ok()).filter(|&seconds: &u64| seconds > 0);
-    let life = seconds.map_or(DEFAULT_LIFE, |seconds| Duration::from_secs(seconds.min(86_400)));
+    let seconds = query
+        .get("timeoutSeconds")
+        .and_then(|text| text.parse().ok())
+        .filter(|&seconds: &u64| seconds > 0);
+    let life = seconds.map_or(DEFAULT_LIFE, |seconds| {
+        Duration::from_secs(seconds.min(86_400))
+    });
     let end = Instant::now() + life;
     let mut watching = Watching {
         watcher: store.watch(&cx.served.table, from).ok(),
@@ -75,7 +98,9 @@ pub(crate) async fn watch(cx: &Cx<'_>, open: &mut Option<Open>) -> Result<Respon
             include: printers::Include::read(query.get("includeObject"))?,
         },
         waiting: Vec::new(),
-        bookmarks: query.flag("allowWatchBookmarks").then(|| Box::pin(sleep_until(Instant::now() + BOOKMARKS))),
+        bookmarks: query
+            .flag("allowWatchBookmarks")
+            .then(|| Box::pin(sleep_until(Instant::now() + BOOKMARKS))),
         end: Box::pin(sleep_until(end)),
         ending: cx.inner.ending.subscribe(),
         _open: open.take().map(|mut open| {
@@ -90,12 +115,21 @@ pub(crate) async fn watch(cx: &Cx<'_>, open: &mut Option<Open>) -> Result<Respon
         watching.told.bookmark(from, true, &mut watching.waiting);
     }
     if watching.watcher.is_none() {
-        let gone = ApiError::expired(format!("too old resource version: {from} ({})", store.oldest()));
+        let gone = ApiError::expired(format!(
+            "too old resource version: {from} ({})",
+            store.oldest()
+        ));
         let event = json!({"type": "ERROR", "object": gone.to_value()});
-        watching.waiting.extend_from_slice(format!("{event}\n").as_bytes());
+        watching
+            .waiting
+            .extend_from_slice(format!("{event}\n").as_bytes());
     }
-    let mut response = Response::new(Body::stream(Steps { step: Step::Idle(Box::new(watching)) }));
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let mut response = Response::new(Body::stream(Steps {
+        step: Step::Idle(Box::new(watching)),
+    }));
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     Ok(response)
 }
 
@@ -110,7 +144,8 @@ enum Start {
 
 fn revision(text: &str) -> Result<u64, ApiError> {
     text.parse().map_err(|_| {
-        let why = format!("Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax");
+        let why =
+            format!("Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax");
         ApiError::other(500, "", format!("resourceVersion: {why}"))
     })
 }
@@ -120,7 +155,12 @@ fn start(query: &QueryPairs) -> Result<(Start, bool), ApiError> {
     let version = query.get("resourceVersion").unwrap_or_default();
     let matching = query.get("resourceVersionMatch").unwrap_or_default();
     let forbidden = |field: &str, why: &str| {
-        ApiError::invalid("meta.k8s.io", "ListOptions", "", vec![Cause::forbidden(field, why)])
+        ApiError::invalid(
+            "meta.k8s.io",
+            "ListOptions",
+            "",
+            vec![Cause::forbidden(field, why)],
+        )
     };
     if query.has("sendInitialEvents") {
         if matching.is_empty() {
@@ -128,7 +168,8 @@ fn start(query: &QueryPairs) -> Result<(Start, bool), ApiError> {
             return Err(forbidden("resourceVersionMatch", why));
         }
         if matching != "NotOlderThan" {
-            let message = format!("Unsupported value: {matching:?}: supported values: \"NotOlderThan\"");
+            let message =
+                format!("Unsupported value: {matching:?}: supported values: \"NotOlderThan\"");
             let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
             let causes = vec![
                 Cause::forbidden("resourceVersionMatch", why),
@@ -136,14 +177,19 @@ fn start(query: &QueryPairs) -> Result<(Start, bool), ApiError> {
             ];
             return Err(ApiError::invalid("meta.k8s.io", "ListOptions", "", causes));
         }
-        let seen = if matches!(version, "" | "0") { None } else { Some(revision(version)?) };
+        let seen = if matches!(version, "" | "0") {
+            None
+        } else {
+            Some(revision(version)?)
+        };
         if query.flag("sendInitialEvents") {
             return Ok((Start::Everything, true));
         }
         return Ok((seen.map_or(Start::Now, Start::From), false));
     }
     if !matching.is_empty() {
-        let why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
+        let why =
+            "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
         return Err(forbidden("resourceVersionMatch", why));
     }
     match version {
@@ -228,7 +274,10 @@ impl Teller {
         if !self.namespace.is_empty() && event.key.namespace() != self.namespace {
             return;
         }
-        let was = event.before.as_ref().is_some_and(|entry| self.selection.wants(entry));
+        let was = event
+            .before
+            .as_ref()
+            .is_some_and(|entry| self.selection.wants(entry));
         let is = !event.deleted && self.selection.wants(&event.entry);
         match (was, is) {
             (false, true) => self.tell("ADDED", &event.entry, out),
@@ -264,7 +313,12 @@ impl Teller {
             As::Metadata => respond::metadata(&object),
             As::Table => {
                 let meta = json!({"resourceVersion": object["metadata"]["resourceVersion"]});
-                let mut table = printers::table(&self.served, std::slice::from_ref(&object), &meta, self.include);
+                let mut table = printers::table(
+                    &self.served,
+                    std::slice::from_ref(&object),
+                    &meta,
+                    self.include,
+                );
                 if std::mem::replace(&mut self.headed, true) {
                     table["columnDefinitions"] = Value::Null;
                 }

@@ -41,7 +41,10 @@ pub(crate) fn read(cx: &Cx<'_>) -> Result<Value, ApiError> {
             _ => "number",
         };
         let target = "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }";
-        return Err(unrecognized(cx, &format!("json: cannot unmarshal {what} into Go value of type {target}")));
+        return Err(unrecognized(
+            cx,
+            &format!("json: cannot unmarshal {what} into Go value of type {target}"),
+        ));
     }
     check_kind(cx, &mut object)?;
     decode::object(cx, &text, &mut object)?;
@@ -50,19 +53,36 @@ pub(crate) fn read(cx: &Cx<'_>) -> Result<Value, ApiError> {
 
 /// The body, by its content type.
 pub(crate) fn parse(cx: &Cx<'_>) -> Result<Text, ApiError> {
-    let kind = cx.parts.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = cx
+        .parts
+        .headers
+        .get(CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok())
+        .unwrap_or_default();
     match kind.split(';').next().unwrap_or_default().trim() {
         "" | "application/json" | "*/*" => {
             let (value, twice) = json::parse(&cx.body).map_err(|error| unrecognized(cx, &error))?;
-            Ok(Text { value, json: None, twice })
+            Ok(Text {
+                value,
+                json: None,
+                twice,
+            })
         }
         "application/yaml" => {
             let value = yaml(&cx.body)?;
-            Ok(Text { json: Some(value.to_string()), value, twice: false })
+            Ok(Text {
+                json: Some(value.to_string()),
+                value,
+                twice: false,
+            })
         }
         "application/vnd.kubernetes.protobuf" if cx.served.custom.is_none() => {
             let value = protobuf::read(&cx.body).map_err(|error| unrecognized(cx, &error))?;
-            Ok(Text { json: Some(value.to_string()), value, twice: false })
+            Ok(Text {
+                json: Some(value.to_string()),
+                value,
+                twice: false,
+            })
         }
         _ => Err(ApiError::unsupported_media_type(&[
             "application/json",
@@ -89,15 +109,28 @@ pub(crate) fn check_patched(cx: &Cx<'_>, object: &Value) -> Result<(), ApiError>
         let message = format!(
             "Invalid value: \"<object>\": no kind {has_kind:?} is registered for version {has_version:?} in scheme \"pkg/runtime/scheme.go:111\""
         );
-        return Err(ApiError::invalid("", "", "", vec![Cause::new("FieldValueInvalid", "patch", message)]));
+        return Err(ApiError::invalid(
+            "",
+            "",
+            "",
+            vec![Cause::new("FieldValueInvalid", "patch", message)],
+        ));
     }
     let (group, _) = has_version.rsplit_once('/').unwrap_or_default();
     let mut causes = Vec::new();
     if has_kind != kind {
-        causes.push(Cause::invalid("kind", &has_kind.into(), &format!("must be {kind}")));
+        causes.push(Cause::invalid(
+            "kind",
+            &has_kind.into(),
+            &format!("must be {kind}"),
+        ));
     }
     if has_version != version {
-        causes.push(Cause::invalid("apiVersion", &has_version.into(), &format!("must be {version}")));
+        causes.push(Cause::invalid(
+            "apiVersion",
+            &has_version.into(),
+            &format!("must be {version}"),
+        ));
     }
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
     Err(ApiError::invalid(group, has_kind, name, causes))
@@ -113,10 +146,18 @@ pub(crate) fn strict_yaml(body: &[u8]) -> Result<Value, ApiError> {
     read_yaml(body, "strict decoding", yaml::parse_strict)
 }
 
-fn read_yaml(body: &[u8], what: &str, parse: fn(&str) -> Result<Value, yaml::Error>) -> Result<Value, ApiError> {
-    let text = std::str::from_utf8(body).map_err(|_| ApiError::bad_request("error decoding YAML: not UTF-8"))?;
-    parse(text)
-        .map_err(|error| ApiError::bad_request(format!("error {what} YAML: error converting YAML to JSON: {error}")))
+fn read_yaml(
+    body: &[u8],
+    what: &str,
+    parse: fn(&str) -> Result<Value, yaml::Error>,
+) -> Result<Value, ApiError> {
+    let text = std::str::from_utf8(body)
+        .map_err(|_| ApiError::bad_request("error decoding YAML: not UTF-8"))?;
+    parse(text).map_err(|error| {
+        ApiError::bad_request(format!(
+            "error {what} YAML: error converting YAML to JSON: {error}"
+        ))
+    })
 }
 
 /// A body that says nothing, and how it begins.
@@ -136,7 +177,13 @@ fn snippet(body: &[u8]) -> String {
     match body.first() {
         None => "<empty>".to_owned(),
         Some(b'{') => format!("{}{more}", String::from_utf8_lossy(begin)),
-        Some(_) => format!("{}{more}", begin.iter().map(|byte| format!("{byte:02x}")).collect::<String>()),
+        Some(_) => format!(
+            "{}{more}",
+            begin
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect::<String>()
+        ),
     }
 }
 
@@ -155,7 +202,13 @@ pub(crate) fn expected(served: &Served, subresource: &str) -> (String, String) {
 fn check_kind(cx: &Cx<'_>, object: &mut Value) -> Result<(), ApiError> {
     let served = &cx.served;
     let (version, kind) = expected(served, &cx.attributes().subresource);
-    let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |name: &str| {
+        object
+            .get(name)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
     let (has_version, has_kind) = (text("apiVersion"), text("kind"));
     if served.custom.is_some() && has_kind.is_empty() {
         let body = String::from_utf8_lossy(&cx.body);
@@ -175,17 +228,35 @@ fn check_kind(cx: &Cx<'_>, object: &mut Value) -> Result<(), ApiError> {
     }
     let known = objects::ApiVersion::parse(&has_version);
     let kinds = cx.inner.registry.now();
-    let exists = known.is_some_and(|known| kinds.of_kind(&known.group, &known.version, &has_kind).is_some());
+    let exists = known.is_some_and(|known| {
+        kinds
+            .of_kind(&known.group, &known.version, &has_kind)
+            .is_some()
+    });
     if served.custom.is_some() && same_version {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
-        let cause = Cause::invalid("kind", &has_kind.as_str().into(), &format!("must be {kind}"));
-        return Err(ApiError::invalid(&served.group, &has_kind, name, vec![cause]));
+        let cause = Cause::invalid(
+            "kind",
+            &has_kind.as_str().into(),
+            &format!("must be {kind}"),
+        );
+        return Err(ApiError::invalid(
+            &served.group,
+            &has_kind,
+            name,
+            vec![cause],
+        ));
     }
     let message = if served.custom.is_some() || exists && !same_version {
-        format!("the API version in the data ({has_version}) does not match the expected API version ({version})")
+        format!(
+            "the API version in the data ({has_version}) does not match the expected API version ({version})"
+        )
     } else if exists {
-        let internal =
-            if served.group.is_empty() { "core" } else { served.group.split('.').next().unwrap_or_default() };
+        let internal = if served.group.is_empty() {
+            "core"
+        } else {
+            served.group.split('.').next().unwrap_or_default()
+        };
         format!(
             "{has_kind} in version {:?} cannot be handled as a {kind}: converting ({}.{has_kind}) to ({internal}.{kind}): unknown conversion",
             served.version, served.version

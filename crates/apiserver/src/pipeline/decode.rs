@@ -1,5 +1,5 @@
-//! Types and unknown fields of what clients send: what does not fit is refused, what is not known is dropped, and the
-//! client is told of it as it wished.
+//! Types and unknown fields of what clients send: what does not fit is refused, what is not known
+//! is dropped, and the client is told of it as it wished.
 
 use std::sync::{Arc, LazyLock};
 
@@ -41,22 +41,39 @@ pub(crate) fn check_options(cx: &Cx<'_>) -> Result<(), ApiError> {
     let mut causes = Vec::new();
     let dry: Vec<&str> = query.all("dryRun").collect();
     if dry.iter().any(|value| *value != "All") {
-        causes.push(Cause::unsupported("dryRun", &serde_json::json!(dry), &["All"]));
+        causes.push(Cause::unsupported(
+            "dryRun",
+            &serde_json::json!(dry),
+            &["All"],
+        ));
     }
     if let Some(manager) = query.get("fieldManager") {
         if manager.len() > 128 {
-            causes.push(Cause::new("FieldValueTooLong", "fieldManager", "Too long: may not be more than 128 bytes"));
+            causes.push(Cause::new(
+                "FieldValueTooLong",
+                "fieldManager",
+                "Too long: may not be more than 128 bytes",
+            ));
         } else if let Some(index) = manager.chars().position(char::is_control) {
-            let why =
-                format!("Invalid value: {manager:?}: should only contain printable characters: character {index}");
+            let why = format!(
+                "Invalid value: {manager:?}: should only contain printable characters: character {index}"
+            );
             causes.push(Cause::new("FieldValueInvalid", "fieldManager", why));
         }
     }
     if validation(cx).is_none() {
         let asked = query.get("fieldValidation").unwrap_or_default();
-        causes.push(Cause::unsupported("fieldValidation", &asked.into(), &["", "Ignore", "Strict", "Warn"]));
+        causes.push(Cause::unsupported(
+            "fieldValidation",
+            &asked.into(),
+            &["", "Ignore", "Strict", "Warn"],
+        ));
     }
-    if causes.is_empty() { Ok(()) } else { Err(ApiError::invalid("meta.k8s.io", options(cx), "", causes)) }
+    if causes.is_empty() {
+        Ok(())
+    } else {
+        Err(ApiError::invalid("meta.k8s.io", options(cx), "", causes))
+    }
 }
 
 fn validation(cx: &Cx<'_>) -> Option<Validation> {
@@ -79,7 +96,10 @@ pub(crate) enum Misfit {
 /// Decodes the object of a creation or an update.
 pub(crate) fn object(cx: &Cx<'_>, text: &Text, object: &mut Value) -> Result<(), ApiError> {
     let kind = cx.served.kind.as_str();
-    fit(cx, object, check_type, text.twice, || text.json(cx).into_owned()).map_err(|misfit| match misfit {
+    fit(cx, object, check_type, text.twice, || {
+        text.json(cx).into_owned()
+    })
+    .map_err(|misfit| match misfit {
         Misfit::Type(error) | Misfit::Strict(error) => {
             ApiError::bad_request(decode_error(kind, &cx.served.version, &error))
         }
@@ -87,21 +107,33 @@ pub(crate) fn object(cx: &Cx<'_>, text: &Text, object: &mut Value) -> Result<(),
 }
 
 /// Decodes what a patch makes of an object. `shown` is how messages show the patch.
-pub(crate) fn patched(cx: &Cx<'_>, object: &mut Value, check: Check, shown: &str) -> Result<(), ApiError> {
+pub(crate) fn patched(
+    cx: &Cx<'_>,
+    object: &mut Value,
+    check: Check,
+    shown: &str,
+) -> Result<(), ApiError> {
     let text = object.to_string();
     fit(cx, object, check, false, || text).map_err(|misfit| match misfit {
         Misfit::Type(error) | Misfit::Strict(error) => {
             let message = format!("Invalid value: {shown:?}: {error}");
-            ApiError::invalid("", "", "", vec![Cause::new("FieldValueInvalid", "patch", message)])
+            ApiError::invalid(
+                "",
+                "",
+                "",
+                vec![Cause::new("FieldValueInvalid", "patch", message)],
+            )
         }
     })
 }
 
-/// Decodes what server-side apply makes of an object. What is not known has been refused before, and nothing of a
-/// custom kind is decoded: what does not fit its metadata is dropped.
+/// Decodes what server-side apply makes of an object. What is not known has been refused before,
+/// and nothing of a custom kind is decoded: what does not fit its metadata is dropped.
 pub(crate) fn applied(cx: &Cx<'_>, config: &Value, object: &mut Value) -> Result<(), ApiError> {
     let served = &cx.served;
-    let Some(shapes) = shapes(cx).filter(|_| served.custom.is_none()) else { return Ok(()) };
+    let Some(shapes) = shapes(cx).filter(|_| served.custom.is_none()) else {
+        return Ok(());
+    };
     decoded(cx, &shapes, check_converted, object).map(drop).map_err(|error| {
         let (namespace, name) = (object_meta::text(config, "namespace"), object_meta::text(config, "name"));
         let kind = format!("{}/{}, Kind={}", served.group, served.version, served.kind);
@@ -124,8 +156,12 @@ fn fit(
     text: impl FnOnce() -> String,
 ) -> Result<(), Misfit> {
     let served = &cx.served;
-    let Some(shapes) = shapes(cx) else { return Ok(()) };
-    let Some((shape, dropped)) = decoded(cx, &shapes, check, object).map_err(Misfit::Type)? else { return Ok(()) };
+    let Some(shapes) = shapes(cx) else {
+        return Ok(());
+    };
+    let Some((shape, dropped)) = decoded(cx, &shapes, check, object).map_err(Misfit::Type)? else {
+        return Ok(());
+    };
     let mode = validation(cx).unwrap_or(Validation::Warn);
     if !(dropped || twice) || mode == Validation::Ignore {
         return Ok(());
@@ -154,11 +190,13 @@ fn fit(
 /// The types of what a request writes; none where nothing is known of them.
 fn shapes(cx: &Cx<'_>) -> Option<Arc<Shapes>> {
     let sub = cx.served.subresource(&cx.attributes().subresource);
-    cx.served.shapes().filter(|_| sub.is_none_or(|sub| sub.group_version.is_none()))
+    cx.served
+        .shapes()
+        .filter(|_| sub.is_none_or(|sub| sub.group_version.is_none()))
 }
 
-/// Checks types and drops what is not known, as every write does: the type of the whole, and whether a field was
-/// dropped. None if the kind has no type.
+/// Checks types and drops what is not known, as every write does: the type of the whole, and
+/// whether a field was dropped. None if the kind has no type.
 fn decoded<'s>(
     cx: &Cx<'_>,
     shapes: &'s Shapes,
@@ -167,15 +205,22 @@ fn decoded<'s>(
 ) -> Result<Option<(Shape<'s>, bool)>, String> {
     let served = &cx.served;
     let Some(custom) = &served.custom else {
-        let kind = served.subresource(&cx.attributes().subresource).map_or(&served.kind, |sub| &sub.kind);
-        let Some(shape) = shapes.of_kind(&served.group, &served.version, kind) else { return Ok(None) };
+        let kind = served
+            .subresource(&cx.attributes().subresource)
+            .map_or(&served.kind, |sub| &sub.kind);
+        let Some(shape) = shapes.of_kind(&served.group, &served.version, kind) else {
+            return Ok(None);
+        };
         check(shape, object)?;
         let dropped = defaults::decode::decode(shape, object);
         protobuf::tidy(&served.api_version(), kind, object);
         return Ok(Some((shape, dropped)));
     };
     if let Some(meta) = meta_shape() {
-        check_type(meta_of(&meta), object.get("metadata").unwrap_or(&Value::Null))?;
+        check_type(
+            meta_of(&meta),
+            object.get("metadata").unwrap_or(&Value::Null),
+        )?;
     }
     let before = fields(object);
     custom.schema.prune(object);
@@ -191,7 +236,11 @@ fn gone(before: &Value, after: &Value, path: &str, found: &mut Vec<String>) {
     match (before, after) {
         (Value::Object(before), Value::Object(after)) => {
             for (name, value) in before {
-                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                let path = if path.is_empty() {
+                    name.clone()
+                } else {
+                    format!("{path}.{name}")
+                };
                 match after.get(name) {
                     Some(kept) => gone(value, kept, &path, found),
                     None if value.is_null() => {}
@@ -211,7 +260,9 @@ fn gone(before: &Value, after: &Value, path: &str, found: &mut Vec<String>) {
 /// How many fields there are, at all depths.
 fn fields(value: &Value) -> usize {
     match value {
-        Value::Object(fields_here) => fields_here.len() + fields_here.values().map(fields).sum::<usize>(),
+        Value::Object(fields_here) => {
+            fields_here.len() + fields_here.values().map(fields).sum::<usize>()
+        }
         Value::Array(items) => items.iter().map(fields).sum(),
         _ => 0,
     }
@@ -219,10 +270,13 @@ fn fields(value: &Value) -> usize {
 
 /// The types of a small group, which has the type of metadata as all have.
 fn meta_shape() -> Option<Arc<Shapes>> {
-    static META: LazyLock<Option<Arc<Shapes>>> = LazyLock::new(|| builtin_shapes("coordination.k8s.io", "v1"));
+    static META: LazyLock<Option<Arc<Shapes>>> =
+        LazyLock::new(|| builtin_shapes("coordination.k8s.io", "v1"));
     META.clone()
 }
 
 fn meta_of(shapes: &Shapes) -> Shape<'_> {
-    shapes.definition("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta").unwrap_or_else(|| shapes.root())
+    shapes
+        .definition("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta")
+        .unwrap_or_else(|| shapes.root())
 }

@@ -1,4 +1,5 @@
-//! Whole objects inside custom ones: they have a kind and a version, and metadata as all objects have.
+//! Whole objects inside custom ones: they have a kind and a version, and metadata as all objects
+//! have.
 
 use objects::{Additional, Schema, shape::Shape};
 use serde_json::Value;
@@ -11,7 +12,13 @@ fn each(schema: &Schema, value: &mut Value, path: &str, call: &mut dyn FnMut(&st
     if schema.embedded && value.is_object() {
         call(path, value);
     }
-    let place = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+    let place = |name: &str| {
+        if path.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{path}.{name}")
+        }
+    };
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
@@ -49,7 +56,12 @@ pub(super) fn faults(schema: &Schema, object: &mut Value) -> Vec<Cause> {
     let mut faults = Vec::new();
     each(schema, object, "", &mut |path, whole| {
         for field in ["apiVersion", "kind"] {
-            if whole.get(field).and_then(Value::as_str).unwrap_or_default().is_empty() {
+            if whole
+                .get(field)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .is_empty()
+            {
                 faults.push(Cause::required(&format!("{path}.{field}"), ""));
             }
         }

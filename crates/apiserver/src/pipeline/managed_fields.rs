@@ -1,4 +1,5 @@
-//! Who manages which fields: every write is noted in `metadata.managedFields`, and server-side apply goes by it.
+//! Who manages which fields: every write is noted in `metadata.managedFields`, and server-side
+//! apply goes by it.
 
 use http::header::USER_AGENT;
 use objects::{
@@ -32,11 +33,20 @@ pub(crate) fn note(cx: &Cx<'_>, old: Option<&Value>, new: &mut Value) -> Result<
 }
 
 /// Applies a configuration to what is there, or to nothing.
-pub(crate) fn apply(cx: &Cx<'_>, live: Option<&Value>, config: &Value, force: bool) -> Result<Value, ApiError> {
+pub(crate) fn apply(
+    cx: &Cx<'_>,
+    live: Option<&Value>,
+    config: &Value,
+    force: bool,
+) -> Result<Value, ApiError> {
     let manager = manager(cx);
-    let applied = with(cx, &manager, |change| apply::apply(live, config, change, force));
+    let applied = with(cx, &manager, |change| {
+        apply::apply(live, config, change, force)
+    });
     match applied {
-        None => Err(ApiError::internal("nothing is known of the types of this kind")),
+        None => Err(ApiError::internal(
+            "nothing is known of the types of this kind",
+        )),
         Some(Ok(applied)) => {
             let mut object = applied.object;
             decode::applied(cx, config, &mut object)?;
@@ -44,8 +54,13 @@ pub(crate) fn apply(cx: &Cx<'_>, live: Option<&Value>, config: &Value, force: bo
         }
         Some(Err(ApplyError::Conflicts(conflicts))) => {
             let causes = conflicts.0.iter();
-            let causes = causes.map(|one| Cause::new("FieldManagerConflict", &one.path.to_string(), one.message()));
-            Err(ApiError::apply_conflict(conflicts.to_string(), causes.collect()))
+            let causes = causes.map(|one| {
+                Cause::new("FieldManagerConflict", &one.path.to_string(), one.message())
+            });
+            Err(ApiError::apply_conflict(
+                conflicts.to_string(),
+                causes.collect(),
+            ))
         }
         Some(Err(ApplyError::BadRequest(message))) => Err(ApiError::bad_request(message)),
         Some(Err(error)) => Err(ApiError::other(500, "", error.to_string())),
@@ -67,14 +82,29 @@ fn with<T>(cx: &Cx<'_>, manager: &str, call: impl FnOnce(&Change<'_>) -> T) -> O
     }
     let version = served.api_version();
     let now = clock::now();
-    Some(call(&Change { manager, version: &version, subresource, now: &now, shape, reset: &reset }))
+    Some(call(&Change {
+        manager,
+        version: &version,
+        subresource,
+        now: &now,
+        shape,
+        reset: &reset,
+    }))
 }
 
 /// What a write cannot change, so that it does not count as its manager's.
-fn reset_fields(has_status: bool, custom: bool, subresource: &str) -> &'static [&'static [&'static str]] {
+fn reset_fields(
+    has_status: bool,
+    custom: bool,
+    subresource: &str,
+) -> &'static [&'static [&'static str]] {
     match (has_status, custom, subresource) {
         (_, true, "status") => &[&["metadata"], &["spec"]],
-        (_, false, "status") => &[&["spec"], &["metadata", "labels"], &["metadata", "ownerReferences"]],
+        (_, false, "status") => &[
+            &["spec"],
+            &["metadata", "labels"],
+            &["metadata", "ownerReferences"],
+        ],
         (true, _, _) => &[&["status"]],
         (false, ..) => &[],
     }
@@ -85,8 +115,17 @@ fn manager(cx: &Cx<'_>) -> String {
     if let Some(manager) = cx.asked.query.get("fieldManager") {
         return manager.to_owned();
     }
-    let agent = cx.parts.headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
+    let agent = cx
+        .parts
+        .headers
+        .get(USER_AGENT)
+        .and_then(|agent| agent.to_str().ok())
+        .unwrap_or_default();
     let name = agent.split('/').next().unwrap_or_default();
-    let end = name.char_indices().map(|(at, _)| at).find(|at| *at >= LONGEST).unwrap_or(name.len());
+    let end = name
+        .char_indices()
+        .map(|(at, _)| at)
+        .find(|at| *at >= LONGEST)
+        .unwrap_or(name.len());
     name.get(..end).unwrap_or_default().to_owned()
 }

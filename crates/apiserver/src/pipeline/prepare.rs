@@ -1,4 +1,5 @@
-//! From what a client wants an object to be to what is stored: status apart, defaults, checks, admission, generation.
+//! From what a client wants an object to be to what is stored: status apart, defaults, checks,
+//! admission, generation.
 
 use objects::{BrokenRule, Path, Step};
 use serde_json::Value;
@@ -40,9 +41,21 @@ pub(crate) fn update(cx: &Cx<'_>, old: &Value, mut new: Value) -> Result<Value, 
     }
     controllers::admit(cx.inner, cx.attributes(), Some(old), Some(&mut new))?;
     check(cx, &name, Some(old), &mut new)?;
-    authn::admit(cx.inner, cx.user, cx.attributes(), Some(old), Some(&mut new))?;
-    if strategy::counts_generations(&cx.served) && cx.attributes().subresource != "status" && differs(cx, old, &new) {
-        let generation = old["metadata"]["generation"].as_i64().unwrap_or(0).saturating_add(1);
+    authn::admit(
+        cx.inner,
+        cx.user,
+        cx.attributes(),
+        Some(old),
+        Some(&mut new),
+    )?;
+    if strategy::counts_generations(&cx.served)
+        && cx.attributes().subresource != "status"
+        && differs(cx, old, &new)
+    {
+        let generation = old["metadata"]["generation"]
+            .as_i64()
+            .unwrap_or(0)
+            .saturating_add(1);
         new["metadata"]["generation"] = generation.into();
     }
     managed_fields::note(cx, Some(old), &mut new)?;
@@ -53,10 +66,12 @@ pub(crate) fn update(cx: &Cx<'_>, old: &Value, mut new: Value) -> Result<Value, 
     Ok(new)
 }
 
-/// The deepest that an object may be nested, its managed fields included: no reader of JSON goes deeper.
+/// The deepest that an object may be nested, its managed fields included: no reader of JSON goes
+/// deeper.
 const DEEPEST: usize = 127;
 
-/// Refuses what could be stored, and not read again. Bodies of JSON cannot be deeper; what patches and YAML make can.
+/// Refuses what could be stored, and not read again. Bodies of JSON cannot be deeper; what patches
+/// and YAML make can.
 fn check_depth(object: &Value) -> Result<(), ApiError> {
     if is_deeper(object, DEEPEST) {
         return Err(ApiError::bad_request(format!(
@@ -68,8 +83,12 @@ fn check_depth(object: &Value) -> Result<(), ApiError> {
 
 fn is_deeper(value: &Value, levels: usize) -> bool {
     match value {
-        Value::Object(fields) => levels == 0 || fields.values().any(|value| is_deeper(value, levels - 1)),
-        Value::Array(items) => levels == 0 || items.iter().any(|value| is_deeper(value, levels - 1)),
+        Value::Object(fields) => {
+            levels == 0 || fields.values().any(|value| is_deeper(value, levels - 1))
+        }
+        Value::Array(items) => {
+            levels == 0 || items.iter().any(|value| is_deeper(value, levels - 1))
+        }
         _ => false,
     }
 }
@@ -82,7 +101,9 @@ fn reset_status(object: &mut Value) {
 }
 
 fn keep_field(name: &str, old: &Value, new: &mut Value) {
-    let Some(fields) = new.as_object_mut() else { return };
+    let Some(fields) = new.as_object_mut() else {
+        return;
+    };
     match old.get(name) {
         Some(value) => drop(fields.insert(name.to_owned(), value.clone())),
         None => drop(fields.remove(name)),
@@ -128,7 +149,11 @@ fn check(cx: &Cx<'_>, name: &str, old: Option<&Value>, object: &mut Value) -> Re
                 found.retain(|fault| !(before.contains(fault) && same(&fault.path)));
             }
             faults.extend(object_meta::faults(cx, old, object));
-            let found: Vec<Cause> = found.iter().map(cause).chain(embedded::faults(&custom.schema, object)).collect();
+            let found: Vec<Cause> = found
+                .iter()
+                .map(cause)
+                .chain(embedded::faults(&custom.schema, object))
+                .collect();
             let blocked = found.iter().any(blocks_rules);
             faults.extend(found);
             if let Some(rules) = custom.schema.rules() {
@@ -149,7 +174,13 @@ fn check(cx: &Cx<'_>, name: &str, old: Option<&Value>, object: &mut Value) -> Re
             let (store, whole) = (&cx.inner.store, cx.attributes().subresource.is_empty());
             defaults::fill(store, served, old, object);
             if whole {
-                faults.extend(defaults::refused(store, &served.table, old, object, cx.asked.dry_run()));
+                faults.extend(defaults::refused(
+                    store,
+                    &served.table,
+                    old,
+                    object,
+                    cx.asked.dry_run(),
+                ));
             }
             if faults.is_empty() {
                 faults.extend(object_meta::faults(cx, old, object));
@@ -162,7 +193,11 @@ fn check(cx: &Cx<'_>, name: &str, old: Option<&Value>, object: &mut Value) -> Re
             }
         }
     }
-    if faults.is_empty() { Ok(()) } else { Err(ApiError::invalid(&served.group, &served.kind, name, faults)) }
+    if faults.is_empty() {
+        Ok(())
+    } else {
+        Err(ApiError::invalid(&served.group, &served.kind, name, faults))
+    }
 }
 
 /// Does what takes long without holding up the other requests of this thread.
@@ -176,22 +211,31 @@ fn beside_others<T>(act: impl FnOnce() -> T) -> T {
 }
 
 fn at<'a>(object: &'a Value, path: &Path) -> Option<&'a Value> {
-    path.steps().iter().try_fold(object, |value, step| match step {
-        Step::Field(name) => value.get(&**name),
-        Step::Index(index) => value.get(*index),
-        Step::Each => None,
-    })
+    path.steps()
+        .iter()
+        .try_fold(object, |value, step| match step {
+            Step::Field(name) => value.get(&**name),
+            Step::Index(index) => value.get(*index),
+            Step::Each => None,
+        })
 }
 
 /// A rule that is not kept as a cause.
 fn broken(rule: BrokenRule) -> Cause {
-    let field = if rule.field.is_empty() { "<nil>" } else { &rule.field };
+    let field = if rule.field.is_empty() {
+        "<nil>"
+    } else {
+        &rule.field
+    };
     Cause::new(&rule.reason, field, rule.what)
 }
 
 /// Whether rules make no sense after such a fault.
 fn blocks_rules(cause: &Cause) -> bool {
-    matches!(&*cause.reason, "FieldValueRequired" | "FieldValueTooLong" | "FieldValueTooMany" | "FieldValueTypeInvalid")
+    matches!(
+        &*cause.reason,
+        "FieldValueRequired" | "FieldValueTooLong" | "FieldValueTooMany" | "FieldValueTypeInvalid"
+    )
 }
 
 /// A fault of a schema as a cause, with the reason that its words begin with.
@@ -203,10 +247,16 @@ fn cause(fault: &objects::Invalid) -> Cause {
         "Too long" => "FieldValueTooLong",
         "Too many" => "FieldValueTooMany",
         "Forbidden" => "FieldValueForbidden",
-        _ if fault.what.contains(" must be of type ") && !fault.path.is_root() => "FieldValueTypeInvalid",
+        _ if fault.what.contains(" must be of type ") && !fault.path.is_root() => {
+            "FieldValueTypeInvalid"
+        }
         _ => "FieldValueInvalid",
     };
-    let field = if fault.path.is_root() { "<nil>".to_owned() } else { fault.path.to_string() };
+    let field = if fault.path.is_root() {
+        "<nil>".to_owned()
+    } else {
+        fault.path.to_string()
+    };
     Cause::new(reason, &field, fault.what.clone())
 }
 
@@ -214,7 +264,9 @@ fn cause(fault: &objects::Invalid) -> Cause {
 fn differs(cx: &Cx<'_>, old: &Value, new: &Value) -> bool {
     let apart = cx.served.has_status();
     let counted = |name: &str| name != "metadata" && !(apart && name == "status");
-    let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else { return true };
+    let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else {
+        return true;
+    };
     let old = old.iter().filter(|(name, _)| counted(name));
     let new = new.iter().filter(|(name, _)| counted(name));
     !old.eq(new)

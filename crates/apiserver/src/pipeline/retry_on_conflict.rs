@@ -1,4 +1,5 @@
-//! Changing an object that is there: read, changed and written again, from the start if somebody else was quicker.
+//! Changing an object that is there: read, changed and written again, from the start if somebody
+//! else was quicker.
 
 use serde_json::Value;
 
@@ -39,7 +40,10 @@ pub(crate) async fn modify(
         }
         let mut new = prepare::update(cx, old, edited)?;
         if new == *entry.value() {
-            store.settled(entry.revision).await.map_err(ApiError::internal)?;
+            store
+                .settled(entry.revision)
+                .await
+                .map_err(ApiError::internal)?;
             return Ok(entry);
         }
         let gone = delete::may_go(&cx.served.table, &new);
@@ -47,14 +51,24 @@ pub(crate) async fn modify(
             return Ok(Entry::new(new, entry.revision));
         }
         let expect = Expect::Revision(entry.revision);
-        let mut changes = vec![Change { key: key.clone(), expect, to: Some(new.clone()) }];
+        let mut changes = vec![Change {
+            key: key.clone(),
+            expect,
+            to: Some(new.clone()),
+        }];
         if gone {
             // What is shown of it in the end is what this change made it.
-            changes = vec![Change { key: key.clone(), expect, to: None }];
+            changes = vec![Change {
+                key: key.clone(),
+                expect,
+                to: None,
+            }];
         }
         match store.commit(changes).await {
             Ok(mut entries) => {
-                let Some(entry) = entries.pop() else { return Err(ApiError::internal("nothing was written")) };
+                let Some(entry) = entries.pop() else {
+                    return Err(ApiError::internal("nothing was written"));
+                };
                 if gone {
                     new["metadata"]["resourceVersion"] = entry.revision.to_string().into();
                     return Ok(Entry::new(new, entry.revision));
@@ -62,8 +76,11 @@ pub(crate) async fn modify(
                 return Ok(entry);
             }
             Err(CommitError::Conflict(_))
-                if seen.is_empty() || cx.attributes().verb == crate::request::info::Verb::Patch => {}
-            Err(CommitError::Conflict(_)) => return Err(ApiError::modified(group, plural, key.name())),
+                if seen.is_empty() || cx.attributes().verb == crate::request::info::Verb::Patch => {
+            }
+            Err(CommitError::Conflict(_)) => {
+                return Err(ApiError::modified(group, plural, key.name()));
+            }
             Err(error) => return Err(ApiError::internal(error)),
         }
     }

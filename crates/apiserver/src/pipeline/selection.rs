@@ -17,7 +17,10 @@ pub(crate) struct Selection {
 
 /// By what the objects of built-in tables can be selected beside their names.
 const FIELDS: [(&str, &[&str]); 10] = [
-    ("certificatesigningrequests.certificates.k8s.io", &["spec.signerName"]),
+    (
+        "certificatesigningrequests.certificates.k8s.io",
+        &["spec.signerName"],
+    ),
     (
         "events",
         &[
@@ -59,10 +62,17 @@ const FIELDS: [(&str, &[&str]); 10] = [
 
 impl Selection {
     /// Reads the selectors of a query; `name` is that of a watch on one object.
-    pub(crate) fn read(served: &Served, query: &QueryPairs, name: Option<&str>) -> Result<Self, ApiError> {
-        let refused = |error: objects::selector::SelectorError| ApiError::bad_request(error.to_string());
-        let labels = LabelSelector::parse(query.get("labelSelector").unwrap_or_default()).map_err(refused)?;
-        let fields = FieldSelector::parse(query.get("fieldSelector").unwrap_or_default()).map_err(refused)?;
+    pub(crate) fn read(
+        served: &Served,
+        query: &QueryPairs,
+        name: Option<&str>,
+    ) -> Result<Self, ApiError> {
+        let refused =
+            |error: objects::selector::SelectorError| ApiError::bad_request(error.to_string());
+        let labels = LabelSelector::parse(query.get("labelSelector").unwrap_or_default())
+            .map_err(refused)?;
+        let fields = FieldSelector::parse(query.get("fieldSelector").unwrap_or_default())
+            .map_err(refused)?;
         match &served.custom {
             Some(custom) => {
                 let own: Vec<&str> = custom.selectable.iter().map(String::as_str).collect();
@@ -70,10 +80,16 @@ impl Selection {
             }
             None => {
                 let own = FIELDS.iter().find(|(table, _)| *table == &*served.table);
-                fields.check(own.map_or(&[], |(_, fields)| fields)).map_err(refused)?;
+                fields
+                    .check(own.map_or(&[], |(_, fields)| fields))
+                    .map_err(refused)?;
             }
         }
-        Ok(Self { labels, fields, name: name.map(str::to_owned) })
+        Ok(Self {
+            labels,
+            fields,
+            name: name.map(str::to_owned),
+        })
     }
 
     /// Whether everything is wanted.
@@ -88,7 +104,9 @@ impl Selection {
         }
         // Of many objects only as much is read as the question needs.
         let head = entry.head();
-        self.name.as_deref().is_none_or(|name| head["metadata"]["name"] == name)
+        self.name
+            .as_deref()
+            .is_none_or(|name| head["metadata"]["name"] == name)
             && (self.labels.is_everything() || self.labels.matches_object(&head))
             && (self.fields.is_everything() || self.fields.matches_object(&entry.value()))
     }

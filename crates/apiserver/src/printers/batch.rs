@@ -26,17 +26,24 @@ pub(super) fn cell(plural: &str, column: &str, object: &Value) -> Option<Value> 
         },
         ("cronjobs", "Containers" | "Images") => {
             let field = if column == "Images" { "image" } else { "name" };
-            super::format::joined(items(object, "/spec/jobTemplate/spec/template/spec/containers"), field)
+            super::format::joined(
+                items(object, "/spec/jobTemplate/spec/template/spec/containers"),
+                field,
+            )
         }
         ("cronjobs", "Selector") => selector(object, "/spec/jobTemplate/spec/selector"),
-        ("horizontalpodautoscalers", "Reference") => {
-            format!("{}/{}", text(object, "/spec/scaleTargetRef/kind"), text(object, "/spec/scaleTargetRef/name"))
-                .into()
-        }
+        ("horizontalpodautoscalers", "Reference") => format!(
+            "{}/{}",
+            text(object, "/spec/scaleTargetRef/kind"),
+            text(object, "/spec/scaleTargetRef/name")
+        )
+        .into(),
         ("horizontalpodautoscalers", "Targets") => targets(object).into(),
         ("horizontalpodautoscalers", "MinPods") => either(object, "/spec/minReplicas", "<unset>"),
         ("horizontalpodautoscalers", "MaxPods") => json!(number(object, "/spec/maxReplicas")),
-        ("horizontalpodautoscalers", "Replicas") => json!(number(object, "/status/currentReplicas")),
+        ("horizontalpodautoscalers", "Replicas") => {
+            json!(number(object, "/status/currentReplicas"))
+        }
         _ => return None,
     })
 }
@@ -44,7 +51,9 @@ pub(super) fn cell(plural: &str, column: &str, object: &Value) -> Option<Value> 
 fn state(job: &Value) -> &'static str {
     let holds = |kind: &str| {
         let conditions = items(job, "/status/conditions");
-        conditions.iter().any(|condition| condition["type"] == kind && condition["status"] == "True")
+        conditions
+            .iter()
+            .any(|condition| condition["type"] == kind && condition["status"] == "True")
     };
     let known = [
         ("Complete", "Complete"),
@@ -56,7 +65,11 @@ fn state(job: &Value) -> &'static str {
     if let Some((_, shown)) = known.iter().find(|(kind, _)| holds(kind)) {
         return shown;
     }
-    if job["metadata"]["deletionTimestamp"].is_string() { "Terminating" } else { "Running" }
+    if job["metadata"]["deletionTimestamp"].is_string() {
+        "Terminating"
+    } else {
+        "Running"
+    }
 }
 
 fn completions(job: &Value) -> String {
@@ -72,16 +85,26 @@ fn completions(job: &Value) -> String {
 
 fn took(job: &Value) -> String {
     let at = |pointer: &str| text(job, pointer).parse::<Timestamp>().ok();
-    let Some(start) = at("/status/startTime") else { return String::new() };
+    let Some(start) = at("/status/startTime") else {
+        return String::new();
+    };
     let end = at("/status/completionTime").unwrap_or_else(Timestamp::now);
     duration(end.as_second() - start.as_second())
 }
 
 /// What is measured, and what it should be: `cpu: <unknown>/80%`.
 fn targets(scaler: &Value) -> String {
-    if let Some(percent) = scaler.pointer("/spec/targetCPUUtilizationPercentage").and_then(Value::as_i64) {
-        let now = scaler.pointer("/status/currentCPUUtilizationPercentage").and_then(Value::as_i64);
-        return format!("cpu: {}/{percent}%", now.map_or("<unknown>".to_owned(), |now| format!("{now}%")));
+    if let Some(percent) = scaler
+        .pointer("/spec/targetCPUUtilizationPercentage")
+        .and_then(Value::as_i64)
+    {
+        let now = scaler
+            .pointer("/status/currentCPUUtilizationPercentage")
+            .and_then(Value::as_i64);
+        return format!(
+            "cpu: {}/{percent}%",
+            now.map_or("<unknown>".to_owned(), |now| format!("{now}%"))
+        );
     }
     let metrics = items(scaler, "/spec/metrics");
     let shown: Vec<String> = metrics.iter().take(2).map(target).collect();
@@ -100,8 +123,13 @@ fn target(metric: &Value) -> String {
         "Object" => "object",
         _ => "external",
     };
-    let Some(source) = metric.get(kind) else { return "<unknown type>".to_owned() };
-    let wanted = match source.pointer("/target/averageUtilization").and_then(Value::as_i64) {
+    let Some(source) = metric.get(kind) else {
+        return "<unknown type>".to_owned();
+    };
+    let wanted = match source
+        .pointer("/target/averageUtilization")
+        .and_then(Value::as_i64)
+    {
         Some(percent) => format!("{percent}%"),
         None => ["averageValue", "value"]
             .iter()

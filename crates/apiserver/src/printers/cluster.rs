@@ -21,15 +21,23 @@ fn other(plural: &str, column: &str, object: &Value) -> Option<Value> {
         ("resourcequotas", "Request") => quota(object, false).into(),
         ("resourcequotas", "Limit") => quota(object, true).into(),
         ("poddisruptionbudgets", "Min Available") => either(object, "/spec/minAvailable", "N/A"),
-        ("poddisruptionbudgets", "Max Unavailable") => either(object, "/spec/maxUnavailable", "N/A"),
-        ("poddisruptionbudgets", "Allowed Disruptions") => json!(number(object, "/status/disruptionsAllowed")),
+        ("poddisruptionbudgets", "Max Unavailable") => {
+            either(object, "/spec/maxUnavailable", "N/A")
+        }
+        ("poddisruptionbudgets", "Allowed Disruptions") => {
+            json!(number(object, "/status/disruptionsAllowed"))
+        }
         ("priorityclasses", "Value") => json!(number(object, "/value")),
         ("priorityclasses", "Global-Default") => json!(object["globalDefault"] == true),
         ("flowschemas", "MatchingPrecedence") => json!(number(object, "/spec/matchingPrecedence")),
         ("flowschemas", "MissingPL") => condition(object, "Dangling").into(),
         ("prioritylevelconfigurations", "NominalConcurrencyShares") => {
             let limited = either(object, "/spec/limited/nominalConcurrencyShares", "");
-            if limited == "" { either(object, "/spec/exempt/nominalConcurrencyShares", "<none>") } else { limited }
+            if limited == "" {
+                either(object, "/spec/exempt/nominalConcurrencyShares", "<none>")
+            } else {
+                limited
+            }
         }
         ("prioritylevelconfigurations", _) => {
             let field = match column {
@@ -38,14 +46,22 @@ fn other(plural: &str, column: &str, object: &Value) -> Option<Value> {
                 "QueueLengthLimit" => "queueLengthLimit",
                 _ => return None,
             };
-            either(object, &format!("/spec/limited/limitResponse/queuing/{field}"), "<none>")
+            either(
+                object,
+                &format!("/spec/limited/limitResponse/queuing/{field}"),
+                "<none>",
+            )
         }
         ("apiservices", "Service") => match object.pointer("/spec/service") {
-            Some(service) => format!("{}/{}", text(service, "/namespace"), text(service, "/name")).into(),
+            Some(service) => {
+                format!("{}/{}", text(service, "/namespace"), text(service, "/name")).into()
+            }
             None => "Local".into(),
         },
         ("apiservices", "Available") => condition(object, "Available").into(),
-        ("servicecidrs", "CIDRs") => super::format::texts(items(object, "/spec/cidrs")).join(",").into(),
+        ("servicecidrs", "CIDRs") => super::format::texts(items(object, "/spec/cidrs"))
+            .join(",")
+            .into(),
         ("ipaddresses", "ParentRef") => {
             let to = |field: &str| text(object, &format!("/spec/parentRef/{field}"));
             let parts = [to("resource"), to("namespace"), to("name")].join("/");
@@ -55,14 +71,19 @@ fn other(plural: &str, column: &str, object: &Value) -> Option<Value> {
             }
         }
         ("certificatesigningrequests", "RequestedDuration") => {
-            match object.pointer("/spec/expirationSeconds").and_then(Value::as_i64) {
+            match object
+                .pointer("/spec/expirationSeconds")
+                .and_then(Value::as_i64)
+            {
                 Some(seconds) => super::format::duration(seconds).into(),
                 None => "<none>".into(),
             }
         }
         ("certificatesigningrequests", "Condition") => {
-            let mut found: Vec<&str> =
-                items(object, "/status/conditions").iter().map(|condition| text(condition, "/type")).collect();
+            let mut found: Vec<&str> = items(object, "/status/conditions")
+                .iter()
+                .map(|condition| text(condition, "/type"))
+                .collect();
             if found.is_empty() {
                 found.push("Pending");
             } else if !text(object, "/status/certificate").is_empty() {
@@ -72,17 +93,32 @@ fn other(plural: &str, column: &str, object: &Value) -> Option<Value> {
         }
         ("resourceclaims", "State") => claim(object).into(),
         ("volumeattachments", "PV") => text(object, "/spec/source/persistentVolumeName").into(),
-        ("volumeattachments", "Attached") => json!(object.pointer("/status/attached") == Some(&json!(true))),
+        ("volumeattachments", "Attached") => {
+            json!(object.pointer("/status/attached") == Some(&json!(true)))
+        }
         _ => return None,
     })
 }
 
 fn event(column: &str, event: &Value) -> Option<Value> {
-    let object = if event.get("regarding").is_some() { "regarding" } else { "involvedObject" };
-    let first = |pointers: &[&str]| {
-        pointers.iter().map(|pointer| text(event, pointer)).find(|found| !found.is_empty()).unwrap_or_default()
+    let object = if event.get("regarding").is_some() {
+        "regarding"
+    } else {
+        "involvedObject"
     };
-    let last = first(&["/series/lastObservedTime", "/lastTimestamp", "/deprecatedLastTimestamp", "/eventTime"]);
+    let first = |pointers: &[&str]| {
+        pointers
+            .iter()
+            .map(|pointer| text(event, pointer))
+            .find(|found| !found.is_empty())
+            .unwrap_or_default()
+    };
+    let last = first(&[
+        "/series/lastObservedTime",
+        "/lastTimestamp",
+        "/deprecatedLastTimestamp",
+        "/eventTime",
+    ]);
     let begin = first(&["/firstTimestamp", "/deprecatedFirstTimestamp", "/eventTime"]);
     Some(match column {
         "Last Seen" => age(last),
@@ -104,15 +140,27 @@ fn event(column: &str, event: &Value) -> Option<Value> {
                 "/reportingComponent",
                 "/reportingController",
             ]);
-            let host = first(&["/source/host", "/deprecatedSource/host", "/reportingInstance"]);
-            let parts: Vec<&str> = [component, host].into_iter().filter(|part| !part.is_empty()).collect();
+            let host = first(&[
+                "/source/host",
+                "/deprecatedSource/host",
+                "/reportingInstance",
+            ]);
+            let parts: Vec<&str> = [component, host]
+                .into_iter()
+                .filter(|part| !part.is_empty())
+                .collect();
             parts.join(", ").into()
         }
         "Message" => first(&["/message", "/note"]).trim().into(),
         "Count" => {
             let number = ["/series/count", "/count", "/deprecatedCount"]
                 .iter()
-                .find_map(|pointer| event.pointer(pointer).and_then(Value::as_i64).filter(|&number| number > 0));
+                .find_map(|pointer| {
+                    event
+                        .pointer(pointer)
+                        .and_then(Value::as_i64)
+                        .filter(|&number| number > 0)
+                });
             json!(number.unwrap_or(1))
         }
         "Name" => text(event, "/metadata/name").into(),
@@ -123,7 +171,12 @@ fn event(column: &str, event: &Value) -> Option<Value> {
 fn node(column: &str, node: &Value) -> Option<Value> {
     let address = |kind: &str| {
         let addresses = items(node, "/status/addresses");
-        or_none(addresses.iter().find(|address| address["type"] == kind).map_or("", |found| text(found, "/address")))
+        or_none(
+            addresses
+                .iter()
+                .find(|address| address["type"] == kind)
+                .map_or("", |found| text(found, "/address")),
+        )
     };
     let info = |field: &str| match text(node, &format!("/status/nodeInfo/{field}")) {
         "" => "<unknown>".into(),
@@ -144,8 +197,15 @@ fn node(column: &str, node: &Value) -> Option<Value> {
         }
         "Roles" => {
             let labels = node.pointer("/metadata/labels").and_then(Value::as_object);
-            let role = |key: &String| key.strip_prefix("node-role.kubernetes.io/").map(str::to_owned);
-            let roles: Vec<String> = labels.into_iter().flatten().filter_map(|(key, _)| role(key)).collect();
+            let role = |key: &String| {
+                key.strip_prefix("node-role.kubernetes.io/")
+                    .map(str::to_owned)
+            };
+            let roles: Vec<String> = labels
+                .into_iter()
+                .flatten()
+                .filter_map(|(key, _)| role(key))
+                .collect();
             or_none(&roles.join(","))
         }
         "Version" => text(node, "/status/nodeInfo/kubeletVersion").into(),
@@ -160,7 +220,9 @@ fn node(column: &str, node: &Value) -> Option<Value> {
 
 fn binding(column: &str, binding: &Value) -> Option<Value> {
     let named = |kind: &str| {
-        let subjects = items(binding, "/subjects").iter().filter(|subject| subject["kind"] == kind);
+        let subjects = items(binding, "/subjects")
+            .iter()
+            .filter(|subject| subject["kind"] == kind);
         let name = |subject: &Value| match text(subject, "/namespace") {
             "" => text(subject, "/name").to_owned(),
             namespace => format!("{namespace}/{}", text(subject, "/name")),
@@ -168,7 +230,12 @@ fn binding(column: &str, binding: &Value) -> Option<Value> {
         Value::from(subjects.map(name).collect::<Vec<_>>().join(", "))
     };
     Some(match column {
-        "Role" => format!("{}/{}", text(binding, "/roleRef/kind"), text(binding, "/roleRef/name")).into(),
+        "Role" => format!(
+            "{}/{}",
+            text(binding, "/roleRef/kind"),
+            text(binding, "/roleRef/name")
+        )
+        .into(),
         "Users" => named("User"),
         "Groups" => named("Group"),
         "ServiceAccounts" => named("ServiceAccount"),
@@ -178,16 +245,30 @@ fn binding(column: &str, binding: &Value) -> Option<Value> {
 
 /// What is used of what may be: `pods: 1/3`; limits are told apart from requests.
 fn quota(quota: &Value, limits: bool) -> String {
-    let Some(hard) = quota.pointer("/status/hard").or_else(|| quota.pointer("/spec/hard")).and_then(Value::as_object)
+    let Some(hard) = quota
+        .pointer("/status/hard")
+        .or_else(|| quota.pointer("/spec/hard"))
+        .and_then(Value::as_object)
     else {
         return String::new();
     };
-    let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let shown = |value: &Value| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned)
+    };
     let one = |(name, most): (&String, &Value)| {
-        let used = quota.pointer("/status/used").and_then(|used| used.get(name)).map_or("0".to_owned(), shown);
+        let used = quota
+            .pointer("/status/used")
+            .and_then(|used| used.get(name))
+            .map_or("0".to_owned(), shown);
         format!("{name}: {used}/{}", shown(most))
     };
-    hard.iter().filter(|(name, _)| name.starts_with("limits.") == limits).map(one).collect::<Vec<_>>().join(", ")
+    hard.iter()
+        .filter(|(name, _)| name.starts_with("limits.") == limits)
+        .map(one)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn condition(object: &Value, kind: &str) -> String {
@@ -204,7 +285,11 @@ fn claim(claim: &Value) -> String {
     if claim.pointer("/metadata/deletionTimestamp").is_some() {
         states.push("deleted");
     }
-    states.push(if claim.pointer("/status/allocation").is_some() { "allocated" } else { "pending" });
+    states.push(if claim.pointer("/status/allocation").is_some() {
+        "allocated"
+    } else {
+        "pending"
+    });
     if !items(claim, "/status/reservedFor").is_empty() {
         states.push("reserved");
     }

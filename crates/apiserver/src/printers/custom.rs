@@ -17,7 +17,10 @@ pub(super) fn columns(custom: &Custom) -> Value {
     let mut columns = vec![name_column()];
     for column in &custom.columns {
         let description = match text(column, "/description") {
-            "" => format!("Custom resource definition column (in JSONPath format): {}", text(column, "/jsonPath")),
+            "" => format!(
+                "Custom resource definition column (in JSONPath format): {}",
+                text(column, "/jsonPath")
+            ),
             own => own.to_owned(),
         };
         columns.push(json!({
@@ -42,8 +45,13 @@ fn name_column() -> Value {
 
 /// What the real server says of a column that most kinds have.
 fn described(column: &str) -> Value {
-    let columns = COLUMNS.get("api/v1/serviceaccounts").and_then(Value::as_array);
-    let found = columns.into_iter().flatten().find(|found| found["name"] == column);
+    let columns = COLUMNS
+        .get("api/v1/serviceaccounts")
+        .and_then(Value::as_array);
+    let found = columns
+        .into_iter()
+        .flatten()
+        .find(|found| found["name"] == column);
     found.map_or(Value::Null, |found| found["description"].clone())
 }
 
@@ -59,7 +67,9 @@ pub(super) fn cells(custom: &Custom, object: &Value) -> Vec<Value> {
 
 fn cell(column: &Value, object: &Value) -> Value {
     let found = jsonpath::find(object, text(column, "/jsonPath"));
-    let Some(&first) = found.first() else { return Value::Null };
+    let Some(&first) = found.first() else {
+        return Value::Null;
+    };
     match (text(column, "/type"), first) {
         ("integer", Value::Number(number)) => match (number.as_i64(), number.as_f64()) {
             (Some(number), _) => number.into(),
@@ -72,7 +82,11 @@ fn cell(column: &Value, object: &Value) -> Value {
             age => age,
         },
         ("string", _) => {
-            let shown = |value: &&Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let shown = |value: &&Value| {
+                value
+                    .as_str()
+                    .map_or_else(|| value.to_string(), str::to_owned)
+            };
             found.iter().map(shown).collect::<Vec<_>>().join(" ").into()
         }
         _ => Value::Null,

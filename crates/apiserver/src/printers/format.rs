@@ -5,17 +5,27 @@ use serde_json::Value;
 
 /// A text, or none.
 pub(super) fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+    value
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 /// A whole number, or zero.
 pub(super) fn number(value: &Value, pointer: &str) -> i64 {
-    value.pointer(pointer).and_then(Value::as_i64).unwrap_or_default()
+    value
+        .pointer(pointer)
+        .and_then(Value::as_i64)
+        .unwrap_or_default()
 }
 
 /// The items of a list, or none.
 pub(super) fn items<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
-    value.pointer(pointer).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+    value
+        .pointer(pointer)
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default()
 }
 
 /// How many entries a map or a list has.
@@ -29,7 +39,11 @@ pub(super) fn count(value: &Value, pointer: &str) -> usize {
 
 /// A text, or what stands for none.
 pub(super) fn or_none(text: &str) -> Value {
-    if text.is_empty() { "<none>".into() } else { text.into() }
+    if text.is_empty() {
+        "<none>".into()
+    } else {
+        text.into()
+    }
 }
 
 /// How long ago a time was.
@@ -45,7 +59,11 @@ pub(super) fn duration(seconds: i64) -> String {
     const DAY: i64 = 24;
     const YEAR: i64 = 365;
     let two = |large: i64, unit: &str, small: i64, sub: &str| {
-        if small == 0 { format!("{large}{unit}") } else { format!("{large}{unit}{small}{sub}") }
+        if small == 0 {
+            format!("{large}{unit}")
+        } else {
+            format!("{large}{unit}{small}{sub}")
+        }
     };
     if seconds < -1 {
         return "<invalid>".to_owned();
@@ -69,9 +87,10 @@ pub(super) fn duration(seconds: i64) -> String {
 /// Labels as `a=b,c=d`.
 pub(super) fn labels(value: &Value, pointer: &str) -> Value {
     let pairs: Vec<String> = match value.pointer(pointer) {
-        Some(Value::Object(fields)) => {
-            fields.iter().map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default())).collect()
-        }
+        Some(Value::Object(fields)) => fields
+            .iter()
+            .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()))
+            .collect(),
         _ => Vec::new(),
     };
     or_none(&pairs.join(","))
@@ -79,10 +98,16 @@ pub(super) fn labels(value: &Value, pointer: &str) -> Value {
 
 /// A label selector as people write it.
 pub(super) fn selector(value: &Value, pointer: &str) -> Value {
-    let Some(selector) = value.pointer(pointer) else { return "<none>".into() };
+    let Some(selector) = value.pointer(pointer) else {
+        return "<none>".into();
+    };
     let mut parts: Vec<String> = Vec::new();
     if let Some(Value::Object(fields)) = selector.get("matchLabels") {
-        parts.extend(fields.iter().map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default())));
+        parts.extend(
+            fields
+                .iter()
+                .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default())),
+        );
     }
     for rule in items(selector, "/matchExpressions") {
         let (key, mut values) = (text(rule, "/key"), texts(items(rule, "/values")));
@@ -105,8 +130,10 @@ pub(super) fn texts(items: &[Value]) -> Vec<&str> {
 
 /// One field of each item, joined by commas.
 pub(super) fn joined(items: &[Value], field: &str) -> Value {
-    let found: Vec<&str> =
-        items.iter().map(|item| item.get(field).and_then(Value::as_str).unwrap_or_default()).collect();
+    let found: Vec<&str> = items
+        .iter()
+        .map(|item| item.get(field).and_then(Value::as_str).unwrap_or_default())
+        .collect();
     found.join(",").into()
 }
 
@@ -157,7 +184,10 @@ mod tests {
         for (value, expected) in [
             (json!({}), "<none>"),
             (json!({"s": {}}), "<none>"),
-            (json!({"s": {"matchLabels": {"b": "c", "a": "b"}}}), "a=b,b=c"),
+            (
+                json!({"s": {"matchLabels": {"b": "c", "a": "b"}}}),
+                "a=b,b=c",
+            ),
             (
                 json!({"s": {"matchExpressions": [
                     {"key": "a", "operator": "In", "values": ["y", "x"]},

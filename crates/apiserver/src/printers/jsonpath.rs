@@ -1,14 +1,19 @@
-//! The paths of printer columns: fields, indices, `*`, and filters that compare a field with a constant.
-//! It is not all of kubectl's JSONPath: no slices, unions or recursive descent.
+//! The paths of printer columns: fields, indices, `*`, and filters that compare a field with a
+//! constant. It is not all of kubectl's JSONPath: no slices, unions or recursive descent.
 
 use serde_json::Value;
 
 /// What is at a path, in order; a path that cannot be read finds nothing.
 pub(super) fn find<'a>(object: &'a Value, path: &str) -> Vec<&'a Value> {
-    let Some(steps) = parse(path) else { return Vec::new() };
+    let Some(steps) = parse(path) else {
+        return Vec::new();
+    };
     let mut found = vec![object];
     for step in &steps {
-        found = found.into_iter().flat_map(|value| step.take(value)).collect();
+        found = found
+            .into_iter()
+            .flat_map(|value| step.take(value))
+            .collect();
     }
     found
 }
@@ -17,7 +22,11 @@ enum Step {
     Field(String),
     Index(i64),
     All,
-    Where { path: Vec<Step>, equal: bool, constant: Option<Value> },
+    Where {
+        path: Vec<Step>,
+        equal: bool,
+        constant: Option<Value>,
+    },
 }
 
 impl Step {
@@ -27,18 +36,34 @@ impl Step {
             (Self::Index(index), Value::Array(items)) => {
                 let length = i64::try_from(items.len()).unwrap_or(i64::MAX);
                 let index = if *index < 0 { length + index } else { *index };
-                usize::try_from(index).ok().and_then(|index| items.get(index)).into_iter().collect()
+                usize::try_from(index)
+                    .ok()
+                    .and_then(|index| items.get(index))
+                    .into_iter()
+                    .collect()
             }
             (Self::All, Value::Array(items)) => items.iter().collect(),
             (Self::All, Value::Object(fields)) => fields.values().collect(),
-            (Self::Where { path, equal, constant }, Value::Array(items)) => {
+            (
+                Self::Where {
+                    path,
+                    equal,
+                    constant,
+                },
+                Value::Array(items),
+            ) => {
                 let holds = |item: &&Value| {
                     let mut found = vec![*item];
                     for step in path {
-                        found = found.into_iter().flat_map(|value| step.take(value)).collect();
+                        found = found
+                            .into_iter()
+                            .flat_map(|value| step.take(value))
+                            .collect();
                     }
                     match constant {
-                        Some(constant) => found.first().is_some_and(|found| (*found == constant) == *equal),
+                        Some(constant) => found
+                            .first()
+                            .is_some_and(|found| (*found == constant) == *equal),
                         None => !found.is_empty(),
                     }
                 };
@@ -50,7 +75,11 @@ impl Step {
 }
 
 fn parse(path: &str) -> Option<Vec<Step>> {
-    let mut rest = path.trim().trim_start_matches('{').trim_end_matches('}').trim_start_matches('$');
+    let mut rest = path
+        .trim()
+        .trim_start_matches('{')
+        .trim_end_matches('}')
+        .trim_start_matches('$');
     let mut steps = Vec::new();
     while !rest.is_empty() {
         if let Some(inner) = rest.strip_prefix('[') {
@@ -116,17 +145,30 @@ fn bracket(inner: &str) -> Option<Step> {
     if let Some(name) = quoted(inner) {
         return Some(Step::Field(name.to_owned()));
     }
-    if let Some(condition) = inner.strip_prefix("?(").and_then(|rest| rest.strip_suffix(')')) {
-        let operator = ["==", "!="].iter().find_map(|operator| Some((*operator, condition.split_once(operator)?)));
+    if let Some(condition) = inner
+        .strip_prefix("?(")
+        .and_then(|rest| rest.strip_suffix(')'))
+    {
+        let operator = ["==", "!="]
+            .iter()
+            .find_map(|operator| Some((*operator, condition.split_once(operator)?)));
         let Some((operator, (left, right))) = operator else {
-            return Some(Step::Where { path: own(condition)?, equal: true, constant: None });
+            return Some(Step::Where {
+                path: own(condition)?,
+                equal: true,
+                constant: None,
+            });
         };
         let right = right.trim();
         let constant = match quoted(right) {
             Some(text) => Value::from(text),
             None => serde_json::from_str(right).ok()?,
         };
-        return Some(Step::Where { path: own(left)?, equal: operator == "==", constant: Some(constant) });
+        return Some(Step::Where {
+            path: own(left)?,
+            equal: operator == "==",
+            constant: Some(constant),
+        });
     }
     inner.parse().ok().map(Step::Index)
 }
@@ -134,11 +176,17 @@ fn bracket(inner: &str) -> Option<Step> {
 /// The path of an item's own field; filters within filters are not read.
 fn own(path: &str) -> Option<Vec<Step>> {
     let path = path.trim().strip_prefix('@')?;
-    if path.contains("?(") { None } else { parse(path) }
+    if path.contains("?(") {
+        None
+    } else {
+        parse(path)
+    }
 }
 
 fn quoted(text: &str) -> Option<&str> {
-    ['\'', '"'].iter().find_map(|&quote| text.strip_prefix(quote)?.strip_suffix(quote))
+    ['\'', '"']
+        .iter()
+        .find_map(|&quote| text.strip_prefix(quote)?.strip_suffix(quote))
 }
 
 #[cfg(test)]
@@ -167,9 +215,18 @@ mod tests {
             (".spec.map.*", json!(["v"])),
             (".spec['a.b']", json!(["dotted"])),
             (r".spec.a\.b", json!(["dotted"])),
-            (r#".status.conditions[?(@.type=="Ready")].status"#, json!(["True"])),
-            (".status.conditions[?(@.type == 'Ready')].reason", json!(["Fine"])),
-            (".status.conditions[?(@.type!='Ready')].status", json!(["False"])),
+            (
+                r#".status.conditions[?(@.type=="Ready")].status"#,
+                json!(["True"]),
+            ),
+            (
+                ".status.conditions[?(@.type == 'Ready')].reason",
+                json!(["Fine"]),
+            ),
+            (
+                ".status.conditions[?(@.type!='Ready')].status",
+                json!(["False"]),
+            ),
             (".status.conditions[?(@.reason)].type", json!(["Ready"])),
             (".spec.list[?(@.n==2)].n", json!([2])),
             (".spec[", json!([])),

@@ -15,7 +15,12 @@ pub(super) fn cell(plural: &str, column: &str, object: &Value) -> Option<Value> 
         ("ingresses", "Class") => or_none(text(object, "/spec/ingressClassName")),
         ("ingresses", "Hosts") => hosts(object).into(),
         ("ingresses", "Address") => balancers(object).into(),
-        ("ingresses", "Ports") => if items(object, "/spec/tls").is_empty() { "80" } else { "80, 443" }.into(),
+        ("ingresses", "Ports") => if items(object, "/spec/tls").is_empty() {
+            "80"
+        } else {
+            "80, 443"
+        }
+        .into(),
         ("ingressclasses", "Controller") => text(object, "/spec/controller").into(),
         ("ingressclasses", "Parameters") => parameters(object).into(),
         ("networkpolicies", "Pod-Selector") => selector(object, "/spec/podSelector"),
@@ -23,7 +28,9 @@ pub(super) fn cell(plural: &str, column: &str, object: &Value) -> Option<Value> 
         ("endpointslices", "AddressType") => text(object, "/addressType").into(),
         ("endpointslices", "Ports") => slice_ports(object),
         ("endpointslices", "Endpoints") => {
-            let all = items(object, "/endpoints").iter().flat_map(|endpoint| texts(items(endpoint, "/addresses")));
+            let all = items(object, "/endpoints")
+                .iter()
+                .flat_map(|endpoint| texts(items(endpoint, "/addresses")));
             few(&all.collect::<Vec<_>>(), "<unset>")
         }
         _ => return None,
@@ -51,20 +58,34 @@ fn external(service: &Value) -> String {
 fn balancers(object: &Value) -> String {
     let ingress = items(object, "/status/loadBalancer/ingress").iter();
     let address = |one: &Value| [text(one, "/ip"), text(one, "/hostname")].concat();
-    ingress.map(address).filter(|address| !address.is_empty()).collect::<Vec<_>>().join(",")
+    ingress
+        .map(address)
+        .filter(|address| !address.is_empty())
+        .collect::<Vec<_>>()
+        .join(",")
 }
 
 fn ports(ports: &[Value]) -> String {
     let one = |port: &Value| {
-        let node = port["nodePort"].as_i64().filter(|&node| node > 0).map_or(String::new(), |node| format!(":{node}"));
-        format!("{}{node}/{}", port["port"].as_i64().unwrap_or_default(), text(port, "/protocol"))
+        let node = port["nodePort"]
+            .as_i64()
+            .filter(|&node| node > 0)
+            .map_or(String::new(), |node| format!(":{node}"));
+        format!(
+            "{}{node}/{}",
+            port["port"].as_i64().unwrap_or_default(),
+            text(port, "/protocol")
+        )
     };
     ports.iter().map(one).collect::<Vec<_>>().join(",")
 }
 
 fn hosts(ingress: &Value) -> String {
-    let all: Vec<&str> =
-        items(ingress, "/spec/rules").iter().map(|rule| text(rule, "/host")).filter(|host| !host.is_empty()).collect();
+    let all: Vec<&str> = items(ingress, "/spec/rules")
+        .iter()
+        .map(|rule| text(rule, "/host"))
+        .filter(|host| !host.is_empty())
+        .collect();
     match all.len() {
         0 => "*".to_owned(),
         more if more > 3 => format!("{} + {} more...", all[..3].join(","), more - 3),
@@ -73,7 +94,9 @@ fn hosts(ingress: &Value) -> String {
 }
 
 fn parameters(class: &Value) -> String {
-    let Some(to) = class.pointer("/spec/parameters") else { return "<none>".to_owned() };
+    let Some(to) = class.pointer("/spec/parameters") else {
+        return "<none>".to_owned();
+    };
     let group = match text(to, "/apiGroup") {
         "" => String::new(),
         group => format!(".{group}"),
@@ -91,16 +114,30 @@ fn endpoints(object: &Value) -> Value {
             if ports.is_empty() {
                 all.push(ip.to_owned());
             }
-            all.extend(ports.iter().map(|port| format!("{ip}:{}", port["port"].as_i64().unwrap_or_default())));
+            all.extend(
+                ports
+                    .iter()
+                    .map(|port| format!("{ip}:{}", port["port"].as_i64().unwrap_or_default())),
+            );
         }
     }
-    few(&all.iter().map(String::as_str).collect::<Vec<_>>(), "<none>")
+    few(
+        &all.iter().map(String::as_str).collect::<Vec<_>>(),
+        "<none>",
+    )
 }
 
 fn slice_ports(slice: &Value) -> Value {
-    let shown = |port: &Value| port["port"].as_i64().map_or("*".to_owned(), |port| port.to_string());
+    let shown = |port: &Value| {
+        port["port"]
+            .as_i64()
+            .map_or("*".to_owned(), |port| port.to_string())
+    };
     let all: Vec<String> = items(slice, "/ports").iter().map(shown).collect();
-    few(&all.iter().map(String::as_str).collect::<Vec<_>>(), "<unset>")
+    few(
+        &all.iter().map(String::as_str).collect::<Vec<_>>(),
+        "<unset>",
+    )
 }
 
 fn few(all: &[&str], none: &str) -> Value {

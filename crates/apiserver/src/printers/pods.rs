@@ -1,4 +1,5 @@
-//! Pods, as rows. Their status is told by the first container that is in trouble, as `kubectl get` does.
+//! Pods, as rows. Their status is told by the first container that is in trouble, as `kubectl get`
+//! does.
 
 use serde_json::{Value, json};
 
@@ -8,7 +9,10 @@ use super::format::{age, items, number, or_none, text};
 pub(super) fn cell(column: &str, pod: &Value) -> Option<Value> {
     Some(match column {
         "Ready" => {
-            let ready = items(pod, "/status/containerStatuses").iter().filter(|status| status["ready"] == true).count();
+            let ready = items(pod, "/status/containerStatuses")
+                .iter()
+                .filter(|status| status["ready"] == true)
+                .count();
             format!("{ready}/{}", items(pod, "/spec/containers").len()).into()
         }
         "Status" => state(pod).into(),
@@ -26,7 +30,10 @@ pub(super) fn cell(column: &str, pod: &Value) -> Option<Value> {
 
 fn state(pod: &Value) -> String {
     let lost = text(pod, "/status/reason") == "NodeLost";
-    if pod.pointer("/metadata/deletionTimestamp").is_some_and(Value::is_string) {
+    if pod
+        .pointer("/metadata/deletionTimestamp")
+        .is_some_and(Value::is_string)
+    {
         return if lost { "Unknown" } else { "Terminating" }.to_owned();
     }
     let mut state = match text(pod, "/status/reason") {
@@ -34,7 +41,10 @@ fn state(pod: &Value) -> String {
         reason => reason.to_owned(),
     };
     let conditions = items(pod, "/status/conditions");
-    if conditions.iter().any(|condition| text(condition, "/reason") == "SchedulingGated") {
+    if conditions
+        .iter()
+        .any(|condition| text(condition, "/reason") == "SchedulingGated")
+    {
         state = "SchedulingGated".to_owned();
     }
     if let Some(initial) = initializing(pod) {
@@ -51,14 +61,19 @@ fn state(pod: &Value) -> String {
 /// How far a pod is with its initial containers, unless it is past them.
 fn initializing(pod: &Value) -> Option<String> {
     let all = items(pod, "/spec/initContainers").len();
-    for (index, status) in items(pod, "/status/initContainerStatuses").iter().enumerate() {
+    for (index, status) in items(pod, "/status/initContainerStatuses")
+        .iter()
+        .enumerate()
+    {
         let ended = status.pointer("/state/terminated");
         if ended.is_some_and(|ended| number(ended, "/exitCode") == 0) || status["started"] == true {
             continue;
         }
         let waits = text(status, "/state/waiting/reason");
         return Some(match (trouble(status), waits) {
-            (Some(trouble), _) if ended.is_some() || (!waits.is_empty() && waits != "PodInitializing") => {
+            (Some(trouble), _)
+                if ended.is_some() || (!waits.is_empty() && waits != "PodInitializing") =>
+            {
                 format!("Init:{trouble}")
             }
             _ => format!("Init:{index}/{all}"),
@@ -82,10 +97,19 @@ fn trouble(status: &Value) -> Option<String> {
 
 fn restarts(pod: &Value) -> Value {
     let statuses = items(pod, "/status/containerStatuses");
-    let number: i64 = statuses.iter().map(|status| number(status, "/restartCount")).fold(0, i64::saturating_add);
-    let last = statuses.iter().map(|status| text(status, "/lastState/terminated/finishedAt")).max().unwrap_or_default();
+    let number: i64 = statuses
+        .iter()
+        .map(|status| number(status, "/restartCount"))
+        .fold(0, i64::saturating_add);
+    let last = statuses
+        .iter()
+        .map(|status| text(status, "/lastState/terminated/finishedAt"))
+        .max()
+        .unwrap_or_default();
     match age(last) {
-        Value::String(ago) if number > 0 && !last.is_empty() => format!("{number} ({ago} ago)").into(),
+        Value::String(ago) if number > 0 && !last.is_empty() => {
+            format!("{number} ({ago} ago)").into()
+        }
         _ => json!(number.to_string()),
     }
 }
@@ -97,7 +121,9 @@ fn gates(pod: &Value) -> Value {
     }
     let open = |gate: &&Value| {
         let conditions = items(pod, "/status/conditions");
-        conditions.iter().any(|condition| condition["type"] == gate["conditionType"] && condition["status"] == "True")
+        conditions.iter().any(|condition| {
+            condition["type"] == gate["conditionType"] && condition["status"] == "True"
+        })
     };
     format!("{}/{}", gates.iter().filter(open).count(), gates.len()).into()
 }

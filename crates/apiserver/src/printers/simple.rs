@@ -10,17 +10,72 @@ const FIELDS: [(&str, &str, &str, &str); 22] = [
     ("secrets", "Type", "/type", ""),
     ("leases", "Holder", "/spec/holderIdentity", ""),
     ("runtimeclasses", "Handler", "/handler", ""),
-    ("priorityclasses", "PreemptionPolicy", "/preemptionPolicy", ""),
-    ("mutatingadmissionpolicybindings", "PolicyName", "/spec/policyName", ""),
-    ("validatingadmissionpolicybindings", "PolicyName", "/spec/policyName", ""),
-    ("mutatingadmissionpolicybindings", "ParamRef", "/spec/paramRef/name", "<unset>"),
-    ("validatingadmissionpolicybindings", "ParamRef", "/spec/paramRef/name", "<unset>"),
-    ("mutatingadmissionpolicies", "ParamKind", "/spec/paramKind/kind", "<unset>"),
-    ("validatingadmissionpolicies", "ParamKind", "/spec/paramKind/kind", "<unset>"),
-    ("certificatesigningrequests", "SignerName", "/spec/signerName", "<none>"),
-    ("certificatesigningrequests", "Requestor", "/spec/username", ""),
-    ("flowschemas", "PriorityLevel", "/spec/priorityLevelConfiguration/name", ""),
-    ("flowschemas", "DistinguisherMethod", "/spec/distinguisherMethod/type", "<none>"),
+    (
+        "priorityclasses",
+        "PreemptionPolicy",
+        "/preemptionPolicy",
+        "",
+    ),
+    (
+        "mutatingadmissionpolicybindings",
+        "PolicyName",
+        "/spec/policyName",
+        "",
+    ),
+    (
+        "validatingadmissionpolicybindings",
+        "PolicyName",
+        "/spec/policyName",
+        "",
+    ),
+    (
+        "mutatingadmissionpolicybindings",
+        "ParamRef",
+        "/spec/paramRef/name",
+        "<unset>",
+    ),
+    (
+        "validatingadmissionpolicybindings",
+        "ParamRef",
+        "/spec/paramRef/name",
+        "<unset>",
+    ),
+    (
+        "mutatingadmissionpolicies",
+        "ParamKind",
+        "/spec/paramKind/kind",
+        "<unset>",
+    ),
+    (
+        "validatingadmissionpolicies",
+        "ParamKind",
+        "/spec/paramKind/kind",
+        "<unset>",
+    ),
+    (
+        "certificatesigningrequests",
+        "SignerName",
+        "/spec/signerName",
+        "<none>",
+    ),
+    (
+        "certificatesigningrequests",
+        "Requestor",
+        "/spec/username",
+        "",
+    ),
+    (
+        "flowschemas",
+        "PriorityLevel",
+        "/spec/priorityLevelConfiguration/name",
+        "",
+    ),
+    (
+        "flowschemas",
+        "DistinguisherMethod",
+        "/spec/distinguisherMethod/type",
+        "<none>",
+    ),
     ("prioritylevelconfigurations", "Type", "/spec/type", ""),
     ("resourceslices", "Node", "/spec/nodeName", ""),
     ("resourceslices", "Driver", "/spec/driver", ""),
@@ -32,9 +87,16 @@ const FIELDS: [(&str, &str, &str, &str); 22] = [
 
 /// The cell, if it is a simple one.
 pub(super) fn cell(plural: &str, column: &str, object: &Value) -> Option<Value> {
-    if let Some((_, _, pointer, absent)) = FIELDS.iter().find(|(kind, name, ..)| (*kind, *name) == (plural, column)) {
+    if let Some((_, _, pointer, absent)) = FIELDS
+        .iter()
+        .find(|(kind, name, ..)| (*kind, *name) == (plural, column))
+    {
         let found = text(object, pointer);
-        return Some(if found.is_empty() { (*absent).into() } else { found.into() });
+        return Some(if found.is_empty() {
+            (*absent).into()
+        } else {
+            found.into()
+        });
     }
     let containers = || items(object, "/spec/template/spec/containers");
     Some(match column {

@@ -1,4 +1,5 @@
-//! The built-in resources, from what was recorded of the real server. Their types are read when they are first needed.
+//! The built-in resources, from what was recorded of the real server. Their types are read when
+//! they are first needed.
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,15 +8,24 @@ use serde_json::{Value, json};
 use super::{Served, Subresource, api_version, table_name};
 use crate::recorded;
 
-/// Resources that are stored as another one: group, version and plural, and the group and version of the other.
+/// Resources that are stored as another one: group, version and plural, and the group and version
+/// of the other.
 const SHARED: [(&str, &str, &str, &str, &str); 2] = [
     ("events.k8s.io", "v1", "events", "", "v1"),
-    ("autoscaling", "v1", "horizontalpodautoscalers", "autoscaling", "v2"),
+    (
+        "autoscaling",
+        "v1",
+        "horizontalpodautoscalers",
+        "autoscaling",
+        "v2",
+    ),
 ];
 
 /// Every built-in resource.
 pub(super) fn read() -> Vec<Arc<Served>> {
-    let Some(Value::Object(lists)) = recorded::value("resources") else { return Vec::new() };
+    let Some(Value::Object(lists)) = recorded::value("resources") else {
+        return Vec::new();
+    };
     let mut all = Vec::new();
     for (path, list) in &lists {
         let mut parts = path.split('/').skip(1);
@@ -30,13 +40,19 @@ pub(super) fn read() -> Vec<Arc<Served>> {
 }
 
 pub(super) fn of_version(group: &str, version: &str, list: &Value) -> Vec<Served> {
-    let resources = list["resources"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let resources = list["resources"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     let mut found: Vec<Served> = Vec::new();
     for resource in resources {
-        let Some(name) = resource["name"].as_str() else { continue };
+        let Some(name) = resource["name"].as_str() else {
+            continue;
+        };
         match name.split_once('/') {
             None => found.push(served(group, version, name, resource)),
-            // A subresource follows its resource, or stands alone where nothing can be done with that.
+            // A subresource follows its resource, or stands alone where nothing can be done with
+            // that.
             Some((plural, sub)) => {
                 if !found.iter().any(|served| served.plural == plural) {
                     let alone = json!({ "namespaced": resource["namespaced"] });
@@ -53,8 +69,11 @@ pub(super) fn of_version(group: &str, version: &str, list: &Value) -> Vec<Served
 
 fn served(group: &str, version: &str, plural: &str, resource: &Value) -> Served {
     let kind = text(&resource["kind"]);
-    let shared = SHARED.iter().find(|other| (other.0, other.1, other.2) == (group, version, plural));
-    let (stored_group, stored_version) = shared.map_or((group, version), |other| (other.3, other.4));
+    let shared = SHARED
+        .iter()
+        .find(|other| (other.0, other.1, other.2) == (group, version, plural));
+    let (stored_group, stored_version) =
+        shared.map_or((group, version), |other| (other.3, other.4));
     Served {
         group: group.to_owned(),
         version: version.to_owned(),
@@ -91,7 +110,10 @@ fn text(value: &Value) -> String {
 }
 
 fn texts(value: &Value) -> Vec<String> {
-    value.as_array().map(|items| items.iter().map(text).collect()).unwrap_or_default()
+    value
+        .as_array()
+        .map(|items| items.iter().map(text).collect())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -101,22 +123,49 @@ mod tests {
     #[test]
     fn the_everyday_resources_are_there_with_their_subresources() {
         let all = read();
-        let find = |table: &str| all.iter().find(|served| &*served.table == table && served.is_stored);
+        let find = |table: &str| {
+            all.iter()
+                .find(|served| &*served.table == table && served.is_stored)
+        };
         for (table, kind, namespaced, status) in [
             ("pods", "Pod", true, true),
             ("namespaces", "Namespace", false, true),
             ("configmaps", "ConfigMap", true, false),
             ("deployments.apps", "Deployment", true, true),
-            ("horizontalpodautoscalers.autoscaling", "HorizontalPodAutoscaler", true, true),
-            ("customresourcedefinitions.apiextensions.k8s.io", "CustomResourceDefinition", false, true),
+            (
+                "horizontalpodautoscalers.autoscaling",
+                "HorizontalPodAutoscaler",
+                true,
+                true,
+            ),
+            (
+                "customresourcedefinitions.apiextensions.k8s.io",
+                "CustomResourceDefinition",
+                false,
+                true,
+            ),
         ] {
             let served = find(table).unwrap();
-            assert_eq!((&*served.kind, served.namespaced, served.has_status()), (kind, namespaced, status), "{table}");
+            assert_eq!(
+                (&*served.kind, served.namespaced, served.has_status()),
+                (kind, namespaced, status),
+                "{table}"
+            );
         }
-        let scale = find("deployments.apps").unwrap().subresource("scale").unwrap().clone();
-        assert_eq!(scale.group_version, Some(("autoscaling".to_owned(), "v1".to_owned())));
-        let events: Vec<_> =
-            all.iter().filter(|served| served.plural == "events").map(|served| &*served.table).collect();
+        let scale = find("deployments.apps")
+            .unwrap()
+            .subresource("scale")
+            .unwrap()
+            .clone();
+        assert_eq!(
+            scale.group_version,
+            Some(("autoscaling".to_owned(), "v1".to_owned()))
+        );
+        let events: Vec<_> = all
+            .iter()
+            .filter(|served| served.plural == "events")
+            .map(|served| &*served.table)
+            .collect();
         assert_eq!(events, ["events", "events"], "one table for both groups");
     }
 }

@@ -1,5 +1,5 @@
-//! Objects from one version of their resource to another. Custom resources differ in nothing but the name of the
-//! version; of the built-in ones only two have several.
+//! Objects from one version of their resource to another. Custom resources differ in nothing but
+//! the name of the version; of the built-in ones only two have several.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,8 @@ pub(crate) fn convert(object: &mut Value, served: &Served) {
         ("events.k8s.io", "v1", "events") => {
             rename_all(object, &EVENT);
             if let Some(fields) = object.as_object_mut() {
-                // These are always there in the core group, and in the other one only if they say something.
+                // These are always there in the core group, and in the other one only if they say
+                // something.
                 fields.retain(|name, value| {
                     !matches!(&**name, "reportingController" | "reportingInstance") || value != ""
                 });
@@ -26,7 +27,9 @@ pub(crate) fn convert(object: &mut Value, served: &Served) {
 /// From the version that is served to the stored one.
 pub(crate) fn to_stored(object: &mut Value, served: &Served) {
     match (&*served.group, &*served.version, &*served.plural) {
-        ("events.k8s.io", "v1", "events") => rename_all(object, &EVENT.map(|(old, new)| (new, old))),
+        ("events.k8s.io", "v1", "events") => {
+            rename_all(object, &EVENT.map(|(old, new)| (new, old)));
+        }
         ("autoscaling", "v1", "horizontalpodautoscalers") => scaler_to_v2(object),
         _ => {}
     }
@@ -45,7 +48,9 @@ const EVENT: [(&str, &str); 7] = [
 ];
 
 fn rename_all(object: &mut Value, names: &[(&str, &str)]) {
-    let Some(fields) = object.as_object_mut() else { return };
+    let Some(fields) = object.as_object_mut() else {
+        return;
+    };
     for (old, new) in names {
         if let Some(value) = fields.remove(*old) {
             fields.insert((*new).to_owned(), value);
@@ -62,9 +67,12 @@ fn scaler_to_v1(object: &mut Value) {
     if let Some(spec) = object["spec"].as_object_mut() {
         spec.remove("behavior");
         let metrics = spec.remove("metrics").unwrap_or_default();
-        let cpu = metrics.as_array().and_then(|metrics| metrics.iter().find(|metric| is_cpu(metric)));
-        if let Some(target) =
-            cpu.map(|metric| &metric["resource"]["target"]["averageUtilization"]).filter(|it| it.is_number())
+        let cpu = metrics
+            .as_array()
+            .and_then(|metrics| metrics.iter().find(|metric| is_cpu(metric)));
+        if let Some(target) = cpu
+            .map(|metric| &metric["resource"]["target"]["averageUtilization"])
+            .filter(|it| it.is_number())
         {
             spec.insert("targetCPUUtilizationPercentage".to_owned(), target.clone());
         }
@@ -72,9 +80,12 @@ fn scaler_to_v1(object: &mut Value) {
     if let Some(status) = object.get_mut("status").and_then(Value::as_object_mut) {
         status.remove("conditions");
         let metrics = status.remove("currentMetrics").unwrap_or_default();
-        let cpu = metrics.as_array().and_then(|metrics| metrics.iter().find(|metric| is_cpu(metric)));
-        if let Some(now) =
-            cpu.map(|metric| &metric["resource"]["current"]["averageUtilization"]).filter(|it| it.is_number())
+        let cpu = metrics
+            .as_array()
+            .and_then(|metrics| metrics.iter().find(|metric| is_cpu(metric)));
+        if let Some(now) = cpu
+            .map(|metric| &metric["resource"]["current"]["averageUtilization"])
+            .filter(|it| it.is_number())
         {
             status.insert("currentCPUUtilizationPercentage".to_owned(), now.clone());
         }
@@ -86,7 +97,10 @@ fn scaler_to_v2(object: &mut Value) {
         && let Some(target) = spec.remove("targetCPUUtilizationPercentage")
     {
         let target = json!({"type": "Utilization", "averageUtilization": target});
-        spec.insert("metrics".to_owned(), json!([{"type": "Resource", "resource": {"name": "cpu", "target": target}}]));
+        spec.insert(
+            "metrics".to_owned(),
+            json!([{"type": "Resource", "resource": {"name": "cpu", "target": target}}]),
+        );
     }
     if let Some(status) = object.get_mut("status").and_then(Value::as_object_mut)
         && let Some(now) = status.remove("currentCPUUtilizationPercentage")

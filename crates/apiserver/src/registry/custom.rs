@@ -1,4 +1,5 @@
-//! What a definition says of a resource: its schema and rules, columns, subresources and selectable fields.
+//! What a definition says of a resource: its schema and rules, columns, subresources and selectable
+//! fields.
 
 use std::sync::{Arc, OnceLock};
 
@@ -47,12 +48,28 @@ pub struct Scale {
 pub(crate) fn versions(definition: &Value) -> Vec<Arc<Served>> {
     let spec = &definition["spec"];
     let names = &spec["names"];
-    let (group, plural, kind) = (text(&spec["group"]), text(&names["plural"]), text(&names["kind"]));
-    let versions = spec["versions"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let stored = versions.iter().find(|version| version["storage"] == true).map(|version| text(&version["name"]));
-    let Some(stored) = stored else { return Vec::new() };
-    let singular = names["singular"].as_str().map_or_else(|| kind.to_lowercase(), str::to_owned);
-    let list_kind = names["listKind"].as_str().map_or_else(|| format!("{kind}List"), str::to_owned);
+    let (group, plural, kind) = (
+        text(&spec["group"]),
+        text(&names["plural"]),
+        text(&names["kind"]),
+    );
+    let versions = spec["versions"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    let stored = versions
+        .iter()
+        .find(|version| version["storage"] == true)
+        .map(|version| text(&version["name"]));
+    let Some(stored) = stored else {
+        return Vec::new();
+    };
+    let singular = names["singular"]
+        .as_str()
+        .map_or_else(|| kind.to_lowercase(), str::to_owned);
+    let list_kind = names["listKind"]
+        .as_str()
+        .map_or_else(|| format!("{kind}List"), str::to_owned);
     let hash = Sha256::digest(format!("{group}/{stored}/{kind}").as_bytes());
     let storage_hash = STANDARD.encode(&hash[..8]);
     let serve = |version: &Value| {
@@ -63,7 +80,11 @@ pub(crate) fn versions(definition: &Value) -> Vec<Arc<Served>> {
             subresources.push(subresource("status", &kind, None));
         }
         if scale.is_some() {
-            subresources.push(subresource("scale", "Scale", Some(("autoscaling".to_owned(), "v1".to_owned()))));
+            subresources.push(subresource(
+                "scale",
+                "Scale",
+                Some(("autoscaling".to_owned(), "v1".to_owned())),
+            ));
         }
         let raw = version["schema"]["openAPIV3Schema"].clone();
         let custom = Custom {
@@ -71,7 +92,10 @@ pub(crate) fn versions(definition: &Value) -> Vec<Arc<Served>> {
             schema: Schema::read(&raw).0,
             shapes: Arc::new(Shapes::crd(&raw, false)),
             raw,
-            columns: version["additionalPrinterColumns"].as_array().cloned().unwrap_or_default(),
+            columns: version["additionalPrinterColumns"]
+                .as_array()
+                .cloned()
+                .unwrap_or_default(),
             selectable: selectable(&version["selectableFields"]),
             scale,
             terminating: definition["metadata"]["deletionTimestamp"].is_string(),
@@ -97,15 +121,33 @@ pub(crate) fn versions(definition: &Value) -> Vec<Arc<Served>> {
             list_kind: list_kind.clone(),
         })
     };
-    versions.iter().filter(|version| version["served"] == true).map(serve).collect()
+    versions
+        .iter()
+        .filter(|version| version["served"] == true)
+        .map(serve)
+        .collect()
 }
 
 /// In the order in which the real server lists them.
-const VERBS: [&str; 8] = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
+const VERBS: [&str; 8] = [
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "create",
+    "update",
+    "watch",
+];
 
 fn subresource(name: &str, kind: &str, group_version: Option<(String, String)>) -> Subresource {
     let verbs = ["get", "patch", "update"].map(str::to_owned).to_vec();
-    Subresource { name: name.to_owned(), kind: kind.to_owned(), group_version, verbs }
+    Subresource {
+        name: name.to_owned(),
+        kind: kind.to_owned(),
+        group_version,
+        verbs,
+    }
 }
 
 fn scale(scale: &Value) -> Option<Scale> {
@@ -117,8 +159,15 @@ fn scale(scale: &Value) -> Option<Scale> {
 }
 
 fn selectable(fields: &Value) -> Vec<String> {
-    let path = |field: &Value| field["jsonPath"].as_str().map(|path| path.trim_start_matches('.').to_owned());
-    fields.as_array().map(|fields| fields.iter().filter_map(path).collect()).unwrap_or_default()
+    let path = |field: &Value| {
+        field["jsonPath"]
+            .as_str()
+            .map(|path| path.trim_start_matches('.').to_owned())
+    };
+    fields
+        .as_array()
+        .map(|fields| fields.iter().filter_map(path).collect())
+        .unwrap_or_default()
 }
 
 fn deprecation(version: &Value, api_version: &str, kind: &str) -> Option<String> {
@@ -134,5 +183,8 @@ fn text(value: &Value) -> String {
 }
 
 fn texts(value: &Value) -> Vec<String> {
-    value.as_array().map(|items| items.iter().map(text).collect()).unwrap_or_default()
+    value
+        .as_array()
+        .map(|items| items.iter().map(text).collect())
+        .unwrap_or_default()
 }

@@ -1,4 +1,5 @@
-//! What a URL and a method ask for. Kubernetes' URLs are regular, so this is all the routing there is.
+//! What a URL and a method ask for. Kubernetes' URLs are regular, so this is all the routing there
+//! is.
 
 use http::{Method, request::Parts};
 use percent_encoding::percent_decode_str;
@@ -95,16 +96,23 @@ impl QueryPairs {
             let spaced = text.replace('+', " ");
             percent_decode_str(&spaced).decode_utf8_lossy().into_owned()
         };
-        let pairs = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            (decode(name), decode(value))
-        });
+        let pairs = query
+            .split('&')
+            .filter(|pair| !pair.is_empty())
+            .map(|pair| {
+                let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+                (decode(name), decode(value))
+            });
         Self(pairs.collect())
     }
 
     /// The first value of a parameter; none if it is absent or empty.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+        self.0
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
+            .filter(|value| !value.is_empty())
     }
 
     /// Whether the parameter is there, even if it is empty.
@@ -114,7 +122,10 @@ impl QueryPairs {
 
     /// All values of a parameter.
     pub fn all(&self, name: &str) -> impl Iterator<Item = &str> {
-        self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
+        self.0
+            .iter()
+            .filter(move |(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
     }
 
     /// A switch. As in the original, being there is enough unless it says no.
@@ -148,7 +159,13 @@ impl Asked {
         let (group, version, words) = match &*words {
             ["api", version, rest @ ..] if !rest.is_empty() => ("", *version, rest),
             ["apis", group, version, rest @ ..] if !rest.is_empty() => (*group, *version, rest),
-            _ => return Ok(Self { attributes, query, named: false }),
+            _ => {
+                return Ok(Self {
+                    attributes,
+                    query,
+                    named: false,
+                });
+            }
         };
         attributes.is_resource = true;
         attributes.group = group.to_owned();
@@ -166,14 +183,23 @@ impl Asked {
         };
         attributes.namespace = namespace.to_owned();
         let mut words = words.iter();
-        let mut take = || words.next().map(|word| (*word).to_owned()).unwrap_or_default();
+        let mut take = || {
+            words
+                .next()
+                .map(|word| (*word).to_owned())
+                .unwrap_or_default()
+        };
         attributes.resource = take();
         attributes.name = take();
         attributes.subresource = take();
         let named = !attributes.name.is_empty();
         let watched = watched || query.flag("watch");
         attributes.verb = match (&parts.method, named) {
-            (&Method::GET | &Method::HEAD, true) if watched && attributes.subresource.is_empty() => Verb::Watch,
+            (&Method::GET | &Method::HEAD, true)
+                if watched && attributes.subresource.is_empty() =>
+            {
+                Verb::Watch
+            }
             (&Method::GET | &Method::HEAD, true) => Verb::Get,
             (&Method::GET | &Method::HEAD, false) if watched => Verb::Watch,
             (&Method::GET | &Method::HEAD, false) => Verb::List,
@@ -185,12 +211,19 @@ impl Asked {
             (other, _) => Verb::Other(method_word(other)),
         };
         if !named
-            && matches!(attributes.verb, Verb::List | Verb::Watch | Verb::DeleteCollection)
+            && matches!(
+                attributes.verb,
+                Verb::List | Verb::Watch | Verb::DeleteCollection
+            )
             && let Some(name) = query.get("fieldSelector").and_then(selected_name)
         {
             name.clone_into(&mut attributes.name);
         }
-        Ok(Self { attributes, query, named })
+        Ok(Self {
+            attributes,
+            query,
+            named,
+        })
     }
 
     /// Whether nothing is to be kept.
@@ -201,14 +234,24 @@ impl Asked {
 
 /// The name that a field selector asks for, if it asks for exactly one.
 fn selected_name(selector: &str) -> Option<&str> {
-    let names = selector.split(',').filter_map(|part| part.strip_prefix("metadata.name="));
-    names.map(|name| name.strip_prefix('=').unwrap_or(name)).find(|name| !name.is_empty() && !name.contains('\\'))
+    let names = selector
+        .split(',')
+        .filter_map(|part| part.strip_prefix("metadata.name="));
+    names
+        .map(|name| name.strip_prefix('=').unwrap_or(name))
+        .find(|name| !name.is_empty() && !name.contains('\\'))
 }
 
 fn segments(path: &str) -> Result<Vec<String>, ApiError> {
     let parts = path.split('/').filter(|part| !part.is_empty());
-    let decoded = parts.map(|part| percent_decode_str(part).decode_utf8().map(std::borrow::Cow::into_owned));
-    decoded.collect::<Result<_, _>>().map_err(|_| ApiError::bad_request("the path of the request is not UTF-8"))
+    let decoded = parts.map(|part| {
+        percent_decode_str(part)
+            .decode_utf8()
+            .map(std::borrow::Cow::into_owned)
+    });
+    decoded
+        .collect::<Result<_, _>>()
+        .map_err(|_| ApiError::bad_request("the path of the request is not UTF-8"))
 }
 
 fn method_word(method: &Method) -> &'static str {

@@ -1,4 +1,5 @@
-//! In which form an answer is wanted: whole objects, their metadata alone, or a table; JSON or YAML.
+//! In which form an answer is wanted: whole objects, their metadata alone, or a table; JSON or
+//! YAML.
 
 use http::{HeaderMap, header::ACCEPT};
 
@@ -27,17 +28,34 @@ pub(crate) struct Form {
 }
 
 /// What the real server offers; protobuf is named in its messages though we do not speak it.
-const OFFERS: [&str; 3] = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
+const OFFERS: [&str; 3] = [
+    "application/json",
+    "application/yaml",
+    "application/vnd.kubernetes.protobuf",
+];
 
 impl Form {
-    pub(crate) const WHOLE: Self = Self { what: As::Whole, yaml: false };
+    pub(crate) const WHOLE: Self = Self {
+        what: As::Whole,
+        yaml: false,
+    };
 
     /// The form that the headers prefer among those that can be had.
     pub(crate) fn wanted(headers: &HeaderMap) -> Result<Self, ApiError> {
         let mut ranges: Vec<(f32, &str)> = Vec::new();
-        for value in headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()) {
-            for range in value.split(',').map(str::trim).filter(|range| !range.is_empty()) {
-                let quality = parameter(range, "q").and_then(|q| q.parse().ok()).unwrap_or(1.0);
+        for value in headers
+            .get_all(ACCEPT)
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+        {
+            for range in value
+                .split(',')
+                .map(str::trim)
+                .filter(|range| !range.is_empty())
+            {
+                let quality = parameter(range, "q")
+                    .and_then(|q| q.parse().ok())
+                    .unwrap_or(1.0);
                 ranges.push((quality, range));
             }
         }
@@ -45,11 +63,14 @@ impl Form {
             return Ok(Self::WHOLE);
         }
         ranges.sort_by(|a, b| b.0.total_cmp(&a.0));
-        ranges.iter().find_map(|(_, range)| Self::of(range)).ok_or_else(|| {
-            // The format may be fine, and what it is to hold is not.
-            let spoken = ranges.iter().any(|(_, range)| is_yaml(range).is_some());
-            ApiError::not_acceptable(&OFFERS, spoken)
-        })
+        ranges
+            .iter()
+            .find_map(|(_, range)| Self::of(range))
+            .ok_or_else(|| {
+                // The format may be fine, and what it is to hold is not.
+                let spoken = ranges.iter().any(|(_, range)| is_yaml(range).is_some());
+                ApiError::not_acceptable(&OFFERS, spoken)
+            })
     }
 
     fn of(range: &str) -> Option<Self> {
@@ -60,7 +81,9 @@ impl Form {
             None => As::Whole,
             Some("Table") if meta => As::Table,
             Some("PartialObjectMetadata" | "PartialObjectMetadataList") if meta => As::Metadata,
-            Some("APIGroupDiscoveryList") if group == Some("apidiscovery.k8s.io") && version == Some("v2") => {
+            Some("APIGroupDiscoveryList")
+                if group == Some("apidiscovery.k8s.io") && version == Some("v2") =>
+            {
                 As::Discovery
             }
             Some(_) => return None,
@@ -79,8 +102,13 @@ fn is_yaml(range: &str) -> Option<bool> {
 }
 
 fn parameter<'a>(range: &'a str, name: &str) -> Option<&'a str> {
-    let mut parameters = range.split(';').skip(1).filter_map(|part| part.trim().split_once('='));
-    parameters.find(|(key, _)| key.trim() == name).map(|(_, value)| value.trim())
+    let mut parameters = range
+        .split(';')
+        .skip(1)
+        .filter_map(|part| part.trim().split_once('='));
+    parameters
+        .find(|(key, _)| key.trim() == name)
+        .map(|(_, value)| value.trim())
 }
 
 #[cfg(test)]
@@ -94,11 +122,26 @@ mod tests {
             ("", Some((As::Whole, false))),
             ("*/*", Some((As::Whole, false))),
             (table, Some((As::Table, false))),
-            ("application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io", Some((As::Metadata, false))),
-            ("application/vnd.kubernetes.protobuf, application/json", Some((As::Whole, false))),
-            ("application/json;q=0.5, application/yaml", Some((As::Whole, true))),
-            ("application/json;as=Nonsense;v=v1;g=meta.k8s.io, application/json", Some((As::Whole, false))),
-            ("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", Some((As::Discovery, false))),
+            (
+                "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
+                Some((As::Metadata, false)),
+            ),
+            (
+                "application/vnd.kubernetes.protobuf, application/json",
+                Some((As::Whole, false)),
+            ),
+            (
+                "application/json;q=0.5, application/yaml",
+                Some((As::Whole, true)),
+            ),
+            (
+                "application/json;as=Nonsense;v=v1;g=meta.k8s.io, application/json",
+                Some((As::Whole, false)),
+            ),
+            (
+                "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+                Some((As::Discovery, false)),
+            ),
             ("application/vnd.kubernetes.protobuf", None),
             ("text/html", None),
         ] {
@@ -106,7 +149,9 @@ mod tests {
             if !accept.is_empty() {
                 headers.insert(ACCEPT, accept.parse().unwrap());
             }
-            let form = Form::wanted(&headers).ok().map(|form| (form.what, form.yaml));
+            let form = Form::wanted(&headers)
+                .ok()
+                .map(|form| (form.what, form.yaml));
             assert_eq!(form, expected, "{accept}");
         }
     }

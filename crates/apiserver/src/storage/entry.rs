@@ -1,5 +1,5 @@
-//! An object as it was at a revision. It is kept as JSON, which every answer is put together from; its value is made
-//! of that when somebody needs it, and kept as long as it is used.
+//! An object as it was at a revision. It is kept as JSON, which every answer is put together from;
+//! its value is made of that when somebody needs it, and kept as long as it is used.
 
 use std::{
     fmt,
@@ -51,7 +51,10 @@ impl Draft {
         if let Some(Value::Object(metadata)) = value.get_mut("metadata") {
             metadata.insert("resourceVersion".to_owned(), Value::String(String::new()));
         }
-        Self { json: Json::of(&value), value }
+        Self {
+            json: Json::of(&value),
+            value,
+        }
     }
 
     /// The object with its revision written into it.
@@ -71,11 +74,21 @@ impl Entry {
     /// An object as it is, which is kept nowhere.
     pub fn new(value: Value, revision: u64) -> Self {
         let json = Json::of(&value);
-        Self::kept(revision, json.bytes.clone().into(), &json, Some(value), None)
+        Self::kept(
+            revision,
+            json.bytes.clone().into(),
+            &json,
+            Some(value),
+            None,
+        )
     }
 
     /// An object of which there is only the JSON, as it was written.
-    pub(super) fn read(bytes: Bytes, revision: u64, parsed: &Arc<Parsed>) -> Result<Self, serde_json::Error> {
+    pub(super) fn read(
+        bytes: Bytes,
+        revision: u64,
+        parsed: &Arc<Parsed>,
+    ) -> Result<Self, serde_json::Error> {
         let json = Json::places(&bytes)?;
         Ok(Self::kept(revision, bytes, &json, None, Some(parsed)))
     }
@@ -84,11 +97,21 @@ impl Entry {
     pub(super) fn ended(&self, revision: u64, parsed: &Arc<Parsed>) -> Self {
         let digits = self.0.revision.to_string().len();
         let bytes = spliced(&self.bytes, self.version, digits, &revision.to_string());
-        let json = Json { bytes: Vec::new(), typed: self.typed, version: self.version };
+        let json = Json {
+            bytes: Vec::new(),
+            typed: self.typed,
+            version: self.version,
+        };
         Self::kept(revision, bytes, &json, None, Some(parsed))
     }
 
-    fn kept(revision: u64, bytes: Bytes, json: &Json, value: Option<Value>, parsed: Option<&Arc<Parsed>>) -> Self {
+    fn kept(
+        revision: u64,
+        bytes: Bytes,
+        json: &Json,
+        value: Option<Value>,
+        parsed: Option<&Arc<Parsed>>,
+    ) -> Self {
         Self(Arc::new(Kept {
             revision,
             bytes,
@@ -114,8 +137,8 @@ impl Entry {
         value
     }
 
-    /// The metadata of the object, without who manages its fields, where that is all that is needed of many objects:
-    /// an object with nothing else.
+    /// The metadata of the object, without who manages its fields, where that is all that is needed
+    /// of many objects: an object with nothing else.
     pub fn head(&self) -> Arc<Value> {
         self.there().unwrap_or_else(|| Arc::new(head(&self.bytes)))
     }
@@ -132,9 +155,14 @@ impl Entry {
         self.value.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets go of the value, unless it was used since this was last asked; returns it, to be dropped elsewhere.
+    /// Lets go of the value, unless it was used since this was last asked; returns it, to be
+    /// dropped elsewhere.
     pub(super) fn forget(&self) -> Result<Option<Arc<Value>>, ()> {
-        if self.used.swap(false, Ordering::Relaxed) { Err(()) } else { Ok(self.slot().take()) }
+        if self.used.swap(false, Ordering::Relaxed) {
+            Err(())
+        } else {
+            Ok(self.slot().take())
+        }
     }
 
     pub(super) fn downgrade(&self) -> std::sync::Weak<Kept> {
@@ -156,13 +184,19 @@ impl Deref for Entry {
 
 impl fmt::Debug for Entry {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "Entry({}, {})", self.revision, String::from_utf8_lossy(&self.bytes))
+        write!(
+            formatter,
+            "Entry({}, {})",
+            self.revision,
+            String::from_utf8_lossy(&self.bytes)
+        )
     }
 }
 
 /// Bytes with a text in place of so many of them.
 fn spliced(bytes: &[u8], at: Option<usize>, cut: usize, text: &str) -> Bytes {
-    let Some((head, tail)) = at.and_then(|at| Some((bytes.get(..at)?, bytes.get(at + cut..)?))) else {
+    let Some((head, tail)) = at.and_then(|at| Some((bytes.get(..at)?, bytes.get(at + cut..)?)))
+    else {
         return Bytes::copy_from_slice(bytes);
     };
     let mut whole = Vec::with_capacity(head.len() + text.len() + tail.len());
@@ -184,13 +218,27 @@ struct Json {
 impl Json {
     fn of(value: &Value) -> Self {
         let Value::Object(fields) = value else {
-            return Self { bytes: serde_json::to_vec(value).unwrap_or_default(), typed: 0, version: None };
+            return Self {
+                bytes: serde_json::to_vec(value).unwrap_or_default(),
+                typed: 0,
+                version: None,
+            };
         };
-        let mut json = Self { bytes: Vec::with_capacity(1024), typed: 1, version: None };
+        let mut json = Self {
+            bytes: Vec::with_capacity(1024),
+            typed: 1,
+            version: None,
+        };
         json.bytes.push(b'{');
         let first = ["kind", "apiVersion", "metadata"];
-        let rest = fields.iter().filter(|(name, _)| !first.contains(&name.as_str()));
-        for (name, value) in first.into_iter().filter_map(|name| fields.get_key_value(name)).chain(rest) {
+        let rest = fields
+            .iter()
+            .filter(|(name, _)| !first.contains(&name.as_str()));
+        for (name, value) in first
+            .into_iter()
+            .filter_map(|name| fields.get_key_value(name))
+            .chain(rest)
+        {
             json.comma();
             if name == "kind" || name == "apiVersion" {
                 json.typed = 0;
@@ -213,7 +261,9 @@ impl Json {
     /// Finds the places in JSON that this has written; there are no bytes in the result.
     fn places(bytes: &[u8]) -> Result<Self, serde_json::Error> {
         let places: Places<'_> = serde_json::from_slice(bytes)?;
-        let after = |raw: Option<&RawValue>| raw.map(|raw| raw.get().as_bytes().as_ptr_range().end as usize);
+        let after = |raw: Option<&RawValue>| {
+            raw.map(|raw| raw.get().as_bytes().as_ptr_range().end as usize)
+        };
         let place = |address: usize| address - bytes.as_ptr() as usize;
         let typed = match after(places.kind).max(after(places.version)).map(place) {
             Some(end) if bytes.get(end) == Some(&b',') => end + 1,
@@ -222,7 +272,11 @@ impl Json {
         };
         let version = places.metadata.and_then(|metadata| metadata.version);
         let version = version.map(|raw| place(raw.get().as_ptr() as usize) + 1);
-        Ok(Self { bytes: Vec::new(), typed, version })
+        Ok(Self {
+            bytes: Vec::new(),
+            typed,
+            version,
+        })
     }
 
     fn metadata(&mut self, fields: &Map<String, Value>) {
@@ -249,8 +303,8 @@ impl Json {
         self.bytes.push(b':');
     }
 
-    /// Strings and what they are in make up nearly all of an object, so they are written here; numbers are left to those
-    /// who know them.
+    /// Strings and what they are in make up nearly all of an object, so they are written here;
+    /// numbers are left to those who know them.
     fn value(&mut self, value: &Value) {
         match value {
             Value::Null => self.bytes.extend_from_slice(b"null"),
@@ -286,7 +340,10 @@ impl Json {
     fn text(&mut self, text: &str) {
         // All bytes are looked at, without a way out: that is what can be done to many at once.
         let special = |byte: u8| (byte < b' ') | (byte == b'"') | (byte == b'\\');
-        if text.bytes().fold(false, |found, byte| found | special(byte)) {
+        if text
+            .bytes()
+            .fold(false, |found, byte| found | special(byte))
+        {
             _ = serde_json::to_writer(&mut self.bytes, text);
             return;
         }
@@ -402,13 +459,23 @@ mod tests {
             let mut wanted = object();
             wanted["metadata"]["resourceVersion"] = revision.to_string().into();
             assert_eq!(*entry.value(), wanted);
-            assert_eq!(serde_json::from_slice::<Value>(&entry.bytes).unwrap(), wanted);
-            assert!(entry.bytes.starts_with(b"{\"kind\":\"Thing\",\"apiVersion\":\"v1\",\"metadata\":{"));
+            assert_eq!(
+                serde_json::from_slice::<Value>(&entry.bytes).unwrap(),
+                wanted
+            );
+            assert!(
+                entry
+                    .bytes
+                    .starts_with(b"{\"kind\":\"Thing\",\"apiVersion\":\"v1\",\"metadata\":{")
+            );
             let ended = entry.ended(revision / 2 + 100, &parsed);
             wanted["metadata"]["resourceVersion"] = (revision / 2 + 100).to_string().into();
             assert_eq!(*ended.value(), wanted);
             assert_eq!(ended.typed, entry.typed);
-            assert_eq!(ended.ended(7, &parsed).value()["metadata"]["resourceVersion"], "7");
+            assert_eq!(
+                ended.ended(7, &parsed).value()["metadata"]["resourceVersion"],
+                "7"
+            );
         }
         let bare = Draft::new(json!({"size": 1})).stamped(3, &parsed);
         assert_eq!(&*bare.bytes, b"{\"size\":1}");
@@ -417,7 +484,10 @@ mod tests {
 
     #[test]
     fn the_json_is_the_same_as_anybody_elses() {
-        let odd: String = (0..300_u32).filter_map(char::from_u32).chain("\u{2028}\u{fffd}\u{1f600}".chars()).collect();
+        let odd: String = (0..300_u32)
+            .filter_map(char::from_u32)
+            .chain("\u{2028}\u{fffd}\u{1f600}".chars())
+            .collect();
         for value in [
             json!({"b": [1, -2, 0.5, 1e300, u64::MAX, true, false, null, [], {}, [[]]], "c": {"": "", "x\"y": "z\\"}}),
             json!({"b": {&*odd: &*odd}, "c": "\u{7f}\u{80}"}),
@@ -431,13 +501,35 @@ mod tests {
         let parsed = Arc::new(Parsed::default());
         let bytes = Entry::new(object(), 1).bytes.clone();
         let entry = Entry::read(bytes, 1, &parsed).unwrap();
-        assert_eq!(*entry.head(), json!({"metadata": {"name": "x", "labels": {"a": "b"}, "uid": "u"}}));
+        assert_eq!(
+            *entry.head(),
+            json!({"metadata": {"name": "x", "labels": {"a": "b"}, "uid": "u"}})
+        );
         assert_eq!(*entry.value(), object());
-        for value in [object(), json!({"metadata": {"resourceVersion": "12"}}), json!({"kind": "K"}), json!({})] {
-            let (json, found) = (Json::of(&value), Json::places(&Entry::new(value.clone(), 1).bytes).unwrap());
-            assert_eq!((json.typed, json.version), (found.typed, found.version), "{value}");
+        for value in [
+            object(),
+            json!({"metadata": {"resourceVersion": "12"}}),
+            json!({"kind": "K"}),
+            json!({}),
+        ] {
+            let (json, found) = (
+                Json::of(&value),
+                Json::places(&Entry::new(value.clone(), 1).bytes).unwrap(),
+            );
+            assert_eq!(
+                (json.typed, json.version),
+                (found.typed, found.version),
+                "{value}"
+            );
         }
-        for odd in ["", "[]", "{", "{\"metadata\":", "{\"metadata\":null}", "null"] {
+        for odd in [
+            "",
+            "[]",
+            "{",
+            "{\"metadata\":",
+            "{\"metadata\":null}",
+            "null",
+        ] {
             assert_eq!(head(odd.as_bytes()), json!({}), "{odd}");
         }
     }

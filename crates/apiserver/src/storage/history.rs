@@ -15,7 +15,10 @@ pub struct Window {
 
 impl Default for Window {
     fn default() -> Self {
-        Self { events: 65_536, bytes: 32 << 20 }
+        Self {
+            events: 65_536,
+            bytes: 32 << 20,
+        }
     }
 }
 
@@ -45,7 +48,12 @@ pub(super) struct Past {
 
 impl Past {
     pub(super) fn new(window: Window, revision: u64) -> Self {
-        Self { window, events: VecDeque::new(), bytes: 0, forgotten: revision }
+        Self {
+            window,
+            events: VecDeque::new(),
+            bytes: 0,
+            forgotten: revision,
+        }
     }
 
     pub(super) fn push(&mut self, event: Arc<Event>) {
@@ -88,7 +96,11 @@ impl History {
     }
 
     pub(super) fn forget(&mut self, revision: u64) {
-        if self.events.front().is_some_and(|event| event.revision == revision) {
+        if self
+            .events
+            .front()
+            .is_some_and(|event| event.revision == revision)
+        {
             self.events.pop_front();
             self.lost = revision;
         }
@@ -106,9 +118,20 @@ impl History {
 /// How far back from the end is looked one by one: nearly all who watch are nearly up to date.
 const NEAR: usize = 32;
 
-fn after(events: &VecDeque<Arc<Event>>, revision: u64) -> impl DoubleEndedIterator<Item = &Arc<Event>> {
-    let near = events.iter().rev().take(NEAR).take_while(|event| event.revision > revision).count();
-    let start =
-        if near < NEAR { events.len() - near } else { events.partition_point(|event| event.revision <= revision) };
+fn after(
+    events: &VecDeque<Arc<Event>>,
+    revision: u64,
+) -> impl DoubleEndedIterator<Item = &Arc<Event>> {
+    let near = events
+        .iter()
+        .rev()
+        .take(NEAR)
+        .take_while(|event| event.revision > revision)
+        .count();
+    let start = if near < NEAR {
+        events.len() - near
+    } else {
+        events.partition_point(|event| event.revision <= revision)
+    };
     events.range(start..)
 }

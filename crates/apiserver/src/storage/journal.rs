@@ -1,5 +1,5 @@
-//! What keeps the objects beyond the process: a thread writes whatever has come together in one go, so that one flush
-//! of the disk serves all who wait.
+//! What keeps the objects beyond the process: a thread writes whatever has come together in one go,
+//! so that one flush of the disk serves all who wait.
 
 pub(crate) mod file;
 pub(crate) mod frame;
@@ -38,14 +38,21 @@ pub struct JournalError {
 impl JournalError {
     /// What was being done, and what went wrong.
     pub fn new(doing: &'static str, why: &dyn std::fmt::Display) -> Self {
-        Self { doing, why: why.to_string(), full: false }
+        Self {
+            doing,
+            why: why.to_string(),
+            full: false,
+        }
     }
 
     /// What was being done with a file, and what the system says.
     pub fn io(doing: &'static str, error: &std::io::Error) -> Self {
         use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
         let full = matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge);
-        Self { full, ..Self::new(doing, error) }
+        Self {
+            full,
+            ..Self::new(doing, error)
+        }
     }
 
     /// Whether there is no room for it.
@@ -78,7 +85,8 @@ pub trait Journal: Send {
         false
     }
 
-    /// Begins anew: with everything as it is, which includes all that was appended and may be ahead of it.
+    /// Begins anew: with everything as it is, which includes all that was appended and may be ahead
+    /// of it.
     fn shorten(&mut self, _: Snapshot) {}
 }
 
@@ -101,7 +109,11 @@ pub(super) fn spawn(
         let (mut group, mut records) = (Vec::new(), Vec::new());
         while incoming.blocking_recv_many(&mut group, GROUP) > 0 {
             records.clear();
-            records.extend(group.iter_mut().flat_map(|written| std::mem::take(&mut written.records)));
+            records.extend(
+                group
+                    .iter_mut()
+                    .flat_map(|written| std::mem::take(&mut written.records)),
+            );
             let kept = journal.append(&records);
             let Some(store) = store.upgrade() else { return };
             if let Err(error) = kept {
@@ -114,6 +126,8 @@ pub(super) fn spawn(
             }
         }
     };
-    let thread = std::thread::Builder::new().name("journal".to_owned()).spawn(write);
+    let thread = std::thread::Builder::new()
+        .name("journal".to_owned())
+        .spawn(write);
     thread.map_err(|error| JournalError::new("start a thread for", &error))
 }

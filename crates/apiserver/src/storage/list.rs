@@ -38,16 +38,30 @@ impl Store {
     /// # Errors
     ///
     /// If the revision is older than what is remembered.
-    pub fn list(&self, query: &Query<'_>, wanted: impl Fn(&Entry) -> bool) -> Result<Listing, Gone> {
+    pub fn list(
+        &self,
+        query: &Query<'_>,
+        wanted: impl Fn(&Entry) -> bool,
+    ) -> Result<Listing, Gone> {
         let state = self.read();
         let revision = query.at.unwrap_or(state.revision).min(state.revision);
         if revision < state.past.oldest() {
-            return Err(Gone { asked: revision, oldest: state.past.oldest() });
+            return Err(Gone {
+                asked: revision,
+                oldest: state.past.oldest(),
+            });
         }
         let Some(table) = state.tables.get(query.resource) else {
-            return Ok(Listing { revision, ..Listing::default() });
+            return Ok(Listing {
+                revision,
+                ..Listing::default()
+            });
         };
-        let prefix = if query.namespace.is_empty() { String::new() } else { format!("{}/", query.namespace) };
+        let prefix = if query.namespace.is_empty() {
+            String::new()
+        } else {
+            format!("{}/", query.namespace)
+        };
         let start = match query.after {
             Some(after) if after >= &*prefix => Bound::Excluded(after),
             _ => Bound::Included(&*prefix),
@@ -59,7 +73,10 @@ impl Store {
             undone.insert(&event.key.path, event.before.as_ref());
         }
         if undone.is_empty() {
-            let objects = table.objects.range::<str, _>(range).take_while(|(path, _)| path.starts_with(&prefix));
+            let objects = table
+                .objects
+                .range::<str, _>(range)
+                .take_while(|(path, _)| path.starts_with(&prefix));
             return Ok(page(revision, query.limit, objects, wanted));
         }
         let mut then: BTreeMap<&Arc<str>, &Entry> = table.objects.iter().collect();
@@ -73,19 +90,29 @@ impl Store {
             Bound::Excluded(after) => path > after,
             _ => path >= &*prefix,
         };
-        let objects = then.into_iter().filter(|(path, _)| inside(path) && path.starts_with(&prefix));
+        let objects = then
+            .into_iter()
+            .filter(|(path, _)| inside(path) && path.starts_with(&prefix));
         Ok(page(revision, query.limit, objects, wanted))
     }
 
     /// How many objects there are of a resource.
     pub fn count(&self, resource: &str) -> usize {
-        self.read().tables.get(resource).map_or(0, |table| table.objects.len())
+        self.read()
+            .tables
+            .get(resource)
+            .map_or(0, |table| table.objects.len())
     }
 
     /// The resources that there are objects of.
     pub fn resources(&self) -> Vec<Arc<str>> {
         let state = self.read();
-        state.tables.iter().filter(|(_, table)| !table.objects.is_empty()).map(|(name, _)| name.clone()).collect()
+        state
+            .tables
+            .iter()
+            .filter(|(_, table)| !table.objects.is_empty())
+            .map(|(name, _)| name.clone())
+            .collect()
     }
 }
 
@@ -95,7 +122,10 @@ fn page<'a>(
     mut objects: impl Iterator<Item = (&'a Arc<str>, &'a Entry)>,
     wanted: impl Fn(&Entry) -> bool,
 ) -> Listing {
-    let mut listing = Listing { revision, ..Listing::default() };
+    let mut listing = Listing {
+        revision,
+        ..Listing::default()
+    };
     let mut last = None;
     while let Some((path, entry)) = objects.next() {
         if !wanted(entry) {

@@ -1,5 +1,6 @@
-//! Which objects keep their values beside their JSON: those that were written or used lately. A value takes several
-//! times the room of its JSON, so there is a bound, however many objects there are.
+//! Which objects keep their values beside their JSON: those that were written or used lately. A
+//! value takes several times the room of its JSON, so there is a bound, however many objects there
+//! are.
 
 use std::{
     collections::VecDeque,
@@ -11,7 +12,8 @@ use super::entry::{Entry, Kept};
 /// How many bytes of JSON have values beside them.
 const MOST: usize = 2 << 20;
 
-/// The objects with values, in the order in which they are to be asked whether they still need them.
+/// The objects with values, in the order in which they are to be asked whether they still need
+/// them.
 #[derive(Default)]
 pub(super) struct Parsed(Mutex<Round>);
 
@@ -27,10 +29,14 @@ impl Parsed {
         let mut freed = Vec::new();
         let mut round = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         round.bytes += entry.bytes.len();
-        round.objects.push_back((entry.downgrade(), entry.bytes.len()));
+        round
+            .objects
+            .push_back((entry.downgrade(), entry.bytes.len()));
         // Each is spared once if it was used, so this ends.
         while round.bytes > MOST && round.objects.len() > 1 {
-            let Some((object, size)) = round.objects.pop_front() else { break };
+            let Some((object, size)) = round.objects.pop_front() else {
+                break;
+            };
             match Entry::upgrade(&object).map(|entry| entry.forget()) {
                 Some(Err(())) => round.objects.push_back((object, size)),
                 gone => {

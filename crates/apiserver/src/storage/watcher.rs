@@ -1,5 +1,5 @@
-//! Follows the changes of one resource, or of all. A watcher costs a place in the history and a waker; an object is
-//! serialized once, whoever watches.
+//! Follows the changes of one resource, or of all. A watcher costs a place in the history and a
+//! waker; an object is serialized once, whoever watches.
 
 use std::sync::Arc;
 
@@ -7,7 +7,8 @@ use tokio::sync::watch;
 
 use super::{Event, Gone, Store};
 
-/// The most events that are taken at once, so that a watcher from long ago does not hold everything twice.
+/// The most events that are taken at once, so that a watcher from long ago does not hold everything
+/// twice.
 const BATCH: usize = 256;
 
 /// Something that happened, and how far that is.
@@ -34,13 +35,29 @@ impl Store {
     ///
     /// If the revision is older than what is remembered.
     pub fn watch(self: &Arc<Self>, resource: &Arc<str>, from: u64) -> Result<Watcher, Gone> {
-        let mut state = self.state.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut state = self
+            .state
+            .write()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         let oldest = state.past.oldest();
         if from < oldest {
-            return Err(Gone { asked: from, oldest });
+            return Err(Gone {
+                asked: from,
+                oldest,
+            });
         }
-        let signal = state.tables.entry(resource.clone()).or_default().signal.subscribe();
-        Ok(Watcher { store: self.clone(), resource: Some(resource.clone()), signal, told: from })
+        let signal = state
+            .tables
+            .entry(resource.clone())
+            .or_default()
+            .signal
+            .subscribe();
+        Ok(Watcher {
+            store: self.clone(),
+            resource: Some(resource.clone()),
+            signal,
+            told: from,
+        })
     }
 
     /// Follows everything from after a revision on.
@@ -51,9 +68,17 @@ impl Store {
     pub fn watch_all(self: &Arc<Self>, from: u64) -> Result<Watcher, Gone> {
         let oldest = self.oldest();
         if from < oldest {
-            return Err(Gone { asked: from, oldest });
+            return Err(Gone {
+                asked: from,
+                oldest,
+            });
         }
-        Ok(Watcher { store: self.clone(), resource: None, signal: self.settling.subscribe(), told: from })
+        Ok(Watcher {
+            store: self.clone(),
+            resource: None,
+            signal: self.settling.subscribe(),
+            told: from,
+        })
     }
 }
 
@@ -68,7 +93,8 @@ impl Watcher {
         *self.signal.borrow() > self.told
     }
 
-    /// What has happened since the last call, if anything; with no event, how far it is sure that there was none.
+    /// What has happened since the last call, if anything; with no event, how far it is sure that
+    /// there was none.
     ///
     /// # Errors
     ///
@@ -77,7 +103,10 @@ impl Watcher {
         let settled = self.store.revision();
         let state = self.store.read();
         if self.told < state.past.oldest() && self.forgotten(&state) {
-            return Err(Gone { asked: self.told, oldest: state.past.oldest() });
+            return Err(Gone {
+                asked: self.told,
+                oldest: state.past.oldest(),
+            });
         }
         let events: Vec<Arc<Event>> = match &self.resource {
             Some(resource) => match state.tables.get(resource) {
@@ -90,16 +119,23 @@ impl Watcher {
                     .collect(),
                 None => Vec::new(),
             },
-            None => {
-                state.past.after(self.told).take_while(|event| event.revision <= settled).take(BATCH).cloned().collect()
-            }
+            None => state
+                .past
+                .after(self.told)
+                .take_while(|event| event.revision <= settled)
+                .take(BATCH)
+                .cloned()
+                .collect(),
         };
         drop(state);
         self.told = match events.last() {
             Some(last) if events.len() == BATCH => last.revision,
             _ => settled.max(self.told),
         };
-        Ok(Batch { events, revision: self.told })
+        Ok(Batch {
+            events,
+            revision: self.told,
+        })
     }
 
     /// Waits for something to happen. Dropping it loses nothing.
@@ -120,11 +156,16 @@ impl Watcher {
         }
     }
 
-    /// Whether something that this watcher was to tell is forgotten. A resource at rest loses nothing when others
-    /// push the window on: whatever it had was told when it happened.
+    /// Whether something that this watcher was to tell is forgotten. A resource at rest loses
+    /// nothing when others push the window on: whatever it had was told when it happened.
     fn forgotten(&self, state: &super::State) -> bool {
-        let Some(resource) = &self.resource else { return true };
-        let lost = state.tables.get(resource).map_or(0, |table| table.history.lost());
+        let Some(resource) = &self.resource else {
+            return true;
+        };
+        let lost = state
+            .tables
+            .get(resource)
+            .map_or(0, |table| table.history.lost());
         lost > self.told
     }
 }

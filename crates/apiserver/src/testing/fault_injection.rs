@@ -1,4 +1,5 @@
-//! Faults that tests ask for: at the n-th request that matches, fail, lose the answer, wait, or show the past.
+//! Faults that tests ask for: at the n-th request that matches, fail, lose the answer, wait, or
+//! show the past.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -34,7 +35,8 @@ impl Filter {
     }
 
     fn matches(&self, attributes: &Attributes, user: &str) -> bool {
-        let fits = |wanted: &Option<String>, is: &str| wanted.as_ref().is_none_or(|wanted| wanted == is);
+        let fits =
+            |wanted: &Option<String>, is: &str| wanted.as_ref().is_none_or(|wanted| wanted == is);
         fits(&self.verb, attributes.verb.as_str())
             && fits(&self.resource, &attributes.resource)
             && fits(&self.subresource, &attributes.subresource)
@@ -93,7 +95,11 @@ impl FaultPlan {
     /// What is to happen to this request.
     pub(crate) fn next(&self, attributes: &Attributes, user: &User) -> Vec<Trouble> {
         let mut found = Vec::new();
-        for (fault, seen) in self.lock().iter_mut().filter(|(fault, _)| fault.filter.matches(attributes, &user.name)) {
+        for (fault, seen) in self
+            .lock()
+            .iter_mut()
+            .filter(|(fault, _)| fault.filter.matches(attributes, &user.name))
+        {
             *seen += 1;
             if fault.at == 0 || fault.at == *seen {
                 found.push(fault.trouble.clone());
@@ -112,7 +118,10 @@ pub struct Gate {
 
 impl Default for Gate {
     fn default() -> Self {
-        Self { open: Arc::new(watch::Sender::new(false)), waiting: Arc::new(watch::Sender::new(0)) }
+        Self {
+            open: Arc::new(watch::Sender::new(false)),
+            waiting: Arc::new(watch::Sender::new(0)),
+        }
     }
 }
 
@@ -130,7 +139,11 @@ impl Gate {
     /// Returns once so many requests have come to the gate.
     pub async fn reached(&self, count: usize) {
         // The sender is in self, so waiting cannot fail.
-        _ = self.waiting.subscribe().wait_for(|&waiting| waiting >= count).await;
+        _ = self
+            .waiting
+            .subscribe()
+            .wait_for(|&waiting| waiting >= count)
+            .await;
     }
 
     pub(crate) async fn pass(&self) {
@@ -147,26 +160,43 @@ mod tests {
     use crate::request::info::Asked;
 
     fn attributes(method: &str, uri: &str) -> Attributes {
-        let (parts, ()) = Request::builder().method(method).uri(uri).body(()).unwrap().into_parts();
+        let (parts, ()) = Request::builder()
+            .method(method)
+            .uri(uri)
+            .body(())
+            .unwrap()
+            .into_parts();
         Asked::read(&parts).unwrap().attributes
     }
 
     #[test]
     fn a_fault_strikes_at_its_number_among_those_that_match() {
         let plan = FaultPlan::none();
-        plan.add(Fault { filter: Filter::of("get", "pods"), at: 2, trouble: Trouble::LoseAnswer });
+        plan.add(Fault {
+            filter: Filter::of("get", "pods"),
+            at: 2,
+            trouble: Trouble::LoseAnswer,
+        });
         let ann = User::new("ann", &[]);
         let pod = attributes("GET", "/api/v1/namespaces/a/pods/p");
         let status = attributes("GET", "/api/v1/namespaces/a/pods/p/status");
-        let struck: Vec<usize> = [&pod, &status, &pod, &pod].iter().map(|it| plan.next(it, &ann).len()).collect();
+        let struck: Vec<usize> = [&pod, &status, &pod, &pod]
+            .iter()
+            .map(|it| plan.next(it, &ann).len())
+            .collect();
         assert_eq!(struck, [0, 0, 1, 0]);
         plan.clear();
         plan.add(Fault {
-            filter: Filter { user: Some("bob".into()), ..Filter::default() },
+            filter: Filter {
+                user: Some("bob".into()),
+                ..Filter::default()
+            },
             at: 0,
             trouble: Trouble::Stale(1),
         });
-        assert!(plan.next(&pod, &ann).is_empty() && plan.next(&pod, &User::new("bob", &[])).len() == 1);
+        assert!(
+            plan.next(&pod, &ann).is_empty() && plan.next(&pod, &User::new("bob", &[])).len() == 1
+        );
     }
 
     #[tokio::test]

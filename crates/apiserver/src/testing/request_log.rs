@@ -56,7 +56,10 @@ pub(crate) struct Open {
 
 impl Records {
     pub(crate) fn new(most: usize) -> Arc<Self> {
-        Arc::new(Self { most, kept: Mutex::default() })
+        Arc::new(Self {
+            most,
+            kept: Mutex::default(),
+        })
     }
 
     /// A request begins.
@@ -89,13 +92,21 @@ impl Records {
         }
         kept.records.push_back(record);
         let number = kept.dropped + kept.records.len() - 1;
-        Some(Open { records: self.clone(), number, code: 0 })
+        Some(Open {
+            records: self.clone(),
+            number,
+            code: 0,
+        })
     }
 
     /// All requests but the first `from` ever.
     pub(crate) fn from(&self, from: usize) -> Vec<RequestRecord> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.records.iter().skip(from.saturating_sub(kept.dropped)).cloned().collect()
+        kept.records
+            .iter()
+            .skip(from.saturating_sub(kept.dropped))
+            .cloned()
+            .collect()
     }
 }
 
@@ -108,7 +119,11 @@ impl Open {
 
 impl Drop for Open {
     fn drop(&mut self) {
-        let mut kept = self.records.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self
+            .records
+            .kept
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let index = self.number.checked_sub(kept.dropped);
         if let Some(record) = index.and_then(|index| kept.records.get_mut(index)) {
             record.code = Some(self.code);

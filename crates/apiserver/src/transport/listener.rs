@@ -1,4 +1,5 @@
-//! HTTPS on a port, with certificates of the server's own authority. Slow and silent clients cost a bounded amount.
+//! HTTPS on a port, with certificates of the server's own authority. Slow and silent clients cost a
+//! bounded amount.
 
 use std::{
     io,
@@ -17,8 +18,8 @@ use hyper_util::{
     server::conn::auto,
 };
 use rcgen::{
-    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose, SanType,
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
+    Issuer, KeyPair, KeyUsagePurpose, SanType,
 };
 use rustls::{
     ServerConfig,
@@ -40,8 +41,8 @@ use crate::server::{Inner, StartError};
 const CONNECTIONS: usize = 8192;
 /// How long a client may take to shake hands.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long a client may take to send its headers, rests between requests included: longer than clients keep idle
-/// connections, so that they close them and none is closed under a request.
+/// How long a client may take to send its headers, rests between requests included: longer than
+/// clients keep idle connections, so that they close them and none is closed under a request.
 const IDLE: Duration = Duration::from_secs(120);
 
 /// The most bytes of a request's headers; more are answered with 431.
@@ -60,7 +61,11 @@ impl Authority {
     pub(crate) fn open(data: Option<&Path>) -> Result<Self, StartError> {
         let read = |name: &str| std::fs::read_to_string(data?.join(name)).ok();
         if let (Some(certificate), Some(key)) = (read("ca.crt"), read("ca.key")) {
-            return Ok(Self { certificate, key, is_new: false });
+            return Ok(Self {
+                certificate,
+                key,
+                is_new: false,
+            });
         }
         Self::new().map_err(|error| StartError::Keys(error.to_string()))
     }
@@ -77,15 +82,23 @@ impl Authority {
     fn new() -> Result<Self, rcgen::Error> {
         let key = KeyPair::generate()?;
         let certificate = Self::parameters().self_signed(&key)?.pem();
-        Ok(Self { certificate, key: key.serialize_pem(), is_new: true })
+        Ok(Self {
+            certificate,
+            key: key.serialize_pem(),
+            is_new: true,
+        })
     }
 
-    /// What every authority of ours says of itself; together with its key this is all that signing needs.
+    /// What every authority of ours says of itself; together with its key this is all that signing
+    /// needs.
     fn parameters() -> CertificateParams {
         let mut parameters = CertificateParams::default();
         parameters.distinguished_name = named("kubernetes");
         parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        parameters.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
+        parameters.key_usages = vec![
+            KeyUsagePurpose::KeyCertSign,
+            KeyUsagePurpose::DigitalSignature,
+        ];
         parameters
     }
 
@@ -95,16 +108,25 @@ impl Authority {
     }
 
     /// What a listener on an address shows.
-    fn serving(&self, address: IpAddr) -> Result<ServerConfig, Box<dyn std::error::Error + Send + Sync>> {
+    fn serving(
+        &self,
+        address: IpAddr,
+    ) -> Result<ServerConfig, Box<dyn std::error::Error + Send + Sync>> {
         let issuer = Issuer::new(Self::parameters(), KeyPair::from_pem(&self.key)?);
         let key = KeyPair::generate()?;
-        let mut parameters =
-            CertificateParams::new(["localhost", "kubernetes", "kubernetes.default.svc"].map(str::to_owned))?;
-        let mut addresses = vec![IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+        let mut parameters = CertificateParams::new(
+            ["localhost", "kubernetes", "kubernetes.default.svc"].map(str::to_owned),
+        )?;
+        let mut addresses = vec![
+            IpAddr::V4(Ipv4Addr::LOCALHOST),
+            IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ];
         if !addresses.contains(&address) {
             addresses.push(address);
         }
-        parameters.subject_alt_names.extend(addresses.into_iter().map(SanType::IpAddress));
+        parameters
+            .subject_alt_names
+            .extend(addresses.into_iter().map(SanType::IpAddress));
         parameters.distinguished_name = named("kube-apiserver");
         parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         let certificate = parameters.signed_by(&key, &issuer)?;
@@ -129,7 +151,12 @@ fn named(name: &str) -> DistinguishedName {
 /// Writes a file that only its owner can read.
 pub(crate) fn write_private(path: &Path, text: &str) -> io::Result<()> {
     use std::{io::Write, os::unix::fs::OpenOptionsExt};
-    let mut file = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    let mut file = std::fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()
 }
@@ -150,14 +177,26 @@ impl Drop for Listener {
 
 impl Listener {
     pub(crate) async fn bind(inner: &Arc<Inner>, address: SocketAddr) -> Result<Self, StartError> {
-        let config = inner.authority.serving(address.ip()).map_err(|error| StartError::Keys(error.to_string()))?;
+        let config = inner
+            .authority
+            .serving(address.ip())
+            .map_err(|error| StartError::Keys(error.to_string()))?;
         let failed = |error| StartError::Listen(address, error);
         let socket = TcpListener::bind(address).await.map_err(failed)?;
         let address = socket.local_addr().map_err(failed)?;
         let close = watch::Sender::new(false);
         let closed = close.subscribe();
-        tokio::spawn(accept(inner.clone(), socket, TlsAcceptor::from(Arc::new(config)), closed));
-        Ok(Self { address, ca: inner.authority.pem().to_owned(), close })
+        tokio::spawn(accept(
+            inner.clone(),
+            socket,
+            TlsAcceptor::from(Arc::new(config)),
+            closed,
+        ));
+        Ok(Self {
+            address,
+            ca: inner.authority.pem().to_owned(),
+            close,
+        })
     }
 
     /// The address, with the port that was chosen.
@@ -187,7 +226,12 @@ impl Listener {
 }
 
 /// Takes connections until the listener or the server is gone.
-async fn accept(inner: Arc<Inner>, socket: TcpListener, acceptor: TlsAcceptor, mut closed: watch::Receiver<bool>) {
+async fn accept(
+    inner: Arc<Inner>,
+    socket: TcpListener,
+    acceptor: TlsAcceptor,
+    mut closed: watch::Receiver<bool>,
+) {
     let room = Arc::new(Semaphore::new(CONNECTIONS));
     let mut ending = inner.ending.subscribe();
     let mut connections = JoinSet::new();
@@ -203,7 +247,9 @@ async fn accept(inner: Arc<Inner>, socket: TcpListener, acceptor: TlsAcceptor, m
             tokio::task::yield_now().await;
             continue;
         };
-        let Ok(place) = room.clone().try_acquire_owned() else { continue };
+        let Ok(place) = room.clone().try_acquire_owned() else {
+            continue;
+        };
         let (inner, acceptor) = (inner.clone(), acceptor.clone());
         connections.spawn(async move {
             connection(inner, acceptor, stream).await;
@@ -214,14 +260,22 @@ async fn accept(inner: Arc<Inner>, socket: TcpListener, acceptor: TlsAcceptor, m
 
 /// About how many bytes the line and the headers of a request had.
 fn size_of_head(request: &Request<Incoming>) -> usize {
-    let target = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
-    let headers = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len());
+    let target = request
+        .uri()
+        .path_and_query()
+        .map_or(0, |target| target.as_str().len());
+    let headers = request
+        .headers()
+        .iter()
+        .map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len());
     target + headers.sum::<usize>()
 }
 
 async fn connection(inner: Arc<Inner>, acceptor: TlsAcceptor, stream: TcpStream) {
     _ = stream.set_nodelay(true);
-    let Ok(Ok(stream)) = timeout(PATIENCE, acceptor.accept(stream)).await else { return };
+    let Ok(Ok(stream)) = timeout(PATIENCE, acceptor.accept(stream)).await else {
+        return;
+    };
     let service = service_fn(move |request: Request<Incoming>| {
         let inner = inner.clone();
         async move {
@@ -235,7 +289,11 @@ async fn connection(inner: Arc<Inner>, acceptor: TlsAcceptor, stream: TcpStream)
         }
     });
     let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(IDLE).keep_alive(true);
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(IDLE)
+        .keep_alive(true);
     builder
         .http2()
         .timer(TokioTimer::new())
@@ -244,5 +302,7 @@ async fn connection(inner: Arc<Inner>, acceptor: TlsAcceptor, stream: TcpStream)
         .max_concurrent_streams(1000)
         .max_header_list_size(HEADERS as u32);
     // A connection that breaks is the client's loss; the next one is served all the same.
-    _ = builder.serve_connection(TokioIo::new(stream), service).await;
+    _ = builder
+        .serve_connection(TokioIo::new(stream), service)
+        .await;
 }

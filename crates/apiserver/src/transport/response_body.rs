@@ -50,15 +50,19 @@ impl http_body::Body for Body {
     type Data = Bytes;
     type Error = Infallible;
 
-    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match &mut self.get_mut().0 {
             Kind::Pieces { pieces, left } => Poll::Ready(pieces.pop_front().map(|piece| {
                 *left -= piece.len() as u64;
                 Ok(Frame::data(piece))
             })),
-            Kind::Stream(source) => {
-                source.as_mut().poll_piece(cx).map(|piece| piece.map(|piece| Ok(Frame::data(piece))))
-            }
+            Kind::Stream(source) => source
+                .as_mut()
+                .poll_piece(cx)
+                .map(|piece| piece.map(|piece| Ok(Frame::data(piece)))),
         }
     }
 

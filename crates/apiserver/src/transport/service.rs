@@ -30,16 +30,25 @@ pub struct InProcessService {
 
 impl InProcessService {
     pub(crate) fn new(inner: Arc<Inner>, who: Option<User>) -> Self {
-        Self { inner, who: who.map(Arc::new), authorization: None }
+        Self {
+            inner,
+            who: who.map(Arc::new),
+            authorization: None,
+        }
     }
 
-    /// The same, and every request carries this bearer token. One that no header can hold is sent as a token that is not
-    /// valid, so that requests are answered with 401, and not as those of nobody in particular.
+    /// The same, and every request carries this bearer token. One that no header can hold is sent
+    /// as a token that is not valid, so that requests are answered with 401, and not as those of
+    /// nobody in particular.
     #[must_use]
     pub fn with_bearer_token(self, token: &str) -> Self {
         let header = Some(token).filter(|token| !token.trim().is_empty());
-        let header = header.and_then(|token| HeaderValue::from_str(&format!("Bearer {token}")).ok());
-        Self { authorization: Some(header.unwrap_or(HeaderValue::from_static("Bearer invalid"))), ..self }
+        let header =
+            header.and_then(|token| HeaderValue::from_str(&format!("Bearer {token}")).ok());
+        Self {
+            authorization: Some(header.unwrap_or(HeaderValue::from_static("Bearer invalid"))),
+            ..self
+        }
     }
 }
 
@@ -58,7 +67,9 @@ where
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         if let Some(authorization) = &self.authorization {
-            request.headers_mut().insert(AUTHORIZATION, authorization.clone());
+            request
+                .headers_mut()
+                .insert(AUTHORIZATION, authorization.clone());
         }
         let (inner, who) = (self.inner.clone(), self.who.clone());
         Box::pin(async move { handlers::serve(&inner, who.as_deref(), request).await })

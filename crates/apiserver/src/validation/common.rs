@@ -1,4 +1,5 @@
-//! What is refused of built-in kinds beyond wrong types: those rules that everyday manifests run into.
+//! What is refused of built-in kinds beyond wrong types: those rules that everyday manifests run
+//! into.
 
 use objects::selector::LabelSelector;
 use serde_json::Value;
@@ -43,8 +44,15 @@ pub(crate) fn faults(table: &str, old: Option<&Value>, object: &Value) -> Vec<Ca
         fixed(table, old, object, &mut faults);
     }
     for (_, path, least) in AT_LEAST.iter().filter(|(of, ..)| *of == table) {
-        if let Some(number) = at(object, path).and_then(Value::as_i64).filter(|number| number < least) {
-            faults.push(Cause::invalid(path, &number.into(), &format!("must be greater than or equal to {least}")));
+        if let Some(number) = at(object, path)
+            .and_then(Value::as_i64)
+            .filter(|number| number < least)
+        {
+            faults.push(Cause::invalid(
+                path,
+                &number.into(),
+                &format!("must be greater than or equal to {least}"),
+            ));
         }
     }
     match table {
@@ -56,19 +64,34 @@ pub(crate) fn faults(table: &str, old: Option<&Value>, object: &Value) -> Vec<Ca
         DEFINITIONS => faults.extend(crd::faults(old, object)),
         "pods" if old.is_none() => containers::faults("spec", &object["spec"], &[], &mut faults),
         "leases.coordination.k8s.io" => {
-            if let Some(seconds) = at(object, "spec.leaseDurationSeconds").and_then(Value::as_i64).filter(|it| *it <= 0)
+            if let Some(seconds) = at(object, "spec.leaseDurationSeconds")
+                .and_then(Value::as_i64)
+                .filter(|it| *it <= 0)
             {
-                faults.push(Cause::invalid("spec.leaseDurationSeconds", &seconds.into(), "must be greater than 0"));
+                faults.push(Cause::invalid(
+                    "spec.leaseDurationSeconds",
+                    &seconds.into(),
+                    "must be greater than 0",
+                ));
             }
         }
         _ => {}
     }
     if let Some(place) = template(table)
-        && let Some(spec) = object.pointer(place).and_then(|template| template.get("spec"))
+        && let Some(spec) = object
+            .pointer(place)
+            .and_then(|template| template.get("spec"))
     {
         let path = format!("{}.spec", place.trim_start_matches('/').replace('/', "."));
-        let claims = object.pointer("/spec/volumeClaimTemplates").and_then(Value::as_array);
-        containers::faults(&path, spec, claims.map(Vec::as_slice).unwrap_or_default(), &mut faults);
+        let claims = object
+            .pointer("/spec/volumeClaimTemplates")
+            .and_then(Value::as_array);
+        containers::faults(
+            &path,
+            spec,
+            claims.map(Vec::as_slice).unwrap_or_default(),
+            &mut faults,
+        );
     }
     enums::faults(table, object, &mut faults);
     per_kind::faults(table, old, object, &mut faults);
@@ -83,16 +106,25 @@ fn data(object: &Value, faults: &mut Vec<Cause>) {
     let mut total = 0;
     for field in ["data", "binaryData"] {
         for (name, value) in object[field].as_object().into_iter().flatten() {
-            let good = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
+            let good =
+                |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
             if name.is_empty() || !name.chars().all(good) {
                 let why = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
-                faults.push(Cause::invalid(&format!("{field}[{name}]"), &name.as_str().into(), why));
+                faults.push(Cause::invalid(
+                    &format!("{field}[{name}]"),
+                    &name.as_str().into(),
+                    why,
+                ));
             }
             total += value.as_str().map_or(0, str::len);
         }
     }
     if total > MOST {
-        let field = if object["kind"] == "Secret" { "data" } else { "[]" };
+        let field = if object["kind"] == "Secret" {
+            "data"
+        } else {
+            "[]"
+        };
         let message = format!("Too long: may not be more than {MOST} bytes");
         faults.push(Cause::new("FieldValueTooLong", field, message));
     }
@@ -100,20 +132,30 @@ fn data(object: &Value, faults: &mut Vec<Cause>) {
 
 /// Finalizers of built-in kinds are standard ones, or say whose they are.
 fn finalizers(object: &Value, faults: &mut Vec<Cause>) {
-    for (index, name) in object["metadata"]["finalizers"].as_array().into_iter().flatten().enumerate() {
+    for (index, name) in object["metadata"]["finalizers"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .enumerate()
+    {
         let text = name.as_str().unwrap_or_default();
         if !text.contains('/')
             && !matches!(text, "orphan" | "foregroundDeletion" | "kubernetes")
             && !text.contains(".k8s.io")
         {
             let why = "name is neither a standard finalizer name nor is it fully qualified";
-            faults.push(Cause::invalid(&format!("metadata.finalizers[{index}]"), name, why));
+            faults.push(Cause::invalid(
+                &format!("metadata.finalizers[{index}]"),
+                name,
+                why,
+            ));
         }
     }
 }
 
 fn at<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
-    path.split('.').try_fold(object, |value, name| value.get(name))
+    path.split('.')
+        .try_fold(object, |value, name| value.get(name))
 }
 
 fn fixed(table: &str, old: &Value, new: &Value, faults: &mut Vec<Cause>) {
@@ -123,16 +165,26 @@ fn fixed(table: &str, old: &Value, new: &Value, faults: &mut Vec<Cause>) {
             continue;
         }
         if before.is_some() && before != after {
-            faults.push(Cause::invalid(path, after.unwrap_or(&Value::Null), "field is immutable"));
+            faults.push(Cause::invalid(
+                path,
+                after.unwrap_or(&Value::Null),
+                "field is immutable",
+            ));
         }
     }
     if matches!(table, "configmaps" | "secrets") && old["immutable"] == true {
         if new["immutable"] != true {
-            faults.push(Cause::forbidden("immutable", "field is immutable when `immutable` is set"));
+            faults.push(Cause::forbidden(
+                "immutable",
+                "field is immutable when `immutable` is set",
+            ));
         }
         for field in ["data", "binaryData"] {
             if old.get(field) != new.get(field) {
-                faults.push(Cause::forbidden(field, "field is immutable when `immutable` is set"));
+                faults.push(Cause::forbidden(
+                    field,
+                    "field is immutable when `immutable` is set",
+                ));
             }
         }
     }
@@ -141,7 +193,11 @@ fn fixed(table: &str, old: &Value, new: &Value, faults: &mut Vec<Cause>) {
         && old["spec"]["clusterIP"] != new["spec"]["clusterIP"]
     {
         let value = &new["spec"]["clusterIPs"];
-        faults.push(Cause::invalid("spec.clusterIPs[0]", value, "may not change once set"));
+        faults.push(Cause::invalid(
+            "spec.clusterIPs[0]",
+            value,
+            "may not change once set",
+        ));
     }
 }
 
@@ -161,13 +217,23 @@ fn selector(table: &str, object: &Value, faults: &mut Vec<Cause>) {
             // So the real server says of replica sets, too.
             _ => "deployment",
         };
-        faults.push(Cause::invalid("spec.selector", selector, &format!("empty selector is invalid for {kind}")));
+        faults.push(Cause::invalid(
+            "spec.selector",
+            selector,
+            &format!("empty selector is invalid for {kind}"),
+        ));
         return;
     }
     let read = LabelSelector::from_value(selector).ok().flatten();
-    let matches = read.is_some_and(|selector| selector.matches(|label| labels.get(label).and_then(Value::as_str)));
+    let matches = read.is_some_and(|selector| {
+        selector.matches(|label| labels.get(label).and_then(Value::as_str))
+    });
     if !matches {
-        let shown = if labels.is_null() { &Value::Null } else { labels };
+        let shown = if labels.is_null() {
+            &Value::Null
+        } else {
+            labels
+        };
         faults.push(Cause::invalid(
             "spec.template.metadata.labels",
             shown,

@@ -1,5 +1,5 @@
-//! What is refused of pods and templates of pods: containers without a name or an image, ports, variables and mounts that
-//! lead nowhere.
+//! What is refused of pods and templates of pods: containers without a name or an image, ports,
+//! variables and mounts that lead nowhere.
 
 use std::collections::HashSet;
 
@@ -9,11 +9,15 @@ use serde_json::Value;
 use super::{enums, ports};
 use crate::handlers::status::Cause;
 
-/// Adds what is wrong with the specification of a pod at a path. Each of the `claims`, the templates that a StatefulSet has
-/// for them, is a volume, too.
+/// Adds what is wrong with the specification of a pod at a path. Each of the `claims`, the
+/// templates that a StatefulSet has for them, is a volume, too.
 pub(crate) fn faults(path: &str, spec: &Value, claims: &[Value], faults: &mut Vec<Cause>) {
     let mut volumes = volumes(path, spec, faults);
-    volumes.extend(claims.iter().filter_map(|claim| claim["metadata"]["name"].as_str()));
+    volumes.extend(
+        claims
+            .iter()
+            .filter_map(|claim| claim["metadata"]["name"].as_str()),
+    );
     if list(spec, "containers").is_empty() {
         faults.push(Cause::required(&format!("{path}.containers"), ""));
     }
@@ -21,7 +25,12 @@ pub(crate) fn faults(path: &str, spec: &Value, claims: &[Value], faults: &mut Ve
     for lists in ["containers", "initContainers"] {
         for (index, container) in list(spec, lists).iter().enumerate() {
             let place = format!("{path}.{lists}[{index}]");
-            name(&format!("{place}.name"), &container["name"], &mut names, faults);
+            name(
+                &format!("{place}.name"),
+                &container["name"],
+                &mut names,
+                faults,
+            );
             image(&format!("{place}.image"), &container["image"], faults);
             container_ports(&place, container, faults);
             variables(&place, container, faults);
@@ -32,7 +41,10 @@ pub(crate) fn faults(path: &str, spec: &Value, claims: &[Value], faults: &mut Ve
 }
 
 fn list<'v>(value: &'v Value, field: &str) -> &'v [Value] {
-    value[field].as_array().map(Vec::as_slice).unwrap_or_default()
+    value[field]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default()
 }
 
 /// A name that has to be there, once.
@@ -43,7 +55,11 @@ fn name<'v>(place: &str, name: &'v Value, names: &mut HashSet<&'v str>, faults: 
             let wrong = NameRule::Label.errors(text);
             faults.extend(wrong.iter().map(|why| Cause::invalid(place, name, why)));
             if !names.insert(text) {
-                faults.push(Cause::new("FieldValueDuplicate", place, format!("Duplicate value: {text:?}")));
+                faults.push(Cause::new(
+                    "FieldValueDuplicate",
+                    place,
+                    format!("Duplicate value: {text:?}"),
+                ));
             }
         }
     }
@@ -53,7 +69,11 @@ fn image(place: &str, image: &Value, faults: &mut Vec<Cause>) {
     match image.as_str().unwrap_or_default() {
         "" => faults.push(Cause::required(place, "")),
         text if text.trim() != text => {
-            faults.push(Cause::invalid(place, image, "must not have leading or trailing whitespace"));
+            faults.push(Cause::invalid(
+                place,
+                image,
+                "must not have leading or trailing whitespace",
+            ));
         }
         _ => {}
     }
@@ -63,7 +83,12 @@ fn image(place: &str, image: &Value, faults: &mut Vec<Cause>) {
 fn volumes<'v>(path: &str, spec: &'v Value, faults: &mut Vec<Cause>) -> HashSet<&'v str> {
     let mut names = HashSet::new();
     for (index, volume) in list(spec, "volumes").iter().enumerate() {
-        name(&format!("{path}.volumes[{index}].name"), &volume["name"], &mut names, faults);
+        name(
+            &format!("{path}.volumes[{index}].name"),
+            &volume["name"],
+            &mut names,
+            faults,
+        );
     }
     names
 }
@@ -76,7 +101,11 @@ fn container_ports(place: &str, container: &Value, faults: &mut Vec<Cause>) {
             let before = faults.len();
             ports::name(&at("name"), &port["name"], faults);
             if faults.len() == before && !names.insert(text) {
-                faults.push(Cause::new("FieldValueDuplicate", &at("name"), format!("Duplicate value: {text:?}")));
+                faults.push(Cause::new(
+                    "FieldValueDuplicate",
+                    &at("name"),
+                    format!("Duplicate value: {text:?}"),
+                ));
             }
         }
         match port["containerPort"].as_i64().unwrap_or_default() {
@@ -95,7 +124,9 @@ fn variables(place: &str, container: &Value, faults: &mut Vec<Cause>) {
         if variable["name"].as_str().unwrap_or_default().is_empty() {
             faults.push(Cause::required(&at("name"), ""));
         }
-        let given = variable["value"].as_str().is_some_and(|value| !value.is_empty());
+        let given = variable["value"]
+            .as_str()
+            .is_some_and(|value| !value.is_empty());
         if given && variable["valueFrom"].is_object() {
             let why = "may not be specified when `value` is not empty";
             faults.push(Cause::invalid(&at("valueFrom"), &"".into(), why));
@@ -115,10 +146,18 @@ fn mounts(place: &str, container: &Value, volumes: &HashSet<&str>, faults: &mut 
             faults.push(Cause::required(&at("mountPath"), ""));
         }
         if !volumes.contains(text("name")) {
-            faults.push(Cause::new("FieldValueNotFound", &at("name"), format!("Not found: {:?}", text("name"))));
+            faults.push(Cause::new(
+                "FieldValueNotFound",
+                &at("name"),
+                format!("Not found: {:?}", text("name")),
+            ));
         }
         if !paths.insert(text("mountPath")) {
-            faults.push(Cause::invalid(&at("mountPath"), &mount["mountPath"], "must be unique"));
+            faults.push(Cause::invalid(
+                &at("mountPath"),
+                &mount["mountPath"],
+                "must be unique",
+            ));
         }
     }
 }
@@ -129,8 +168,16 @@ mod tests {
 
     fn found(spec: &Value) -> Vec<String> {
         let mut found = Vec::new();
-        super::faults("spec", spec, &[json!({"metadata": {"name": "claim"}})], &mut found);
-        found.into_iter().map(|cause| cause.field.trim_start_matches("spec.").to_owned()).collect()
+        super::faults(
+            "spec",
+            spec,
+            &[json!({"metadata": {"name": "claim"}})],
+            &mut found,
+        );
+        found
+            .into_iter()
+            .map(|cause| cause.field.trim_start_matches("spec.").to_owned())
+            .collect()
     }
 
     #[test]
@@ -147,21 +194,60 @@ mod tests {
             (with("name", json!("A b")), &["containers[0].name"]),
             (with("image", Value::Null), &["containers[0].image"]),
             (with("image", json!(" i")), &["containers[0].image"]),
-            (with("ports", json!([{"containerPort": 80, "name": "http"}])), &[]),
-            (with("ports", json!([{"name": "http"}])), &["containers[0].ports[0].containerPort"]),
-            (with("ports", json!([{"containerPort": 70000}])), &["containers[0].ports[0].containerPort"]),
-            (with("ports", json!([{"containerPort": 1, "hostPort": 70000}])), &["containers[0].ports[0].hostPort"]),
-            (with("ports", json!([{"containerPort": 1, "name": "80"}])), &["containers[0].ports[0].name"]),
             (
-                with("ports", json!([{"containerPort": 1, "name": "a"}, {"containerPort": 2, "name": "a"}])),
+                with("ports", json!([{"containerPort": 80, "name": "http"}])),
+                &[],
+            ),
+            (
+                with("ports", json!([{"name": "http"}])),
+                &["containers[0].ports[0].containerPort"],
+            ),
+            (
+                with("ports", json!([{"containerPort": 70000}])),
+                &["containers[0].ports[0].containerPort"],
+            ),
+            (
+                with("ports", json!([{"containerPort": 1, "hostPort": 70000}])),
+                &["containers[0].ports[0].hostPort"],
+            ),
+            (
+                with("ports", json!([{"containerPort": 1, "name": "80"}])),
+                &["containers[0].ports[0].name"],
+            ),
+            (
+                with(
+                    "ports",
+                    json!([{"containerPort": 1, "name": "a"}, {"containerPort": 2, "name": "a"}]),
+                ),
                 &["containers[0].ports[1].name"],
             ),
-            (with("env", json!([{"value": "x"}])), &["containers[0].env[0].name"]),
-            (with("env", json!([{"name": "n", "value": "x", "valueFrom": {}}])), &["containers[0].env[0].valueFrom"]),
-            (with("volumeMounts", json!([{"name": "v", "mountPath": "/a"}])), &[]),
-            (with("volumeMounts", json!([{"name": "claim", "mountPath": "/a"}])), &[]),
-            (with("volumeMounts", json!([{"name": "w", "mountPath": "/a"}])), &["containers[0].volumeMounts[0].name"]),
-            (with("volumeMounts", json!([{"name": "v"}])), &["containers[0].volumeMounts[0].mountPath"]),
+            (
+                with("env", json!([{"value": "x"}])),
+                &["containers[0].env[0].name"],
+            ),
+            (
+                with("env", json!([{"name": "n", "value": "x", "valueFrom": {}}])),
+                &["containers[0].env[0].valueFrom"],
+            ),
+            (
+                with("volumeMounts", json!([{"name": "v", "mountPath": "/a"}])),
+                &[],
+            ),
+            (
+                with(
+                    "volumeMounts",
+                    json!([{"name": "claim", "mountPath": "/a"}]),
+                ),
+                &[],
+            ),
+            (
+                with("volumeMounts", json!([{"name": "w", "mountPath": "/a"}])),
+                &["containers[0].volumeMounts[0].name"],
+            ),
+            (
+                with("volumeMounts", json!([{"name": "v"}])),
+                &["containers[0].volumeMounts[0].mountPath"],
+            ),
             (
                 json!({"containers": [{"name": "a", "image": "i"}], "initContainers": [{"name": "a"}]}),
                 &["initContainers[0].name", "initContainers[0].image"],

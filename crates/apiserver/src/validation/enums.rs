@@ -4,26 +4,69 @@ use serde_json::Value;
 
 use crate::handlers::status::Cause;
 
-/// A table, a field (`[]` for each of a list), and the values in the order in which the real server tells them.
+/// A table, a field (`[]` for each of a list), and the values in the order in which the real server
+/// tells them.
 const CHOICES: [(&str, &str, &[&str]); 11] = [
     ("services", "spec.ports[].protocol", &["SCTP", "TCP", "UDP"]),
-    ("services", "spec.type", &["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]),
+    (
+        "services",
+        "spec.type",
+        &["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"],
+    ),
     ("services", "spec.sessionAffinity", &["ClientIP", "None"]),
-    ("services", "spec.externalTrafficPolicy", &["Cluster", "Local"]),
-    ("services", "spec.internalTrafficPolicy", &["Cluster", "Local"]),
-    ("deployments.apps", "spec.template.spec.restartPolicy", &["Always"]),
-    ("replicasets.apps", "spec.template.spec.restartPolicy", &["Always"]),
-    ("statefulsets.apps", "spec.template.spec.restartPolicy", &["Always"]),
-    ("daemonsets.apps", "spec.template.spec.restartPolicy", &["Always"]),
-    ("cronjobs.batch", "spec.concurrencyPolicy", &["Allow", "Forbid", "Replace"]),
-    ("persistentvolumeclaims", "spec.volumeMode", &["Block", "Filesystem"]),
+    (
+        "services",
+        "spec.externalTrafficPolicy",
+        &["Cluster", "Local"],
+    ),
+    (
+        "services",
+        "spec.internalTrafficPolicy",
+        &["Cluster", "Local"],
+    ),
+    (
+        "deployments.apps",
+        "spec.template.spec.restartPolicy",
+        &["Always"],
+    ),
+    (
+        "replicasets.apps",
+        "spec.template.spec.restartPolicy",
+        &["Always"],
+    ),
+    (
+        "statefulsets.apps",
+        "spec.template.spec.restartPolicy",
+        &["Always"],
+    ),
+    (
+        "daemonsets.apps",
+        "spec.template.spec.restartPolicy",
+        &["Always"],
+    ),
+    (
+        "cronjobs.batch",
+        "spec.concurrencyPolicy",
+        &["Allow", "Forbid", "Replace"],
+    ),
+    (
+        "persistentvolumeclaims",
+        "spec.volumeMode",
+        &["Block", "Filesystem"],
+    ),
 ];
 
 /// The same of everything with pods, below their specification.
 const POD_CHOICES: [(&str, &[&str]); 3] = [
     ("containers[].ports[].protocol", &["SCTP", "TCP", "UDP"]),
-    ("containers[].imagePullPolicy", &["Always", "IfNotPresent", "Never"]),
-    ("dnsPolicy", &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"]),
+    (
+        "containers[].imagePullPolicy",
+        &["Always", "IfNotPresent", "Never"],
+    ),
+    (
+        "dnsPolicy",
+        &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"],
+    ),
 ];
 
 /// Adds what is not among the values of its field.
@@ -41,9 +84,15 @@ pub(crate) fn pod_faults(path: &str, spec: &Value, faults: &mut Vec<Cause>) {
 }
 
 fn check(value: &Value, path: &str, at: &str, values: &[&str], faults: &mut Vec<Cause>) {
-    let (head, rest) = path.split_once('.').map_or((path, None), |(head, rest)| (head, Some(rest)));
+    let (head, rest) = path
+        .split_once('.')
+        .map_or((path, None), |(head, rest)| (head, Some(rest)));
     let name = head.trim_end_matches("[]");
-    let place = if at.is_empty() { name.to_owned() } else { format!("{at}.{name}") };
+    let place = if at.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{at}.{name}")
+    };
     let Some(found) = value.get(name) else { return };
     match (rest, found) {
         (Some(rest), Value::Array(items)) => {

@@ -18,7 +18,10 @@ pub(crate) fn policy(spec: &Value, faults: &mut Vec<Cause>) {
             }
         }
     }
-    let types = spec["policyTypes"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let types = spec["policyTypes"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     if types.len() > 2 {
         faults.push(Cause::invalid(
             "spec.policyTypes",
@@ -27,21 +30,42 @@ pub(crate) fn policy(spec: &Value, faults: &mut Vec<Cause>) {
         ));
         return;
     }
-    for (index, kind) in types.iter().enumerate().filter(|(_, kind)| *kind != "Egress" && *kind != "Ingress") {
-        faults.push(Cause::unsupported(&format!("spec.policyTypes[{index}]"), kind, &["Egress", "Ingress"]));
+    for (index, kind) in types
+        .iter()
+        .enumerate()
+        .filter(|(_, kind)| *kind != "Egress" && *kind != "Ingress")
+    {
+        faults.push(Cause::unsupported(
+            &format!("spec.policyTypes[{index}]"),
+            kind,
+            &["Egress", "Ingress"],
+        ));
     }
 }
 
 fn port(place: &str, port: &Value, faults: &mut Vec<Cause>) {
     const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
     let at = |field: &str| format!("{place}.{field}");
-    if port["protocol"].as_str().is_some_and(|protocol| !PROTOCOLS.contains(&protocol)) {
-        faults.push(Cause::unsupported(&at("protocol"), &port["protocol"], &PROTOCOLS));
+    if port["protocol"]
+        .as_str()
+        .is_some_and(|protocol| !PROTOCOLS.contains(&protocol))
+    {
+        faults.push(Cause::unsupported(
+            &at("protocol"),
+            &port["protocol"],
+            &PROTOCOLS,
+        ));
     }
     ports::number_or_name(&at("port"), &port["port"], faults);
-    let Some(end) = port["endPort"].as_i64() else { return };
+    let Some(end) = port["endPort"].as_i64() else {
+        return;
+    };
     match &port["port"] {
-        Value::Null => faults.push(Cause::invalid(&at("endPort"), &end.into(), "must specify endPort along with port")),
+        Value::Null => faults.push(Cause::invalid(
+            &at("endPort"),
+            &end.into(),
+            "must specify endPort along with port",
+        )),
         Value::String(_) => {
             let why = "may not specify endPort when port is non-numeric";
             faults.push(Cause::invalid(&at("endPort"), &end.into(), why));
@@ -60,7 +84,10 @@ fn peer(place: &str, peer: &Value, faults: &mut Vec<Cause>) {
     if says("ipBlock") {
         block(&format!("{place}.ipBlock"), &peer["ipBlock"], faults);
         if others {
-            faults.push(Cause::forbidden(place, "may not specify both ipBlock and another peer"));
+            faults.push(Cause::forbidden(
+                place,
+                "may not specify both ipBlock and another peer",
+            ));
         }
     } else if !others {
         faults.push(Cause::required(place, "must specify a peer"));
@@ -80,13 +107,16 @@ fn block(place: &str, block: &Value, faults: &mut Vec<Cause>) {
 }
 
 fn is_network(text: &str) -> bool {
-    let Some((address, bits)) = text.split_once('/') else { return false };
+    let Some((address, bits)) = text.split_once('/') else {
+        return false;
+    };
     let most = match address.parse::<std::net::IpAddr>() {
         Ok(std::net::IpAddr::V4(_)) => 32,
         Ok(std::net::IpAddr::V6(_)) => 128,
         Err(_) => return false,
     };
-    bits.bytes().all(|byte| byte.is_ascii_digit()) && bits.parse::<u8>().is_ok_and(|bits| bits <= most)
+    bits.bytes().all(|byte| byte.is_ascii_digit())
+        && bits.parse::<u8>().is_ok_and(|bits| bits <= most)
 }
 
 #[cfg(test)]
@@ -101,21 +131,42 @@ mod tests {
             (json!({}), &[][..]),
             (json!({"policyTypes": ["Ingress", "Egress"]}), &[]),
             (json!({"policyTypes": ["Inward"]}), &["spec.policyTypes[0]"]),
-            (json!({"policyTypes": ["Ingress", "Egress", "Ingress"]}), &["spec.policyTypes"]),
+            (
+                json!({"policyTypes": ["Ingress", "Egress", "Ingress"]}),
+                &["spec.policyTypes"],
+            ),
             (from(json!({"podSelector": {}})), &[]),
             (from(json!({})), &["spec.ingress[0].from[0]"]),
             (from(json!({"ipBlock": {"cidr": "10.0.0.0/8"}})), &[]),
-            (from(json!({"ipBlock": {"cidr": "10.0.0.0/33"}})), &["spec.ingress[0].from[0].ipBlock.cidr"]),
-            (from(json!({"ipBlock": {}})), &["spec.ingress[0].from[0].ipBlock.cidr"]),
-            (from(json!({"ipBlock": {"cidr": "::/0"}, "podSelector": {}})), &["spec.ingress[0].from[0]"]),
+            (
+                from(json!({"ipBlock": {"cidr": "10.0.0.0/33"}})),
+                &["spec.ingress[0].from[0].ipBlock.cidr"],
+            ),
+            (
+                from(json!({"ipBlock": {}})),
+                &["spec.ingress[0].from[0].ipBlock.cidr"],
+            ),
+            (
+                from(json!({"ipBlock": {"cidr": "::/0"}, "podSelector": {}})),
+                &["spec.ingress[0].from[0]"],
+            ),
             (to(json!({"port": 53, "protocol": "UDP"})), &[]),
             (to(json!({"port": "dns"})), &[]),
             (
                 to(json!({"port": 0, "protocol": "ICMP"})),
-                &["spec.egress[0].ports[0].protocol", "spec.egress[0].ports[0].port"],
+                &[
+                    "spec.egress[0].ports[0].protocol",
+                    "spec.egress[0].ports[0].port",
+                ],
             ),
-            (to(json!({"port": 80, "endPort": 79})), &["spec.egress[0].ports[0].endPort"]),
-            (to(json!({"endPort": 79})), &["spec.egress[0].ports[0].endPort"]),
+            (
+                to(json!({"port": 80, "endPort": 79})),
+                &["spec.egress[0].ports[0].endPort"],
+            ),
+            (
+                to(json!({"endPort": 79})),
+                &["spec.egress[0].ports[0].endPort"],
+            ),
         ] {
             let mut found = Vec::new();
             super::policy(&spec, &mut found);

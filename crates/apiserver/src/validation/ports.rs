@@ -6,8 +6,15 @@ use crate::handlers::status::Cause;
 
 /// A port by its number.
 pub(crate) fn number(place: &str, port: &Value, faults: &mut Vec<Cause>) {
-    if port.as_i64().is_some_and(|number| !(1..=65535).contains(&number)) {
-        faults.push(Cause::invalid(place, port, "must be between 1 and 65535, inclusive"));
+    if port
+        .as_i64()
+        .is_some_and(|number| !(1..=65535).contains(&number))
+    {
+        faults.push(Cause::invalid(
+            place,
+            port,
+            "must be between 1 and 65535, inclusive",
+        ));
     }
 }
 
@@ -21,7 +28,11 @@ pub(crate) fn number_or_name(place: &str, port: &Value, faults: &mut Vec<Cause>)
 
 /// The name of a port, as RFC 6335 has it.
 pub(crate) fn name(place: &str, port: &Value, faults: &mut Vec<Cause>) {
-    faults.extend(wrong(port.as_str().unwrap_or_default()).into_iter().map(|why| Cause::invalid(place, port, why)));
+    faults.extend(
+        wrong(port.as_str().unwrap_or_default())
+            .into_iter()
+            .map(|why| Cause::invalid(place, port, why)),
+    );
 }
 
 fn wrong(name: &str) -> Vec<&'static str> {
@@ -32,9 +43,15 @@ fn wrong(name: &str) -> Vec<&'static str> {
             !all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-')) || name.is_empty(),
             "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)",
         ),
-        (all(|byte| !byte.is_ascii_lowercase()), "must contain at least one letter (a-z)"),
+        (
+            all(|byte| !byte.is_ascii_lowercase()),
+            "must contain at least one letter (a-z)",
+        ),
         (name.contains("--"), "must not contain consecutive hyphens"),
-        (name.starts_with('-') || name.ends_with('-'), "must not begin or end with a hyphen"),
+        (
+            name.starts_with('-') || name.ends_with('-'),
+            "must not begin or end with a hyphen",
+        ),
     ]
     .into_iter()
     .filter_map(|(wrong, why)| wrong.then_some(why))

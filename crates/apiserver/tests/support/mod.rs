@@ -1,5 +1,9 @@
 //! What the tests of the whole server share: a client without a socket, and raw connections.
-#![allow(dead_code, clippy::unwrap_used, reason = "shared by several test programs, which may panic")]
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    reason = "shared by several test programs, which may panic"
+)]
 
 use std::sync::Arc;
 
@@ -39,35 +43,62 @@ impl Client {
         kind: &str,
         body: impl Into<Bytes>,
     ) -> Result<(u16, Value), Lost> {
-        let request = Request::builder().method(method).uri(uri).header("content-type", kind);
-        let response = self.0.clone().call(request.body(Full::new(body.into())).unwrap()).await?;
+        let request = Request::builder()
+            .method(method)
+            .uri(uri)
+            .header("content-type", kind);
+        let response = self
+            .0
+            .clone()
+            .call(request.body(Full::new(body.into())).unwrap())
+            .await?;
         let code = response.status().as_u16();
         let bytes = response.into_body().collect().await.unwrap().to_bytes();
-        Ok((code, serde_json::from_slice(&bytes).unwrap_or_else(|_| String::from_utf8_lossy(&bytes).into())))
+        Ok((
+            code,
+            serde_json::from_slice(&bytes)
+                .unwrap_or_else(|_| String::from_utf8_lossy(&bytes).into()),
+        ))
     }
 
     pub async fn call(&self, method: &str, uri: &str, body: &Value) -> (u16, Value) {
-        let body = if body.is_null() { String::new() } else { body.to_string() };
-        self.try_call(method, uri, "application/json", body).await.unwrap()
+        let body = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        self.try_call(method, uri, "application/json", body)
+            .await
+            .unwrap()
     }
 
     pub async fn patch(&self, kind: &str, uri: &str, body: &Value) -> (u16, Value) {
-        self.try_call("PATCH", uri, kind, body.to_string()).await.unwrap()
+        self.try_call("PATCH", uri, kind, body.to_string())
+            .await
+            .unwrap()
     }
 }
 
 /// A TLS connection to a listener.
 pub async fn connect(listener: &Listener) -> TlsStream<TcpStream> {
     let mut roots = RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_slice(listener.ca_pem().as_bytes()).unwrap()).unwrap();
+    roots
+        .add(CertificateDer::from_pem_slice(listener.ca_pem().as_bytes()).unwrap())
+        .unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap();
     let config = config.with_root_certificates(roots).with_no_client_auth();
     let stream = TcpStream::connect(listener.address()).await.unwrap();
-    TlsConnector::from(Arc::new(config)).connect(ServerName::try_from("localhost").unwrap(), stream).await.unwrap()
+    TlsConnector::from(Arc::new(config))
+        .connect(ServerName::try_from("localhost").unwrap(), stream)
+        .await
+        .unwrap()
 }
 
-/// Sends bytes, as far as they are taken, and reads until the server closes or has answered with a whole head.
+/// Sends bytes, as far as they are taken, and reads until the server closes or has answered with a
+/// whole head.
 pub async fn exchange(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), bytes: &[u8]) -> String {
     let (mut reading, mut writing) = tokio::io::split(stream);
     let mut seen = Vec::new();
@@ -95,7 +126,8 @@ pub async fn exchange(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), bytes:
 /// Whether a request of the admin on a new connection is answered well.
 pub async fn still_serves(listener: &Listener, token: &str) {
     let mut stream = connect(listener).await;
-    let request = format!("GET /readyz HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n");
+    let request =
+        format!("GET /readyz HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n");
     let answer = exchange(&mut stream, request.as_bytes()).await;
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 }

@@ -51,22 +51,34 @@ pub(crate) struct Budget {
 
 impl Budget {
     pub fn render(&self) -> Limits {
-        Limits { work: self.render_budget, time: Duration::from_secs(self.render_timeout), ..budget::RENDER }
+        Limits {
+            work: self.render_budget,
+            time: Duration::from_secs(self.render_timeout),
+            ..budget::RENDER
+        }
     }
 
     pub fn compile(&self) -> Limits {
-        Limits { work: self.compile_budget, time: Duration::from_secs(self.compile_timeout), ..budget::COMPILE }
+        Limits {
+            work: self.compile_budget,
+            time: Duration::from_secs(self.compile_timeout),
+            ..budget::COMPILE
+        }
     }
 
     pub fn budgets(&self) -> Budgets {
-        Budgets { render: self.render(), compile: self.compile() }
+        Budgets {
+            render: self.render(),
+            compile: self.compile(),
+        }
     }
 }
 
 /// How much of a stack manager each namespace and each stack may have.
 #[derive(Args, Debug)]
 pub(crate) struct Capacity {
-    /// Limits per namespace: installs=100,stacks=100,instances=10000,package-bytes=256Mi; `unlimited` lifts one
+    /// Limits per namespace: installs=100,stacks=100,instances=10000,package-bytes=256Mi;
+    /// `unlimited` lifts one
     #[arg(long, value_name = "LIMITS", value_delimiter = ' ')]
     pub limits: Vec<String>,
 
@@ -79,8 +91,8 @@ pub(crate) struct Capacity {
     )]
     pub pull_timeout: u64,
 
-    /// How many instances each stack serves: in a chain of instances that make instances, made by one instance, in one
-    /// namespace, and in all
+    /// How many instances each stack serves: in a chain of instances that make instances, made by
+    /// one instance, in one namespace, and in all
     #[arg(long, value_name = "LIMITS", default_value_t = InstanceLimits::default())]
     pub instance_limits: InstanceLimits,
 
@@ -93,10 +105,17 @@ impl Capacity {
     pub fn bounds(&self) -> Result<Bounds, Failure> {
         let mut limits = install::Limits::default();
         for text in &self.limits {
-            limits = limits.read(text).map_err(|why| Failure::usage(format!("--limits: {why}")))?;
+            limits = limits
+                .read(text)
+                .map_err(|why| Failure::usage(format!("--limits: {why}")))?;
         }
         let pull_timeout = Duration::from_secs(self.pull_timeout);
-        Ok(Bounds { limits, pull_timeout, compile: self.budget.compile(), ..Bounds::default() })
+        Ok(Bounds {
+            limits,
+            pull_timeout,
+            compile: self.budget.compile(),
+            ..Bounds::default()
+        })
     }
 }
 
@@ -115,7 +134,9 @@ mod tests {
     }
 
     fn typed(text: &str) -> Capacity {
-        Typed::try_parse_from(["cairn"].into_iter().chain(text.split_whitespace())).unwrap().capacity
+        Typed::try_parse_from(["cairn"].into_iter().chain(text.split_whitespace()))
+            .unwrap()
+            .capacity
     }
 
     #[test]
@@ -123,7 +144,10 @@ mod tests {
         let capacity = typed("");
         assert_eq!(capacity.budget.budgets(), Budgets::default());
         let (bounds, usual) = (capacity.bounds().unwrap(), Bounds::default());
-        assert_eq!((bounds.limits, bounds.compile), (usual.limits, usual.compile));
+        assert_eq!(
+            (bounds.limits, bounds.compile),
+            (usual.limits, usual.compile)
+        );
         assert_eq!(bounds.pull_timeout, usual.pull_timeout);
     }
 
@@ -134,7 +158,10 @@ mod tests {
         assert_eq!(capacity.budget.budgets().options().join(" "), text);
         let bounds = capacity.bounds().unwrap();
         assert_eq!((bounds.compile.work, bounds.compile.time.as_secs()), (7, 8));
-        assert_eq!((bounds.limits.instances, bounds.pull_timeout.as_secs()), (9, 10));
+        assert_eq!(
+            (bounds.limits.instances, bounds.pull_timeout.as_secs()),
+            (9, 10)
+        );
         assert!(typed("--limits pods=1").bounds().is_err());
     }
 
@@ -144,16 +171,30 @@ mod tests {
         let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
         let grouped = |number: u64| {
             let digits = number.to_string();
-            let groups: Vec<&str> =
-                digits.as_bytes().rchunks(3).rev().filter_map(|part| str::from_utf8(part).ok()).collect();
+            let groups: Vec<&str> = digits
+                .as_bytes()
+                .rchunks(3)
+                .rev()
+                .filter_map(|part| str::from_utf8(part).ok())
+                .collect();
             groups.join(",")
         };
         let mebi = |bytes: u64| format!("{} MiB", bytes >> 20);
         let row = |limits: &budget::Limits| {
-            format!("| {} | {} | {} s |", grouped(limits.work), mebi(limits.bytes), limits.time.as_secs())
+            format!(
+                "| {} | {} | {} s |",
+                grouped(limits.work),
+                mebi(limits.bytes),
+                limits.time.as_secs()
+            )
         };
         let (bounds, image) = (Bounds::default(), package::image::Limits::default());
-        let install::Limits { installs, stacks, instances, package_bytes } = bounds.limits;
+        let install::Limits {
+            installs,
+            stacks,
+            instances,
+            package_bytes,
+        } = bounds.limits;
         for said in [
             row(&budget::RENDER),
             row(&budget::COMPILE),

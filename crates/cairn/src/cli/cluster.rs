@@ -9,7 +9,8 @@ use super::Objects;
 /// Which cluster, as kubectl names it.
 #[derive(Args, Debug)]
 pub(crate) struct Connection {
-    /// The kubeconfig [default: KUBECONFIG, or that of `cairn up` here or above, or ~/.kube/config, or the pod's own account]
+    /// The kubeconfig [default: KUBECONFIG, or that of `cairn up` here or above, or ~/.kube/config,
+    /// or the pod's own account]
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
 

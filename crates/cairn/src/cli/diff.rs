@@ -30,7 +30,12 @@ pub(crate) struct Diff {
     pub output: Option<Format>,
 
     /// The `--namespaced-crds` that the stack manager of the cluster was started with
-    #[arg(long, value_name = "WHICH", default_value = "Allow", ignore_case = true)]
+    #[arg(
+        long,
+        value_name = "WHICH",
+        default_value = "Allow",
+        ignore_case = true
+    )]
     pub namespaced_crds: NamespacedCrds,
 
     #[command(flatten)]

@@ -110,10 +110,12 @@ Examples:
 
 It only reads, with the rights of your kubeconfig. Children that are instances of other stacks are followed.")]
 pub(crate) struct Trace {
-    /// The kind of the instance: its kind, singular or plural, with the group behind a dot if several have that name
+    /// The kind of the instance: its kind, singular or plural, with the group behind a dot if
+    /// several have that name
     pub kind: String,
 
-    /// The name of the instance, which may also stand behind the kind: KIND/NAME [default: all of the kind]
+    /// The name of the instance, which may also stand behind the kind: KIND/NAME [default: all of
+    /// the kind]
     pub name: Option<String>,
 
     /// How to write the tree [default: a table]

@@ -24,24 +24,32 @@ pub(crate) struct StackManager {
     #[arg(long, value_name = "HOST")]
     pub source: Option<String>,
 
-    /// A file that says which package brings which kinds, for installs that name a kind; `cairn index` makes one
+    /// A file that says which package brings which kinds, for installs that name a kind; `cairn
+    /// index` makes one
     #[arg(long, value_name = "FILE")]
     pub index: Option<PathBuf>,
 
-    /// Kinds that stacks may have: deployments.apps, *.example.org, configmaps, * [default: the usual ones]
+    /// Kinds that stacks may have: deployments.apps, *.example.org, configmaps, * [default: the
+    /// usual ones]
     #[arg(long, value_name = "KINDS")]
     pub allow_types: Vec<String>,
 
     /// CRDs that namespaced installs may bring with their packages
-    #[arg(long, value_name = "WHICH", default_value = "Allow", ignore_case = true)]
+    #[arg(
+        long,
+        value_name = "WHICH",
+        default_value = "Allow",
+        ignore_case = true
+    )]
     pub namespaced_crds: NamespacedCrds,
 
-    /// Registries that packages may come from, and the hosts they may redirect to: registry.example.org, *.example.org,
-    /// HOST:PORT [default: all]
+    /// Registries that packages may come from, and the hosts they may redirect to:
+    /// registry.example.org, *.example.org, HOST:PORT [default: all]
     #[arg(long, value_name = "HOSTS")]
     pub allow_registries: Vec<String>,
 
-    /// Registries for which tenants get the credentials of --docker-config; same patterns [default: none]
+    /// Registries for which tenants get the credentials of --docker-config; same patterns [default:
+    /// none]
     #[arg(long, value_name = "HOSTS")]
     pub registry_config_hosts: Vec<String>,
 
@@ -103,7 +111,8 @@ impl From<NamespacedCrds> for install::NamespacedCrds {
 pub(crate) enum RunnerKind {
     /// Deployments, in a cluster that runs pods
     Kubernetes,
-    /// Processes beside this one, each with the token of its stack's account; only for stacks of templates
+    /// Processes beside this one, each with the token of its stack's account; only for stacks of
+    /// templates
     Process,
 }
 
@@ -119,8 +128,8 @@ pub(crate) struct TemplateStackManager {
     #[arg(long, value_name = "NAME")]
     pub stack: String,
 
-    /// How many instances the stack serves: in a chain of instances that make instances, made by one instance, in one
-    /// namespace, and in all
+    /// How many instances the stack serves: in a chain of instances that make instances, made by
+    /// one instance, in one namespace, and in all
     #[arg(long, value_name = "LIMITS", default_value_t = InstanceLimits::default())]
     pub instance_limits: InstanceLimits,
 
@@ -130,8 +139,8 @@ pub(crate) struct TemplateStackManager {
     #[command(flatten)]
     pub serving: Serving,
 
-    /// Read credentials from stdin, print `ready` on stdout once started, and exit when stdin closes: for a program that
-    /// runs this one
+    /// Read credentials from stdin, print `ready` on stdout once started, and exit when stdin
+    /// closes: for a program that runs this one
     #[arg(long, hide = true, requires = "namespace", conflicts_with_all = ["kubeconfig", "context"])]
     pub supervised: bool,
 

@@ -32,12 +32,13 @@ pub(crate) struct Build {
     #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
     pub dir: PathBuf,
 
-    /// The file to write [default: NAME-VERSION.tar, after the directory and app.yaml]; or json, yaml or name: how to
-    /// tell what was made
+    /// The file to write [default: NAME-VERSION.tar, after the directory and app.yaml]; or json,
+    /// yaml or name: how to tell what was made
     #[arg(short, long, value_name = "FILE|FORMAT")]
     pub output: Vec<Target>,
 
-    /// The name it will have in a registry; its tag must be the version in app.yaml, if there is one
+    /// The name it will have in a registry; its tag must be the version in app.yaml, if there is
+    /// one
     #[arg(short, long, value_name = "REF")]
     pub tag: Option<String>,
 }
@@ -73,7 +74,8 @@ pub(crate) struct Pull {
     #[arg(value_name = "REF")]
     pub reference: String,
 
-    /// The directory to make [default: the last part of the path]; or json, yaml or name: how to tell what was made
+    /// The directory to make [default: the last part of the path]; or json, yaml or name: how to
+    /// tell what was made
     #[arg(short, long, value_name = "DIR|FORMAT")]
     pub output: Vec<Target>,
 

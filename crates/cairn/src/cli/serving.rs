@@ -1,4 +1,5 @@
-//! What can be typed of a controller while it runs: where it answers, whether it waits for its turn, and its log.
+//! What can be typed of a controller while it runs: where it answers, whether it waits for its
+//! turn, and its log.
 
 use std::net::SocketAddr;
 

@@ -53,7 +53,8 @@ pub(crate) struct Values {
     #[arg(short, long = "param", value_name = "NAME=VALUE")]
     pub params: Vec<String>,
 
-    /// A file of values: NAME=VALUE lines, or a TemplateParameters object; `-` is standard input; may be repeated
+    /// A file of values: NAME=VALUE lines, or a TemplateParameters object; `-` is standard input;
+    /// may be repeated
     #[arg(long = "param-file", value_name = "FILE")]
     pub param_files: Vec<PathBuf>,
 
@@ -122,7 +123,8 @@ A file of values can name its template, and is then all that is needed:
 On a terminal it asks for what is missing. Labels of a template also go to the selectors and pods of its objects, so \
 that instances keep apart; selectors of apps/v1 cannot change later, so neither can these labels.")]
 pub(crate) struct Process {
-    /// A file with a template or with values that name one, `-` for stdin, or a stored template: NAME or NAMESPACE/NAME
+    /// A file with a template or with values that name one, `-` for stdin, or a stored template:
+    /// NAME or NAMESPACE/NAME
     #[arg(value_name = "FILE|[NAMESPACE/]NAME")]
     pub template: String,
 
@@ -248,7 +250,8 @@ Every object gets the label templates.stacks.crossplane.io/instance, by which `c
 Objects of another instance are never written over, and what no template made only with --force-conflicts. \
 Values that the template generates are kept in a Secret of the instance, so that applying again does not change them.")]
 pub(crate) struct Apply {
-    /// A file with a template or with values that name one, `-` for stdin, or a stored template: NAME or NAMESPACE/NAME
+    /// A file with a template or with values that name one, `-` for stdin, or a stored template:
+    /// NAME or NAMESPACE/NAME
     #[arg(value_name = "FILE|[NAMESPACE/]NAME")]
     pub template: String,
 
@@ -366,7 +369,8 @@ pub(crate) struct TemplateServer {
     #[arg(long, value_name = "NAME", default_value = "cairn-template-server")]
     pub service: String,
 
-    /// The Service names this host, where the API server runs on the same machine or sees it by that name
+    /// The Service names this host, where the API server runs on the same machine or sees it by
+    /// that name
     #[arg(long, value_name = "HOST")]
     pub external_name: Option<String>,
 
@@ -382,7 +386,8 @@ pub(crate) struct TemplateServer {
     #[arg(short, long, value_name = "FORMAT", requires = "print")]
     pub output: Option<Objects>,
 
-    /// The certificate to show, for SERVICE.NAMESPACE.svc [default: one of an authority of its own, made at the start]
+    /// The certificate to show, for SERVICE.NAMESPACE.svc [default: one of an authority of its own,
+    /// made at the start]
     #[arg(long, value_name = "FILE", requires = "tls_key_file")]
     pub tls_cert_file: Option<PathBuf>,
 

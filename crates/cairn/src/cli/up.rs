@@ -21,7 +21,8 @@ Objects of all other kinds get their status from real controllers, or from you: 
 A change of a type that would break its users is told, and installed as long as no object that is there loses anything by \
 it; otherwise it is refused, as on any cluster.")]
 pub(crate) struct Up {
-    /// Directories of packages to install, those that hold .registry [default: this one, if it does]
+    /// Directories of packages to install, those that hold .registry [default: this one, if it
+    /// does]
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub dirs: Vec<PathBuf>,
 
@@ -33,7 +34,8 @@ pub(crate) struct Up {
     #[arg(long, value_name = "PORT")]
     pub port: Option<u16>,
 
-    /// Where to write the kubeconfig, besides the directory of --data; only what `cairn up` wrote is written over
+    /// Where to write the kubeconfig, besides the directory of --data; only what `cairn up` wrote
+    /// is written over
     #[arg(long, value_name = "FILE")]
     pub kubeconfig_out: Option<PathBuf>,
 
@@ -46,7 +48,12 @@ pub(crate) struct Up {
     pub no_play: bool,
 
     /// CRDs that namespaced installs may bring with their packages
-    #[arg(long, value_name = "WHICH", default_value = "Allow", ignore_case = true)]
+    #[arg(
+        long,
+        value_name = "WHICH",
+        default_value = "Allow",
+        ignore_case = true
+    )]
     pub namespaced_crds: NamespacedCrds,
 
     #[command(flatten)]

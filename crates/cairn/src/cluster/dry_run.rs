@@ -34,17 +34,27 @@ impl Reader {
 
     /// The types of the cluster.
     pub async fn crds(&self) -> Result<Vec<Crd>, Failure> {
-        let kind =
-            Resource::cluster("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions");
+        let kind = Resource::cluster(
+            "apiextensions.k8s.io",
+            "v1",
+            "CustomResourceDefinition",
+            "customresourcedefinitions",
+        );
         let found = self.list(&kind, "", "").await?;
-        Ok(found.iter().filter_map(|object| Crd::read(object).0).collect())
+        Ok(found
+            .iter()
+            .filter_map(|object| Crd::read(object).0)
+            .collect())
     }
 
     /// The Stacks in a namespace, or all.
     pub async fn stacks(&self, namespace: &str) -> Result<Vec<Stack>, Failure> {
         let kind = Resource::namespaced(api::GROUP, api::VERSION, Stack::KIND, Stack::PLURAL);
         let found = self.list(&kind, namespace, "").await?;
-        Ok(found.into_iter().filter_map(|object| serde_json::from_value(object).ok()).collect())
+        Ok(found
+            .into_iter()
+            .filter_map(|object| serde_json::from_value(object).ok())
+            .collect())
     }
 
     /// An install, if it exists; a cluster install has no namespace.
@@ -53,11 +63,25 @@ impl Reader {
             let names = (ClusterStackInstall::KIND, ClusterStackInstall::PLURAL);
             let kind = Resource::cluster(api::GROUP, api::VERSION, names.0, names.1);
             let found = self.get(&kind, &Key::new("", &key.name)).await?;
-            return Ok(found.and_then(|found| Some(serde_json::from_value::<ClusterStackInstall>(found).ok()?.into())));
+            return Ok(found.and_then(|found| {
+                Some(
+                    serde_json::from_value::<ClusterStackInstall>(found)
+                        .ok()?
+                        .into(),
+                )
+            }));
         }
-        let kind = Resource::namespaced(api::GROUP, api::VERSION, StackInstall::KIND, StackInstall::PLURAL);
+        let kind = Resource::namespaced(
+            api::GROUP,
+            api::VERSION,
+            StackInstall::KIND,
+            StackInstall::PLURAL,
+        );
         let found = self.get(&kind, key).await?;
-        Ok(found.and_then(|found| Some(serde_json::from_value::<StackInstall>(found).ok()?.into())))
+        Ok(
+            found
+                .and_then(|found| Some(serde_json::from_value::<StackInstall>(found).ok()?.into())),
+        )
     }
 
     /// What drawn values of a stack begin with, if it may be read.
@@ -70,13 +94,22 @@ impl Reader {
     }
 
     /// The objects of a kind in a namespace, or in all; none if the kind is not served.
-    pub async fn list(&self, kind: &Resource, namespace: &str, labels: &str) -> Result<Vec<Value>, Failure> {
+    pub async fn list(
+        &self,
+        kind: &Resource,
+        namespace: &str,
+        labels: &str,
+    ) -> Result<Vec<Value>, Failure> {
         let mut params = ListParams::default();
         if !labels.is_empty() {
             params = params.labels(labels);
         }
         match self.api(kind, namespace).list(&params).await {
-            Ok(list) => Ok(list.items.iter().map(|object| complete(object, kind)).collect()),
+            Ok(list) => Ok(list
+                .items
+                .iter()
+                .map(|object| complete(object, kind))
+                .collect()),
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(Vec::new()),
             Err(error) => Err(told(&error)),
         }
@@ -84,7 +117,11 @@ impl Reader {
 
     /// An object, if it is there.
     pub(crate) async fn get(&self, kind: &Resource, key: &Key) -> Result<Option<Value>, Failure> {
-        let found = self.api(kind, &key.namespace).get_opt(&key.name).await.map_err(|error| told(&error))?;
+        let found = self
+            .api(kind, &key.namespace)
+            .get_opt(&key.name)
+            .await
+            .map_err(|error| told(&error))?;
         Ok(found.map(|object| complete(&object, kind)))
     }
 
@@ -97,7 +134,11 @@ impl Reader {
         force: bool,
     ) -> Result<Tried, Failure> {
         let key = Key::of(wanted);
-        let params = PatchParams { dry_run: true, force, ..PatchParams::apply(manager) };
+        let params = PatchParams {
+            dry_run: true,
+            force,
+            ..PatchParams::apply(manager)
+        };
         match self.api(kind, &key.namespace).patch(&key.name, &params, &Patch::Apply(wanted)).await {
             Ok(object) => Ok(Tried::Done(Box::new(complete(&object, kind)))),
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(Tried::Unknown),
@@ -114,7 +155,9 @@ impl Reader {
         let resource = ApiResource::from_gvk_with_plural(&gvk, &kind.plural);
         match namespace {
             "" => Api::all_with(self.client.clone(), &resource),
-            namespace if kind.namespaced => Api::namespaced_with(self.client.clone(), namespace, &resource),
+            namespace if kind.namespaced => {
+                Api::namespaced_with(self.client.clone(), namespace, &resource)
+            }
             _ => Api::all_with(self.client.clone(), &resource),
         }
     }

@@ -35,7 +35,11 @@ impl Follower {
 
     /// All objects, as far as they have been seen.
     pub fn objects(&self) -> Vec<Arc<Value>> {
-        self.caches.iter().flat_map(|cache| cache.all()).map(|(_, object)| object).collect()
+        self.caches
+            .iter()
+            .flat_map(|cache| cache.all())
+            .map(|(_, object)| object)
+            .collect()
     }
 
     /// Waits until something has changed since the last call.

@@ -1,4 +1,5 @@
-//! Registries as the command line sees them: a client from its options, and a package from wherever it is.
+//! Registries as the command line sees them: a client from its options, and a package from wherever
+//! it is.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -34,18 +35,29 @@ impl Registries {
     /// A client for whoever runs this program, with these options.
     pub fn client(&self) -> Result<Client, Failure> {
         let options = self.options()?;
-        Ok(Client::new(Options { reach: Reach::own(), timeout: PATIENCE, ..options }))
+        Ok(Client::new(Options {
+            reach: Reach::own(),
+            timeout: PATIENCE,
+            ..options
+        }))
     }
 
-    /// A client for tenants: it goes only to registries that `allow` names, or to all if it names none, and uses the
-    /// credentials of whoever runs this program only for the hosts in `own`.
+    /// A client for tenants: it goes only to registries that `allow` names, or to all if it names
+    /// none, and uses the credentials of whoever runs this program only for the hosts in `own`.
     pub fn client_of_tenants(&self, bounds: &TenantBounds) -> Result<Client, Failure> {
         let options = self.options()?;
         let credentials = options.credentials.clone().only_for(&bounds.config_hosts);
         let store = options.store.clone().limited(bounds.store_bytes);
         let reach = Reach::of(bounds.allow.clone());
         let (layer_bytes, timeout) = (bounds.layer_bytes, bounds.timeout);
-        Ok(Client::new(Options { credentials, store, reach, layer_bytes, timeout, ..options }))
+        Ok(Client::new(Options {
+            credentials,
+            store,
+            reach,
+            layer_bytes,
+            timeout,
+            ..options
+        }))
     }
 
     fn options(&self) -> Result<Options, Failure> {
@@ -55,17 +67,28 @@ impl Registries {
             Some(path) => Credentials::from_file(path).map_err(|error| failure(&error))?,
             None => Credentials::default(),
         };
-        let cache = places.cache.unwrap_or_else(std::env::temp_dir).join("cairn");
+        let cache = places
+            .cache
+            .unwrap_or_else(std::env::temp_dir)
+            .join("cairn");
         let directory = cache.join("images");
         for place in [&cache, &directory] {
             crate::files::private::directory(place).map_err(|error| {
-                Failure::new(format!("cannot keep images in {}: {error}", place.display()))
-                    .hint("name a directory of your own with XDG_CACHE_HOME")
+                Failure::new(format!(
+                    "cannot keep images in {}: {error}",
+                    place.display()
+                ))
+                .hint("name a directory of your own with XDG_CACHE_HOME")
             })?;
         }
         let store = Store::open(directory).map_err(|error| failure(&error))?;
         let proxies = proxies().map_err(Failure::usage)?;
-        Ok(Options { credentials, plain_http: self.plain_http.clone(), proxies, ..Options::new(store) })
+        Ok(Options {
+            credentials,
+            plain_http: self.plain_http.clone(),
+            proxies,
+            ..Options::new(store)
+        })
     }
 
     /// Pulls a package, with a line that tells how far it is.
@@ -79,14 +102,20 @@ impl Registries {
     }
 
     /// The package that a text means, with its tag if it has one: a directory, a file, or an image.
-    pub fn open(&self, text: &str, printer: &Printer) -> Result<(Files, Option<String>, PathBuf), Failure> {
+    pub fn open(
+        &self,
+        text: &str,
+        printer: &Printer,
+    ) -> Result<(Files, Option<String>, PathBuf), Failure> {
         let path = Path::new(text);
         if path.is_dir() {
             return Ok((Project::read(path)?.files, None, path.to_path_buf()));
         }
         if path.is_file() {
             let archive = archive(path)?;
-            let files = archive.files().map_err(|why| Failure::new(format!("{text}: {why}")))?;
+            let files = archive
+                .files()
+                .map_err(|why| Failure::new(format!("{text}: {why}")))?;
             return Ok((files, archive.tag, path.to_path_buf()));
         }
         let reference = parse(text).map_err(|bad| {
@@ -94,7 +123,9 @@ impl Registries {
             bad.hint(format!("or is there no file or directory `{text}` here?"))
         })?;
         if !text.contains([':', '@']) && (text.starts_with(['.', '/']) || !text.contains('.')) {
-            return Err(Failure::new(format!("there is no file or directory `{text}`")));
+            return Err(Failure::new(format!(
+                "there is no file or directory `{text}`"
+            )));
         }
         let pulled = self.pull(&reference, printer)?;
         Ok((pulled.files, reference.tag, PathBuf::from(text)))
@@ -118,14 +149,19 @@ pub(crate) fn parse(text: &str) -> Result<Reference, Failure> {
 
 /// Waits for something that talks to others.
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> Result<T, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
     let runtime = runtime.map_err(|error| Failure::new(format!("cannot start: {error}")))?;
     Ok(runtime.block_on(future))
 }
 
 /// The same with several threads, for a controller.
 pub(crate) fn block_on_many<T>(future: impl Future<Output = T>) -> Result<T, Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build();
     let runtime = runtime.map_err(|error| Failure::new(format!("cannot start: {error}")))?;
     let outcome = runtime.block_on(future);
     // A thread that is still busy ends with the process.

@@ -21,13 +21,25 @@ pub(crate) fn run(args: &Build, printer: &Printer) -> Result<Code, Failure> {
     let tag = tag.unwrap_or_else(|| project.package.app.version.clone());
     let usual = || {
         let dir = project.dir.canonicalize().unwrap_or_default();
-        let name = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        PathBuf::from(if tag.is_empty() { format!("{name}.tar") } else { format!("{name}-{tag}.tar") })
+        let name = dir
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        PathBuf::from(if tag.is_empty() {
+            format!("{name}.tar")
+        } else {
+            format!("{name}-{tag}.tar")
+        })
     };
     let path = place.map_or_else(usual, Path::to_path_buf);
     let bytes = Archive::write(&image, Some(tag.as_str()).filter(|tag| !tag.is_empty()));
-    std::fs::write(&path, &bytes).map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))?;
-    let (file, digest) = (path.display().to_string(), image.manifest.digest.to_string());
+    std::fs::write(&path, &bytes)
+        .map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))?;
+    let (file, digest) = (
+        path.display().to_string(),
+        image.manifest.digest.to_string(),
+    );
     match told {
         Some(format) => {
             let made = json!({ "file": file, "bytes": bytes.len(), "digest": digest, "tag": tag });

@@ -18,12 +18,17 @@ pub(crate) fn run(args: &Completions, printer: &Printer) -> Result<Code, Failure
     Ok(Code::Ok)
 }
 
-/// The script for bash offers options wherever a word can stand; where that is a directory, it is to offer those.
+/// The script for bash offers options wherever a word can stand; where that is a directory, it is
+/// to offer those.
 fn with_directories(script: &str, command: &Command) -> String {
-    let takes_directory =
-        |verb: &&Command| verb.get_positionals().any(|argument| argument.get_value_hint() == ValueHint::DirPath);
+    let takes_directory = |verb: &&Command| {
+        verb.get_positionals()
+            .any(|argument| argument.get_value_hint() == ValueHint::DirPath)
+    };
     let verbs = command.get_subcommands().filter(takes_directory);
-    let begins: Vec<String> = verbs.map(|verb| format!("        cairn__subcmd__{})", verb.get_name())).collect();
+    let begins: Vec<String> = verbs
+        .map(|verb| format!("        cairn__subcmd__{})", verb.get_name()))
+        .collect();
     let mut lines = Vec::new();
     let mut inside = false;
     for line in script.lines() {

@@ -20,11 +20,21 @@ pub(crate) fn run(args: &Diff, printer: &Printer) -> Result<Code, Failure> {
             printer.finding(&finding, snippet.as_deref());
         }
         let mut object = admitted.object;
-        if let Some(namespace) = args.connection.namespace.as_deref().filter(|_| admitted.kind.namespaced) {
+        if let Some(namespace) = args
+            .connection
+            .namespace
+            .as_deref()
+            .filter(|_| admitted.kind.namespaced)
+        {
             let said = &written.value()["metadata"]["namespace"];
             if let Some(other) = said.as_str().filter(|other| *other != namespace) {
-                let what = format!("{} is in the namespace {other}, and `-n` says {namespace}", file.display());
-                return Err(Failure::usage(what).hint("leave `-n` out, or name the same namespace in both"));
+                let what = format!(
+                    "{} is in the namespace {other}, and `-n` says {namespace}",
+                    file.display()
+                );
+                return Err(
+                    Failure::usage(what).hint("leave `-n` out, or name the same namespace in both")
+                );
             }
             object["metadata"]["namespace"] = json!(namespace);
         }
@@ -35,7 +45,13 @@ pub(crate) fn run(args: &Diff, printer: &Printer) -> Result<Code, Failure> {
         let namespace = args.connection.namespace.as_deref();
         let context = connected.context.as_str();
         let namespaced = args.namespaced_crds.into();
-        let asked = Asked { namespace, instance: instance.as_ref(), name: &compiled.name, context, namespaced };
+        let asked = Asked {
+            namespace,
+            instance: instance.as_ref(),
+            name: &compiled.name,
+            context,
+            namespaced,
+        };
         compare(&Reader::new(connected.client), &project, &asked).await
     })??;
     found.iter_mut().for_each(Difference::stay);

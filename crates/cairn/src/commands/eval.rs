@@ -20,16 +20,27 @@ const EXPRESSION: &str = "expression";
 
 pub(crate) fn run(args: &Eval, printer: &Printer) -> Result<Code, Failure> {
     let stdin = |path: &Path| path == Path::new("-");
-    if args.templates.iter().chain(&args.data).filter(|path| stdin(path)).count() > 1 {
-        return Err(Failure::usage("only one of the files can be standard input"));
+    if args
+        .templates
+        .iter()
+        .chain(&args.data)
+        .filter(|path| stdin(path))
+        .count()
+        > 1
+    {
+        return Err(Failure::usage(
+            "only one of the files can be standard input",
+        ));
     }
     let mut sources: Vec<(String, String)> = Vec::new();
     if let Some(text) = &args.expression {
         sources.push((EXPRESSION.to_string(), text.clone()));
     }
     for path in &args.templates {
-        let name =
-            path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
+        let name = path.file_name().map_or_else(
+            || path.display().to_string(),
+            |name| name.to_string_lossy().into_owned(),
+        );
         sources.push((name, read::text(path)?));
     }
     let data = match &args.data {
@@ -38,16 +49,28 @@ pub(crate) fn run(args: &Eval, printer: &Printer) -> Result<Code, Failure> {
     };
     let mut set = Set::with_options(options(args));
     for (name, source) in &sources {
-        set.parse(name, source).map_err(|error| explain(&error, &sources, &set))?;
+        set.parse(name, source)
+            .map_err(|error| explain(&error, &sources, &set))?;
     }
     let Some((main, _)) = sources.first() else {
         return Err(Failure::usage("there is no template to evaluate"));
     };
-    let watch = if args.reads { Watch::Closely } else { Watch::Lightly };
+    let watch = if args.reads {
+        Watch::Closely
+    } else {
+        Watch::Lightly
+    };
     let clock = stopwatch();
     let meter = Meter::new(budget::RENDER).timed(&clock);
-    let run = Run { host: &Machine, watch, meter: Some(&meter), ..Run::new(&set) };
-    let output = run.execute(main, &Input::new(&data)).map_err(|error| explain(&error, &sources, &set))?;
+    let run = Run {
+        host: &Machine,
+        watch,
+        meter: Some(&meter),
+        ..Run::new(&set)
+    };
+    let output = run
+        .execute(main, &Input::new(&data))
+        .map_err(|error| explain(&error, &sources, &set))?;
     match output.trace {
         Some(trace) => match args.output {
             Some(format) => printer.report(&records(&reads(&trace)), format)?,
@@ -59,7 +82,13 @@ pub(crate) fn run(args: &Eval, printer: &Printer) -> Result<Code, Failure> {
 }
 
 fn options(args: &Eval) -> Options {
-    let delim = |index: usize| args.delims.as_ref().and_then(|delims| delims.get(index)).cloned().unwrap_or_default();
+    let delim = |index: usize| {
+        args.delims
+            .as_ref()
+            .and_then(|delims| delims.get(index))
+            .cloned()
+            .unwrap_or_default()
+    };
     Options {
         missing_key: match args.missing_key {
             MissingKey::Default => gotpl::MissingKey::Default,
@@ -99,7 +128,10 @@ fn hint(error: &Error, set: &Set) -> Option<String> {
         return Some(budget::HINT.to_string());
     }
     let message = error.message();
-    if let Some(name) = message.strip_prefix("function \"").and_then(|rest| rest.strip_suffix("\" not defined")) {
+    if let Some(name) = message
+        .strip_prefix("function \"")
+        .and_then(|rest| rest.strip_suffix("\" not defined"))
+    {
         return Some(match name {
             "env" | "expandenv" | "getHostByName" => {
                 format!("`{name}` is left out on purpose: a template must not read this machine")
@@ -110,11 +142,14 @@ fn hint(error: &Error, set: &Set) -> Option<String> {
             },
         });
     }
-    if message.starts_with("nil pointer evaluating") || message.starts_with("can't evaluate field") {
+    if message.starts_with("nil pointer evaluating") || message.starts_with("can't evaluate field")
+    {
         return Some("`--reads` lists what the template read and whether it was there".to_string());
     }
     if let Some(rest) = message.strip_prefix("wrong type for value; expected int; got int64") {
-        return rest.is_empty().then(|| "numbers of the data are int64: write `(int .x)`".to_string());
+        return rest
+            .is_empty()
+            .then(|| "numbers of the data are int64: write `(int .x)`".to_string());
     }
     None
 }
@@ -126,7 +161,11 @@ fn records(rows: &[Vec<String>]) -> Vec<Value> {
 }
 
 fn reads(trace: &Trace) -> Vec<Vec<String>> {
-    let mut rows = vec![["PATH", "THERE", "READ AT", "WENT TO"].map(String::from).to_vec()];
+    let mut rows = vec![
+        ["PATH", "THERE", "READ AT", "WENT TO"]
+            .map(String::from)
+            .to_vec(),
+    ];
     for (index, read) in trace.reads.iter().enumerate() {
         let there = match read.presence {
             Presence::Present => "yes",
@@ -141,13 +180,20 @@ fn reads(trace: &Trace) -> Vec<Vec<String>> {
                 (UseKind::Branch, Some(function)) => format!("condition ({function})"),
                 (UseKind::Branch, None) => "condition".to_string(),
                 (UseKind::Guard, function) => format!("guard ({})", function.unwrap_or_default()),
-                (UseKind::Failure, function) => format!("failure ({})", function.unwrap_or_default()),
+                (UseKind::Failure, function) => {
+                    format!("failure ({})", function.unwrap_or_default())
+                }
             };
             if !ends.contains(&word) {
                 ends.push(word);
             }
         }
-        rows.push(vec![read.path.to_string(), there.to_string(), read.site.to_string(), ends.join(", ")]);
+        rows.push(vec![
+            read.path.to_string(),
+            there.to_string(),
+            read.site.to_string(),
+            ends.join(", "),
+        ]);
     }
     rows
 }

@@ -14,21 +14,33 @@ use crate::testing::observed;
 
 pub(crate) fn run(args: &Explain, printer: &Printer) -> Result<Code, Failure> {
     let Some((file, path)) = args.target.rsplit_once(':') else {
-        return Err(Failure::usage("say which field of which template: `FILE:PATH`, such as `web.yaml:spec.replicas`"));
+        return Err(Failure::usage(
+            "say which field of which template: `FILE:PATH`, such as `web.yaml:spec.replicas`",
+        ));
     };
     let file = Path::new(file);
     let found = file.canonicalize();
-    // What is no file may be the name of a template, of the package around us or of the one that is named before it.
-    let before = file.parent().filter(|dir| !dir.as_os_str().is_empty()).and_then(|dir| dir.canonicalize().ok());
+    // What is no file may be the name of a template, of the package around us or of the one that is
+    // named before it.
+    let before = file
+        .parent()
+        .filter(|dir| !dir.as_os_str().is_empty())
+        .and_then(|dir| dir.canonicalize().ok());
     let package = before.filter(|dir| found.is_err() && dir.join(".registry").is_dir());
     let root = match (&found, &package) {
         (Ok(absolute), _) => Project::root_of(absolute),
         (Err(_), Some(dir)) => Some(dir.clone()),
-        (Err(_), None) => Path::new(".").canonicalize().ok().and_then(|here| Project::root_of(&here)),
+        (Err(_), None) => Path::new(".")
+            .canonicalize()
+            .ok()
+            .and_then(|here| Project::root_of(&here)),
     };
     let Some(root) = root else {
         let what = match found {
-            Ok(_) => format!("{} is not part of a package: no directory above it has a .registry", file.display()),
+            Ok(_) => format!(
+                "{} is not part of a package: no directory above it has a .registry",
+                file.display()
+            ),
             Err(error) => format!("cannot find {}: {error}", file.display()),
         };
         let near = packages_near(Path::new("."));
@@ -38,24 +50,55 @@ pub(crate) fn run(args: &Explain, printer: &Printer) -> Result<Code, Failure> {
         return Err(Failure::new(what).hint(hint));
     };
     let project = Project::read(&root)?;
-    let (Admitted { kind, object: instance, .. }, _) = project.instance(args.file.as_deref(), printer)?;
+    let (
+        Admitted {
+            kind,
+            object: instance,
+            ..
+        },
+        _,
+    ) = project.instance(args.file.as_deref(), printer)?;
     let named = match &package {
-        Some(_) => file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        Some(_) => file
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned(),
         None => file.display().to_string(),
     };
     let inner = match &found {
-        Ok(absolute) => absolute.strip_prefix(&root).map(|inner| inner.display().to_string()).unwrap_or_default(),
+        Ok(absolute) => absolute
+            .strip_prefix(&root)
+            .map(|inner| inner.display().to_string())
+            .unwrap_or_default(),
         Err(_) => named.clone(),
     };
-    let template = match kind.children.iter().find(|child| child.file == inner || child.name == named) {
+    let template = match kind
+        .children
+        .iter()
+        .find(|child| child.file == inner || child.name == named)
+    {
         Some(child) => child.name.as_str(),
-        None if kind.status_file() == Some(&inner) || (named == "status" && kind.status_file().is_some()) => "status",
+        None if kind.status_file() == Some(&inner)
+            || (named == "status" && kind.status_file().is_some()) =>
+        {
+            "status"
+        }
         None => {
             let status = kind.status_file().map(|_| "status");
-            let known: Vec<_> = kind.children.iter().map(|child| child.name.as_str()).chain(status).collect();
+            let known: Vec<_> = kind
+                .children
+                .iter()
+                .map(|child| child.name.as_str())
+                .chain(status)
+                .collect();
             let failure = Failure::new(format!("{named} is not a template of {}", kind.gvk.kind));
-            let near =
-                objects::nearest(file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default(), known.clone());
+            let near = objects::nearest(
+                file.file_stem()
+                    .and_then(|stem| stem.to_str())
+                    .unwrap_or_default(),
+                known.clone(),
+            );
             return Err(match near {
                 Some(near) => failure.hint(format!("did you mean {near:?}?")),
                 None => failure.hint(format!("its templates are {}", known.join(", "))),
@@ -66,16 +109,25 @@ pub(crate) fn run(args: &Explain, printer: &Printer) -> Result<Code, Failure> {
     let seed = Seed::new(PREVIEW_SEED);
     let context = Context::new(&project.compiled()?.name, &seed);
     let steps = steps(path)?;
-    let explanation = engine::explain(kind, &instance, &observed, &context, template, &steps).map_err(Failure::new)?;
+    let explanation = engine::explain(kind, &instance, &observed, &context, template, &steps)
+        .map_err(Failure::new)?;
     if let Some(format) = args.output {
         printer.report(&explanation, format)?;
         return Ok(Code::Ok);
     }
     let mut text = format!("{path}: {}\n", explanation.value);
-    for engine::Maker { place, from: inputs } in &explanation.made_by {
-        let line = project.text(&place.file).and_then(|text| text.lines().nth(place.line - 1));
+    for engine::Maker {
+        place,
+        from: inputs,
+    } in &explanation.made_by
+    {
+        let line = project
+            .text(&place.file)
+            .and_then(|text| text.lines().nth(place.line - 1));
         let from = match inputs.as_slice() {
-            [] if line.is_some_and(|line| is_made(line, &explanation.value)) => "from this action alone".to_string(),
+            [] if line.is_some_and(|line| is_made(line, &explanation.value)) => {
+                "from this action alone".to_string()
+            }
             [] => "as written".to_string(),
             inputs => format!("from {}", inputs.join(", ")),
         };
@@ -85,10 +137,16 @@ pub(crate) fn run(args: &Explain, printer: &Printer) -> Result<Code, Failure> {
         }
     }
     if !explanation.because_of.is_empty() {
-        text.push_str(&format!("  there because of {}\n", explanation.because_of.join(", ")));
+        text.push_str(&format!(
+            "  there because of {}\n",
+            explanation.because_of.join(", ")
+        ));
     }
     if !explanation.waits_for.is_empty() {
-        text.push_str(&format!("  waits for {}\n", explanation.waits_for.join(", ")));
+        text.push_str(&format!(
+            "  waits for {}\n",
+            explanation.waits_for.join(", ")
+        ));
     }
     printer.result(text.as_bytes())?;
     Ok(Code::Ok)
@@ -102,7 +160,9 @@ fn is_made(line: &str, value: &str) -> bool {
 /// `spec.ports[0].port` and `metadata.labels["a.b/c"]` as steps.
 fn steps(path: &str) -> Result<Vec<yaml::Step>, Failure> {
     let bad = || {
-        Failure::usage(format!("{path:?} is no path: write it like `spec.ports[0].port` or `metadata.labels[\"a/b\"]`"))
+        Failure::usage(format!(
+            "{path:?} is no path: write it like `spec.ports[0].port` or `metadata.labels[\"a/b\"]`"
+        ))
     };
     let mut steps = Vec::new();
     let mut rest = path;
@@ -126,7 +186,11 @@ fn steps(path: &str) -> Result<Vec<yaml::Step>, Failure> {
             rest = rest[end..].strip_prefix('.').unwrap_or(&rest[end..]);
         }
     }
-    if steps.is_empty() { Err(bad()) } else { Ok(steps) }
+    if steps.is_empty() {
+        Err(bad())
+    } else {
+        Ok(steps)
+    }
 }
 
 #[cfg(test)]
@@ -135,9 +199,11 @@ mod tests {
 
     #[test]
     fn what_an_action_prints_is_not_as_written() {
-        for (line, value, expected) in
-            [("a: {{ uuidv4 }}", "\"0-1\"", true), ("a: b # {{ .c }}", "b", false), ("a: 7", "7", false)]
-        {
+        for (line, value, expected) in [
+            ("a: {{ uuidv4 }}", "\"0-1\"", true),
+            ("a: b # {{ .c }}", "b", false),
+            ("a: 7", "7", false),
+        ] {
             assert_eq!(is_made(line, value), expected, "{line}");
         }
     }
@@ -146,8 +212,14 @@ mod tests {
     fn paths_are_read_as_people_write_them() {
         for (path, expected) in [
             ("spec.replicas", vec!["spec".into(), "replicas".into()]),
-            ("spec.ports[0].port", vec!["spec".into(), "ports".into(), 0.into(), "port".into()]),
-            ("metadata.labels[\"a.b/c\"]", vec!["metadata".into(), "labels".into(), "a.b/c".into()]),
+            (
+                "spec.ports[0].port",
+                vec!["spec".into(), "ports".into(), 0.into(), "port".into()],
+            ),
+            (
+                "metadata.labels[\"a.b/c\"]",
+                vec!["metadata".into(), "labels".into(), "a.b/c".into()],
+            ),
         ] {
             assert_eq!(steps(path).unwrap(), expected, "{path}");
         }

@@ -14,7 +14,8 @@ pub(crate) fn run(args: &Pull, printer: &Printer) -> Result<Code, Failure> {
     let last = reference.repository.rsplit('/').next().unwrap_or_default();
     let (place, told) = Target::split(&args.output)?;
     let dir = place.map_or_else(|| PathBuf::from(last), Path::to_path_buf);
-    let taken = std::fs::read_dir(&dir).is_ok_and(|mut entries| entries.next().is_some()) || dir.is_file();
+    let taken =
+        std::fs::read_dir(&dir).is_ok_and(|mut entries| entries.next().is_some()) || dir.is_file();
     if taken {
         let what = format!("{} is there already", dir.display());
         return Err(Failure::new(what).hint("name another directory with `-o`"));
@@ -25,7 +26,8 @@ pub(crate) fn run(args: &Pull, printer: &Printer) -> Result<Code, Failure> {
         return Err(Failure::new(what));
     }
     for (path, bytes) in &pulled.files {
-        // The paths are below `.registry` and lead nowhere else; layers that say otherwise were refused.
+        // The paths are below `.registry` and lead nowhere else; layers that say otherwise were
+        // refused.
         let path = dir.join(path);
         let write = || {
             if let Some(parent) = path.parent() {
@@ -33,7 +35,8 @@ pub(crate) fn run(args: &Pull, printer: &Printer) -> Result<Code, Failure> {
             }
             std::fs::write(&path, bytes)
         };
-        write().map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))?;
+        write()
+            .map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))?;
     }
     let count = pulled.files.len();
     let (dir, reference) = (dir.display().to_string(), pulled.resolved.reference);

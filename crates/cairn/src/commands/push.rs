@@ -12,13 +12,25 @@ use crate::terminal::printer::Printer;
 pub(crate) fn run(args: &Push, printer: &Printer) -> Result<Code, Failure> {
     let reference = parse(&args.reference)?;
     if reference.digest.is_some() {
-        let what = format!("`{}` names a digest: what is pushed gets its own", args.reference);
+        let what = format!(
+            "`{}` names a digest: what is pushed gets its own",
+            args.reference
+        );
         return Err(Failure::usage(what).hint("write a tag"));
     }
     let image = if args.what.is_file() {
-        archive(&args.what)?.into_image().map_err(|why| Failure::new(format!("{}: {why}", args.what.display())))?
+        archive(&args.what)?
+            .into_image()
+            .map_err(|why| Failure::new(format!("{}: {why}", args.what.display())))?
     } else {
-        build::image(&args.what, reference.tag.as_deref().filter(|_| args.reference.contains(':')))?.1
+        build::image(
+            &args.what,
+            reference
+                .tag
+                .as_deref()
+                .filter(|_| args.reference.contains(':')),
+        )?
+        .1
     };
     let client = args.registries.client()?;
     let shown = reference.to_string();
@@ -35,8 +47,11 @@ pub(crate) fn run(args: &Push, printer: &Printer) -> Result<Code, Failure> {
         return Ok(Code::Ok);
     }
     let there = pushed.blobs - pushed.sent;
-    let note =
-        if there > 0 { format!(" ({there} of {} parts were there already)", pushed.blobs) } else { String::new() };
+    let note = if there > 0 {
+        format!(" ({there} of {} parts were there already)", pushed.blobs)
+    } else {
+        String::new()
+    };
     printer.result(format!("{}{note}\n", pushed.reference).as_bytes())?;
     Ok(Code::Ok)
 }

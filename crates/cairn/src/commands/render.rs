@@ -16,7 +16,14 @@ pub(crate) const PREVIEW_SEED: &[u8] = b"cairn preview, not a secret";
 
 pub(crate) fn run(args: &Render, printer: &Printer) -> Result<Code, Failure> {
     let project = Project::read(&Project::around(&args.dir))?;
-    let (Admitted { kind, object: instance, dropped }, written) = project.instance(args.file.as_deref(), printer)?;
+    let (
+        Admitted {
+            kind,
+            object: instance,
+            dropped,
+        },
+        written,
+    ) = project.instance(args.file.as_deref(), printer)?;
     for finding in &dropped {
         let (finding, snippet) = written.shown(finding);
         printer.finding(&finding, snippet.as_deref());
@@ -29,23 +36,41 @@ pub(crate) fn run(args: &Render, printer: &Printer) -> Result<Code, Failure> {
         None => {
             let plan = engine::plan(kind, &instance, &observed, &context);
             Simulation {
-                passes: vec![Pass { plan, changed: Vec::new(), reports: Vec::new() }],
+                passes: vec![Pass {
+                    plan,
+                    changed: Vec::new(),
+                    reports: Vec::new(),
+                }],
                 observed,
                 settled: true,
             }
         }
         Some(file) => {
-            let rules = file.as_ref().map_or(Ok(Vec::new()), |file| controllers::of_file(file, kind))?;
+            let rules = file
+                .as_ref()
+                .map_or(Ok(Vec::new()), |file| controllers::of_file(file, kind))?;
             engine::simulate(kind, &instance, observed, &rules, &context)
         }
     };
-    for apply in simulation.passes.iter_mut().flat_map(|pass| &mut pass.plan.applies) {
-        apply.object = marked(&apply.object, &instance, project.is_namespaced(&apply.object));
+    for apply in simulation
+        .passes
+        .iter_mut()
+        .flat_map(|pass| &mut pass.plan.applies)
+    {
+        apply.object = marked(
+            &apply.object,
+            &instance,
+            project.is_namespaced(&apply.object),
+        );
     }
     match args.output {
-        Some(Objects::Json) => printer.json(&json!({"passes": simulation.passes, "settled": simulation.settled}))?,
+        Some(Objects::Json) => {
+            printer.json(&json!({"passes": simulation.passes, "settled": simulation.settled}))?;
+        }
         Some(Objects::Name) => printer.objects(&made(&simulation), Objects::Name)?,
-        Some(Objects::Yaml) | None => printer.result(story(&simulation, args.simulate.is_some())?.as_bytes())?,
+        Some(Objects::Yaml) | None => {
+            printer.result(story(&simulation, args.simulate.is_some())?.as_bytes())?;
+        }
     }
     let last = simulation.passes.last().map(|pass| &pass.plan);
     let failed = last.is_some_and(|plan| !plan.problems.is_empty());
@@ -92,19 +117,38 @@ fn story(simulation: &Simulation, numbered: bool) -> Result<String, Failure> {
             }
         }
         for delete in &pass.plan.deletes {
-            text.push_str(&format!("# {} deletes {}/{}\n", delete.template, delete.kind, delete.name));
+            text.push_str(&format!(
+                "# {} deletes {}/{}\n",
+                delete.template, delete.kind, delete.name
+            ));
         }
         for problem in &pass.plan.problems {
-            text.push_str(&format!("# {} fails: {}\n", problem.template, problem.problem.what));
+            text.push_str(&format!(
+                "# {} fails: {}\n",
+                problem.template, problem.problem.what
+            ));
         }
         for report in &pass.reports {
-            text.push_str(&commented(&format!("# then {}.status becomes", report.child), &report.status)?);
+            text.push_str(&commented(
+                &format!("# then {}.status becomes", report.child),
+                &report.status,
+            )?);
         }
-        if let Some(status) = pass.plan.status.as_ref().filter(|_| !numbered || index + 1 == last) {
+        if let Some(status) = pass
+            .plan
+            .status
+            .as_ref()
+            .filter(|_| !numbered || index + 1 == last)
+        {
             text.push_str(&commented("# status", status)?);
         }
     }
-    if !numbered && simulation.passes.iter().any(|pass| !pass.plan.holds.is_empty()) {
+    if !numbered
+        && simulation
+            .passes
+            .iter()
+            .any(|pass| !pass.plan.holds.is_empty())
+    {
         text.push_str("# this is the first pass; --simulate shows those that follow\n");
     }
     Ok(text)
@@ -114,7 +158,10 @@ fn story(simulation: &Simulation, numbered: bool) -> Result<String, Failure> {
 fn made(simulation: &Simulation) -> Vec<Value> {
     let mut found: Vec<Value> = Vec::new();
     for apply in simulation.passes.iter().flat_map(|pass| &pass.plan.applies) {
-        if !found.iter().any(|object| named(object) == named(&apply.object)) {
+        if !found
+            .iter()
+            .any(|object| named(object) == named(&apply.object))
+        {
             found.push(apply.object.clone());
         }
     }
@@ -123,18 +170,40 @@ fn made(simulation: &Simulation) -> Vec<Value> {
 
 /// The templates whose objects are new or changed in a pass.
 fn applied(pass: &Pass) -> Vec<&str> {
-    let applied = |name: &&String| pass.plan.applies.iter().any(|apply| apply.template == **name);
-    let names: Vec<&str> = pass.changed.iter().filter(applied).map(String::as_str).collect();
-    if names.is_empty() { vec!["nothing"] } else { names }
+    let applied = |name: &&String| {
+        pass.plan
+            .applies
+            .iter()
+            .any(|apply| apply.template == **name)
+    };
+    let names: Vec<&str> = pass
+        .changed
+        .iter()
+        .filter(applied)
+        .map(String::as_str)
+        .collect();
+    if names.is_empty() {
+        vec!["nothing"]
+    } else {
+        names
+    }
 }
 
 /// In which order it settles, in a line.
 fn summary(simulation: &Simulation) -> String {
-    let steps: Vec<String> =
-        simulation.passes.iter().filter(|pass| !pass.changed.is_empty()).map(|pass| pass.changed.join(", ")).collect();
+    let steps: Vec<String> = simulation
+        .passes
+        .iter()
+        .filter(|pass| !pass.changed.is_empty())
+        .map(|pass| pass.changed.join(", "))
+        .collect();
     match (steps.is_empty(), simulation.settled) {
         (true, true) => "# settled from the start\n".to_string(),
-        (false, true) => format!("# settles in {} passes: {}\n", simulation.passes.len(), steps.join(", then ")),
+        (false, true) => format!(
+            "# settles in {} passes: {}\n",
+            simulation.passes.len(),
+            steps.join(", then ")
+        ),
         (_, false) => "# does not settle\n".to_string(),
     }
 }
@@ -142,11 +211,17 @@ fn summary(simulation: &Simulation) -> String {
 /// A value below a heading, in comments.
 fn commented(heading: &str, value: &Value) -> Result<String, Failure> {
     let lines = emitted(value)?;
-    Ok(lines.lines().fold(format!("{heading}\n"), |text, line| format!("{text}#   {line}\n")))
+    Ok(lines.lines().fold(format!("{heading}\n"), |text, line| {
+        format!("{text}#   {line}\n")
+    }))
 }
 
 fn objects(plan: &Plan, changed: Option<&Vec<String>>, text: &mut String) -> Result<(), Failure> {
-    for apply in plan.applies.iter().filter(|apply| changed.is_none_or(|changed| changed.contains(&apply.template))) {
+    for apply in plan
+        .applies
+        .iter()
+        .filter(|apply| changed.is_none_or(|changed| changed.contains(&apply.template)))
+    {
         text.push_str(&format!("---\n# {}\n", apply.template));
         text.push_str(&emitted(&apply.object)?);
     }

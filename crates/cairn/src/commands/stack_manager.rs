@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use controller::stack_manager::{
-    Bounds, Endpoint, Fetched, Future, KubernetesRunner, Packages, Parts, ProcessOptions, ProcessRunner, Runner,
-    StackManager, TAGS,
+    Bounds, Endpoint, Fetched, Future, KubernetesRunner, Packages, Parts, ProcessOptions,
+    ProcessRunner, Runner, StackManager, TAGS,
 };
 use controller::{Cluster, Metrics};
 use install::reconcile::install::Settings;
@@ -32,10 +32,17 @@ use crate::terminal::printer::Printer;
 pub(crate) const MANAGER: &str = "stack-manager";
 
 pub(crate) fn run(args: &Args, printer: &Printer) -> Result<Code, Failure> {
-    let allow = args.allow_types.iter().map(|text| Pattern::parse(text)).collect::<Result<Vec<_>, _>>();
-    let policy = Policy { allow: allow.map_err(Failure::usage)? };
+    let allow = args
+        .allow_types
+        .iter()
+        .map(|text| Pattern::parse(text))
+        .collect::<Result<Vec<_>, _>>();
+    let policy = Policy {
+        allow: allow.map_err(Failure::usage)?,
+    };
     let bounds = args.capacity.bounds()?;
-    let packages = Registry::new(args.registries.client_of_tenants(&tenants(args)?)?).indexed(args.index.clone());
+    let packages = Registry::new(args.registries.client_of_tenants(&tenants(args)?)?)
+        .indexed(args.index.clone());
     printer.log(&args.serving.log);
     block_on_many(manage(args, policy, bounds, packages))?
 }
@@ -43,11 +50,20 @@ pub(crate) fn run(args: &Args, printer: &Printer) -> Result<Code, Failure> {
 /// What tenants may have of registries.
 fn tenants(args: &Args) -> Result<TenantBounds, Failure> {
     let hosts = |option: &str, texts: &[String]| {
-        let patterns = texts.iter().flat_map(|text| text.split(',')).map(HostPattern::parse);
-        patterns.collect::<Result<Vec<_>, _>>().map_err(|why| Failure::usage(format!("{option}: {why}")))
+        let patterns = texts
+            .iter()
+            .flat_map(|text| text.split(','))
+            .map(HostPattern::parse);
+        patterns
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|why| Failure::usage(format!("{option}: {why}")))
     };
     let bytes = |option: &str, text: &str| {
-        let bad = || Failure::usage(format!("{option}: `{text}` is not a valid size: write 1000000, 64Mi or 2Gi"));
+        let bad = || {
+            Failure::usage(format!(
+                "{option}: `{text}` is not a valid size: write 1000000, 64Mi or 2Gi"
+            ))
+        };
         quantity(text).ok_or_else(bad)
     };
     Ok(TenantBounds {
@@ -59,7 +75,12 @@ fn tenants(args: &Args) -> Result<TenantBounds, Failure> {
     })
 }
 
-async fn manage(args: &Args, policy: Policy, bounds: Bounds, packages: Registry) -> Result<Code, Failure> {
+async fn manage(
+    args: &Args,
+    policy: Policy,
+    bounds: Bounds,
+    packages: Registry,
+) -> Result<Code, Failure> {
     let connected = args.connection.connect().await?;
     let metrics = Metrics::default();
     let tenant = Cluster::new(connected.client.clone(), MANAGER).counted(metrics.clone());
@@ -82,7 +103,12 @@ async fn manage(args: &Args, policy: Policy, bounds: Bounds, packages: Registry)
         budgets: args.capacity.budget.budgets(),
     };
     let processes = match args.runner {
-        RunnerKind::Process => Some(Arc::new(processes(&tenant, connected.endpoint, passed_on(), &args.capacity)?)),
+        RunnerKind::Process => Some(Arc::new(processes(
+            &tenant,
+            connected.endpoint,
+            passed_on(),
+            &args.capacity,
+        )?)),
         RunnerKind::Kubernetes => None,
     };
     let runner: Arc<dyn Runner> = match &processes {
@@ -103,7 +129,9 @@ async fn manage(args: &Args, policy: Policy, bounds: Bounds, packages: Registry)
     tracing::info!("managing stacks");
     let worker = manager.clone();
     let mut working = tokio::spawn(async move { worker.run().await });
-    let code = serving.live(&mut working, std::future::ready(Ok(()))).await?;
+    let code = serving
+        .live(&mut working, std::future::ready(Ok(())))
+        .await?;
     manager.stop();
     // Its children go before another may start the same.
     if let Some(processes) = processes {
@@ -122,7 +150,8 @@ pub(crate) fn processes(
 ) -> Result<ProcessRunner, Failure> {
     let program = std::env::current_exe();
     let options = ProcessOptions {
-        program: program.map_err(|error| Failure::new(format!("this program cannot find itself: {error}")))?,
+        program: program
+            .map_err(|error| Failure::new(format!("this program cannot find itself: {error}")))?,
         environment,
         endpoint,
         tenant: tenant.clone(),
@@ -136,14 +165,20 @@ pub(crate) fn processes(
 /// Creates the stack manager's own namespace, where seeds and its key are, unless it exists.
 async fn room(client: &kube::Client, name: &str) -> Result<(), Failure> {
     let namespaces: Api<Namespace> = Api::all(client.clone());
-    let metadata = kube::api::ObjectMeta { name: Some(name.to_owned()), ..Default::default() };
-    let namespace = Namespace { metadata, ..Default::default() };
+    let metadata = kube::api::ObjectMeta {
+        name: Some(name.to_owned()),
+        ..Default::default()
+    };
+    let namespace = Namespace {
+        metadata,
+        ..Default::default()
+    };
     match namespaces.create(&PostParams::default(), &namespace).await {
         Ok(_) => Ok(()),
         Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
-        Err(error) => {
-            Err(Failure::new(format!("cannot create namespace {name}, where the stack manager keeps seeds: {error}")))
-        }
+        Err(error) => Err(Failure::new(format!(
+            "cannot create namespace {name}, where the stack manager keeps seeds: {error}"
+        ))),
     }
 }
 
@@ -154,16 +189,27 @@ pub(crate) async fn define(client: &kube::Client) -> Result<(), Failure> {
     let crds: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
     for definition in api::definitions() {
         let name = definition["metadata"]["name"].as_str().unwrap_or_default();
-        let bad = |error: String| Failure::new(format!("the CRD {name} cannot be put in place: {error}"));
+        let bad =
+            |error: String| Failure::new(format!("the CRD {name} cannot be put in place: {error}"));
         let params = PatchParams::apply(MANAGER).force();
-        crds.patch(name, &params, &Patch::Apply(&definition)).await.map_err(|error| match error {
-            kube::Error::Api(status) => bad(status.message.clone()),
-            error => unanswered(&error),
-        })?;
-        let served = kube::runtime::wait::await_condition(crds.clone(), name, |object: Option<&DynamicObject>| {
-            let conditions = object.and_then(|object| object.data["status"]["conditions"].as_array());
-            conditions.is_some_and(|all| all.iter().any(|one| one["type"] == "Established" && one["status"] == "True"))
-        });
+        crds.patch(name, &params, &Patch::Apply(&definition))
+            .await
+            .map_err(|error| match error {
+                kube::Error::Api(status) => bad(status.message.clone()),
+                error => unanswered(&error),
+            })?;
+        let served = kube::runtime::wait::await_condition(
+            crds.clone(),
+            name,
+            |object: Option<&DynamicObject>| {
+                let conditions =
+                    object.and_then(|object| object.data["status"]["conditions"].as_array());
+                conditions.is_some_and(|all| {
+                    all.iter()
+                        .any(|one| one["type"] == "Established" && one["status"] == "True")
+                })
+            },
+        );
         served.await.map_err(|error| bad(error.to_string()))?;
     }
     Ok(())
@@ -187,7 +233,11 @@ type Seen = (Stamp, Result<Arc<Index>, Trouble>);
 impl Registry {
     /// From registries that this client talks to.
     pub fn new(client: Client) -> Registry {
-        Registry { client, index: None, read: Mutex::default() }
+        Registry {
+            client,
+            index: None,
+            read: Mutex::default(),
+        }
     }
 
     /// With an index of packages in a file.
@@ -199,7 +249,9 @@ impl Registry {
         let mut credentials = Credentials::default();
         for secret in secrets {
             let own = Credentials::from_pull_secret(secret);
-            let own = own.map_err(|cause| Trouble::new("PullSecretInvalid", format!("a pull secret: {cause}")))?;
+            let own = own.map_err(|cause| {
+                Trouble::new("PullSecretInvalid", format!("a pull secret: {cause}"))
+            })?;
             credentials = credentials.or(own);
         }
         Ok(self.client.with(credentials))
@@ -207,7 +259,10 @@ impl Registry {
 }
 
 fn trouble(error: &registry::Error) -> Trouble {
-    let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+    let hint = error
+        .hint()
+        .map(|hint| format!("; {hint}"))
+        .unwrap_or_default();
     Trouble::new(error.reason(), format!("{error}{hint}"))
 }
 
@@ -219,15 +274,28 @@ impl Packages for Registry {
     ) -> Future<'f, Result<Reference, Trouble>> {
         Box::pin(async move {
             let resolved = self.with(secrets)?.resolve(reference).await;
-            resolved.map(|resolved| resolved.reference).map_err(|error| trouble(&error))
+            resolved
+                .map(|resolved| resolved.reference)
+                .map_err(|error| trouble(&error))
         })
     }
 
-    fn fetch<'f>(&'f self, reference: &'f Reference, secrets: &'f [Vec<u8>]) -> Future<'f, Result<Fetched, Trouble>> {
+    fn fetch<'f>(
+        &'f self,
+        reference: &'f Reference,
+        secrets: &'f [Vec<u8>],
+    ) -> Future<'f, Result<Fetched, Trouble>> {
         Box::pin(async move {
-            let downloaded = self.with(secrets)?.download(reference).await.map_err(|error| trouble(&error))?;
+            let downloaded = self
+                .with(secrets)?
+                .download(reference)
+                .await
+                .map_err(|error| trouble(&error))?;
             let unpack = move |going: &dyn Fn() -> bool| {
-                downloaded.unpack(going).map(|pulled| pulled.files).map_err(|error| trouble(&error))
+                downloaded
+                    .unpack(going)
+                    .map(|pulled| pulled.files)
+                    .map_err(|error| trouble(&error))
             };
             Ok(Box::new(unpack) as Fetched)
         })
@@ -235,13 +303,21 @@ impl Packages for Registry {
 
     fn index(&self) -> Future<'_, Result<Arc<Index>, Trouble>> {
         Box::pin(async move {
-            let Some(path) = self.index.clone() else { return Ok(Arc::default()) };
-            let known = self.read.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let Some(path) = self.index.clone() else {
+                return Ok(Arc::default());
+            };
+            let known = self
+                .read
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone();
             // A disk may take its time.
             let read = tokio::task::spawn_blocking(move || read_index(&path, known));
-            let bad = |error: tokio::task::JoinError| Trouble::new("IndexInvalid", error.to_string());
+            let bad =
+                |error: tokio::task::JoinError| Trouble::new("IndexInvalid", error.to_string());
             let (stamp, outcome) = read.await.map_err(bad)?;
-            *self.read.lock().unwrap_or_else(PoisonError::into_inner) = Some((stamp, outcome.clone()));
+            *self.read.lock().unwrap_or_else(PoisonError::into_inner) =
+                Some((stamp, outcome.clone()));
             outcome
         })
     }
@@ -249,14 +325,26 @@ impl Packages for Registry {
 
 /// The index in a file, which is read only if it has changed.
 fn read_index(path: &Path, known: Option<Seen>) -> Seen {
-    let bad = |why: String| Trouble::new("IndexInvalid", format!("the index {}: {why}", path.display()));
+    let bad = |why: String| {
+        Trouble::new(
+            "IndexInvalid",
+            format!("the index {}: {why}", path.display()),
+        )
+    };
     let stamp = match std::fs::metadata(path) {
         Ok(found) => (found.modified().ok(), found.len()),
         Err(error) => return ((None, 0), Err(bad(error.to_string()))),
     };
-    if let Some((before, outcome)) = known.filter(|(before, _)| before.0.is_some() && *before == stamp) {
+    if let Some((before, outcome)) =
+        known.filter(|(before, _)| before.0.is_some() && *before == stamp)
+    {
         return (before, outcome);
     }
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string());
-    (stamp, text.and_then(|text| Index::read(&text)).map(Arc::new).map_err(bad))
+    (
+        stamp,
+        text.and_then(|text| Index::read(&text))
+            .map(Arc::new)
+            .map_err(bad),
+    )
 }

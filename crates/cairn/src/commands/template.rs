@@ -50,11 +50,15 @@ fn written(value: &serde_json::Value, format: Format, printer: &Printer) -> Resu
 
 /// An error of the API server, with what to do about the usual ones.
 fn told(error: &kube::Error) -> Failure {
-    let kube::Error::Api(status) = error else { return unanswered(error) };
+    let kube::Error::Api(status) = error else {
+        return unanswered(error);
+    };
     let failure = Failure::new(status.message.clone());
     match status.code {
         403 => failure.hint("permission denied: ask your cluster administrator"),
-        409 => failure.hint("take the fields over with `--force-conflicts`, or leave them to whoever manages them"),
+        409 => failure.hint(
+            "take the fields over with `--force-conflicts`, or leave them to whoever manages them",
+        ),
         _ => failure,
     }
 }

@@ -30,7 +30,9 @@ pub(crate) fn run(args: &Args, printer: &Printer) -> Result<Code, Failure> {
         let (client, ended) = controller::supervised(Supervisor(std::io::stdin()));
         let namespace = args.connection.namespace.as_deref().unwrap_or_default();
         let managed = async {
-            let client = client.await.map_err(|why| Failure::new(format!("cannot connect: {why}")))?;
+            let client = client
+                .await
+                .map_err(|why| Failure::new(format!("cannot connect: {why}")))?;
             manage(args, client, namespace, printer).await
         };
         tokio::select! {
@@ -40,11 +42,22 @@ pub(crate) fn run(args: &Args, printer: &Printer) -> Result<Code, Failure> {
     })?
 }
 
-async fn manage(args: &Args, client: Client, namespace: &str, printer: &Printer) -> Result<Code, Failure> {
+async fn manage(
+    args: &Args,
+    client: Client,
+    namespace: &str,
+    printer: &Printer,
+) -> Result<Code, Failure> {
     let (render, compile) = (args.budget.render(), args.budget.compile());
-    let parts = Parts { render, compile, limits: args.instance_limits, ..Parts::new(client, namespace, &args.stack) };
+    let parts = Parts {
+        render,
+        compile,
+        limits: args.instance_limits,
+        ..Parts::new(client, namespace, &args.stack)
+    };
     let lease = Key::new(namespace, &api::names::templates(&args.stack));
-    let mut serving = Serving::start(&args.serving, &parts.cluster, lease, parts.metrics.clone()).await?;
+    let mut serving =
+        Serving::start(&args.serving, &parts.cluster, lease, parts.metrics.clone()).await?;
     if !serving.turn().await {
         return Ok(Code::Ok);
     }
@@ -54,7 +67,11 @@ async fn manage(args: &Args, client: Client, namespace: &str, printer: &Printer)
     tracing::info!(stack = args.stack, namespace, "managing instances");
     let ready = async {
         manager.ready().await;
-        if args.supervised { printer.result(b"ready\n") } else { Ok(()) }
+        if args.supervised {
+            printer.result(b"ready\n")
+        } else {
+            Ok(())
+        }
     };
     let code = serving.live(&mut working, ready).await?;
     manager.stop();
@@ -62,8 +79,8 @@ async fn manage(args: &Args, client: Client, namespace: &str, printer: &Printer)
     Ok(code)
 }
 
-/// The pipe to the program that supervises this one. It ends when that program is gone, however it went, and then this one
-/// ends too: stuck in work, it would go on for nobody.
+/// The pipe to the program that supervises this one. It ends when that program is gone, however it
+/// went, and then this one ends too: stuck in work, it would go on for nobody.
 struct Supervisor(std::io::Stdin);
 
 impl Read for Supervisor {

@@ -10,7 +10,10 @@ pub(crate) fn run(args: &Unpack, printer: &Printer) -> Result<Code, Failure> {
     let mut project = Project::of(&place, "stack", files);
     project.compiled()?;
     if let Some(tag) = tag.filter(|tag| tag != "latest") {
-        project.package.set_tag(&tag).map_err(|problem| Failure::new(problem.what))?;
+        project
+            .package
+            .set_tag(&tag)
+            .map_err(|problem| Failure::new(problem.what))?;
     }
     let manifests = project.package.manifests();
     printer.objects(&manifests, args.output.unwrap_or(Objects::Yaml))?;

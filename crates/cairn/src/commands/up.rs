@@ -1,5 +1,5 @@
-//! `cairn up`: a control plane on this machine, with the packages of some directories installed, and installed anew
-//! whenever they are saved.
+//! `cairn up`: a control plane on this machine, with the packages of some directories installed,
+//! and installed anew whenever they are saved.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -19,7 +19,9 @@ use kube::{Api, Client};
 use super::stack_manager::{Registry, processes};
 use crate::cli::{Registries, Up};
 use crate::cluster::registries::block_on_many;
-use crate::control_plane::{LocalPackages, Plane, Terms, WorkloadSimulator, namespace, template_api};
+use crate::control_plane::{
+    LocalPackages, Plane, Terms, WorkloadSimulator, namespace, template_api,
+};
 use crate::controller_main::stopped;
 use crate::dev::{Ending, Installer, StateDir, Watch, names, take_back_all, tell};
 use crate::terminal::env::passed_on_quietly;
@@ -42,26 +44,46 @@ async fn up(args: &Up, printer: &Printer) -> Result<Code, Failure> {
     let bounds = args.capacity.bounds()?;
     neighbours(args, printer);
     let mut house = StateDir::enter(&args.data, args.ephemeral, args.kubeconfig_out.as_deref())?;
-    let ending =
-        Ending::watch(house.traces()).map_err(|error| Failure::new(format!("cannot handle signals: {error}")))?;
+    let ending = Ending::watch(house.traces())
+        .map_err(|error| Failure::new(format!("cannot handle signals: {error}")))?;
     let resumed = house.data().is_some_and(|data| data.exists());
     let extensions = vec![template_api::extension()];
-    let server = Server::start(Options { data: house.data(), extensions, ..Options::default() }).await;
+    let server = Server::start(Options {
+        data: house.data(),
+        extensions,
+        ..Options::default()
+    })
+    .await;
     let server = server.map_err(|error| Failure::new(error.to_string()))?;
     let last = house.last_port();
     let listener = listen(&server, args.port, last).await?;
-    house.settle(listener.address(), &server.kubeconfig(&listener, &User::admin()))?;
+    house.settle(
+        listener.address(),
+        &server.kubeconfig(&listener, &User::admin()),
+    )?;
     ending.clean_up(house.traces());
-    let beyond = Registry::new(Registries { plain_http: Vec::new(), docker_config: None }.client()?);
+    let beyond = Registry::new(
+        Registries {
+            plain_http: Vec::new(),
+            docker_config: None,
+        }
+        .client()?,
+    );
     let shelf = Arc::new(LocalPackages::new(house.packages(), Some(Box::new(beyond))));
     let endpoint = Endpoint {
         server: format!("https://{}", listener.address()),
         certificate_authority: listener.ca_pem().to_owned(),
         ..Endpoint::default()
     };
-    let mut runner: Result<Arc<ProcessRunner>, Failure> = Err(Failure::new("nothing runs controllers"));
+    let mut runner: Result<Arc<ProcessRunner>, Failure> =
+        Err(Failure::new("nothing runs controllers"));
     let start = |tenant: Cluster| -> Result<Arc<dyn Runner>, Failure> {
-        let processes = Arc::new(processes(&tenant, endpoint, passed_on_quietly(), &args.capacity)?);
+        let processes = Arc::new(processes(
+            &tenant,
+            endpoint,
+            passed_on_quietly(),
+            &args.capacity,
+        )?);
         runner = Ok(processes.clone());
         Ok(processes)
     };
@@ -75,7 +97,9 @@ async fn up(args: &Up, printer: &Printer) -> Result<Code, Failure> {
     let runner = runner?;
     let client = plane.admin();
     welcome(args, &house, &listener, resumed, printer)?;
-    if let Some(last) = last.filter(|last| args.port.is_none() && *last != listener.address().port()) {
+    if let Some(last) =
+        last.filter(|last| args.port.is_none() && *last != listener.address().port())
+    {
         let what = "is taken by another program: whoever knows only that one has to be told";
         printer.warning(&format!("the port {last} of the last time {what}"));
     }
@@ -109,9 +133,15 @@ async fn up(args: &Up, printer: &Printer) -> Result<Code, Failure> {
         let kept = match args.ephemeral {
             true => "ended; nothing was kept".to_owned(),
             false if !house.stands() => {
-                format!("ended; nothing is kept, since {} was taken away", house.dir().display())
+                format!(
+                    "ended; nothing is kept, since {} was taken away",
+                    house.dir().display()
+                )
             }
-            false => format!("ended; all is kept in {}, and `cairn up` goes on with it", house.dir().display()),
+            false => format!(
+                "ended; all is kept in {}, and `cairn up` goes on with it",
+                house.dir().display()
+            ),
         };
         printer.line(&kept)?;
     }
@@ -129,22 +159,36 @@ fn neighbours(args: &Up, printer: &Printer) {
     if args.data.is_absolute() || args.data.exists() {
         return;
     }
-    let Ok(here) = std::env::current_dir() else { return };
+    let Ok(here) = std::env::current_dir() else {
+        return;
+    };
     let above = here.ancestors().skip(1).map(|above| above.join(&args.data));
-    if let Some((dir, who)) = above.into_iter().find_map(|dir| StateDir::inhabitant(&dir).map(|who| (dir, who))) {
+    if let Some((dir, who)) = above
+        .into_iter()
+        .find_map(|dir| StateDir::inhabitant(&dir).map(|who| (dir, who)))
+    {
         let hint = "this starts another one, which `cairn` finds from here";
         printer.warning(&format!("{who} runs already, in {}: {hint}", dir.display()));
     }
 }
 
 /// Installs the packages, and goes on until somebody ends it.
-async fn serve(args: &Up, client: &Client, shelf: &Arc<LocalPackages>, printer: &Printer) -> Result<(), Failure> {
+async fn serve(
+    args: &Up,
+    client: &Client,
+    shelf: &Arc<LocalPackages>,
+    printer: &Printer,
+) -> Result<(), Failure> {
     let dirs = directories(args);
     namespace(client, &args.namespace).await?;
     let installers = Installer::all(&dirs, &args.namespace, client, shelf)?;
     // Before they are read, so that nothing is missed.
     let mut watch = Watch::start(&dirs)?;
-    let mut work = Work { installers: &installers, printer, waiting: BTreeMap::new() };
+    let mut work = Work {
+        installers: &installers,
+        printer,
+        waiting: BTreeMap::new(),
+    };
     work.refresh(&(0..installers.len()).collect()).await;
     let _ = tokio::time::timeout(PATIENCE, work.settled()).await;
     if installers.is_empty() {
@@ -168,7 +212,11 @@ async fn serve(args: &Up, client: &Client, shelf: &Arc<LocalPackages>, printer: 
             work.refresh(&saved).await;
         }
     };
-    let leaving = futures::future::join_all(installers.iter().map(|installer| installer.uninstalled(printer)));
+    let leaving = futures::future::join_all(
+        installers
+            .iter()
+            .map(|installer| installer.uninstalled(printer)),
+    );
     tokio::select! {
         outcome = saving => outcome,
         outcome = tell(client, printer) => outcome,
@@ -193,10 +241,13 @@ impl Work<'_> {
     /// Asks for some of the packages anew; none waits for another, since one may need another.
     async fn refresh(&mut self, which: &BTreeSet<usize>) {
         for at in which {
-            let Some(installer) = self.installers.get(*at) else { continue };
+            let Some(installer) = self.installers.get(*at) else {
+                continue;
+            };
             match installer.refresh(self.printer).await {
                 Ok(Some(pending)) => {
-                    self.waiting.insert(*at, Box::pin(installer.settle(pending, self.printer)));
+                    self.waiting
+                        .insert(*at, Box::pin(installer.settle(pending, self.printer)));
                 }
                 Ok(None) => {}
                 // A file that is just being replaced cannot be read; the next save tells.
@@ -220,7 +271,10 @@ impl Work<'_> {
     /// Waits until all of them are, or have told why they are not.
     async fn settled(&mut self) -> Result<(), Failure> {
         while !self.waiting.is_empty() {
-            let waiting = self.waiting.keys().filter_map(|at| self.installers.get(*at));
+            let waiting = self
+                .waiting
+                .keys()
+                .filter_map(|at| self.installers.get(*at));
             let stuck = futures::future::join_all(waiting.map(Installer::stuck));
             tokio::select! {
                 outcome = self.next() => outcome?,
@@ -239,13 +293,20 @@ fn directories(args: &Up) -> Vec<PathBuf> {
     }
 }
 
-async fn listen(server: &Server, wanted: Option<u16>, last: Option<u16>) -> Result<Listener, Failure> {
+async fn listen(
+    server: &Server,
+    wanted: Option<u16>,
+    last: Option<u16>,
+) -> Result<Listener, Failure> {
     let at = |port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     if let Some(port) = wanted {
         return server.listen(at(port)).await.map_err(|error| match error {
             StartError::Listen(address, error) if error.kind() == std::io::ErrorKind::AddrInUse => {
-                Failure::new(format!("the port {} is taken: another program listens there", address.port()))
-                    .hint("take another, or leave `--port` out: a free one is found")
+                Failure::new(format!(
+                    "the port {} is taken: another program listens there",
+                    address.port()
+                ))
+                .hint("take another, or leave `--port` out: a free one is found")
             }
             error => Failure::new(error.to_string()),
         });
@@ -256,24 +317,46 @@ async fn listen(server: &Server, wanted: Option<u16>, last: Option<u16>) -> Resu
     {
         return Ok(listener);
     }
-    server.listen(at(0)).await.map_err(|error| Failure::new(error.to_string()))
+    server
+        .listen(at(0))
+        .await
+        .map_err(|error| Failure::new(error.to_string()))
 }
 
-fn welcome(args: &Up, house: &StateDir, listener: &Listener, resumed: bool, printer: &Printer) -> Result<(), Failure> {
-    let full = house.kubeconfig().canonicalize().unwrap_or_else(|_| house.kubeconfig().to_path_buf());
+fn welcome(
+    args: &Up,
+    house: &StateDir,
+    listener: &Listener,
+    resumed: bool,
+    printer: &Printer,
+) -> Result<(), Failure> {
+    let full = house
+        .kubeconfig()
+        .canonicalize()
+        .unwrap_or_else(|_| house.kubeconfig().to_path_buf());
     let kept = match (args.ephemeral, resumed) {
         (true, _) if house.dir() != args.data => {
-            format!("in memory, gone when it ends, beside what is in {}", args.data.display())
+            format!(
+                "in memory, gone when it ends, beside what is in {}",
+                args.data.display()
+            )
         }
         (true, _) => "in memory, gone when it ends".to_owned(),
         (false, false) => format!("kept in {}", house.dir().display()),
         (false, true) => format!("resumed from {}", house.dir().display()),
     };
     let rows = [
-        ("control plane", format!("https://{}, {kept}", listener.address())),
+        (
+            "control plane",
+            format!("https://{}, {kept}", listener.address()),
+        ),
         ("kubeconfig", full.display().to_string()),
         (
-            if house.dir() == args.data { "for kubectl" } else { "for all clients" },
+            if house.dir() == args.data {
+                "for kubectl"
+            } else {
+                "for all clients"
+            },
             format!("export KUBECONFIG={}", quoted(&full)),
         ),
     ];
@@ -289,29 +372,52 @@ fn welcome(args: &Up, house: &StateDir, listener: &Listener, resumed: bool, prin
 }
 
 fn row(printer: &Printer, title: &str, text: &str) -> Result<(), Failure> {
-    printer.line(&format!("{} {text}", printer.painted(Paint::Strong, &format!("{title:<14}"))))
+    printer.line(&format!(
+        "{} {text}",
+        printer.painted(Paint::Strong, &format!("{title:<14}"))
+    ))
 }
 
 /// What is installed from before, in a line.
 async fn installed(client: &Client) -> Result<String, Failure> {
     let mut names = Vec::new();
-    for (kind, plural) in
-        [(StackInstall::KIND, StackInstall::PLURAL), (ClusterStackInstall::KIND, ClusterStackInstall::PLURAL)]
-    {
+    for (kind, plural) in [
+        (StackInstall::KIND, StackInstall::PLURAL),
+        (ClusterStackInstall::KIND, ClusterStackInstall::PLURAL),
+    ] {
         let gvk = GroupVersionKind::gvk(api::GROUP, api::VERSION, kind);
-        let all: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk_with_plural(&gvk, plural));
-        let found = all.list(&ListParams::default()).await.map_err(|error| Failure::new(error.to_string()))?;
+        let all: Api<DynamicObject> = Api::all_with(
+            client.clone(),
+            &ApiResource::from_gvk_with_plural(&gvk, plural),
+        );
+        let found = all
+            .list(&ListParams::default())
+            .await
+            .map_err(|error| Failure::new(error.to_string()))?;
         names.extend(found.items.into_iter().map(|install| {
-            let version = install.data["status"]["version"].as_str().unwrap_or_default().to_owned();
-            format!("{} {version}", install.metadata.name.unwrap_or_default()).trim_end().to_owned()
+            let version = install.data["status"]["version"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned();
+            format!("{} {version}", install.metadata.name.unwrap_or_default())
+                .trim_end()
+                .to_owned()
         }));
     }
-    Ok(if names.is_empty() { "nothing that is installed".to_owned() } else { names.join(", ") })
+    Ok(if names.is_empty() {
+        "nothing that is installed".to_owned()
+    } else {
+        names.join(", ")
+    })
 }
 
 /// A path as a shell takes it.
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+".contains(letter);
-    if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+    if text.chars().all(plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
 }

@@ -14,7 +14,11 @@ pub(crate) fn run(args: &Validate, printer: &Printer) -> Result<Code, Failure> {
     for dir in &args.dirs {
         let mut project = Project::read(&Project::around(dir))?;
         project.try_specimens();
-        let errors = project.findings.iter().filter(|finding| finding.severity == Severity::Error).count();
+        let errors = project
+            .findings
+            .iter()
+            .filter(|finding| finding.severity == Severity::Error)
+            .count();
         failed |= errors > 0;
         if args.output.is_none() {
             for finding in &project.findings {
@@ -23,7 +27,8 @@ pub(crate) fn run(args: &Validate, printer: &Printer) -> Result<Code, Failure> {
             }
             printer.result(format!("{}\n", summary(&project, errors)).as_bytes())?;
         }
-        let shown = |finding: &Finding| project.placed(&finding.shown(project.text(&finding.file)).0);
+        let shown =
+            |finding: &Finding| project.placed(&finding.shown(project.text(&finding.file)).0);
         all.extend(project.findings.iter().map(shown));
     }
     if let Some(format) = args.output {
@@ -33,7 +38,8 @@ pub(crate) fn run(args: &Validate, printer: &Printer) -> Result<Code, Failure> {
 }
 
 fn summary(project: &Project, errors: usize) -> String {
-    let count = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+    let count =
+        |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
     let warnings = project.findings.len() - errors;
     let found = match (errors, warnings) {
         (0, 0) => "ok".to_string(),
@@ -41,7 +47,12 @@ fn summary(project: &Project, errors: usize) -> String {
         (errors, 0) => count(errors, "error"),
         (errors, warnings) => format!("{}, {}", count(errors, "error"), count(warnings, "warning")),
     };
-    let templates: usize = project.package.templates.values().map(std::collections::BTreeMap::len).sum();
+    let templates: usize = project
+        .package
+        .templates
+        .values()
+        .map(std::collections::BTreeMap::len)
+        .sum();
     format!(
         "{}: {found} ({}, {})",
         project.dir.display(),

@@ -1,5 +1,6 @@
-//! Runs the template stack managers of stacks in this very process, each as its stack's own account and through a door
-//! of the embedded API server. For a run that ends soon: nothing renews their tokens.
+//! Runs the template stack managers of stacks in this very process, each as its stack's own account
+//! and through a door of the embedded API server. For a run that ends soon: nothing renews their
+//! tokens.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,29 +24,54 @@ pub(crate) struct InProcess {
 impl InProcess {
     /// On this server, which `tenant` is the stack manager's way into.
     pub fn new(server: Server, tenant: Cluster) -> InProcess {
-        InProcess { server, tenant, running: Mutex::default() }
+        InProcess {
+            server,
+            tenant,
+            running: Mutex::default(),
+        }
     }
 
     async fn start(&self, run: &Run, stack: &Key) -> Result<(), Error> {
         let accounts = Resource::namespaced("", "v1", "ServiceAccount", "serviceaccounts");
         let account = Key::new(&stack.namespace, &run.identity.account);
-        let request = json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {} });
-        let answer = self.tenant.create_part(&accounts, &account, "token", &request).await?;
+        let request =
+            json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {} });
+        let answer = self
+            .tenant
+            .create_part(&accounts, &account, "token", &request)
+            .await?;
         let token = answer["status"]["token"].as_str().unwrap_or_default();
-        let client = Client::new(self.server.in_process_service(None).with_bearer_token(token), &stack.namespace);
-        let manager = TemplateStackManager::start(Parts::new(client, &stack.namespace, &stack.name)).await;
+        let client = Client::new(
+            self.server
+                .in_process_service(None)
+                .with_bearer_token(token),
+            &stack.namespace,
+        );
+        let manager =
+            TemplateStackManager::start(Parts::new(client, &stack.namespace, &stack.name)).await;
         let worker = manager.clone();
         tokio::spawn(async move { worker.run().await });
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).insert(stack.clone(), manager);
+        self.running
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(stack.clone(), manager);
         Ok(())
     }
 }
 
 impl Runner for InProcess {
-    fn ensure<'f>(&'f self, run: &'f Run, _live: Live<'f>) -> Future<'f, Result<Availability, Error>> {
+    fn ensure<'f>(
+        &'f self,
+        run: &'f Run,
+        _live: Live<'f>,
+    ) -> Future<'f, Result<Availability, Error>> {
         Box::pin(async move {
             let stack = Key::new(&run.identity.namespace, &run.identity.name);
-            let known = self.running.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&stack);
+            let known = self
+                .running
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .contains_key(&stack);
             if !known {
                 self.start(run, &stack).await?;
             }
@@ -54,7 +80,10 @@ impl Runner for InProcess {
     }
 
     fn is_started(&self, stack: &Key) -> bool {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).contains_key(stack)
+        self.running
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .contains_key(stack)
     }
 
     fn objects<'r>(&self, _run: &'r Run) -> Vec<&'r Value> {
@@ -63,7 +92,12 @@ impl Runner for InProcess {
 
     fn stop<'f>(&'f self, stack: &'f Key) -> Future<'f, Result<(), Error>> {
         Box::pin(async move {
-            if let Some(manager) = self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(stack) {
+            if let Some(manager) = self
+                .running
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .remove(stack)
+            {
                 manager.stop();
             }
             Ok(())

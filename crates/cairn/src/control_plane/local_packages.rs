@@ -1,5 +1,6 @@
-//! Packages from directories of this machine, beside those from registries: the image of each is known by its digest,
-//! and kept in a directory so that what was installed can be read again after the package has changed.
+//! Packages from directories of this machine, beside those from registries: the image of each is
+//! known by its digest, and kept in a directory so that what was installed can be read again after
+//! the package has changed.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -22,7 +23,8 @@ pub(crate) const HERE: &str = "up.localhost";
 pub(crate) struct LocalPackages {
     /// Where images are kept.
     dir: Option<Room>,
-    /// Files of packages, by repository and the digest of their image: a digest alone does not permit having one.
+    /// Files of packages, by repository and the digest of their image: a digest alone does not
+    /// permit having one.
     known: Mutex<BTreeMap<(String, String), Files>>,
     /// Where all other packages come from.
     beyond: Option<Box<dyn Packages>>,
@@ -37,35 +39,54 @@ struct Room {
 impl Room {
     fn new(dir: PathBuf) -> Room {
         // One that cannot be made is told of as soon as something is to be put there.
-        let held = std::fs::create_dir_all(&dir).and_then(|()| File::open(&dir)).ok();
+        let held = std::fs::create_dir_all(&dir)
+            .and_then(|()| File::open(&dir))
+            .ok();
         Room { dir, held }
     }
 
     /// Whether it was taken away, even if there is another in its place.
     fn is_gone(&self) -> bool {
         let id = |found: std::fs::Metadata| (found.dev(), found.ino());
-        let own = self.held.as_ref().and_then(|held| held.metadata().ok()).map(id);
+        let own = self
+            .held
+            .as_ref()
+            .and_then(|held| held.metadata().ok())
+            .map(id);
         own.is_some() && std::fs::metadata(&self.dir).ok().map(id) != own
     }
 }
 
 impl LocalPackages {
-    /// An empty shelf, in memory or in a directory. Once that is taken away, the shelf is in memory alone.
+    /// An empty shelf, in memory or in a directory. Once that is taken away, the shelf is in memory
+    /// alone.
     pub fn new(dir: Option<PathBuf>, beyond: Option<Box<dyn Packages>>) -> LocalPackages {
-        LocalPackages { dir: dir.map(Room::new), known: Mutex::default(), beyond }
+        LocalPackages {
+            dir: dir.map(Room::new),
+            known: Mutex::default(),
+            beyond,
+        }
     }
 
-    /// Builds the image of a package that has no faults, puts it on the shelf, and says how an install names it.
+    /// Builds the image of a package that has no faults, puts it on the shelf, and says how an
+    /// install names it.
     pub fn put(&self, name: &str, project: &Project) -> Result<Reference, Failure> {
         let image = Image::build(&project.files, &project.package);
         let digest = image.manifest.digest.to_string();
         let version = &project.package.app.version;
         let tag = Some(version.clone()).filter(|version| !version.is_empty());
-        let reference =
-            Reference { registry: HERE.to_owned(), repository: name.to_owned(), tag, digest: Some(digest.clone()) };
-        Reference::parse(&reference.to_string()).map_err(|bad| Failure::new(bad.what).hint(bad.hint))?;
+        let reference = Reference {
+            registry: HERE.to_owned(),
+            repository: name.to_owned(),
+            tag,
+            digest: Some(digest.clone()),
+        };
+        Reference::parse(&reference.to_string())
+            .map_err(|bad| Failure::new(bad.what).hint(bad.hint))?;
         if let Some(path) = self.path(&reference) {
-            let bad = |error: std::io::Error| Failure::new(format!("cannot write {}: {error}", path.display()));
+            let bad = |error: std::io::Error| {
+                Failure::new(format!("cannot write {}: {error}", path.display()))
+            };
             if let Some(dir) = path.parent() {
                 std::fs::create_dir_all(dir).map_err(bad)?;
             }
@@ -85,9 +106,15 @@ impl LocalPackages {
 
     /// Throws away the images of a package but this one.
     pub fn keep_only(&self, reference: &Reference) {
-        let Some(path) = self.path(reference) else { return };
+        let Some(path) = self.path(reference) else {
+            return;
+        };
         let Some(dir) = path.parent() else { return };
-        let others = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+        let others = std::fs::read_dir(dir)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path());
         for other in others.filter(|other| *other != path) {
             // One that cannot be removed only takes room.
             let _ = std::fs::remove_file(other);
@@ -97,26 +124,41 @@ impl LocalPackages {
     fn path(&self, reference: &Reference) -> Option<PathBuf> {
         let digest = reference.digest.as_deref()?.replace(':', "-");
         let room = self.dir.as_ref().filter(|room| !room.is_gone())?;
-        Some(room.dir.join(&reference.repository).join(format!("{digest}.tar")))
+        Some(
+            room.dir
+                .join(&reference.repository)
+                .join(format!("{digest}.tar")),
+        )
     }
 
     fn find(&self, reference: &Reference) -> Result<Files, Trouble> {
         let digest = reference.digest.clone().unwrap_or_default();
         if reference.registry != HERE {
-            let what = format!("{reference} is not a package of this machine: those are called {HERE}/NAME");
+            let what = format!(
+                "{reference} is not a package of this machine: those are called {HERE}/NAME"
+            );
             return Err(Trouble::new("PackageNotFound", what));
         }
         let name = (reference.repository.clone(), digest.clone());
-        if let Some(files) = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&name) {
+        if let Some(files) = self
+            .known
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&name)
+        {
             return Ok(files.clone());
         }
         let missing = |why: String| {
             let what = format!("{reference} is no package of this machine any more{why}");
-            Trouble::new("PackageNotFound", format!("{what}; name its directory again: `cairn up DIR`"))
+            Trouble::new(
+                "PackageNotFound",
+                format!("{what}; name its directory again: `cairn up DIR`"),
+            )
         };
         let path = self.path(reference).ok_or_else(|| missing(String::new()))?;
         let file = File::open(&path).map_err(|error| missing(format!(" ({error})")))?;
-        let archive = Archive::read(std::io::BufReader::new(file)).map_err(|why| missing(format!(" ({why})")))?;
+        let archive = Archive::read(std::io::BufReader::new(file))
+            .map_err(|why| missing(format!(" ({why})")))?;
         if archive.manifest.digest.to_string() != digest {
             return Err(missing(format!(" ({} has changed)", path.display())));
         }
@@ -136,7 +178,11 @@ impl Packages for LocalPackages {
         }
     }
 
-    fn fetch<'f>(&'f self, reference: &'f Reference, secrets: &'f [Vec<u8>]) -> Future<'f, Result<Fetched, Trouble>> {
+    fn fetch<'f>(
+        &'f self,
+        reference: &'f Reference,
+        secrets: &'f [Vec<u8>],
+    ) -> Future<'f, Result<Fetched, Trouble>> {
         match &self.beyond {
             Some(beyond) if reference.registry != HERE => beyond.fetch(reference, secrets),
             _ => Box::pin(async move {
@@ -166,11 +212,22 @@ mod tests {
             let shelf = LocalPackages::new(dir, None);
             let own = shelf.put("shop", &project).unwrap();
             assert!(shelf.find(&own).is_ok());
-            for (registry, repository) in
-                [("up.localhost", "other"), ("up.localhost", "shop/x"), ("registry.example.org", "shop"), ("", "shop")]
-            {
-                let other = Reference { registry: registry.into(), repository: repository.into(), ..own.clone() };
-                assert_eq!(shelf.find(&other).unwrap_err().reason, "PackageNotFound", "{other}");
+            for (registry, repository) in [
+                ("up.localhost", "other"),
+                ("up.localhost", "shop/x"),
+                ("registry.example.org", "shop"),
+                ("", "shop"),
+            ] {
+                let other = Reference {
+                    registry: registry.into(),
+                    repository: repository.into(),
+                    ..own.clone()
+                };
+                assert_eq!(
+                    shelf.find(&other).unwrap_err().reason,
+                    "PackageNotFound",
+                    "{other}"
+                );
             }
         }
     }
@@ -194,6 +251,9 @@ mod tests {
         fs::write(&theirs, "").unwrap();
         shelf.keep_only(&shelf.put("shop", &project).unwrap());
         assert!(theirs.exists());
-        assert_eq!(fs::read_dir(house.join("packages/shop")).unwrap().count(), 1);
+        assert_eq!(
+            fs::read_dir(house.join("packages/shop")).unwrap().count(),
+            1
+        );
     }
 }

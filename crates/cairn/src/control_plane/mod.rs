@@ -1,5 +1,5 @@
-//! A control plane in this process: the embedded API server, the stack manager, and whoever plays the controllers of a
-//! cluster with nodes.
+//! A control plane in this process: the embedded API server, the stack manager, and whoever plays
+//! the controllers of a cluster with nodes.
 
 mod in_process;
 mod local_packages;
@@ -56,7 +56,8 @@ pub(crate) struct Plane {
 }
 
 impl Plane {
-    /// Puts our own kinds into a server and manages stacks there, with these packages and this runner.
+    /// Puts our own kinds into a server and manages stacks there, with these packages and this
+    /// runner.
     pub async fn start(
         server: Server,
         packages: Arc<dyn Packages>,
@@ -68,9 +69,17 @@ impl Plane {
         namespace(&admin, OWN).await?;
         let user = User::new(MANAGER, &["system:masters"]);
         let metrics = Metrics::default();
-        let tenant = Cluster::new(Client::new(server.in_process_service(Some(user)), "default"), MANAGER)
-            .counted(metrics.clone());
-        let Terms { namespaced_crds, bounds, instance_limits, budgets } = terms;
+        let tenant = Cluster::new(
+            Client::new(server.in_process_service(Some(user)), "default"),
+            MANAGER,
+        )
+        .counted(metrics.clone());
+        let Terms {
+            namespaced_crds,
+            bounds,
+            instance_limits,
+            budgets,
+        } = terms;
         let settings = Settings {
             own_namespace: OWN.to_owned(),
             cluster_namespace: CLUSTER_STACKS.to_owned(),
@@ -81,16 +90,32 @@ impl Plane {
             ..Settings::default()
         };
         let runner = runner(tenant.clone())?;
-        let parts = Parts { host: tenant.clone(), tenant, packages, runner, settings, metrics, tags: TAGS, bounds };
+        let parts = Parts {
+            host: tenant.clone(),
+            tenant,
+            packages,
+            runner,
+            settings,
+            metrics,
+            tags: TAGS,
+            bounds,
+        };
         let manager = StackManager::start(parts).await;
         let worker = manager.clone();
         let working = tokio::spawn(async move { worker.run().await });
-        Ok(Plane { server, manager, working })
+        Ok(Plane {
+            server,
+            manager,
+            working,
+        })
     }
 
     /// A client that may do everything.
     pub fn admin(&self) -> Client {
-        Client::new(self.server.in_process_service(Some(User::admin())), "default")
+        Client::new(
+            self.server.in_process_service(Some(User::admin())),
+            "default",
+        )
     }
 
     /// Waits until the server cannot keep anything any more, if that happens, and says why.
@@ -121,10 +146,15 @@ impl Plane {
 
 /// Makes a namespace unless it is there.
 pub(crate) async fn namespace(client: &Client, name: &str) -> Result<(), Failure> {
-    let bad = |error: &dyn std::fmt::Display| Failure::new(format!("cannot make the namespace {name}: {error}"));
-    let object: Namespace =
-        serde_json::from_value(json!({ "metadata": { "name": name } })).map_err(|error| bad(&error))?;
-    match Api::<Namespace>::all(client.clone()).create(&PostParams::default(), &object).await {
+    let bad = |error: &dyn std::fmt::Display| {
+        Failure::new(format!("cannot make the namespace {name}: {error}"))
+    };
+    let object: Namespace = serde_json::from_value(json!({ "metadata": { "name": name } }))
+        .map_err(|error| bad(&error))?;
+    match Api::<Namespace>::all(client.clone())
+        .create(&PostParams::default(), &object)
+        .await
+    {
         Ok(_) => Ok(()),
         Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
         Err(error) => Err(bad(&error)),

@@ -1,4 +1,5 @@
-//! Templates with parameters on the embedded API server: the group that processes them, answered in this process.
+//! Templates with parameters on the embedded API server: the group that processes them, answered in
+//! this process.
 
 use std::sync::Arc;
 
@@ -18,7 +19,12 @@ pub(crate) fn extension() -> Extension {
                 let client = Client::new(call.in_process_service, "default");
                 let asked = call.attributes;
                 let stored = (!asked.name.is_empty()).then_some(asked.name);
-                let question = Question { namespace: asked.namespace, stored, query: call.query, body: call.body };
+                let question = Question {
+                    namespace: asked.namespace,
+                    stored,
+                    query: call.query,
+                    body: call.body,
+                };
                 web::answer(&client, question).await
             })
         }),

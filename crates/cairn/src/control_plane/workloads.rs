@@ -1,5 +1,6 @@
-//! Plays the controllers of a cluster with nodes: what a Deployment and the like ask for is reported as running, though
-//! nothing runs. What is reported is decided by `engine::simulate::workloads`.
+//! Plays the controllers of a cluster with nodes: what a Deployment and the like ask for is
+//! reported as running, though nothing runs. What is reported is decided by
+//! `engine::simulate::workloads`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,10 +28,16 @@ impl WorkloadSimulator {
     /// Begins to play, each part after a while: as long as things seem to take to start.
     pub fn start(client: &Client, after: Duration) -> WorkloadSimulator {
         let queue: Arc<Queue<(usize, Key)>> = Arc::default();
-        let kinds = engine::SIMULATED.iter().filter_map(|(group, version, kind)| {
-            let api_version = if group.is_empty() { (*version).to_owned() } else { format!("{group}/{version}") };
-            Resource::builtin(&json!({ "apiVersion": api_version, "kind": kind }))
-        });
+        let kinds = engine::SIMULATED
+            .iter()
+            .filter_map(|(group, version, kind)| {
+                let api_version = if group.is_empty() {
+                    (*version).to_owned()
+                } else {
+                    format!("{group}/{version}")
+                };
+                Resource::builtin(&json!({ "apiVersion": api_version, "kind": kind }))
+            });
         let watch = |(index, resource): (usize, Resource)| {
             let queue = queue.clone();
             let scope = Scope::all(resource.clone());
@@ -50,12 +57,19 @@ impl WorkloadSimulator {
                 tokio::spawn(async move {
                     tokio::time::sleep(after).await;
                     let (resource, cache) = &caches[index];
-                    let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-                    let patch = cache.get(&key).and_then(|object| engine::play(&object, &now));
+                    let now = jiff::Timestamp::now()
+                        .strftime("%Y-%m-%dT%H:%M:%SZ")
+                        .to_string();
+                    let patch = cache
+                        .get(&key)
+                        .and_then(|object| engine::play(&object, &now));
                     let outcome = match patch {
                         Some(status) => {
                             let patch = json!({ "status": status });
-                            cluster.merge(resource, &key, "status", &patch).await.map(|_| ())
+                            cluster
+                                .merge(resource, &key, "status", &patch)
+                                .await
+                                .map(|_| ())
                         }
                         None => Ok(()),
                     };

@@ -1,5 +1,5 @@
-//! Notices when a file of a package is saved. An editor may write a file in several steps, or put another in its place:
-//! what happens shortly one after the other counts once.
+//! Notices when a file of a package is saved. An editor may write a file in several steps, or put
+//! another in its place: what happens shortly one after the other counts once.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -21,8 +21,9 @@ pub(crate) struct Watch {
     /// By their canonical paths, since that is how events name them.
     dirs: Vec<PathBuf>,
     events: UnboundedReceiver<Vec<PathBuf>>,
-    /// The directories in which something was saved that nobody was told of yet, and when the last of it was. It is kept
-    /// here, since whoever waits for it may have something else to do in between.
+    /// The directories in which something was saved that nobody was told of yet, and when the last
+    /// of it was. It is kept here, since whoever waits for it may have something else to do in
+    /// between.
     found: BTreeSet<usize>,
     last: Instant,
 }
@@ -30,14 +31,19 @@ pub(crate) struct Watch {
 impl Watch {
     /// Watches the packages in these directories.
     pub fn start(dirs: &[PathBuf]) -> Result<Watch, Failure> {
-        let bad = |error: &dyn std::fmt::Display| Failure::new(format!("cannot watch for changed files: {error}"));
-        let dirs = dirs.iter().map(|dir| dir.canonicalize().map_err(|error| bad(&error)));
+        let bad = |error: &dyn std::fmt::Display| {
+            Failure::new(format!("cannot watch for changed files: {error}"))
+        };
+        let dirs = dirs
+            .iter()
+            .map(|dir| dir.canonicalize().map_err(|error| bad(&error)));
         let dirs: Vec<PathBuf> = dirs.collect::<Result<_, _>>()?;
         let (sender, events) = unbounded_channel();
         let all = dirs.clone();
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
             let Ok(event) = event else { return };
-            // Where there was more than could be told, anything may have changed; to look at a file changes nothing.
+            // Where there was more than could be told, anything may have changed; to look at a file
+            // changes nothing.
             let paths = match event.need_rescan() {
                 true => all.clone(),
                 false if matches!(event.kind, EventKind::Access(_)) => return,
@@ -47,18 +53,26 @@ impl Watch {
             let _ = sender.send(paths);
         });
         let watcher = watcher.map_err(|error| bad(&error))?;
-        let mut watch = Watch { watcher, dirs, events, found: BTreeSet::new(), last: Instant::now() };
+        let mut watch = Watch {
+            watcher,
+            dirs,
+            events,
+            found: BTreeSet::new(),
+            last: Instant::now(),
+        };
         for at in 0..watch.dirs.len() {
             watch.look(at).map_err(|error| bad(&error))?;
         }
         Ok(watch)
     }
 
-    /// Watches what is at the place of a package now, which may have been put there in place of another.
+    /// Watches what is at the place of a package now, which may have been put there in place of
+    /// another.
     fn look(&mut self, at: usize) -> notify::Result<()> {
         let dir = self.dirs[at].clone();
         let nearest = || dir.ancestors().skip(1).find(|above| above.exists());
-        // What is above tells when the directory itself goes or comes back; one that may not be read tells nothing.
+        // What is above tells when the directory itself goes or comes back; one that may not be
+        // read tells nothing.
         let mut watched = None;
         while watched != nearest() {
             watched = nearest();
@@ -67,10 +81,12 @@ impl Watch {
             }
         }
         self.watcher.watch(&dir, RecursiveMode::NonRecursive)?;
-        self.watcher.watch(&dir.join(".registry"), RecursiveMode::Recursive)
+        self.watcher
+            .watch(&dir.join(".registry"), RecursiveMode::Recursive)
     }
 
-    /// Waits until something is saved, and answers in which of the directories. Nothing is lost if this is given up.
+    /// Waits until something is saved, and answers in which of the directories. Nothing is lost if
+    /// this is given up.
     pub async fn saved(&mut self) -> BTreeSet<usize> {
         loop {
             let paths = if self.found.is_empty() {
@@ -86,7 +102,9 @@ impl Watch {
             };
             for at in 0..self.dirs.len() {
                 let registry = self.dirs[at].join(".registry");
-                let other = paths.iter().any(|path| self.dirs[at].starts_with(path) || *path == registry);
+                let other = paths
+                    .iter()
+                    .any(|path| self.dirs[at].starts_with(path) || *path == registry);
                 if other {
                     // If it is gone for the moment, a directory above tells when it is back.
                     let _ = self.look(at);
@@ -158,7 +176,11 @@ mod tests {
         let make = || std::fs::create_dir_all(above.join("shop/.registry")).unwrap();
         make();
         let mut watch = Watch::start(&[above.join("shop")]).unwrap();
-        let mut told = async || tokio::time::timeout(Duration::from_secs(30), watch.saved()).await.ok();
+        let mut told = async || {
+            tokio::time::timeout(Duration::from_secs(30), watch.saved())
+                .await
+                .ok()
+        };
         std::fs::remove_dir_all(place.path().join("work")).unwrap();
         assert_eq!(told().await, Some(BTreeSet::from([0])));
         make();

@@ -1,5 +1,6 @@
-//! The copy of the kubeconfig that somebody asked for. Whatever was in its place before was written by another `cairn
-//! up`, or there is no copy; and it is there again when a control plane that keeps nothing has ended.
+//! The copy of the kubeconfig that somebody asked for. Whatever was in its place before was written
+//! by another `cairn up`, or there is no copy; and it is there again when a control plane that
+//! keeps nothing has ended.
 
 use std::path::{Path, PathBuf};
 
@@ -27,14 +28,25 @@ impl KubeconfigCopy {
             // A directory or a pipe.
             Err(private::Refused::NoFile) => Some("no kubeconfig".to_owned()),
             Err(private::Refused::Failed(error)) => {
-                return Err(Failure::new(format!("cannot use {}: {error}", path.display())));
+                return Err(Failure::new(format!(
+                    "cannot use {}: {error}",
+                    path.display()
+                )));
             }
         };
         if before.as_ref().is_some_and(|before| !is_ours(before)) {
-            let what = format!("{} already exists, and `cairn up` did not write it", path.display());
-            return Err(Failure::new(what).hint("name another file with `--kubeconfig-out`, or move that one away"));
+            let what = format!(
+                "{} already exists, and `cairn up` did not write it",
+                path.display()
+            );
+            return Err(Failure::new(what)
+                .hint("name another file with `--kubeconfig-out`, or move that one away"));
         }
-        Ok(KubeconfigCopy { path: path.to_path_buf(), before, written: None })
+        Ok(KubeconfigCopy {
+            path: path.to_path_buf(),
+            before,
+            written: None,
+        })
     }
 
     pub fn path(&self) -> &Path {
@@ -42,7 +54,11 @@ impl KubeconfigCopy {
     }
 
     pub fn write(&mut self, kubeconfig: &str) -> std::io::Result<()> {
-        if let Some(place) = self.path.parent().filter(|place| !place.as_os_str().is_empty()) {
+        if let Some(place) = self
+            .path
+            .parent()
+            .filter(|place| !place.as_os_str().is_empty())
+        {
             std::fs::create_dir_all(place)?;
         }
         private::write(&self.path, kubeconfig.as_bytes())?;
@@ -50,7 +66,8 @@ impl KubeconfigCopy {
         Ok(())
     }
 
-    /// Leaves the place as it was found, unless another has written there since, be it a newer control plane.
+    /// Leaves the place as it was found, unless another has written there since, be it a newer
+    /// control plane.
     pub fn take_back(&self) {
         let Some(written) = &self.written else { return };
         if !std::fs::read_to_string(&self.path).is_ok_and(|text| text == *written) {
@@ -69,7 +86,9 @@ fn is_ours(text: &str) -> bool {
     if text.trim().is_empty() {
         return true;
     }
-    let Ok(value) = yaml::parse(text) else { return false };
+    let Ok(value) = yaml::parse(text) else {
+        return false;
+    };
     let only = |list: &str| matches!(value[list].as_array().map(Vec::as_slice), Some([one]) if one["name"] == "cairn");
     value["kind"] == "Config" && only("clusters") && only("contexts")
 }
@@ -91,7 +110,10 @@ current-context: cairn
 
     #[test]
     fn a_kubeconfig_of_this_program_is_told_from_what_others_need() {
-        let more = OURS.replace("contexts: [", "contexts: [{name: work, context: {cluster: work, user: me}}, ");
+        let more = OURS.replace(
+            "contexts: [",
+            "contexts: [{name: work, context: {cluster: work, user: me}}, ",
+        );
         for (text, expected) in [
             (OURS, true),
             ("", true),
@@ -113,7 +135,12 @@ current-context: cairn
         let new = OURS.replace(":1", ":2");
         for before in [None, Some(""), Some(OURS)] {
             let newer = OURS.replace(":1", ":3");
-            for (write, changed) in [(false, None), (true, None), (true, Some("somebody's")), (true, Some(&*newer))] {
+            for (write, changed) in [
+                (false, None),
+                (true, None),
+                (true, Some("somebody's")),
+                (true, Some(&*newer)),
+            ] {
                 match before {
                     Some(before) => fs::write(&path, before).unwrap(),
                     None => _ = fs::remove_file(&path),
@@ -128,7 +155,11 @@ current-context: cairn
                 }
                 duplicate.take_back();
                 let left = fs::read_to_string(&path).ok();
-                assert_eq!(left.as_deref(), changed.or(before), "{before:?} {write} {changed:?}");
+                assert_eq!(
+                    left.as_deref(),
+                    changed.or(before),
+                    "{before:?} {write} {changed:?}"
+                );
             }
         }
     }
@@ -139,8 +170,14 @@ current-context: cairn
         let path = place.path().join("config");
         fs::write(&path, "kind: Config\nclusters: [{name: work}]\n").unwrap();
         for path in [&*path, place.path()] {
-            let told = KubeconfigCopy::to(path).err().map(|failure| failure.message).unwrap_or_default();
-            assert!(told.ends_with("already exists, and `cairn up` did not write it"), "{told}");
+            let told = KubeconfigCopy::to(path)
+                .err()
+                .map(|failure| failure.message)
+                .unwrap_or_default();
+            assert!(
+                told.ends_with("already exists, and `cairn up` did not write it"),
+                "{told}"
+            );
         }
     }
 }

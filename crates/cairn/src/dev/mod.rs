@@ -1,5 +1,5 @@
-//! What `cairn up` consists of: the directory it lives in, the packages it installs whenever they are saved, and what
-//! it tells of the instances.
+//! What `cairn up` consists of: the directory it lives in, the packages it installs whenever they
+//! are saved, and what it tells of the instances.
 
 mod ending;
 mod file_watch;

@@ -1,4 +1,5 @@
-//! The directory that a control plane lives in: who is in it, the kubeconfig, the port, and what is kept.
+//! The directory that a control plane lives in: who is in it, the kubeconfig, the port, and what is
+//! kept.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
@@ -12,7 +13,8 @@ use crate::terminal::env::places;
 use crate::terminal::error::Failure;
 
 /// What to do about a directory that is not one's own.
-const OWN: &str = "keys, tokens and all objects are kept there: name a directory of your own with `--data DIR`";
+const OWN: &str =
+    "keys, tokens and all objects are kept there: name a directory of your own with `--data DIR`";
 /// How often to look whether the directory is still there.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -28,10 +30,16 @@ pub(crate) struct StateDir {
 }
 
 impl StateDir {
-    /// Moves in; says who is in it already, if somebody is. What keeps nothing makes room elsewhere if there is
-    /// something in the directory, or it cannot be made.
-    pub fn enter(dir: &Path, ephemeral: bool, kubeconfig: Option<&Path>) -> Result<StateDir, Failure> {
-        let bad = |path: &Path, error: std::io::Error| Failure::new(format!("cannot use {}: {error}", path.display()));
+    /// Moves in; says who is in it already, if somebody is. What keeps nothing makes room elsewhere
+    /// if there is something in the directory, or it cannot be made.
+    pub fn enter(
+        dir: &Path,
+        ephemeral: bool,
+        kubeconfig: Option<&Path>,
+    ) -> Result<StateDir, Failure> {
+        let bad = |path: &Path, error: std::io::Error| {
+            Failure::new(format!("cannot use {}: {error}", path.display()))
+        };
         let out = kubeconfig.map(KubeconfigCopy::to).transpose()?;
         let dir = match ephemeral {
             true => fresh(dir).map_err(|error| bad(dir, error))?,
@@ -45,18 +53,33 @@ impl StateDir {
         };
         let path = dir.join("lock");
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        options
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600);
         let mut lock = options.open(&path).map_err(|error| bad(&path, error))?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                return Err(Failure::new(format!("{} is in use: {} is in it", dir.display(), who(&mut lock)))
-                    .hint("end that one, or keep another control plane elsewhere: `--data DIR`"));
+                return Err(Failure::new(format!(
+                    "{} is in use: {} is in it",
+                    dir.display(),
+                    who(&mut lock)
+                ))
+                .hint("end that one, or keep another control plane elsewhere: `--data DIR`"));
             }
             Err(TryLockError::Error(error)) => return Err(bad(&path, error)),
         }
         let own_kubeconfig = dir.join("kubeconfig");
-        let mut house = StateDir { dir, ephemeral, own_kubeconfig, out, lock };
+        let mut house = StateDir {
+            dir,
+            ephemeral,
+            own_kubeconfig,
+            out,
+            lock,
+        };
         let ignore = house.dir.join(".gitignore");
         if !ignore.exists() {
             // Nothing in here is for others: keys, tokens, and objects of one machine.
@@ -68,7 +91,11 @@ impl StateDir {
 
     /// Who is in a directory, if somebody is.
     pub fn inhabitant(dir: &Path) -> Option<String> {
-        let mut lock = OpenOptions::new().read(true).write(true).open(dir.join("lock")).ok()?;
+        let mut lock = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(dir.join("lock"))
+            .ok()?;
         matches!(lock.try_lock(), Err(TryLockError::WouldBlock)).then(|| who(&mut lock))
     }
 
@@ -89,28 +116,40 @@ impl StateDir {
 
     /// Where the kubeconfig is, as whoever asked for it was told.
     pub fn kubeconfig(&self) -> &Path {
-        self.out.as_ref().map_or(&*self.own_kubeconfig, KubeconfigCopy::path)
+        self.out
+            .as_ref()
+            .map_or(&*self.own_kubeconfig, KubeconfigCopy::path)
     }
 
     /// The port of the last time.
     pub fn last_port(&self) -> Option<u16> {
-        std::fs::read_to_string(self.dir.join("port")).ok()?.trim().parse().ok()
+        std::fs::read_to_string(self.dir.join("port"))
+            .ok()?
+            .trim()
+            .parse()
+            .ok()
     }
 
     /// Writes down where the server is, and how to get in.
     pub fn settle(&mut self, address: SocketAddr, kubeconfig: &str) -> Result<(), Failure> {
-        let bad =
-            |path: &Path, error: std::io::Error| Failure::new(format!("cannot write {}: {error}", path.display()));
+        let bad = |path: &Path, error: std::io::Error| {
+            Failure::new(format!("cannot write {}: {error}", path.display()))
+        };
         crate::files::private::write(&self.own_kubeconfig, kubeconfig.as_bytes())
             .map_err(|error| bad(&self.own_kubeconfig, error))?;
         if let Some(out) = &mut self.out {
-            out.write(kubeconfig).map_err(|error| bad(out.path(), error))?;
+            out.write(kubeconfig)
+                .map_err(|error| bad(out.path(), error))?;
         }
         if !self.ephemeral {
             let port = self.dir.join("port");
-            std::fs::write(&port, format!("{}\n", address.port())).map_err(|error| bad(&port, error))?;
+            std::fs::write(&port, format!("{}\n", address.port()))
+                .map_err(|error| bad(&port, error))?;
         }
-        self.sign(&format!("`cairn up` (process {}, https://{address})", std::process::id()));
+        self.sign(&format!(
+            "`cairn up` (process {}, https://{address})",
+            std::process::id()
+        ));
         Ok(())
     }
 
@@ -121,13 +160,19 @@ impl StateDir {
     }
 
     fn id(&self) -> Option<(u64, u64)> {
-        self.lock.metadata().ok().map(|found| (found.dev(), found.ino()))
+        self.lock
+            .metadata()
+            .ok()
+            .map(|found| (found.dev(), found.ino()))
     }
 
     /// What is to go when this control plane ends.
     pub fn traces(&self) -> Traces {
         let dir = self.ephemeral.then(|| (self.dir.clone(), self.id()));
-        Traces { dir, out: self.out.clone() }
+        Traces {
+            dir,
+            out: self.out.clone(),
+        }
     }
 
     /// Waits until somebody takes the directory away.
@@ -154,7 +199,8 @@ impl Drop for StateDir {
     }
 }
 
-/// What a control plane that keeps nothing leaves in the file system, for whoever takes it away in its place.
+/// What a control plane that keeps nothing leaves in the file system, for whoever takes it away in
+/// its place.
 #[derive(Clone)]
 pub(crate) struct Traces {
     /// The directory and the lock in it, by device and inode; none if what is there is to stay.
@@ -163,7 +209,8 @@ pub(crate) struct Traces {
 }
 
 impl Traces {
-    /// Takes away what this control plane made, and nothing that another has put in its place since.
+    /// Takes away what this control plane made, and nothing that another has put in its place
+    /// since.
     pub fn remove(&self) {
         let Some((dir, lock)) = &self.dir else { return };
         if let Some(out) = &self.out {
@@ -181,15 +228,26 @@ impl Traces {
 
 /// What tells a file from all others that have its name, before and after it.
 fn id_of(path: &Path) -> Option<(u64, u64)> {
-    std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
+    std::fs::metadata(path)
+        .ok()
+        .map(|found| (found.dev(), found.ino()))
 }
 
 /// A directory that nobody has used: this one, or else one for what nobody needs later.
 fn fresh(dir: &Path) -> std::io::Result<PathBuf> {
-    let make = |dir: &Path| std::fs::DirBuilder::new().mode(0o700).create(dir).map(|()| dir.to_path_buf());
+    let make = |dir: &Path| {
+        std::fs::DirBuilder::new()
+            .mode(0o700)
+            .create(dir)
+            .map(|()| dir.to_path_buf())
+    };
     let above = dir.parent().filter(|above| !above.as_os_str().is_empty());
-    let made = above.map_or(Ok(()), std::fs::create_dir_all).and_then(|()| make(dir));
-    made.or_else(|_| crate::files::private::temporary(&[places().runtime, std::env::temp_dir()], "cairn-up"))
+    let made = above
+        .map_or(Ok(()), std::fs::create_dir_all)
+        .and_then(|()| make(dir));
+    made.or_else(|_| {
+        crate::files::private::temporary(&[places().runtime, std::env::temp_dir()], "cairn-up")
+    })
 }
 
 /// Who holds a lock.
@@ -197,7 +255,11 @@ fn who(lock: &mut File) -> String {
     let mut who = String::new();
     // Whoever holds it may not have said yet who it is.
     let _ = lock.read_to_string(&mut who);
-    if who.trim().is_empty() { "another process".to_owned() } else { who.trim().to_owned() }
+    if who.trim().is_empty() {
+        "another process".to_owned()
+    } else {
+        who.trim().to_owned()
+    }
 }
 
 #[cfg(test)]
@@ -225,10 +287,14 @@ mod tests {
         fs::write(dir.join("kubeconfig"), "kept").unwrap();
         drop(kept);
         let address = "127.0.0.1:1".parse().unwrap();
-        let mut house = StateDir::enter(&dir, true, Some(&place.path().join("new/dir/out"))).unwrap();
+        let mut house =
+            StateDir::enter(&dir, true, Some(&place.path().join("new/dir/out"))).unwrap();
         let new = "kind: Config\nclusters: [{name: cairn}]\ncontexts: [{name: cairn}]\n";
         house.settle(address, new).unwrap();
-        assert_eq!(fs::read_to_string(place.path().join("new/dir/out")).unwrap(), new);
+        assert_eq!(
+            fs::read_to_string(place.path().join("new/dir/out")).unwrap(),
+            new
+        );
         drop(house);
         assert!(!place.path().join("new/dir/out").exists());
         for file in ["lock", ".gitignore", "kubeconfig"] {
@@ -246,7 +312,9 @@ mod tests {
         drop(StateDir::enter(&dir, true, Some(&out)).unwrap());
         assert!(out.exists());
         fs::write(&out, "kind: Config\nclusters: [{name: work}]\n").unwrap();
-        assert!(StateDir::enter(&dir, true, Some(&out)).is_err_and(|failure| !failure.hints.is_empty()));
+        assert!(
+            StateDir::enter(&dir, true, Some(&out)).is_err_and(|failure| !failure.hints.is_empty())
+        );
         assert!(!dir.exists(), "nothing was begun");
     }
 

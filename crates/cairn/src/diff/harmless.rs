@@ -1,5 +1,5 @@
-//! Whether types that would break what uses them break nothing that is there: no object would lose a field or be
-//! refused. What clients elsewhere send is not known here.
+//! Whether types that would break what uses them break nothing that is there: no object would lose
+//! a field or be refused. What clients elsewhere send is not known here.
 
 use install::{breakages, can_become, takes_unchanged};
 use objects::{Gvk, Resource};
@@ -13,7 +13,9 @@ use crate::terminal::error::Failure;
 pub(crate) async fn harmless(reader: &Reader, project: &Project) -> Result<bool, Failure> {
     let live = reader.crds().await?;
     for crd in project.package.crds.iter().map(|file| &file.crd) {
-        let Some(live) = live.iter().find(|live| live.name == crd.name) else { continue };
+        let Some(live) = live.iter().find(|live| live.name == crd.name) else {
+            continue;
+        };
         let stored = stored(live);
         if breakages(live, crd, &stored).is_empty() {
             continue;
@@ -27,8 +29,14 @@ pub(crate) async fn harmless(reader: &Reader, project: &Project) -> Result<bool,
                 namespaced: live.scope == api::Scope::Namespaced,
             };
             let objects = reader.list(&kind, "", "").await?;
-            let schema = crd.version(&version.name).filter(|new| kept && new.served).map(|new| &new.schema);
-            if !objects.iter().all(|object| schema.is_some_and(|schema| takes_unchanged(schema, object))) {
+            let schema = crd
+                .version(&version.name)
+                .filter(|new| kept && new.served)
+                .map(|new| &new.schema);
+            if !objects
+                .iter()
+                .all(|object| schema.is_some_and(|schema| takes_unchanged(schema, object)))
+            {
                 return Ok(false);
             }
         }

@@ -1,5 +1,5 @@
-//! What a package would change in a cluster: in its types and templates, and in what each instance becomes. Everything
-//! is read or tried without being kept; nothing is written.
+//! What a package would change in a cluster: in its types and templates, and in what each instance
+//! becomes. Everything is read or tried without being kept; nothing is written.
 
 mod harmless;
 mod instance;
@@ -136,36 +136,65 @@ impl Difference {
 
     /// Whether a type would change so that the stack manager refuses it.
     pub fn breaks(&self) -> bool {
-        !self.allowed && self.package.iter().any(|change| change.action == Action::Refuse)
+        !self.allowed
+            && self
+                .package
+                .iter()
+                .any(|change| change.action == Action::Refuse)
     }
 
     /// Whether all that is refused of its types can be allowed by annotating the install.
     pub fn may_be_allowed(&self) -> bool {
-        let mut refused = self.package.iter().filter(|change| change.action == Action::Refuse);
+        let mut refused = self
+            .package
+            .iter()
+            .filter(|change| change.action == Action::Refuse);
         self.breaks() && refused.all(|change| change.remedy == Remedy::Install)
     }
 
-    /// Leaves out what would become of instances while a type is refused: until it is allowed nothing does. What the
-    /// instances themselves would refuse stays, since it says whom the type would break.
+    /// Leaves out what would become of instances while a type is refused: until it is allowed
+    /// nothing does. What the instances themselves would refuse stays, since it says whom the type
+    /// would break.
     pub fn stay(&mut self) {
         if self.breaks() {
             for instance in &mut self.instances {
-                instance.objects.retain(|object| object.action == Action::Refuse);
+                instance
+                    .objects
+                    .retain(|object| object.action == Action::Refuse);
             }
         }
     }
 
     /// Instances of which something is refused.
     pub fn refused(&self) -> usize {
-        let refuses = |instance: &&Instance| instance.objects.iter().any(|object| object.action == Action::Refuse);
+        let refuses = |instance: &&Instance| {
+            instance
+                .objects
+                .iter()
+                .any(|object| object.action == Action::Refuse)
+        };
         self.instances.iter().filter(refuses).count()
     }
 
     /// Instances of which something changes, and nothing is refused.
     pub fn changed(&self) -> usize {
-        let refuses = |instance: &Instance| instance.objects.iter().any(|object| object.action == Action::Refuse);
-        let changes = |instance: &&Instance| instance.objects.iter().any(|object| object.action.changes());
-        self.instances.iter().filter(changes).filter(|instance| !refuses(instance)).count()
+        let refuses = |instance: &Instance| {
+            instance
+                .objects
+                .iter()
+                .any(|object| object.action == Action::Refuse)
+        };
+        let changes = |instance: &&Instance| {
+            instance
+                .objects
+                .iter()
+                .any(|object| object.action.changes())
+        };
+        self.instances
+            .iter()
+            .filter(changes)
+            .filter(|instance| !refuses(instance))
+            .count()
     }
 
     fn objects(&self) -> impl Iterator<Item = &Object> {

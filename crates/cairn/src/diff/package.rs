@@ -1,4 +1,5 @@
-//! What of a package is new, beside what is installed: fields of its types, templates by name, what it depends on.
+//! What of a package is new, beside what is installed: fields of its types, templates by name, what
+//! it depends on.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,9 +11,9 @@ use super::placed::{Fate, Placed};
 use super::templates::texts;
 use super::{Action, Change, Remedy};
 
-/// The changes from what is installed, if anything is, to a package's Stack, with what becomes of its types. Of the
-/// templates in `secrets`, and of those that look like them, only the number of changed lines is shown: what they make is a
-/// Secret.
+/// The changes from what is installed, if anything is, to a package's Stack, with what becomes of
+/// its types. Of the templates in `secrets`, and of those that look like them, only the number of
+/// changed lines is shown: what they make is a Secret.
 pub(super) fn changes(
     old: Option<&StackSpec>,
     new: &StackSpec,
@@ -34,17 +35,33 @@ pub(super) fn changes(
         of_type(placed, &mut changes);
     }
     let gone = |kind: &api::KindRef| !new.customresourcedefinitions.contains(kind);
-    for kind in old.customresourcedefinitions.iter().filter(|kind| gone(kind)) {
+    for kind in old
+        .customresourcedefinitions
+        .iter()
+        .filter(|kind| gone(kind))
+    {
         let what = format!("type {} ({})", kind.kind, kind.api_version);
         changes.push(match stays(kind, &fate.left) {
-            Some(why) => Change { how: why, ..of(Action::Update, what) },
+            Some(why) => Change {
+                how: why,
+                ..of(Action::Update, what)
+            },
             None => of(Action::Delete, what),
         });
     }
     let depends = |spec: &StackSpec| -> BTreeSet<String> {
-        spec.app.depends_on.iter().map(|depends| depends.crd.clone()).collect()
+        spec.app
+            .depends_on
+            .iter()
+            .map(|depends| depends.crd.clone())
+            .collect()
     };
-    sets(&depends(old), &depends(new), "the right to use ", &mut changes);
+    sets(
+        &depends(old),
+        &depends(new),
+        "the right to use ",
+        &mut changes,
+    );
     texts(old, new, secrets, &mut changes);
     if old.controller != new.controller {
         let action = match (old.controller.is_empty(), new.controller.is_empty()) {
@@ -58,82 +75,156 @@ pub(super) fn changes(
 }
 
 pub(super) fn of(action: Action, what: String) -> Change {
-    Change { action, what, how: String::new(), diff: String::new(), remedy: Remedy::None }
+    Change {
+        action,
+        what,
+        how: String::new(),
+        diff: String::new(),
+        remedy: Remedy::None,
+    }
 }
 
 fn moved(what: &str, old: &str, new: &str) -> Change {
-    let shown = |text: &str| if text.is_empty() { "none".to_owned() } else { text.to_owned() };
+    let shown = |text: &str| {
+        if text.is_empty() {
+            "none".to_owned()
+        } else {
+            text.to_owned()
+        }
+    };
     let how = format!("{} -> {}", shown(old), shown(new));
-    Change { how, ..of(Action::Update, what.to_owned()) }
+    Change {
+        how,
+        ..of(Action::Update, what.to_owned())
+    }
 }
 
 fn versions(crd: &Crd) -> String {
-    let names: Vec<_> = crd.versions.iter().map(|version| version.name.as_str()).collect();
+    let names: Vec<_> = crd
+        .versions
+        .iter()
+        .map(|version| version.name.as_str())
+        .collect();
     format!("{}/{}", crd.group, names.join(", "))
 }
 
 fn sets(old: &BTreeSet<String>, new: &BTreeSet<String>, what: &str, changes: &mut Vec<Change>) {
-    changes.extend(new.difference(old).map(|name| of(Action::Create, format!("{what}{name}"))));
-    changes.extend(old.difference(new).map(|name| of(Action::Delete, format!("{what}{name}"))));
+    changes.extend(
+        new.difference(old)
+            .map(|name| of(Action::Create, format!("{what}{name}"))),
+    );
+    changes.extend(
+        old.difference(new)
+            .map(|name| of(Action::Delete, format!("{what}{name}"))),
+    );
 }
 
 /// What differs in a type, field by field.
 fn types(live: &Crd, crd: &Crd, changes: &mut Vec<Change>) {
     let named = |version: &str| format!("{} ({}/{version})", crd.names.kind, crd.group);
     if live.scope != crd.scope {
-        changes.push(moved(&format!("scope of {}", crd.names.kind), &scope(live), &scope(crd)));
+        changes.push(moved(
+            &format!("scope of {}", crd.names.kind),
+            &scope(live),
+            &scope(crd),
+        ));
     }
     for version in &crd.versions {
         let Some(old) = live.version(&version.name) else {
-            changes.push(of(Action::Create, format!("version {}", named(&version.name))));
+            changes.push(of(
+                Action::Create,
+                format!("version {}", named(&version.name)),
+            ));
             continue;
         };
         let schema = |of: &Crd| {
-            of.object.pointer("/spec/versions").and_then(Value::as_array).and_then(|all| {
-                let own = all.iter().find(|own| own["name"] == version.name.as_str())?;
-                Some(fields(&own["schema"]["openAPIV3Schema"]))
-            })
+            of.object
+                .pointer("/spec/versions")
+                .and_then(Value::as_array)
+                .and_then(|all| {
+                    let own = all
+                        .iter()
+                        .find(|own| own["name"] == version.name.as_str())?;
+                    Some(fields(&own["schema"]["openAPIV3Schema"]))
+                })
         };
-        let (before, after) = (schema(live).unwrap_or_default(), schema(crd).unwrap_or_default());
+        let (before, after) = (
+            schema(live).unwrap_or_default(),
+            schema(crd).unwrap_or_default(),
+        );
         let place = |path: &str| format!("field {path} of {}", named(&version.name));
         for (path, own) in &after {
             match before.get(path) {
                 // What is inside something new is new, too.
-                None if inside_another(path, |outer| after.contains_key(outer) && !before.contains_key(outer)) => {}
-                None => changes.push(Change { how: told(own), ..of(Action::Create, place(path)) }),
+                None if inside_another(path, |outer| {
+                    after.contains_key(outer) && !before.contains_key(outer)
+                }) => {}
+                None => changes.push(Change {
+                    how: told(own),
+                    ..of(Action::Create, place(path))
+                }),
                 Some(old) if old != own => {
-                    changes.push(Change { how: how(old, own), ..of(Action::Update, place(path)) });
+                    changes.push(Change {
+                        how: how(old, own),
+                        ..of(Action::Update, place(path))
+                    });
                 }
                 Some(_) => {}
             }
         }
         for path in before.keys().filter(|path| !after.contains_key(*path)) {
-            if !inside_another(path, |outer| before.contains_key(outer) && !after.contains_key(outer)) {
+            if !inside_another(path, |outer| {
+                before.contains_key(outer) && !after.contains_key(outer)
+            }) {
                 changes.push(of(Action::Delete, place(path)));
             }
         }
         if old.served != version.served {
             let word = |served: bool| if served { "served" } else { "not served" };
-            changes.push(moved(&format!("version {}", named(&version.name)), word(old.served), word(version.served)));
+            changes.push(moved(
+                &format!("version {}", named(&version.name)),
+                word(old.served),
+                word(version.served),
+            ));
         }
         if old.columns != version.columns {
-            changes.push(of(Action::Update, format!("columns of {}", named(&version.name))));
+            changes.push(of(
+                Action::Update,
+                format!("columns of {}", named(&version.name)),
+            ));
         }
     }
-    for version in live.versions.iter().filter(|old| crd.version(&old.name).is_none()) {
-        changes.push(of(Action::Delete, format!("version {}", named(&version.name))));
+    for version in live
+        .versions
+        .iter()
+        .filter(|old| crd.version(&old.name).is_none())
+    {
+        changes.push(of(
+            Action::Delete,
+            format!("version {}", named(&version.name)),
+        ));
     }
 }
 
 /// What becomes of a type, by what the stack manager would do with its CRD.
 fn of_type(placed: &Placed<'_>, changes: &mut Vec<Change>) {
-    let Placed { new, live, placement } = placed;
+    let Placed {
+        new,
+        live,
+        placement,
+    } = placed;
     let kind = &new.names.kind;
-    let refused = |how: String| Change { how, ..of(Action::Refuse, format!("type {kind}")) };
+    let refused = |how: String| Change {
+        how,
+        ..of(Action::Refuse, format!("type {kind}"))
+    };
     let Some(live) = live.map(|live| &live.crd) else {
         changes.push(match placement {
             Placement::Refuse(trouble) => refused(trouble.message.clone()),
-            Placement::Wait(why) => Change { how: why.clone(), ..of(Action::Hold, format!("type {kind}")) },
+            Placement::Wait(why) => Change {
+                how: why.clone(),
+                ..of(Action::Hold, format!("type {kind}"))
+            },
             _ => of(Action::Create, format!("type {kind} ({})", versions(new))),
         });
         return;
@@ -149,13 +240,28 @@ fn of_type(placed: &Placed<'_>, changes: &mut Vec<Change>) {
         Placement::Recreate => {
             types(live, new, changes);
             let how = "is deleted and created again, since it has no objects".to_owned();
-            changes.push(Change { how, ..of(Action::Update, format!("type {kind}")) });
+            changes.push(Change {
+                how,
+                ..of(Action::Update, format!("type {kind}"))
+            });
         }
-        Placement::Wait(why) => changes.push(Change { how: why.clone(), ..of(Action::Hold, format!("type {kind}")) }),
+        Placement::Wait(why) => changes.push(Change {
+            how: why.clone(),
+            ..of(Action::Hold, format!("type {kind}"))
+        }),
         Placement::Refuse(trouble) => changes.push(refused(trouble.message.clone())),
-        Placement::Break(Break { broken, users, by_install, .. }) => {
+        Placement::Break(Break {
+            broken,
+            users,
+            by_install,
+            ..
+        }) => {
             types(live, new, changes);
-            let remedy = if *by_install { Remedy::Install } else { Remedy::Crd(new.name.clone()) };
+            let remedy = if *by_install {
+                Remedy::Install
+            } else {
+                Remedy::Crd(new.name.clone())
+            };
             changes.extend(broken.iter().map(|breakage| Change {
                 remedy: remedy.clone(),
                 ..refused(format!("would break what uses it: {breakage}{users}"))
@@ -164,10 +270,16 @@ fn of_type(placed: &Placed<'_>, changes: &mut Vec<Change>) {
     }
 }
 
-/// What should be known of types that others use too, or that are not for the stack manager to change.
+/// What should be known of types that others use too, or that are not for the stack manager to
+/// change.
 pub(super) fn notes(placed: &[Placed<'_>], parent: &Parent) -> Vec<String> {
     let mut found = Vec::new();
-    for Placed { new, live, placement } in placed {
+    for Placed {
+        new,
+        live,
+        placement,
+    } in placed
+    {
         let Some(live) = live else { continue };
         let name = &new.name;
         let differs = || {
@@ -178,10 +290,15 @@ pub(super) fn notes(placed: &[Placed<'_>], parent: &Parent) -> Vec<String> {
         match placement {
             Placement::Inherit(_, note) => found.push(note.clone()),
             Placement::Keep if differs() => {
-                found.push(format!("the CRD {name} is not managed by the stack manager and stays as it is"));
+                found.push(format!(
+                    "the CRD {name} is not managed by the stack manager and stays as it is"
+                ));
             }
             Placement::Apply(object) => {
-                let (before, Some(after)) = (live.record(), LiveCrd::read(object).map(|live| live.record())) else {
+                let (before, Some(after)) = (
+                    live.record(),
+                    LiveCrd::read(object).map(|live| live.record()),
+                ) else {
                     continue;
                 };
                 let owner = after.owner().map(ToString::to_string).unwrap_or_default();
@@ -195,13 +312,19 @@ pub(super) fn notes(placed: &[Placed<'_>], parent: &Parent) -> Vec<String> {
                     }
                     continue;
                 }
-                if let Some(former) = before.others(parent).find(|user| Some(*user) == before.owner()) {
+                if let Some(former) = before
+                    .others(parent)
+                    .find(|user| Some(*user) == before.owner())
+                {
                     found.push(format!(
                         "the CRD {name} passes from {former} to {owner}, which alone can change it then"
                     ));
                 }
                 if !others.is_empty() && differs() {
-                    found.push(format!("the CRD {name} is also used by {}", others.join(", ")));
+                    found.push(format!(
+                        "the CRD {name} is also used by {}",
+                        others.join(", ")
+                    ));
                 }
             }
             _ => {}
@@ -212,17 +335,39 @@ pub(super) fn notes(placed: &[Placed<'_>], parent: &Parent) -> Vec<String> {
 
 /// Why a type that a package no longer brings stays, if others use it.
 fn stays(kind: &api::KindRef, left: &[(&LiveCrd, Leaving)]) -> Option<String> {
-    let group = kind.api_version.split_once('/').map_or("", |(group, _)| group);
-    let (_, leaving) = left.iter().find(|(live, _)| live.crd.group == group && live.crd.names.kind == kind.kind)?;
-    let Leaving::Apply(object) = leaving else { return None };
-    let users: Vec<String> = LiveCrd::read(object)?.record().users().iter().map(ToString::to_string).collect();
-    Some(format!("is no longer in the package and is left to {}", users.join(", ")))
+    let group = kind
+        .api_version
+        .split_once('/')
+        .map_or("", |(group, _)| group);
+    let (_, leaving) = left
+        .iter()
+        .find(|(live, _)| live.crd.group == group && live.crd.names.kind == kind.kind)?;
+    let Leaving::Apply(object) = leaving else {
+        return None;
+    };
+    let users: Vec<String> = LiveCrd::read(object)?
+        .record()
+        .users()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    Some(format!(
+        "is no longer in the package and is left to {}",
+        users.join(", ")
+    ))
 }
 
 /// The versions that objects of a type are stored in.
 pub(super) fn stored(live: &Crd) -> Vec<String> {
-    let stored = live.object["status"]["storedVersions"].as_array().map(Vec::as_slice).unwrap_or_default();
-    stored.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+    let stored = live.object["status"]["storedVersions"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    stored
+        .iter()
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect()
 }
 
 fn scope(crd: &Crd) -> String {
@@ -230,7 +375,8 @@ fn scope(crd: &Crd) -> String {
 }
 
 fn inside_another(path: &str, is: impl Fn(&str) -> bool) -> bool {
-    path.char_indices().any(|(at, letter)| matches!(letter, '.' | '[' | '{') && at > 0 && is(&path[..at]))
+    path.char_indices()
+        .any(|(at, letter)| matches!(letter, '.' | '[' | '{') && at > 0 && is(&path[..at]))
 }
 
 type Facts = BTreeMap<String, Value>;
@@ -246,18 +392,49 @@ fn fields(schema: &Value) -> BTreeMap<String, Facts> {
 /// No schema of a CRD nests more deeply.
 const DEPTH: usize = 100;
 
-fn gather(schema: &Value, path: &str, required: bool, depth: usize, found: &mut BTreeMap<String, Facts>) {
-    let Some(own) = schema.as_object().filter(|_| depth < DEPTH) else { return };
-    let below = ["properties", "items", "additionalProperties", "required", "description"];
-    let said = own.iter().filter(|(name, _)| !below.contains(&name.as_str()));
-    let mut facts: Facts = said.map(|(name, value)| (name.clone(), value.clone())).collect();
+fn gather(
+    schema: &Value,
+    path: &str,
+    required: bool,
+    depth: usize,
+    found: &mut BTreeMap<String, Facts>,
+) {
+    let Some(own) = schema.as_object().filter(|_| depth < DEPTH) else {
+        return;
+    };
+    let below = [
+        "properties",
+        "items",
+        "additionalProperties",
+        "required",
+        "description",
+    ];
+    let said = own
+        .iter()
+        .filter(|(name, _)| !below.contains(&name.as_str()));
+    let mut facts: Facts = said
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
     if required {
         facts.insert("required".to_owned(), true.into());
     }
     found.insert(path.to_owned(), facts);
-    let demanded = own.get("required").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    for (name, inner) in own.get("properties").and_then(Value::as_object).into_iter().flatten() {
-        let inner_path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+    let demanded = own
+        .get("required")
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    for (name, inner) in own
+        .get("properties")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+    {
+        let inner_path = if path.is_empty() {
+            name.clone()
+        } else {
+            format!("{path}.{name}")
+        };
         let required = demanded.iter().any(|other| other == name.as_str());
         gather(inner, &inner_path, required, depth + 1, found);
     }
@@ -270,27 +447,39 @@ fn gather(schema: &Value, path: &str, required: bool, depth: usize, found: &mut 
 
 /// What is said of a field, in words.
 fn told(facts: &Facts) -> String {
-    let kind = facts.get("type").and_then(Value::as_str).unwrap_or("any type");
-    let more = facts.iter().filter(|(name, _)| *name != "type").map(|(name, value)| match value {
-        Value::Bool(true) => name.clone(),
-        value => format!("{name} {value}"),
-    });
+    let kind = facts
+        .get("type")
+        .and_then(Value::as_str)
+        .unwrap_or("any type");
+    let more = facts
+        .iter()
+        .filter(|(name, _)| *name != "type")
+        .map(|(name, value)| match value {
+            Value::Bool(true) => name.clone(),
+            value => format!("{name} {value}"),
+        });
     let all: Vec<String> = std::iter::once(kind.to_owned()).chain(more).collect();
     all.join(", ")
 }
 
 fn how(old: &Facts, new: &Facts) -> String {
     let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-    let shown = |facts: &Facts, name: &String| facts.get(name).map_or("none".to_owned(), Value::to_string);
-    let differing = names.into_iter().filter(|name| old.get(*name) != new.get(*name));
-    let told: Vec<String> =
-        differing.map(|name| format!("{name} {} -> {}", shown(old, name), shown(new, name))).collect();
+    let shown =
+        |facts: &Facts, name: &String| facts.get(name).map_or("none".to_owned(), Value::to_string);
+    let differing = names
+        .into_iter()
+        .filter(|name| old.get(*name) != new.get(*name));
+    let told: Vec<String> = differing
+        .map(|name| format!("{name} {} -> {}", shown(old, name), shown(new, name)))
+        .collect();
     told.join(", ")
 }
 
 /// The parts of an object that a patch names, as they would be after it.
 pub(super) fn merged(live: &Value, patch: &Value) -> Value {
-    let Some(changes) = patch.as_object() else { return patch.clone() };
+    let Some(changes) = patch.as_object() else {
+        return patch.clone();
+    };
     let mut merged = live.as_object().cloned().unwrap_or_else(Map::new);
     for (name, value) in changes {
         if value.is_null() {
@@ -330,12 +519,27 @@ mod tests {
         Crd::read(&object).0.unwrap()
     }
 
-    fn found(old: Option<&StackSpec>, live: Option<&Crd>, new: &StackSpec, crd: &Crd) -> Vec<Change> {
+    fn found(
+        old: Option<&StackSpec>,
+        live: Option<&Crd>,
+        new: &StackSpec,
+        crd: &Crd,
+    ) -> Vec<Change> {
         let owned = live.map(|live| owned(live, &["team"]));
-        changes(old, new, &fate(owned.as_ref(), crd, "team", &[], "p"), &BTreeSet::new())
+        changes(
+            old,
+            new,
+            &fate(owned.as_ref(), crd, "team", &[], "p"),
+            &BTreeSet::new(),
+        )
     }
 
-    fn told(old: Option<&StackSpec>, live: Option<&Crd>, new: &StackSpec, crd: &Crd) -> Vec<String> {
+    fn told(
+        old: Option<&StackSpec>,
+        live: Option<&Crd>,
+        new: &StackSpec,
+        crd: &Crd,
+    ) -> Vec<String> {
         found(old, live, new, crd).iter().map(in_words).collect()
     }
 
@@ -344,8 +548,17 @@ mod tests {
     }
 
     fn install(namespace: &str) -> Parent {
-        let scope = if namespace.is_empty() { api::PermissionScope::Cluster } else { api::PermissionScope::Namespaced };
-        Parent { scope, namespace: namespace.into(), name: "web".into(), uid: namespace.into() }
+        let scope = if namespace.is_empty() {
+            api::PermissionScope::Cluster
+        } else {
+            api::PermissionScope::Namespaced
+        };
+        Parent {
+            scope,
+            namespace: namespace.into(),
+            name: "web".into(),
+            uid: namespace.into(),
+        }
     }
 
     /// A CRD that these installs use, the first of which owns it.
@@ -362,7 +575,13 @@ mod tests {
         LiveCrd::read(&shared).unwrap()
     }
 
-    fn fate<'f>(live: Option<&'f LiveCrd>, new: &'f Crd, by: &str, instances: &[&str], publisher: &str) -> Fate<'f> {
+    fn fate<'f>(
+        live: Option<&'f LiveCrd>,
+        new: &'f Crd,
+        by: &str,
+        instances: &[&str],
+        publisher: &str,
+    ) -> Fate<'f> {
         let instances: Vec<String> = instances.iter().map(|place| (*place).to_owned()).collect();
         let placement = place(&Wanted {
             new,
@@ -378,11 +597,21 @@ mod tests {
             reserved: None,
             namespaced: NamespacedCrds::Allow,
         });
-        Fate { placed: vec![Placed { new, live, placement }], ..Fate::default() }
+        Fate {
+            placed: vec![Placed {
+                new,
+                live,
+                placement,
+            }],
+            ..Fate::default()
+        }
     }
 
     fn field(names: &[&str]) -> Crd {
-        let fields: Value = names.iter().map(|name| ((*name).to_owned(), json!({ "type": "string" }))).collect();
+        let fields: Value = names
+            .iter()
+            .map(|name| ((*name).to_owned(), json!({ "type": "string" })))
+            .collect();
         crd(&json!({ "type": "object", "properties": fields }))
     }
 
@@ -391,8 +620,7 @@ mod tests {
         let shared = owned(&field(&["a"]), &["team", "other"]);
         let create = "create field spec.b of Web (example.org/v1) string";
         let delete = "delete field spec.a of Web (example.org/v1) ";
-        let breaks =
-            "refused type Web would break what uses it: v1: `spec.a` would be gone; it is also used by StackInstall";
+        let breaks = "refused type Web would break what uses it: v1: `spec.a` would be gone; it is also used by StackInstall";
         for (by, fields, instances, publisher, expected) in [
             ("team", &["b"][..], &[][..], "p", vec![create.to_owned(), delete.to_owned(), format!("{breaks} other/web")]),
             (
@@ -444,7 +672,12 @@ mod tests {
         foreign["status"] = json!({ "storedVersions": ["v1"] });
         let foreign = LiveCrd::read(&foreign).unwrap();
         for (live, by, fields, expected) in [
-            (&shared, "team", &["a", "b"][..], vec!["the CRD webs.example.org is also used by StackInstall other/web"]),
+            (
+                &shared,
+                "team",
+                &["a", "b"][..],
+                vec!["the CRD webs.example.org is also used by StackInstall other/web"],
+            ),
             (
                 &shared,
                 "other",
@@ -466,13 +699,19 @@ mod tests {
                 &foreign,
                 "team",
                 &[],
-                vec!["the CRD webs.example.org is not managed by the stack manager and stays as it is"],
+                vec![
+                    "the CRD webs.example.org is not managed by the stack manager and stays as it is",
+                ],
             ),
             (&foreign, "team", &["a"], vec![]),
         ] {
             let new = field(fields);
             let fate = fate(Some(live), &new, by, &[], "p");
-            assert_eq!(notes(&fate.placed, &install(by)), expected, "{by} {fields:?}");
+            assert_eq!(
+                notes(&fate.placed, &install(by)),
+                expected,
+                "{by} {fields:?}"
+            );
             let stack = StackSpec::default();
             let found = changes(Some(&stack), &stack, &fate, &BTreeSet::new());
             assert_eq!(found.is_empty(), fields.len() < 2, "{found:?}");
@@ -481,9 +720,11 @@ mod tests {
 
     #[test]
     fn fields_are_told_one_by_one_and_what_is_inside_a_new_one_with_it() {
-        let before = crd(&json!({ "type": "object", "required": ["size"], "properties": {
+        let before = crd(
+            &json!({ "type": "object", "required": ["size"], "properties": {
             "size": { "type": "integer" }, "old": { "type": "string" },
-        } }));
+        } }),
+        );
         let after = crd(&json!({ "type": "object", "properties": {
             "size": { "type": "integer", "default": 2, "description": "new words" },
             "more": { "type": "object", "properties": { "inner": { "type": "array", "items": { "type": "string" } } } },
@@ -499,12 +740,17 @@ mod tests {
             ]
         );
         assert_eq!(told(Some(&stack), Some(&before), &stack, &before), [""; 0]);
-        assert_eq!(told(None, None, &stack, &before), ["create type Web (example.org/v1) "]);
+        assert_eq!(
+            told(None, None, &stack, &before),
+            ["create type Web (example.org/v1) "]
+        );
     }
 
     #[test]
     fn a_package_without_a_version_is_no_change_of_it() {
-        let spec = |version: &str| -> StackSpec { serde_json::from_value(json!({ "version": version })).unwrap() };
+        let spec = |version: &str| -> StackSpec {
+            serde_json::from_value(json!({ "version": version })).unwrap()
+        };
         let web = crd(&json!({ "type": "object" }));
         for (old, new, expected) in [
             ("1.0.0", "", vec![]),
@@ -513,7 +759,11 @@ mod tests {
             ("1.0.0", "1.1.0", vec!["update version 1.0.0 -> 1.1.0"]),
             ("", "1.0.0", vec!["update version none -> 1.0.0"]),
         ] {
-            assert_eq!(told(Some(&spec(old)), Some(&web), &spec(new), &web), expected, "{old} {new}");
+            assert_eq!(
+                told(Some(&spec(old)), Some(&web), &spec(new), &web),
+                expected,
+                "{old} {new}"
+            );
         }
     }
 
@@ -539,7 +789,12 @@ mod tests {
             ]
         );
         let found = found(Some(&old), Some(&web), &new, &web);
-        let changed = found.iter().find(|change| change.action == Action::Update && !change.diff.is_empty());
-        assert_eq!(changed.unwrap().diff, "@@ -1,2 +1,2 @@\n x: 1\n-y: 2\n+y: 3\n");
+        let changed = found
+            .iter()
+            .find(|change| change.action == Action::Update && !change.diff.is_empty());
+        assert_eq!(
+            changed.unwrap().diff,
+            "@@ -1,2 +1,2 @@\n x: 1\n-y: 2\n+y: 3\n"
+        );
     }
 }

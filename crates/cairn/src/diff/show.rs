@@ -17,7 +17,11 @@ pub(crate) fn show(difference: &Difference, printer: &Printer) -> Result<(), Fai
     }
     for change in &difference.package {
         let allowed = difference.allowed && change.action == Action::Refuse;
-        let more = if allowed { "; no object here loses anything by it, so it is installed" } else { "" };
+        let more = if allowed {
+            "; no object here loses anything by it, so it is installed"
+        } else {
+            ""
+        };
         package(change, more, printer)?;
     }
     if difference.breaks() {
@@ -25,7 +29,11 @@ pub(crate) fn show(difference: &Difference, printer: &Printer) -> Result<(), Fai
     }
     let told = |instance: &&Instance| !instance.objects.is_empty();
     for instance in difference.instances.iter().filter(told) {
-        let place = if instance.namespace.is_empty() { String::new() } else { format!("{}/", instance.namespace) };
+        let place = if instance.namespace.is_empty() {
+            String::new()
+        } else {
+            format!("{}/", instance.namespace)
+        };
         let heading = format!("{} {place}{}", instance.kind, instance.name);
         printer.line(&printer.painted(Paint::Strong, &heading))?;
         for object in &instance.objects {
@@ -38,7 +46,11 @@ pub(crate) fn show(difference: &Difference, printer: &Printer) -> Result<(), Fai
 /// Who can allow what is refused, and how.
 fn hints(difference: &Difference, printer: &Printer) -> Result<(), Failure> {
     let annotation = annotations::ALLOW_BREAKING_CHANGES;
-    let remedies: Vec<&Remedy> = difference.package.iter().map(|change| &change.remedy).collect();
+    let remedies: Vec<&Remedy> = difference
+        .package
+        .iter()
+        .map(|change| &change.remedy)
+        .collect();
     let hint = |who: &str, what: &str| {
         printer.line(&format!(
             "hint: keep the field beside the new one, or serve a new version; if it is meant, {who}:"
@@ -57,7 +69,10 @@ fn hints(difference: &Difference, printer: &Printer) -> Result<(), Failure> {
         })
         .collect();
     crds.into_iter().try_for_each(|name| {
-        hint("only an administrator can allow it, and no longer than it takes", &format!("crd {name}"))
+        hint(
+            "only an administrator can allow it, and no longer than it takes",
+            &format!("crd {name}"),
+        )
     })
 }
 
@@ -65,7 +80,13 @@ fn hints(difference: &Difference, printer: &Printer) -> Result<(), Failure> {
 pub(crate) fn summary(difference: &Difference) -> String {
     let count = difference.instances.len();
     let changed = difference.changed();
-    let of = |count: usize| if count == 1 { "1 instance".to_owned() } else { format!("{count} instances") };
+    let of = |count: usize| {
+        if count == 1 {
+            "1 instance".to_owned()
+        } else {
+            format!("{count} instances")
+        }
+    };
     if let refused @ 1.. = difference.refused() {
         let others = match changed {
             0 => String::new(),
@@ -76,16 +97,27 @@ pub(crate) fn summary(difference: &Difference) -> String {
     }
     if difference.breaks() {
         let refused = |change: &&Change| change.action == Action::Refuse;
-        let hopeless = difference.package.iter().filter(refused).any(|change| change.remedy == Remedy::None);
-        let how =
-            if hopeless { "nothing changes: its types are rejected" } else { "nothing changes until it is allowed" };
+        let hopeless = difference
+            .package
+            .iter()
+            .filter(refused)
+            .any(|change| change.remedy == Remedy::None);
+        let how = if hopeless {
+            "nothing changes: its types are rejected"
+        } else {
+            "nothing changes until it is allowed"
+        };
         return how.to_owned();
     }
     match (count, changed) {
         (0, _) => "there are no instances".to_owned(),
         (1, 0) => "the one instance stays as it is".to_owned(),
         (count, 0) => format!("all {} stay as they are", of(count)),
-        (count, changed) => format!("{changed} of {} {}", of(count), if changed == 1 { "changes" } else { "change" }),
+        (count, changed) => format!(
+            "{changed} of {} {}",
+            of(count),
+            if changed == 1 { "changes" } else { "change" }
+        ),
     }
 }
 
@@ -114,19 +146,33 @@ fn package(change: &Change, more: &str, printer: &Printer) -> Result<(), Failure
         Action::Refuse => "!",
         _ => "~",
     };
-    let how = if change.how.is_empty() { String::new() } else { format!(": {}", change.how) };
-    printer.line(&printer.painted(paint(change.action), &format!("{sign} {}{how}{more}", change.what)))?;
+    let how = if change.how.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", change.how)
+    };
+    printer.line(&printer.painted(
+        paint(change.action),
+        &format!("{sign} {}{how}{more}", change.what),
+    ))?;
     diff(&change.diff, "    ", printer)
 }
 
 fn one(object: &Object, printer: &Printer) -> Result<(), Failure> {
-    let name = if object.name.is_empty() { object.kind.clone() } else { format!("{}/{}", object.kind, object.name) };
+    let name = if object.name.is_empty() {
+        object.kind.clone()
+    } else {
+        format!("{}/{}", object.kind, object.name)
+    };
     let what = match object.template.as_str() {
         "" => name,
         "status" => "status".to_owned(),
         template => format!("{template}: {name}"),
     };
-    let word = printer.painted(paint(object.action), &format!("{:<7}", object.action.word()));
+    let word = printer.painted(
+        paint(object.action),
+        &format!("{:<7}", object.action.word()),
+    );
     printer.line(&format!("  {word} {what}"))?;
     for why in &object.why {
         printer.line(&format!("          {why}"))?;
@@ -135,7 +181,11 @@ fn one(object: &Object, printer: &Printer) -> Result<(), Failure> {
     if object.action == Action::Delete {
         return Ok(());
     }
-    diff(&lines(object.before.as_ref(), object.after.as_ref()), "          ", printer)
+    diff(
+        &lines(object.before.as_ref(), object.after.as_ref()),
+        "          ",
+        printer,
+    )
 }
 
 fn diff(text: &str, indent: &str, printer: &Printer) -> Result<(), Failure> {

@@ -1,4 +1,5 @@
-//! What of a package's templates is new, line by line; of those that make Secrets only how many lines.
+//! What of a package's templates is new, line by line; of those that make Secrets only how many
+//! lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,19 +23,36 @@ fn named<'s>(spec: &'s StackSpec, secrets: &BTreeSet<&str>) -> BTreeMap<String, 
     let mut found = BTreeMap::new();
     for (key, named) in &spec.templates {
         found.extend(named.iter().map(|(name, text)| {
-            (format!("template {key} {name}"), Text { text, hidden: hidden.contains(&(key.as_str(), name.as_str())) })
+            (
+                format!("template {key} {name}"),
+                Text {
+                    text,
+                    hidden: hidden.contains(&(key.as_str(), name.as_str())),
+                },
+            )
         }));
     }
     let status = spec.template_status.iter();
-    found.extend(
-        status.map(|(key, text)| (format!("status template {key}"), Text { text, hidden: makes_secret(text) })),
-    );
+    found.extend(status.map(|(key, text)| {
+        (
+            format!("status template {key}"),
+            Text {
+                text,
+                hidden: makes_secret(text),
+            },
+        )
+    }));
     found
 }
 
-/// What changes from the texts of one Stack to those of another. `secrets` are the templates that are known to make
-/// Secrets.
-pub(super) fn texts(old: &StackSpec, new: &StackSpec, secrets: &BTreeSet<&str>, changes: &mut Vec<Change>) {
+/// What changes from the texts of one Stack to those of another. `secrets` are the templates that
+/// are known to make Secrets.
+pub(super) fn texts(
+    old: &StackSpec,
+    new: &StackSpec,
+    secrets: &BTreeSet<&str>,
+    changes: &mut Vec<Change>,
+) {
     let (old, new) = (named(old, secrets), named(new, secrets));
     for (what, text) in &new {
         match old.get(what) {
@@ -45,8 +63,15 @@ pub(super) fn texts(old: &StackSpec, new: &StackSpec, secrets: &BTreeSet<&str>, 
                 let how = format!("+{} -{} lines", count('+'), count('-'));
                 let change = of(Action::Update, what.clone());
                 changes.push(match before.hidden || text.hidden {
-                    true => Change { how: format!("{how}, which are part of a Secret and not shown"), ..change },
-                    false => Change { how, diff, ..change },
+                    true => Change {
+                        how: format!("{how}, which are part of a Secret and not shown"),
+                        ..change
+                    },
+                    false => Change {
+                        how,
+                        diff,
+                        ..change
+                    },
                 });
             }
             Some(_) => {}
@@ -80,11 +105,36 @@ mod tests {
         let web = "web.example.org/v1";
         for (key, name, text, expected) in [
             (web, "a", "kind: Secret\ndata:\n  password: VALUE\n", false),
-            (web, "a", "kind: \"Secret\"\nstringData:\n  password: |\n    first\n    VALUE\n", false),
-            (web, "a", "{apiVersion: v1, 'kind' : 'Secret', data: {password: VALUE}}\n", false),
-            (web, "a", "kind: {{ \"Secret\" }}\ndata: {password: VALUE}\n", false),
-            (web, "a", "{{ include \"lib\" \"head\" }}\nstringData: {password: VALUE}\n", false),
-            (web, "known", "{{ include \"lib\" \"head\" }}\ndata: {password: VALUE}\n", false),
+            (
+                web,
+                "a",
+                "kind: \"Secret\"\nstringData:\n  password: |\n    first\n    VALUE\n",
+                false,
+            ),
+            (
+                web,
+                "a",
+                "{apiVersion: v1, 'kind' : 'Secret', data: {password: VALUE}}\n",
+                false,
+            ),
+            (
+                web,
+                "a",
+                "kind: {{ \"Secret\" }}\ndata: {password: VALUE}\n",
+                false,
+            ),
+            (
+                web,
+                "a",
+                "{{ include \"lib\" \"head\" }}\nstringData: {password: VALUE}\n",
+                false,
+            ),
+            (
+                web,
+                "known",
+                "{{ include \"lib\" \"head\" }}\ndata: {password: VALUE}\n",
+                false,
+            ),
             ("lib", "password", "VALUE\n", false),
             ("lib", "inner", "VALUE\n", false),
             ("lib", "pin", "VALUE\n", false),

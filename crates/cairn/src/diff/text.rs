@@ -1,4 +1,5 @@
-//! Objects made comparable: without what the server keeps for itself and without secrets, and as lines.
+//! Objects made comparable: without what the server keeps for itself and without secrets, and as
+//! lines.
 
 use api::annotations;
 use serde_json::{Map, Value};
@@ -8,10 +9,20 @@ use similar::TextDiff;
 pub(super) fn plain(object: &Value) -> Value {
     let mut object = object.clone();
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        for field in ["managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink"] {
+        for field in [
+            "managedFields",
+            "resourceVersion",
+            "uid",
+            "generation",
+            "creationTimestamp",
+            "selfLink",
+        ] {
             metadata.remove(field);
         }
-        if let Some(notes) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+        if let Some(notes) = metadata
+            .get_mut("annotations")
+            .and_then(Value::as_object_mut)
+        {
             notes.remove(annotations::DESIRED_HASH);
             notes.remove(annotations::RECORD);
             notes.remove(annotations::DEPTH);
@@ -26,35 +37,59 @@ pub(super) fn plain(object: &Value) -> Value {
 
 /// Conditions tell when they changed; that is no difference.
 fn timeless(object: &mut Value) {
-    let conditions = object.pointer_mut("/status/conditions").and_then(Value::as_array_mut);
-    for condition in conditions.into_iter().flatten().filter_map(Value::as_object_mut) {
+    let conditions = object
+        .pointer_mut("/status/conditions")
+        .and_then(Value::as_array_mut);
+    for condition in conditions
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object_mut)
+    {
         condition.remove("lastTransitionTime");
         condition.remove("observedGeneration");
     }
 }
 
 /// Two states of an object without the values of a Secret: only whether they differ can be seen.
-pub(super) fn masked(before: Option<&Value>, after: Option<&Value>) -> (Option<Value>, Option<Value>) {
+pub(super) fn masked(
+    before: Option<&Value>,
+    after: Option<&Value>,
+) -> (Option<Value>, Option<Value>) {
     let hidden = |own: Option<&Value>, other: Option<&Value>, word: &str| {
         let mut own = own?.clone();
         if own["kind"] != "Secret" {
             return Some(own);
         }
         for field in ["data", "stringData"] {
-            let Some(values) = own.get_mut(field).and_then(Value::as_object_mut) else { continue };
+            let Some(values) = own.get_mut(field).and_then(Value::as_object_mut) else {
+                continue;
+            };
             for (key, value) in values {
-                let differs = other.and_then(|other| other.get(field)?.get(key)).is_some_and(|other| other != value);
-                *value = if differs { format!("*** ({word})").into() } else { "***".into() };
+                let differs = other
+                    .and_then(|other| other.get(field)?.get(key))
+                    .is_some_and(|other| other != value);
+                *value = if differs {
+                    format!("*** ({word})").into()
+                } else {
+                    "***".into()
+                };
             }
         }
         Some(own)
     };
-    (hidden(before, after, "before"), hidden(after, before, "after"))
+    (
+        hidden(before, after, "before"),
+        hidden(after, before, "after"),
+    )
 }
 
 /// The lines in which two states of something differ, with some around them.
 pub(super) fn lines(before: Option<&Value>, after: Option<&Value>) -> String {
-    let emitted = |value: Option<&Value>| value.and_then(|value| yaml::emit(value).ok()).unwrap_or_default();
+    let emitted = |value: Option<&Value>| {
+        value
+            .and_then(|value| yaml::emit(value).ok())
+            .unwrap_or_default()
+    };
     unified(&emitted(before), &emitted(after))
 }
 
@@ -62,10 +97,16 @@ pub(super) fn lines(before: Option<&Value>, after: Option<&Value>) -> String {
 pub(super) fn unified(before: &str, after: &str) -> String {
     let diff = TextDiff::from_lines(before, after);
     let mut unified = diff.unified_diff();
-    let text = unified.context_radius(2).missing_newline_hint(false).to_string();
+    let text = unified
+        .context_radius(2)
+        .missing_newline_hint(false)
+        .to_string();
     // Of an object that is new or gone, all lines are shown: where they stand says nothing.
     if before.is_empty() || after.is_empty() {
-        return text.split_once('\n').map(|(_, rest)| rest.to_owned()).unwrap_or_default();
+        return text
+            .split_once('\n')
+            .map(|(_, rest)| rest.to_owned())
+            .unwrap_or_default();
     }
     text
 }
@@ -78,8 +119,7 @@ mod tests {
 
     #[test]
     fn of_a_secret_only_whether_a_value_changes_can_be_seen() {
-        let secret =
-            |a: &str, b: &str| json!({ "kind": "Secret", "data": { "a": a, "b": b }, "stringData": { "c": a } });
+        let secret = |a: &str, b: &str| json!({ "kind": "Secret", "data": { "a": a, "b": b }, "stringData": { "c": a } });
         let (before, after) = masked(Some(&secret("eA==", "eQ==")), Some(&secret("eg==", "eQ==")));
         let (before, after) = (before.unwrap(), after.unwrap());
         assert_eq!(before["data"], json!({ "a": "*** (before)", "b": "***" }));
@@ -113,8 +153,14 @@ mod tests {
     fn lines_show_what_differs_and_all_of_what_is_new() {
         let object = |image: &str| json!({ "a": 1, "b": 2, "c": 3, "image": image, "x": 1 });
         let text = lines(Some(&object("nginx:1")), Some(&object("nginx:2")));
-        assert_eq!(text, "@@ -2,4 +2,4 @@\n b: 2\n c: 3\n-image: nginx:1\n+image: nginx:2\n x: 1\n");
+        assert_eq!(
+            text,
+            "@@ -2,4 +2,4 @@\n b: 2\n c: 3\n-image: nginx:1\n+image: nginx:2\n x: 1\n"
+        );
         assert_eq!(lines(None, Some(&json!({ "a": 1 }))), "+a: 1\n");
-        assert_eq!(lines(Some(&json!({ "a": 1 })), Some(&json!({ "a": 1 }))), "");
+        assert_eq!(
+            lines(Some(&json!({ "a": 1 })), Some(&json!({ "a": 1 }))),
+            ""
+        );
     }
 }

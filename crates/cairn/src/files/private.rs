@@ -1,6 +1,6 @@
-//! Files and directories that only this user controls, in places where others may have been before: a directory counts
-//! only if this user owns it, a file is created under a name that nobody can foresee and moved into place, and a link
-//! that somebody else planted is never followed.
+//! Files and directories that only this user controls, in places where others may have been before:
+//! a directory counts only if this user owns it, a file is created under a name that nobody can
+//! foresee and moved into place, and a link that somebody else planted is never followed.
 
 use std::ffi::OsStr;
 use std::fs::{DirBuilder, File};
@@ -37,7 +37,8 @@ impl Found {
         format!("it belongs to another user (uid {})", self.owner)
     }
 
-    /// Whether others than the owner may write. A group with the user's number is the user's own, as most systems have it.
+    /// Whether others than the owner may write. A group with the user's number is the user's own,
+    /// as most systems have it.
     fn shared(self) -> bool {
         self.mode & 0o002 != 0 || (self.mode & 0o020 != 0 && self.group != self.owner)
     }
@@ -47,19 +48,23 @@ impl Found {
         match self.kind {
             FileType::Directory if self.owner == me => None,
             FileType::Directory => Some(self.owned_by()),
-            FileType::Symlink if self.owner != me => Some(format!("it is a link of another user (uid {})", self.owner)),
+            FileType::Symlink if self.owner != me => {
+                Some(format!("it is a link of another user (uid {})", self.owner))
+            }
             _ => Some("it is not a directory".to_owned()),
         }
     }
 
-    /// Why nothing of one's own is safe in this directory, if nothing is: others could rename or replace it.
+    /// Why nothing of one's own is safe in this directory, if nothing is: others could rename or
+    /// replace it.
     fn unsafe_parent(self, me: u32) -> Option<String> {
         let sticky = self.mode & 0o1000 != 0;
         match self.kind {
             FileType::Directory if self.owner != me && self.owner != 0 => Some(self.owned_by()),
-            FileType::Directory if self.shared() && !sticky => {
-                Some(format!("others may replace what is in it (mode {:o}, not sticky)", self.mode))
-            }
+            FileType::Directory if self.shared() && !sticky => Some(format!(
+                "others may replace what is in it (mode {:o}, not sticky)",
+                self.mode
+            )),
             FileType::Directory => None,
             _ => Some("it is not a directory".to_owned()),
         }
@@ -76,7 +81,11 @@ fn me() -> u32 {
 
 /// What is at a path itself: of a link, the link.
 fn found(path: &Path) -> Result<Found> {
-    Ok(Found::from(&rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)?))
+    Ok(Found::from(&rustix::fs::statat(
+        CWD,
+        path,
+        AtFlags::SYMLINK_NOFOLLOW,
+    )?))
 }
 
 /// Opens what is at a path without following a link of somebody else: one's own is followed once.
@@ -85,27 +94,41 @@ fn open(path: &Path, flags: OFlags) -> Result<File> {
     match rustix::fs::openat(CWD, path, flags, Mode::empty()) {
         Ok(file) => Ok(File::from(file)),
         Err(rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR) => {
-            // The link is held while its owner and its target are read, so that nobody can swap it in between.
-            let link = rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+            // The link is held while its owner and its target are read, so that nobody can swap it
+            // in between.
+            let link = rustix::fs::openat(
+                CWD,
+                path,
+                OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+                Mode::empty(),
+            )?;
             let what = Found::from(&rustix::fs::fstat(&link)?);
             if what.kind != FileType::Symlink {
                 return Err(refused("it is not a directory"));
             }
             if what.owner != me() {
-                return Err(refused(format!("it is a link of another user (uid {})", what.owner)));
+                return Err(refused(format!(
+                    "it is a link of another user (uid {})",
+                    what.owner
+                )));
             }
             let target = rustix::fs::readlinkat(&link, "", Vec::new())?;
             let target = Path::new(OsStr::from_bytes(target.as_bytes())).to_owned();
             let target = path.parent().unwrap_or(Path::new("")).join(target);
-            Ok(File::from(rustix::fs::openat(CWD, &target, flags, Mode::empty())?))
+            Ok(File::from(rustix::fs::openat(
+                CWD,
+                &target,
+                flags,
+                Mode::empty(),
+            )?))
         }
         Err(error) => Err(error.into()),
     }
 }
 
-/// A directory of this user, made unless it is there. One that belongs to somebody else is refused, as is one that
-/// others may write to and have perhaps put something into; an empty one is closed to them. So is one in a directory where
-/// others could put another one in its place later.
+/// A directory of this user, made unless it is there. One that belongs to somebody else is refused,
+/// as is one that others may write to and have perhaps put something into; an empty one is closed
+/// to them. So is one in a directory where others could put another one in its place later.
 pub(crate) fn directory(path: &Path) -> Result<()> {
     match DirBuilder::new().mode(0o700).recursive(true).create(path) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
@@ -121,7 +144,10 @@ pub(crate) fn directory(path: &Path) -> Result<()> {
     let named = std::path::absolute(path)?;
     for parent in [real.parent(), named.parent()].into_iter().flatten() {
         if let Some(why) = Found::from(&rustix::fs::stat(parent)?).unsafe_parent(me()) {
-            return Err(refused(format!("its parent {} is not safe: {why}", parent.display())));
+            return Err(refused(format!(
+                "its parent {} is not safe: {why}",
+                parent.display()
+            )));
         }
     }
     if !what.shared() {
@@ -129,20 +155,30 @@ pub(crate) fn directory(path: &Path) -> Result<()> {
     }
     rustix::fs::fchmod(&directory, Mode::from_raw_mode(what.mode & !0o022))?;
     let mut entries = rustix::fs::Dir::read_from(&directory)?;
-    let other =
-        entries.find_map(|entry| entry.ok().filter(|entry| !matches!(entry.file_name().to_bytes(), b"." | b"..")));
+    let other = entries.find_map(|entry| {
+        entry
+            .ok()
+            .filter(|entry| !matches!(entry.file_name().to_bytes(), b"." | b".."))
+    });
     match other {
         None => Ok(()),
         Some(_) => {
             rustix::fs::fchmod(&directory, Mode::from_raw_mode(what.mode))?;
-            Err(refused(format!("others may have put something into it (mode {:o})", what.mode)))
+            Err(refused(format!(
+                "others may have put something into it (mode {:o})",
+                what.mode
+            )))
         }
     }
 }
 
-/// A new directory with a name that nobody can foresee, in the first of these places where it is safe.
+/// A new directory with a name that nobody can foresee, in the first of these places where it is
+/// safe.
 pub(crate) fn temporary(places: &[PathBuf], prefix: &str) -> Result<PathBuf> {
-    let mut last = Error::new(ErrorKind::NotFound, "there is no directory for temporary files");
+    let mut last = Error::new(
+        ErrorKind::NotFound,
+        "there is no directory for temporary files",
+    );
     for place in places {
         match temporary_in(place, prefix) {
             Ok(directory) => return Ok(directory),
@@ -154,8 +190,9 @@ pub(crate) fn temporary(places: &[PathBuf], prefix: &str) -> Result<PathBuf> {
 
 fn temporary_in(place: &Path, prefix: &str) -> Result<PathBuf> {
     // What the place really is, links and all: the new directory must be where it was checked.
-    let place =
-        place.canonicalize().map_err(|error| Error::new(error.kind(), format!("{}: {error}", place.display())))?;
+    let place = place
+        .canonicalize()
+        .map_err(|error| Error::new(error.kind(), format!("{}: {error}", place.display())))?;
     if let Some(why) = found(&place)?.unsafe_parent(me()) {
         return Err(refused(why));
     }
@@ -171,7 +208,12 @@ fn temporary_in(place: &Path, prefix: &str) -> Result<PathBuf> {
                 };
             }
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(Error::new(error.kind(), format!("{}: {error}", path.display()))),
+            Err(error) => {
+                return Err(Error::new(
+                    error.kind(),
+                    format!("{}: {error}", path.display()),
+                ));
+            }
         }
     }
 }
@@ -179,18 +221,27 @@ fn temporary_in(place: &Path, prefix: &str) -> Result<PathBuf> {
 /// Sixty-four random bits as text.
 fn random() -> Result<String> {
     let mut bytes = [0; 8];
-    getrandom::fill(&mut bytes).map_err(|error| Error::other(format!("cannot read random bytes: {error}")))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Error::other(format!("cannot read random bytes: {error}")))?;
     Ok(format!("{:016x}", u64::from_ne_bytes(bytes)))
 }
 
-/// Writes a file that only this user can read, as a whole: under a new name beside it, then moved into place. A link in
-/// its place is replaced, never followed.
+/// Writes a file that only this user can read, as a whole: under a new name beside it, then moved
+/// into place. A link in its place is replaced, never followed.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let part = path.with_file_name(format!(".{name}.{}", random()?));
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut file = File::from(rustix::fs::openat(CWD, &part, flags, Mode::RUSR | Mode::WUSR)?);
-    let written = file.write_all(bytes).and_then(|()| file.sync_all()).and_then(|()| std::fs::rename(&part, path));
+    let mut file = File::from(rustix::fs::openat(
+        CWD,
+        &part,
+        flags,
+        Mode::RUSR | Mode::WUSR,
+    )?);
+    let written = file
+        .write_all(bytes)
+        .and_then(|()| file.sync_all())
+        .and_then(|()| std::fs::rename(&part, path));
     if written.is_err() {
         let _ = std::fs::remove_file(&part);
     }
@@ -212,7 +263,9 @@ pub(crate) enum Refused {
 pub(crate) fn read(path: &Path) -> std::result::Result<Option<String>, Refused> {
     let failed = |error: Error| match error.kind() {
         // Only what `open` says of a link is of this kind and has words of its own.
-        ErrorKind::PermissionDenied if error.raw_os_error().is_none() => Refused::Foreign(error.to_string()),
+        ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
+            Refused::Foreign(error.to_string())
+        }
         _ => Refused::Failed(error),
     };
     let file = match open(path, OFlags::RDONLY) {
@@ -220,18 +273,22 @@ pub(crate) fn read(path: &Path) -> std::result::Result<Option<String>, Refused> 
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed(error)),
     };
-    let what = Found::from(&rustix::fs::fstat(&file).map_err(|error| Refused::Failed(error.into()))?);
+    let what =
+        Found::from(&rustix::fs::fstat(&file).map_err(|error| Refused::Failed(error.into()))?);
     match what.kind {
         FileType::RegularFile if what.owner != me() => Err(Refused::Foreign(what.owned_by())),
-        FileType::RegularFile => std::io::read_to_string(file).map(Some).map_err(Refused::Failed),
+        FileType::RegularFile => std::io::read_to_string(file)
+            .map(Some)
+            .map_err(Refused::Failed),
         _ => Err(Refused::NoFile),
     }
 }
 
-/// Whether a file and the directory that it is in belong to this user, and nobody else may write to either. A link has to
-/// be this user's as well as what it leads to.
+/// Whether a file and the directory that it is in belong to this user, and nobody else may write to
+/// either. A link has to be this user's as well as what it leads to.
 pub(crate) fn is_own(path: &Path) -> bool {
-    let ours = |found: Found| found.owner == me() && (found.kind == FileType::Symlink || !found.shared());
+    let ours =
+        |found: Found| found.owner == me() && (found.kind == FileType::Symlink || !found.shared());
     let own = |path: &Path| {
         let led_to = rustix::fs::stat(path).map(|stat| Found::from(&stat));
         found(path).is_ok_and(ours) && led_to.is_ok_and(ours)
@@ -255,14 +312,36 @@ mod tests {
 
     #[test]
     fn what_belongs_to_others_or_is_open_to_them_is_told_from_ones_own() {
-        let kinds = [FileType::Directory, FileType::RegularFile, FileType::Symlink, FileType::Fifo, FileType::Socket];
+        let kinds = [
+            FileType::Directory,
+            FileType::RegularFile,
+            FileType::Symlink,
+            FileType::Fifo,
+            FileType::Socket,
+        ];
         for kind in kinds {
             for owner in [ME, 0, ATTACKER] {
-                for (group, mode) in [(ME, 0o700), (ME, 0o775), (ATTACKER, 0o775), (ME, 0o777), (0, 0o1777)] {
-                    let found = Found { kind, owner, group, mode };
+                for (group, mode) in [
+                    (ME, 0o700),
+                    (ME, 0o775),
+                    (ATTACKER, 0o775),
+                    (ME, 0o777),
+                    (0, 0o1777),
+                ] {
+                    let found = Found {
+                        kind,
+                        owner,
+                        group,
+                        mode,
+                    };
                     let is_directory = kind == FileType::Directory;
-                    assert_eq!(found.foreign_directory(ME).is_none(), is_directory && owner == ME, "{found:?}");
-                    let closed = mode == 0o700 || mode == 0o1777 || (mode == 0o775 && group == owner);
+                    assert_eq!(
+                        found.foreign_directory(ME).is_none(),
+                        is_directory && owner == ME,
+                        "{found:?}"
+                    );
+                    let closed =
+                        mode == 0o700 || mode == 0o1777 || (mode == 0o775 && group == owner);
                     let safe = is_directory && owner != ATTACKER && closed;
                     assert_eq!(found.unsafe_parent(ME).is_none(), safe, "{found:?}");
                 }
@@ -298,7 +377,15 @@ mod tests {
             1 => {
                 // It leads to what is root's.
                 fs::create_dir(&target).unwrap();
-                symlink(if choices.toss() { target.as_path() } else { Path::new("target") }, path).unwrap();
+                symlink(
+                    if choices.toss() {
+                        target.as_path()
+                    } else {
+                        Path::new("target")
+                    },
+                    path,
+                )
+                .unwrap();
                 lchown(path, Some(ATTACKER), Some(ATTACKER)).unwrap();
                 "a link of hers to a directory of ours".to_owned()
             }
@@ -330,8 +417,16 @@ mod tests {
             let what = plant(&path, &mut choices, place.path());
             let mode = fs::metadata(&path).unwrap().permissions().mode();
             let refused = directory(&path).unwrap_err();
-            assert_eq!(refused.kind(), std::io::ErrorKind::PermissionDenied, "variant {index}: {what}: {refused}");
-            assert_eq!(fs::metadata(&path).unwrap().permissions().mode(), mode, "variant {index}: {what}");
+            assert_eq!(
+                refused.kind(),
+                std::io::ErrorKind::PermissionDenied,
+                "variant {index}: {what}: {refused}"
+            );
+            assert_eq!(
+                fs::metadata(&path).unwrap().permissions().mode(),
+                mode,
+                "variant {index}: {what}"
+            );
         }
     }
 
@@ -355,14 +450,20 @@ mod tests {
             let place = tempfile::tempdir().unwrap();
             let parent = place.path().join(choices.name("p", 20));
             fs::create_dir(&parent).unwrap();
-            set(&parent, *choices.pick(&[0o700, 0o755, 0o775, 0o777, 0o1777]));
+            set(
+                &parent,
+                *choices.pick(&[0o700, 0o755, 0o775, 0o777, 0o1777]),
+            );
             let path = parent.join(choices.name(".", 20));
             if choices.toss() {
                 fs::create_dir(&path).unwrap();
             }
             chown(&parent, Some(ATTACKER), Some(*choices.pick(&[0, ATTACKER]))).unwrap();
             let why = directory(&path).unwrap_err();
-            assert!(why.to_string().contains("another user"), "variant {index}: {why}");
+            assert!(
+                why.to_string().contains("another user"),
+                "variant {index}: {why}"
+            );
         }
     }
 
@@ -377,7 +478,11 @@ mod tests {
         fs::write(new.join("file"), "").unwrap();
         set(&new, 0o755);
         directory(&new).unwrap();
-        assert_eq!(mode(&new), 0o755, "whoever may only read it is none of our business");
+        assert_eq!(
+            mode(&new),
+            0o755,
+            "whoever may only read it is none of our business"
+        );
         let open = place.path().join("open");
         fs::create_dir(&open).unwrap();
         set(&open, 0o777);
@@ -402,15 +507,28 @@ mod tests {
         let one = temporary(&[open.clone(), sticky.clone()], "x").unwrap();
         let two = temporary(std::slice::from_ref(&sticky), "x").unwrap();
         assert!(one != two && one.starts_with(&sticky));
-        assert_eq!(fs::metadata(&one).unwrap().permissions().mode() & 0o777, 0o700);
-        assert!(temporary(std::slice::from_ref(&open), "x").unwrap_err().to_string().contains("replace"));
+        assert_eq!(
+            fs::metadata(&one).unwrap().permissions().mode() & 0o777,
+            0o700
+        );
+        assert!(
+            temporary(std::slice::from_ref(&open), "x")
+                .unwrap_err()
+                .to_string()
+                .contains("replace")
+        );
         assert!(temporary(&[place.path().join("none")], "x").is_err());
         assert!(temporary(&[], "x").is_err());
         if as_root() {
             // As XDG_RUNTIME_DIR is, where sudo keeps it.
             set(&open, 0o700);
             chown(&open, Some(ATTACKER), Some(ATTACKER)).unwrap();
-            assert!(temporary(&[open], "x").unwrap_err().to_string().contains("another user"));
+            assert!(
+                temporary(&[open], "x")
+                    .unwrap_err()
+                    .to_string()
+                    .contains("another user")
+            );
         }
     }
 
@@ -427,13 +545,34 @@ mod tests {
                 }
             }
             write(&path, b"ours").unwrap();
-            assert_eq!(fs::read_to_string(&victim).unwrap(), "precious", "variant {index}");
-            assert!(path.symlink_metadata().unwrap().is_file(), "variant {index}");
-            assert_eq!(fs::read_to_string(&path).unwrap(), "ours", "variant {index}");
-            assert_eq!(path.symlink_metadata().unwrap().permissions().mode() & 0o777, 0o600, "variant {index}");
+            assert_eq!(
+                fs::read_to_string(&victim).unwrap(),
+                "precious",
+                "variant {index}"
+            );
+            assert!(
+                path.symlink_metadata().unwrap().is_file(),
+                "variant {index}"
+            );
+            assert_eq!(
+                fs::read_to_string(&path).unwrap(),
+                "ours",
+                "variant {index}"
+            );
+            assert_eq!(
+                path.symlink_metadata().unwrap().permissions().mode() & 0o777,
+                0o600,
+                "variant {index}"
+            );
             let left = fs::read_dir(place.path()).unwrap().flatten();
-            let parts = left.filter(|entry| entry.file_name().to_string_lossy().starts_with(".out."));
-            assert_eq!(parts.filter(|entry| entry.path().symlink_metadata().unwrap().is_file()).count(), 0);
+            let parts =
+                left.filter(|entry| entry.file_name().to_string_lossy().starts_with(".out."));
+            assert_eq!(
+                parts
+                    .filter(|entry| entry.path().symlink_metadata().unwrap().is_file())
+                    .count(),
+                0
+            );
         }
     }
 

@@ -19,7 +19,10 @@ pub(crate) fn text(path: &Path) -> Result<String, Failure> {
     };
     let bytes = bytes.map_err(|error| Failure::new(format!("cannot read {shown}: {error}")))?;
     String::from_utf8(bytes).map_err(|error| {
-        Failure::new(format!("{shown} is not UTF-8: bad byte at offset {}", error.utf8_error().valid_up_to()))
+        Failure::new(format!(
+            "{shown} is not UTF-8: bad byte at offset {}",
+            error.utf8_error().valid_up_to()
+        ))
     })
 }
 
@@ -38,7 +41,9 @@ pub(crate) fn data(path: &Path) -> Result<Value, Failure> {
     match documents.len() {
         0 => Ok(Value::Null),
         1 => Ok(documents.remove(0)),
-        count => Err(Failure::new(format!("{shown} holds {count} documents, but one is wanted"))),
+        count => Err(Failure::new(format!(
+            "{shown} holds {count} documents, but one is wanted"
+        ))),
     }
 }
 
@@ -52,6 +57,8 @@ fn parsed(text: &str, shown: &str) -> Result<Vec<Value>, Failure> {
     let documents = yaml::documents(text).map_err(|error| failed(error, 0))?;
     documents
         .iter()
-        .map(|document| yaml::parse_strict(&document.text).map_err(|error| failed(error, document.line - 1)))
+        .map(|document| {
+            yaml::parse_strict(&document.text).map_err(|error| failed(error, document.line - 1))
+        })
         .collect()
 }

@@ -27,7 +27,10 @@ impl Pause {
             Self::Off => note,
             Self::On => format!("paused: {note}"),
             Self::Misspelt(word) => {
-                format!("{note} (not paused: write {}: \"true\" instead of {word:?})", annotations::PAUSED)
+                format!(
+                    "{note} (not paused: write {}: \"true\" instead of {word:?})",
+                    annotations::PAUSED
+                )
             }
         }
     }

@@ -1,11 +1,11 @@
-//! The tree of an instance and what became of it: which child is ready, and what the others wait for. Values in, a tree
-//! out; the engine says what waits, as it says to the controllers.
+//! The tree of an instance and what became of it: which child is ready, and what the others wait
+//! for. Values in, a tree out; the engine says what waits, as it says to the controllers.
 
 use engine::children::desired::{controller_of, is_orphan, may_adopt, not_ours, status_patch};
 use engine::children::ownership::tie;
 use engine::{
-    Child, ChildRecord, Compiled, CompiledKind, Context, Plan, Projection, Readiness, Seed, Shape, kept_by,
-    not_applied, plan, readiness,
+    Child, ChildRecord, Compiled, CompiledKind, Context, Plan, Projection, Readiness, Seed, Shape,
+    kept_by, not_applied, plan, readiness,
 };
 use objects::Gvk;
 use serde_json::Value;
@@ -66,8 +66,8 @@ impl Wanted {
         &self.object
     }
 
-    /// Why it is not made, if an object of its name that is there keeps it from that; `key` is how that is called. It may
-    /// also have come while the tree was grown.
+    /// Why it is not made, if an object of its name that is there keeps it from that; `key` is how
+    /// that is called. It may also have come while the tree was grown.
     pub fn in_the_way(&self, found: &Value, key: &str) -> Option<String> {
         if tie(found, &self.instance, None).may_apply() || may_adopt(found) {
             return None;
@@ -75,7 +75,11 @@ impl Wanted {
         let name = format!("{} {key}", found["kind"].as_str().unwrap_or_default());
         let owner = ChildRecord::of(found, "", &Projection::default()).owner();
         let why = not_ours(&name, owner.as_deref(), &self.instance);
-        Some(why.strip_prefix(&format!("{name} ")).unwrap_or(&why).to_owned())
+        Some(
+            why.strip_prefix(&format!("{name} "))
+                .unwrap_or(&why)
+                .to_owned(),
+        )
     }
 }
 
@@ -93,12 +97,19 @@ pub(crate) fn grow_all(stacks: &[&Compiled], instance: &Value, live: &[&Value]) 
 pub(crate) const OTHER: &str = "could not be applied; the events of its instance say why";
 
 /// Of what is not there, where more instances fail than their Stack names.
-const PERHAPS: &str = "does not exist yet; if the API server rejects it, the events of its instance say why";
+const PERHAPS: &str =
+    "does not exist yet; if the API server rejects it, the events of its instance say why";
 
 /// Instances that make instances that make instances: deeper is a circle.
 const DEPTH: usize = 12;
 
-fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, depth: usize) -> Node {
+fn grown(
+    stacks: &[&Compiled],
+    object: &Value,
+    live: &[&Value],
+    template: &str,
+    depth: usize,
+) -> Node {
     let mut node = Node {
         template: template.to_owned(),
         object: named(object),
@@ -110,7 +121,11 @@ fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, 
         children: Vec::new(),
     };
     let gvk = Gvk::of(object).filter(|_| depth < DEPTH);
-    let kind = gvk.and_then(|gvk| stacks.iter().find_map(|stack| stack.kind(&gvk).map(|kind| (*stack, kind))));
+    let kind = gvk.and_then(|gvk| {
+        stacks
+            .iter()
+            .find_map(|stack| stack.kind(&gvk).map(|kind| (*stack, kind)))
+    });
     let Some((compiled, kind)) = kind else {
         if let Some(note) = unready(object) {
             (node.state, node.note) = (State::Coming, note);
@@ -123,9 +138,12 @@ fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, 
     let object = &filled;
     let observed = children(kind, object, live.iter().copied(), None);
     let (message, unnamed) = match condition(object, "Synced") {
-        Some(one) => {
-            (one["message"].as_str().filter(|_| one["status"] == "False" && one["reason"] != "RenderFailed"), false)
-        }
+        Some(one) => (
+            one["message"]
+                .as_str()
+                .filter(|_| one["status"] == "False" && one["reason"] != "RenderFailed"),
+            false,
+        ),
         // Where it has no place for conditions, its stack says what is wrong with it.
         None => match attention(compiled, kind, object, live) {
             Said::Nothing => (None, false),
@@ -144,36 +162,63 @@ fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, 
             Some(object) => vec![object],
             None => Vec::new(),
         };
-        let problem = plan.problems.iter().find(|problem| problem.template == child.name);
+        let problem = plan
+            .problems
+            .iter()
+            .find(|problem| problem.template == child.name);
         let hold = plan.holds.iter().find(|hold| hold.template == child.name);
         let waits = hold.map(|hold| {
             let waits: Vec<String> = hold.waits.iter().map(ToString::to_string).collect();
             (State::Waiting, format!("waits for {}", waits.join(", ")))
         });
-        let odd = problem.map(|problem| (State::Failing, format!("fails: {}", problem.problem.short()))).or(waits);
-        let wanted: Vec<&Value> =
-            plan.applies.iter().filter(|apply| apply.template == child.name).map(|apply| &apply.object).collect();
+        let odd = problem
+            .map(|problem| {
+                (
+                    State::Failing,
+                    format!("fails: {}", problem.problem.short()),
+                )
+            })
+            .or(waits);
+        let wanted: Vec<&Value> = plan
+            .applies
+            .iter()
+            .filter(|apply| apply.template == child.name)
+            .map(|apply| &apply.object)
+            .collect();
         let refused = |own: &Value| {
             let (first, others) = message.map(not_applied)?;
-            let other = || others.contains(&child.name.as_str()).then(|| OTHER.to_owned());
+            let other = || {
+                others
+                    .contains(&child.name.as_str())
+                    .then(|| OTHER.to_owned())
+            };
             refusal(first, child, own, object).or_else(other)
         };
         let making = |own: &Value| Some(Wanted::new(own, object));
         if found.is_empty() {
             let no = wanted.iter().find_map(|own| Some((*own, refused(own)?)));
             node.children.extend(match no {
-                // Of the others only that they are refused is known, but maybe also what is in their way.
+                // Of the others only that they are refused is known, but maybe also what is in
+                // their way.
                 Some((own, why)) => Some(Node {
                     object: named(own),
                     wanted: making(own).filter(|_| why == OTHER),
                     ..absent(child, State::Failing, why)
                 }),
-                None if odd.is_none() && is_paused => {
-                    wanted.first().map(|_| absent(child, State::Waiting, "is made once nothing is paused".to_owned()))
-                }
+                None if odd.is_none() && is_paused => wanted.first().map(|_| {
+                    absent(
+                        child,
+                        State::Waiting,
+                        "is made once nothing is paused".to_owned(),
+                    )
+                }),
                 None if odd.is_none() => wanted.first().map(|own| Node {
                     wanted: making(own),
-                    ..absent(child, State::Coming, if unnamed { PERHAPS } else { "is being made" }.to_owned())
+                    ..absent(
+                        child,
+                        State::Coming,
+                        if unnamed { PERHAPS } else { "is being made" }.to_owned(),
+                    )
                 }),
                 None => odd.clone().map(|(state, note)| absent(child, state, note)),
             });
@@ -183,33 +228,69 @@ fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, 
             if let Some((state, note)) = &odd {
                 (inner.state, inner.note) = (*state, note.clone());
             } else if let Some(why) = refused(object) {
-                (inner.state, inner.note) = (State::Failing, format!("its change is refused: {why}"));
-            } else if let Some(note) = leaving(kind, &plan, object, refused_template(message, kind)) {
+                (inner.state, inner.note) =
+                    (State::Failing, format!("its change is refused: {why}"));
+            } else if let Some(note) = leaving(kind, &plan, object, refused_template(message, kind))
+            {
                 (inner.state, inner.note) = (State::Coming, note);
             }
             node.children.push(inner);
         }
     }
     // What templates made that are no longer in the stack.
-    for (name, left) in observed.iter().filter(|(name, _)| kind.child(name).is_none()) {
-        for object in left.as_array().into_iter().flatten().filter(|left| !is_orphan(left)) {
+    for (name, left) in observed
+        .iter()
+        .filter(|(name, _)| kind.child(name).is_none())
+    {
+        for object in left
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|left| !is_orphan(left))
+        {
             let note = leaving(kind, &plan, object, refused_template(message, kind));
-            let note = note.unwrap_or_else(|| "to be deleted once nothing waits or fails".to_owned());
-            node.children.push(Node { state: State::Coming, note, ..grown(stacks, object, live, name, depth + 1) });
+            let note =
+                note.unwrap_or_else(|| "to be deleted once nothing waits or fails".to_owned());
+            node.children.push(Node {
+                state: State::Coming,
+                note,
+                ..grown(stacks, object, live, name, depth + 1)
+            });
         }
     }
-    let told = plan.problems.iter().find(|problem| problem.template == "status");
+    let told = plan
+        .problems
+        .iter()
+        .find(|problem| problem.template == "status");
     if let Some(problem) = told {
-        (node.state, node.note) = (State::Failing, format!("its status fails: {}", problem.problem.short()));
+        (node.state, node.note) = (
+            State::Failing,
+            format!("its status fails: {}", problem.problem.short()),
+        );
     } else if let Some(message) = message {
         (node.state, node.note) = (State::Failing, message.to_owned());
-    } else if let Some(worst) = node.children.iter().find(|child| child.state == State::Failing) {
+    } else if let Some(worst) = node
+        .children
+        .iter()
+        .find(|child| child.state == State::Failing)
+    {
         (node.state, node.note) = (State::Failing, format!("{} fails", worst.template));
-    } else if let Some(refused) = condition(object, "Synced").filter(|one| one["status"] == "False") {
-        let message = refused["message"].as_str().unwrap_or("it could not be applied");
+    } else if let Some(refused) = condition(object, "Synced").filter(|one| one["status"] == "False")
+    {
+        let message = refused["message"]
+            .as_str()
+            .unwrap_or("it could not be applied");
         (node.state, node.note) = (State::Failing, message.to_owned());
-    } else if let Some(unready) = node.children.iter().find(|child| child.state != State::Ready) {
-        let state = if unready.state == State::Waiting { State::Waiting } else { State::Coming };
+    } else if let Some(unready) = node
+        .children
+        .iter()
+        .find(|child| child.state != State::Ready)
+    {
+        let state = if unready.state == State::Waiting {
+            State::Waiting
+        } else {
+            State::Coming
+        };
         (node.state, node.note) = (state, format!("{} is not ready", unready.template));
     } else if let Some(wanted) = plan.status.as_ref().filter(|_| !is_paused)
         && is_behind(&object["status"], wanted, kind.status_subresource)
@@ -223,9 +304,18 @@ fn grown(stacks: &[&Compiled], object: &Value, live: &[&Value], template: &str, 
 }
 
 /// What is to be said of an object that nothing asks for any more, where a template is refused.
-fn leaving(kind: &CompiledKind, plan: &Plan, object: &Value, refused: Option<&str>) -> Option<String> {
+fn leaving(
+    kind: &CompiledKind,
+    plan: &Plan,
+    object: &Value,
+    refused: Option<&str>,
+) -> Option<String> {
     let uid = object["metadata"]["uid"].as_str()?;
-    let delete = plan.deletes.iter().find(|delete| delete.uid == uid).filter(|_| !is_orphan(object))?;
+    let delete = plan
+        .deletes
+        .iter()
+        .find(|delete| delete.uid == uid)
+        .filter(|_| !is_orphan(object))?;
     let kept = kept_by(kind, &delete.template, false, refused.as_slice());
     Some(kept.map_or_else(
         || "is being deleted".to_owned(),
@@ -236,37 +326,53 @@ fn leaving(kind: &CompiledKind, plan: &Plan, object: &Value, refused: Option<&st
 /// The template of which an instance says that its object is refused.
 fn refused_template<'k>(message: Option<&str>, kind: &'k CompiledKind) -> Option<&'k str> {
     let (file, _) = message?.split_once(':')?;
-    let child = kind.children.iter().find(|child| child.file.rsplit('/').next() == Some(file))?;
+    let child = kind
+        .children
+        .iter()
+        .find(|child| child.file.rsplit('/').next() == Some(file))?;
     Some(child.name.as_str())
 }
 
-/// Why an object of a template is refused, if that is what an instance says of itself: after the file of the template,
-/// and perhaps a line and a column there.
+/// Why an object of a template is refused, if that is what an instance says of itself: after the
+/// file of the template, and perhaps a line and a column there.
 fn refusal(message: &str, child: &Child, own: &Value, instance: &Value) -> Option<String> {
     let file = child.file.rsplit('/').next()?;
     let (spot, why) = message.strip_prefix(file)?.split_once(": ")?;
-    let is_spot = spot.chars().all(|letter| letter == ':' || letter.is_ascii_digit());
+    let is_spot = spot
+        .chars()
+        .all(|letter| letter == ':' || letter.is_ascii_digit());
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (kind, name) = (text(&own["kind"]), text(&own["metadata"]["name"]));
     let namespace = match text(&own["metadata"]["namespace"]) {
         none if none.is_empty() => text(&instance["metadata"]["namespace"]),
         namespace => namespace,
     };
-    let begins = [format!("{kind} {namespace}/{name} "), format!("{kind} {name} ")];
-    let of_object = begins.iter().find_map(|begin| why.strip_prefix(begin.as_str()));
+    let begins = [
+        format!("{kind} {namespace}/{name} "),
+        format!("{kind} {name} "),
+    ];
+    let of_object = begins
+        .iter()
+        .find_map(|begin| why.strip_prefix(begin.as_str()));
     // Of several objects of one template, the one that is named is meant.
-    let is_meant = child.shape == Shape::One || of_object.is_some() || why.contains(&format!("\"{name}\""));
+    let is_meant =
+        child.shape == Shape::One || of_object.is_some() || why.contains(&format!("\"{name}\""));
     (is_spot && is_meant).then(|| of_object.unwrap_or(why).to_owned())
 }
 
-/// Whether a status is still to be written. Where it is a part of the object like any other, to write it makes another
-/// generation of the object, so that what it says of that is always behind.
+/// Whether a status is still to be written. Where it is a part of the object like any other, to
+/// write it makes another generation of the object, so that what it says of that is always behind.
 fn is_behind(live: &Value, wanted: &Value, separate: bool) -> bool {
     let [mut live, mut wanted] = [live, wanted].map(Value::clone);
     if !separate {
         for status in [&mut live, &mut wanted] {
             ageless(status);
-            status.get_mut("conditions").and_then(Value::as_array_mut).into_iter().flatten().for_each(ageless);
+            status
+                .get_mut("conditions")
+                .and_then(Value::as_array_mut)
+                .into_iter()
+                .flatten()
+                .for_each(ageless);
         }
     }
     status_patch(&live, &wanted, &Value::Null, "").is_some()
@@ -281,16 +387,32 @@ fn ageless(value: &mut Value) {
 fn absent(child: &Child, state: State, note: String) -> Node {
     let object = child.gvk.kind.clone();
     let template = child.name.clone();
-    Node { template, object, id: String::new(), state, note, wanted: None, synced: None, children: Vec::new() }
+    Node {
+        template,
+        object,
+        id: String::new(),
+        state,
+        note,
+        wanted: None,
+        synced: None,
+        children: Vec::new(),
+    }
 }
 
 fn named(object: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    format!("{}/{}", text(&object["kind"]), text(&object["metadata"]["name"]))
+    format!(
+        "{}/{}",
+        text(&object["kind"]),
+        text(&object["metadata"]["name"])
+    )
 }
 
 fn condition<'o>(object: &'o Value, kind: &str) -> Option<&'o Value> {
-    object["status"]["conditions"].as_array()?.iter().find(|one| one["type"] == kind)
+    object["status"]["conditions"]
+        .as_array()?
+        .iter()
+        .find(|one| one["type"] == kind)
 }
 
 /// Why an object is not ready, as it is at this moment.
@@ -303,8 +425,13 @@ fn unready(object: &Value) -> Option<String> {
 
 /// The instances that people made, of the stack's kinds: those that no other instance made.
 pub(crate) fn roots<'l>(compiled: &Compiled, live: &[&'l Value]) -> Vec<&'l Value> {
-    let is_own = |object: &&&Value| Gvk::of(object).is_some_and(|gvk| compiled.kind(&gvk).is_some());
-    live.iter().filter(is_own).filter(|object| controller_of(object).is_none()).copied().collect()
+    let is_own =
+        |object: &&&Value| Gvk::of(object).is_some_and(|gvk| compiled.kind(&gvk).is_some());
+    live.iter()
+        .filter(is_own)
+        .filter(|object| controller_of(object).is_none())
+        .copied()
+        .collect()
 }
 
 /// A line of a shown tree.
@@ -330,14 +457,33 @@ impl Node {
 
     fn add(&self, lines: &mut Vec<Line>, path: &str, own: &str, below: &str) {
         let path = format!("{path}/{}", self.template);
-        let template = if self.template.is_empty() { String::new() } else { format!("{}: ", self.template) };
+        let template = if self.template.is_empty() {
+            String::new()
+        } else {
+            format!("{}: ", self.template)
+        };
         let what = format!("{template}{}", self.object);
         let note = self.note.clone();
-        lines.push(Line { state: self.state, path: path.clone(), branch: own.to_owned(), what, note });
+        lines.push(Line {
+            state: self.state,
+            path: path.clone(),
+            branch: own.to_owned(),
+            what,
+            note,
+        });
         for (index, child) in self.children.iter().enumerate() {
             let last = index + 1 == self.children.len();
-            let (branch, trunk) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
-            child.add(lines, &path, &format!("{below}{branch}"), &format!("{below}{trunk}"));
+            let (branch, trunk) = if last {
+                ("└─ ", "   ")
+            } else {
+                ("├─ ", "│  ")
+            };
+            child.add(
+                lines,
+                &path,
+                &format!("{below}{branch}"),
+                &format!("{below}{trunk}"),
+            );
         }
     }
 }
@@ -357,8 +503,18 @@ mod tests {
         Project::read(&root).unwrap()
     }
 
-    fn object(kind: &str, name: &str, uid: &str, parent: Option<(&str, &str)>, status: &Value) -> Value {
-        let api_version = if kind == "Deployment" { "apps/v1" } else { "example.org/v1" };
+    fn object(
+        kind: &str,
+        name: &str,
+        uid: &str,
+        parent: Option<(&str, &str)>,
+        status: &Value,
+    ) -> Value {
+        let api_version = if kind == "Deployment" {
+            "apps/v1"
+        } else {
+            "example.org/v1"
+        };
         let mut object = json!({
             "apiVersion": api_version, "kind": kind,
             "metadata": { "name": name, "namespace": "default", "uid": uid, "generation": 1 },
@@ -381,7 +537,12 @@ mod tests {
         let roots = roots(compiled, &live);
         assert_eq!(roots.len(), 1);
         let lines = grow(compiled, roots[0], &live).lines();
-        let told = |line: &super::Line| format!("{:?} {}{}: {}", line.state, line.branch, line.what, line.note);
+        let told = |line: &super::Line| {
+            format!(
+                "{:?} {}{}: {}",
+                line.state, line.branch, line.what, line.note
+            )
+        };
         lines.iter().map(told).collect()
     }
 
@@ -397,12 +558,33 @@ mod tests {
                 "Waiting └─ web: Deployment: waits for cache.status.endpoint (web.yaml:18:27)",
             ]
         );
-        let cache = object("Redis", "it-cache", "2", Some(("1", "cache")), &json!({ "readyReplicas": 0 }));
-        let deployment = object("Deployment", "it-cache-redis", "3", Some(("2", "deployment")), &json!(null));
+        let cache = object(
+            "Redis",
+            "it-cache",
+            "2",
+            Some(("1", "cache")),
+            &json!({ "readyReplicas": 0 }),
+        );
+        let deployment = object(
+            "Deployment",
+            "it-cache-redis",
+            "3",
+            Some(("2", "deployment")),
+            &json!(null),
+        );
         let found = shown(&[root, cache, deployment]);
-        assert_eq!(found[2], "Coming │  ├─ deployment: Deployment/it-cache-redis: 0 of 2 ready");
-        assert_eq!(found[1], "Coming ├─ cache: Redis/it-cache: deployment is not ready");
-        assert!(found[4].starts_with("Waiting └─ web: Deployment: waits for cache.status.endpoint"), "{found:?}");
+        assert_eq!(
+            found[2],
+            "Coming │  ├─ deployment: Deployment/it-cache-redis: 0 of 2 ready"
+        );
+        assert_eq!(
+            found[1],
+            "Coming ├─ cache: Redis/it-cache: deployment is not ready"
+        );
+        assert!(
+            found[4].starts_with("Waiting └─ web: Deployment: waits for cache.status.endpoint"),
+            "{found:?}"
+        );
     }
 
     #[test]
@@ -424,7 +606,10 @@ mod tests {
         for (stack, refused) in [
             (stack(kind, "it", "Failing", "ApplyFailed"), true),
             (stack(kind, "other", "Failing", "ApplyFailed"), false),
-            (stack("redises.example.org", "it", "Failing", "ApplyFailed"), false),
+            (
+                stack("redises.example.org", "it", "Failing", "ApplyFailed"),
+                false,
+            ),
             (stack(kind, "it", "Waiting", "Waiting"), false),
             (stack(kind, "it", "Failing", "RenderFailed"), false),
         ] {
@@ -441,45 +626,88 @@ mod tests {
     #[test]
     fn what_an_instance_says_of_a_refusal_is_said_of_the_object_that_is_refused() {
         let synced = |reason: &str, message: &str| json!({ "conditions": [{ "type": "Synced", "status": "False", "reason": reason, "message": message }] });
-        let refused = synced("ApplyFailed", "cache.yaml:3:5: Redis.example.org \"it-cache\" is invalid: no");
+        let refused = synced(
+            "ApplyFailed",
+            "cache.yaml:3:5: Redis.example.org \"it-cache\" is invalid: no",
+        );
         let root = object("CachingWebService", "it", "1", None, &refused);
-        let cache = object("Redis", "it-cache", "2", Some(("1", "cache")), &json!({ "endpoint": "here" }));
+        let cache = object(
+            "Redis",
+            "it-cache",
+            "2",
+            Some(("1", "cache")),
+            &json!({ "endpoint": "here" }),
+        );
         let found = shown(&[root.clone(), cache]);
         assert_eq!(
             found[1],
             "Failing ├─ cache: Redis/it-cache: its change is refused: Redis.example.org \"it-cache\" is invalid: no"
         );
-        assert!(found[0].starts_with("Failing CachingWebService/it: cache.yaml:3:5: Redis.example.org"), "{found:?}");
+        assert!(
+            found[0].starts_with("Failing CachingWebService/it: cache.yaml:3:5: Redis.example.org"),
+            "{found:?}"
+        );
         let found = shown(&[root]);
-        assert!(found[1].starts_with("Failing ├─ cache: Redis/it-cache: Redis.example.org"), "{found:?}");
-        let other = synced("NotOurs", "cache.yaml: Redis default/it-cache exists and is not ours: delete it");
+        assert!(
+            found[1].starts_with("Failing ├─ cache: Redis/it-cache: Redis.example.org"),
+            "{found:?}"
+        );
+        let other = synced(
+            "NotOurs",
+            "cache.yaml: Redis default/it-cache exists and is not ours: delete it",
+        );
         let found = shown(&[object("CachingWebService", "it", "1", None, &other)]);
-        assert_eq!(found[1], "Failing ├─ cache: Redis/it-cache: exists and is not ours: delete it");
+        assert_eq!(
+            found[1],
+            "Failing ├─ cache: Redis/it-cache: exists and is not ours: delete it"
+        );
         let project = example();
         let kinds = &project.compiled().unwrap().kinds;
-        let mut cache = kinds.iter().find_map(|kind| kind.child("cache")).unwrap().clone();
+        let mut cache = kinds
+            .iter()
+            .find_map(|kind| kind.child("cache"))
+            .unwrap()
+            .clone();
         let instance = json!({ "metadata": { "namespace": "default" } });
         let own = json!({ "kind": "Redis", "metadata": { "name": "it" } });
         for (shape, message, expected) in [
-            (Shape::One, "cache.yaml: `\"a b\"` is no key", Some("`\"a b\"` is no key")),
+            (
+                Shape::One,
+                "cache.yaml: `\"a b\"` is no key",
+                Some("`\"a b\"` is no key"),
+            ),
             (Shape::One, "cache.yaml:1:2: no: never", Some("no: never")),
             (Shape::One, "cache.yamls: no", None),
             (Shape::One, "web.yaml: no", None),
-            (Shape::Collection, "cache.yaml: Redis \"it\" is invalid", Some("Redis \"it\" is invalid")),
-            (Shape::Collection, "cache.yaml: Redis default/it belongs to a", Some("belongs to a")),
-            (Shape::Collection, "cache.yaml: Redis \"it-too\" is invalid", None),
+            (
+                Shape::Collection,
+                "cache.yaml: Redis \"it\" is invalid",
+                Some("Redis \"it\" is invalid"),
+            ),
+            (
+                Shape::Collection,
+                "cache.yaml: Redis default/it belongs to a",
+                Some("belongs to a"),
+            ),
+            (
+                Shape::Collection,
+                "cache.yaml: Redis \"it-too\" is invalid",
+                None,
+            ),
         ] {
             cache.shape = shape;
-            assert_eq!(refusal(message, &cache, &own, &instance).as_deref(), expected, "{message}");
+            assert_eq!(
+                refusal(message, &cache, &own, &instance).as_deref(),
+                expected,
+                "{message}"
+            );
         }
     }
 
     #[test]
     fn of_several_that_are_refused_each_is_failing_and_none_is_being_made() {
-        let message =
-            "web.yaml: Deployment default/it belongs to Other default/a: give it another name; also not applied: cache";
-        let status =
-            json!({ "conditions": [{ "type": "Synced", "status": "False", "reason": "NotOurs", "message": message }] });
+        let message = "web.yaml: Deployment default/it belongs to Other default/a: give it another name; also not applied: cache";
+        let status = json!({ "conditions": [{ "type": "Synced", "status": "False", "reason": "NotOurs", "message": message }] });
         let root = object("CachingWebService", "it", "1", None, &status);
         assert_eq!(
             shown(&[root])[1],
@@ -495,7 +723,10 @@ mod tests {
         assert_eq!(wanted.object()["metadata"]["namespace"], "default");
         let found = |more: Value| {
             let mut found = json!({ "kind": "ConfigMap", "metadata": { "name": "bbb", "namespace": "default" } });
-            found["metadata"].as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            found["metadata"]
+                .as_object_mut()
+                .unwrap()
+                .extend(more.as_object().unwrap().clone());
             wanted.in_the_way(&found, "default/bbb")
         };
         let owned = |uid: &str| {
@@ -508,10 +739,20 @@ mod tests {
             })
         };
         let theirs = found(owned("2")).unwrap();
-        assert!(theirs.starts_with("belongs to Web default/first: put `{{ .metadata.name }}`"), "{theirs}");
+        assert!(
+            theirs.starts_with("belongs to Web default/first: put `{{ .metadata.name }}`"),
+            "{theirs}"
+        );
         assert_eq!(found(owned("1")), None);
-        assert!(found(json!({})).unwrap().starts_with("exists and is not ours: delete it"));
-        assert_eq!(found(json!({ "annotations": { "stacks.crossplane.io/adopt": "true" } })), None);
+        assert!(
+            found(json!({}))
+                .unwrap()
+                .starts_with("exists and is not ours: delete it")
+        );
+        assert_eq!(
+            found(json!({ "annotations": { "stacks.crossplane.io/adopt": "true" } })),
+            None
+        );
     }
 
     #[test]
@@ -523,7 +764,11 @@ mod tests {
                 "Waiting CachingWebService/it: paused: cache is not ready",
                 "Waiting ├─ cache: Redis: is made once nothing is paused",
             ),
-            ("false", "Coming CachingWebService/it: cache is not ready", "Coming ├─ cache: Redis: is being made"),
+            (
+                "false",
+                "Coming CachingWebService/it: cache is not ready",
+                "Coming ├─ cache: Redis: is being made",
+            ),
             (
                 "yes",
                 "Coming CachingWebService/it: cache is not ready (not paused: write stacks.crossplane.io/paused: \"true\" instead of \"yes\")",
@@ -536,11 +781,21 @@ mod tests {
             assert_eq!((found[0].as_str(), found[1].as_str()), (first, second));
         }
         // Whatever its status should say, nobody writes it.
-        let mut redis = object("Redis", "it", "1", None, &json!({ "endpoint": "old", "readyReplicas": 0 }));
+        let mut redis = object(
+            "Redis",
+            "it",
+            "1",
+            None,
+            &json!({ "endpoint": "old", "readyReplicas": 0 }),
+        );
         redis["metadata"]["annotations"] = json!({ "stacks.crossplane.io/paused": "true" });
         let project = example();
         let node = grow(project.compiled().unwrap(), &redis, &[]);
-        assert!(node.note.starts_with("paused: ") && !node.note.contains("written"), "{}", node.note);
+        assert!(
+            node.note.starts_with("paused: ") && !node.note.contains("written"),
+            "{}",
+            node.note
+        );
     }
 
     #[test]
@@ -550,14 +805,35 @@ mod tests {
             { "type": "Synced", "status": "False", "reason": "ApplyFailed", "message": message },
         ] });
         for (status, expected) in [
-            (refused, "Coming └─ gone: Redis/it-gone: to be deleted, held because web is refused"),
-            (json!(null), "Coming └─ gone: Redis/it-gone: is being deleted"),
+            (
+                refused,
+                "Coming └─ gone: Redis/it-gone: to be deleted, held because web is refused",
+            ),
+            (
+                json!(null),
+                "Coming └─ gone: Redis/it-gone: is being deleted",
+            ),
         ] {
             let root = object("CachingWebService", "it", "1", None, &status);
-            let cache = object("Redis", "it-cache", "2", Some(("1", "cache")), &json!({ "endpoint": "here" }));
-            let gone = object("Redis", "it-gone", "3", Some(("1", "gone")), &json!({ "endpoint": "here" }));
+            let cache = object(
+                "Redis",
+                "it-cache",
+                "2",
+                Some(("1", "cache")),
+                &json!({ "endpoint": "here" }),
+            );
+            let gone = object(
+                "Redis",
+                "it-gone",
+                "3",
+                Some(("1", "gone")),
+                &json!({ "endpoint": "here" }),
+            );
             let found = shown(&[root, cache, gone]);
-            assert!(found.iter().any(|line| line.starts_with(expected)), "{found:#?}");
+            assert!(
+                found.iter().any(|line| line.starts_with(expected)),
+                "{found:#?}"
+            );
         }
     }
 
@@ -573,9 +849,18 @@ mod tests {
     fn a_state_of_a_parent_is_the_worst_of_its_children() {
         let mut root = object("CachingWebService", "it", "1", None, &json!(null));
         root["spec"].as_object_mut().unwrap().remove("nginxVersion");
-        let mut cache = object("Redis", "it-cache", "2", Some(("1", "cache")), &json!({ "endpoint": "here" }));
+        let mut cache = object(
+            "Redis",
+            "it-cache",
+            "2",
+            Some(("1", "cache")),
+            &json!({ "endpoint": "here" }),
+        );
         cache["spec"] = json!({});
         let found = shown(&[root, cache]);
-        assert!(found[0].starts_with("Failing CachingWebService/it: "), "{found:?}");
+        assert!(
+            found[0].starts_with("Failing CachingWebService/it: "),
+            "{found:?}"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! What is known of Kubernetes' own kinds without a cluster: what the embedded API server was recorded from.
+//! What is known of Kubernetes' own kinds without a cluster: what the embedded API server was
+//! recorded from.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -20,5 +21,7 @@ fn schema(gvk: &Gvk) -> Option<Arc<Schema>> {
     static READ: LazyLock<Mutex<HashMap<Gvk, Option<Arc<Schema>>>>> = LazyLock::new(Mutex::default);
     objects::builtin_kind(gvk)?;
     let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
-    read.entry(gvk.clone()).or_insert_with(|| apiserver::registry::builtin_schema(gvk).map(Arc::new)).clone()
+    read.entry(gvk.clone())
+        .or_insert_with(|| apiserver::registry::builtin_schema(gvk).map(Arc::new))
+        .clone()
 }

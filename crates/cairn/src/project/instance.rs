@@ -1,4 +1,5 @@
-//! An instance from a file, as the API server would store it: defaulted, pruned and checked, every complaint at its place.
+//! An instance from a file, as the API server would store it: defaulted, pruned and checked, every
+//! complaint at its place.
 
 use std::path::Path;
 
@@ -30,14 +31,21 @@ pub(crate) struct Refused {
 
 impl Project {
     /// An instance from a file, or the first that lies beside the package.
-    pub fn instance(&self, file: Option<&Path>, printer: &Printer) -> Result<(Admitted<'_>, Part), Failure> {
+    pub fn instance(
+        &self,
+        file: Option<&Path>,
+        printer: &Printer,
+    ) -> Result<(Admitted<'_>, Part), Failure> {
         let compiled = self.compiled()?;
         let file = &match file {
             Some(file) => file.to_path_buf(),
             None => {
                 let found = self.specimen().ok_or_else(|| {
-                    Failure::usage(format!("no instance of the package lies in {}", self.dir.display()))
-                        .hint("name one with `-f FILE`")
+                    Failure::usage(format!(
+                        "no instance of the package lies in {}",
+                        self.dir.display()
+                    ))
+                    .hint("name one with `-f FILE`")
                 })?;
                 printer.say(&format!("with the instance {}", found.display()));
                 found
@@ -46,60 +54,114 @@ impl Project {
         let written = Part::one(file)?;
         match admit(compiled, &written) {
             Ok(admitted) => Ok((admitted, written)),
-            Err(refused) => Err(Failure::all(refused.iter().map(|refused| written.failure(&refused.finding)))
-                .unwrap_or_else(|| Failure::new(format!("{} is refused", file.display())))),
+            Err(refused) => Err(Failure::all(
+                refused
+                    .iter()
+                    .map(|refused| written.failure(&refused.finding)),
+            )
+            .unwrap_or_else(|| Failure::new(format!("{} is refused", file.display())))),
         }
     }
 }
 
 /// The kind of an instance and the instance as it would be stored, or all that is wrong with it.
-pub(crate) fn admit<'p>(compiled: &'p Compiled, written: &Part) -> Result<Admitted<'p>, Vec<Refused>> {
+pub(crate) fn admit<'p>(
+    compiled: &'p Compiled,
+    written: &Part,
+) -> Result<Admitted<'p>, Vec<Refused>> {
     let kind = kind_of(compiled, written).map_err(|refused| vec![refused])?;
     let mut object = written.value().clone();
     complete(&mut object, kind);
     let mut refused: Vec<Refused> = misnamed(&object, written).into_iter().collect();
-    for invalid in kind.schema.as_ref().map(|schema| schema.admit(&mut object)).unwrap_or_default() {
+    for invalid in kind
+        .schema
+        .as_ref()
+        .map(|schema| schema.admit(&mut object))
+        .unwrap_or_default()
+    {
         let path: Vec<Step> = invalid.path.steps().iter().map_while(step).collect();
-        let what = format!("the API server would refuse this {}: {invalid}", kind.gvk.kind);
+        let what = format!(
+            "the API server would refuse this {}: {invalid}",
+            kind.gvk.kind
+        );
         let finding = written.error_below(&path, what);
-        let missing = invalid.what.starts_with("Required").then(|| path.last()).flatten();
+        let missing = invalid
+            .what
+            .starts_with("Required")
+            .then(|| path.last())
+            .flatten();
         let finding = match missing {
-            Some(Step::Key(name)) => finding.hint(format!("add `{name}: ...` here, or give it a default in the CRD")),
+            Some(Step::Key(name)) => finding.hint(format!(
+                "add `{name}: ...` here, or give it a default in the CRD"
+            )),
             _ => match Quotes::of(&invalid, &object) {
                 Some(quotes) => finding.hint(quotes.hint()),
                 None => finding,
             },
         };
-        refused.push(Refused { path: invalid.path.to_string(), finding });
+        refused.push(Refused {
+            path: invalid.path.to_string(),
+            finding,
+        });
     }
     if !refused.is_empty() {
         return Err(refused);
     }
     let dropped = dropped(kind, written, &object);
-    Ok(Admitted { kind, object, dropped })
+    Ok(Admitted {
+        kind,
+        object,
+        dropped,
+    })
 }
 
 fn kind_of<'p>(compiled: &'p Compiled, written: &Part) -> Result<&'p CompiledKind, Refused> {
-    let refused = |path: &str, finding: Finding| Refused { path: path.to_string(), finding };
+    let refused = |path: &str, finding: Finding| Refused {
+        path: path.to_string(),
+        finding,
+    };
     for field in ["apiVersion", "kind"] {
-        if written.value().get(field).and_then(Value::as_str).is_none_or(str::is_empty) {
+        if written
+            .value()
+            .get(field)
+            .and_then(Value::as_str)
+            .is_none_or(str::is_empty)
+        {
             let finding = written.error(format!("this is no object: {field} is missing"));
-            return Err(refused(field, finding.hint(format!("write `{field}: ...` as one of the first lines"))));
+            return Err(refused(
+                field,
+                finding.hint(format!("write `{field}: ...` as one of the first lines")),
+            ));
         }
     }
     let gvk = Gvk::of(written.value());
     if let Some(kind) = gvk.as_ref().and_then(|gvk| compiled.kind(gvk)) {
         return Ok(kind);
     }
-    let word = |field: &str| written.value().get(field).and_then(Value::as_str).unwrap_or_default();
+    let word = |field: &str| {
+        written
+            .value()
+            .get(field)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
     let (api_version, kind) = (word("apiVersion"), word("kind"));
     if let Some(known) = compiled.kinds.iter().find(|known| known.gvk.kind == kind) {
         let what = format!("the package has no {kind} of apiVersion {api_version:?}");
         let hint = format!("write `apiVersion: {}`", known.gvk.api_version());
-        return Err(refused("apiVersion", written.child("apiVersion").error(what).hint(hint)));
+        return Err(refused(
+            "apiVersion",
+            written.child("apiVersion").error(what).hint(hint),
+        ));
     }
-    let known: Vec<&str> = compiled.kinds.iter().map(|known| known.gvk.kind.as_str()).collect();
-    let finding = written.child("kind").error(format!("the package has no kind {kind:?}"));
+    let known: Vec<&str> = compiled
+        .kinds
+        .iter()
+        .map(|known| known.gvk.kind.as_str())
+        .collect();
+    let finding = written
+        .child("kind")
+        .error(format!("the package has no kind {kind:?}"));
     Err(refused(
         "kind",
         match nearest(kind, known.iter().copied()) {
@@ -114,8 +176,11 @@ fn dropped(kind: &CompiledKind, written: &Part, stored: &Value) -> Vec<Finding> 
     let mut paths = Vec::new();
     missing(written.value(), stored, &mut Vec::new(), &mut paths);
     let finding = |path: &Vec<Step>| {
-        let what =
-            format!("`{}` is no field of {}: kubectl refuses it, other clients lose it", shown(path), kind.gvk.kind);
+        let what = format!(
+            "`{}` is no field of {}: kubectl refuses it, other clients lose it",
+            shown(path),
+            kind.gvk.kind
+        );
         let finding = written.key_warning_below(path, what);
         match (written.misread(path), suggestion(kind, path)) {
             (Some(key), _) => finding.hint(format!("{}: {}", key.what(), key.hint())),
@@ -173,7 +238,11 @@ fn suggestion(kind: &CompiledKind, path: &[Step]) -> Option<String> {
         Step::Key(key) => objects::Step::from(&**key),
         Step::Index(index) => objects::Step::from(*index),
     };
-    match kind.schema.as_ref()?.lookup(&path.iter().map(step).collect()) {
+    match kind
+        .schema
+        .as_ref()?
+        .lookup(&path.iter().map(step).collect())
+    {
         Lookup::Missing(missing) => missing.suggestion,
         _ => None,
     }
@@ -182,7 +251,12 @@ fn suggestion(kind: &CompiledKind, path: &[Step]) -> Option<String> {
 /// What is wrong with the name of an instance.
 fn misnamed(object: &Value, written: &Part) -> Option<Refused> {
     let path = [Step::from("metadata"), Step::from("name")];
-    let refused = |finding| Some(Refused { path: "metadata.name".to_string(), finding });
+    let refused = |finding| {
+        Some(Refused {
+            path: "metadata.name".to_string(),
+            finding,
+        })
+    };
     let found = &object["metadata"]["name"];
     if found.is_number() || found.is_boolean() {
         let what = format!("metadata.name has to be a text, but {found} is none");
@@ -192,9 +266,14 @@ fn misnamed(object: &Value, written: &Part) -> Option<Refused> {
         let finding = written.error_below(&path, "metadata.name is missing");
         return refused(finding.hint("every object has a name: `metadata: {name: ...}`"));
     };
-    let what = "lower case letters, digits, '-' and '.', beginning and ending with a letter or digit";
+    let what =
+        "lower case letters, digits, '-' and '.', beginning and ending with a letter or digit";
     let what = format!("{name:?} cannot be the name of an object: it consists of {what}");
-    if objects::is_subdomain(name) { None } else { refused(written.error_below(&path, what)) }
+    if objects::is_subdomain(name) {
+        None
+    } else {
+        refused(written.error_below(&path, what))
+    }
 }
 
 /// What the API server adds to an object that was just created, where the file does not say.

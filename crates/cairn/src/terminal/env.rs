@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
+use controller::template_stack_manager::INSTANCE_LOG;
+
 use crate::files::private;
 
 /// Where `cairn up` writes its kubeconfig, from the directory that it is started in.
@@ -36,7 +38,8 @@ pub(crate) struct Places {
     pub docker_config: Option<PathBuf>,
     /// Which cluster.
     pub kubeconfig: Option<PathBuf>,
-    /// A kubeconfig of `cairn up` in this directory that another user wrote, and that is therefore not used.
+    /// A kubeconfig of `cairn up` in this directory that another user wrote, and that is therefore
+    /// not used.
     pub foreign_kubeconfig: Option<PathBuf>,
     /// Which cluster, as the variable KUBECONFIG says; the files in it are one.
     pub kubeconfigs: Vec<PathBuf>,
@@ -46,16 +49,25 @@ pub(crate) struct Places {
 
 /// Looks up where things are kept.
 pub(crate) fn places() -> Places {
-    let path = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let path = |name: &str| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
     let home = path("HOME");
     Places {
         runtime: path("XDG_RUNTIME_DIR").unwrap_or_else(std::env::temp_dir),
         cache: path("XDG_CACHE_HOME").or_else(|| Some(home.as_ref()?.join(".cache"))),
-        kubeconfigs: path("KUBECONFIG").map(|all| std::env::split_paths(&all).collect()).unwrap_or_default(),
+        kubeconfigs: path("KUBECONFIG")
+            .map(|all| std::env::split_paths(&all).collect())
+            .unwrap_or_default(),
         foreign_kubeconfig: foreign_kubeconfig(),
-        // Beside a control plane of one's own, that is meant rather than whatever cluster was used last.
+        // Beside a control plane of one's own, that is meant rather than whatever cluster was used
+        // last.
         kubeconfig: own_kubeconfig().or_else(|| Some(home.as_ref()?.join(".kube/config"))),
-        docker_config: path("DOCKER_CONFIG").or_else(|| Some(home?.join(".docker"))).map(|dir| dir.join("config.json")),
+        docker_config: path("DOCKER_CONFIG")
+            .or_else(|| Some(home?.join(".docker")))
+            .map(|dir| dir.join("config.json")),
     }
 }
 
@@ -63,20 +75,31 @@ pub(crate) fn places() -> Places {
 pub(crate) fn proxies() -> Result<registry::Proxies, String> {
     let value = |name: &str| {
         let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        set(&name.to_ascii_lowercase()).or_else(|| set(name)).unwrap_or_default()
+        set(&name.to_ascii_lowercase())
+            .or_else(|| set(name))
+            .unwrap_or_default()
     };
-    registry::Proxies::new(&value("HTTPS_PROXY"), &value("HTTP_PROXY"), &value("NO_PROXY"))
+    registry::Proxies::new(
+        &value("HTTPS_PROXY"),
+        &value("HTTP_PROXY"),
+        &value("NO_PROXY"),
+    )
 }
 
-/// The kubeconfig of `cairn up` in this directory, or in the nearest one above. A kubeconfig may name programs to run,
-/// so that only one of the same user counts.
+/// The kubeconfig of `cairn up` in this directory, or in the nearest one above. A kubeconfig may
+/// name programs to run, so that only one of the same user counts.
 fn own_kubeconfig() -> Option<PathBuf> {
     let here = PathBuf::from(UP_KUBECONFIG);
     if private::is_own(&here) {
         return Some(here);
     }
     let above = |path: &PathBuf| private::is_own(path);
-    std::env::current_dir().ok()?.ancestors().skip(1).map(|above| above.join(UP_KUBECONFIG)).find(above)
+    std::env::current_dir()
+        .ok()?
+        .ancestors()
+        .skip(1)
+        .map(|above| above.join(UP_KUBECONFIG))
+        .find(above)
 }
 
 /// The kubeconfig of `cairn up` in this directory, if it is another user's.
@@ -85,17 +108,22 @@ fn foreign_kubeconfig() -> Option<PathBuf> {
     (here.symlink_metadata().is_ok() && !private::is_own(&here)).then_some(here)
 }
 
-/// What processes that this one starts get of its environment: how much they tell, and nothing else.
+/// What processes that this one starts get of its environment: how much they tell, and nothing
+/// else.
 pub(crate) fn passed_on() -> Vec<(OsString, OsString)> {
     let names = ["RUST_LOG", "RUST_BACKTRACE"];
-    names.into_iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?))).collect()
+    names
+        .into_iter()
+        .filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)))
+        .collect()
 }
 
-/// The same for children of a program that tells itself how instances get on: they need not, unless RUST_LOG says so.
+/// The same for children of a program that tells itself how instances get on: they need not, unless
+/// RUST_LOG says so.
 pub(crate) fn passed_on_quietly() -> Vec<(OsString, OsString)> {
     let mut environment = passed_on();
     if !environment.iter().any(|(name, _)| name == "RUST_LOG") {
-        let filter = format!("warn,{QUIET_LIBRARIES},controller::template_stack_manager::report=off");
+        let filter = format!("warn,{QUIET_LIBRARIES},{INSTANCE_LOG}=off");
         environment.push(("RUST_LOG".into(), filter.into()));
     }
     environment
@@ -110,6 +138,12 @@ impl Env {
         // A terminal without a size is no smaller than most.
         let screen = terminal.then_some(if width == 0 { 80 } else { width });
         let answers = watched && std::io::stdin().is_terminal();
-        Env { colour: !refused && watched, watched, screen, paint: !refused && terminal, answers }
+        Env {
+            colour: !refused && watched,
+            watched,
+            screen,
+            paint: !refused && terminal,
+            answers,
+        }
     }
 }

@@ -45,25 +45,41 @@ pub(crate) struct Failure {
 
 impl Failure {
     pub fn new(message: impl Into<String>) -> Failure {
-        Failure { code: Code::Failed, message: message.into(), snippet: None, hints: Vec::new(), others: Vec::new() }
+        Failure {
+            code: Code::Failed,
+            message: message.into(),
+            snippet: None,
+            hints: Vec::new(),
+            others: Vec::new(),
+        }
     }
 
     /// A finding that ends a command, with the line of the text it is about.
     pub fn of(finding: &Finding, text: Option<&str>) -> Failure {
         let (finding, snippet) = finding.shown(text);
         let hints = finding.hint.iter().cloned().collect();
-        Failure { snippet, hints, ..Failure::new(finding.to_string()) }
+        Failure {
+            snippet,
+            hints,
+            ..Failure::new(finding.to_string())
+        }
     }
 
     /// Several at once; none if there are none.
     pub fn all(failures: impl IntoIterator<Item = Failure>) -> Option<Failure> {
         let mut failures = failures.into_iter();
         let first = failures.next()?;
-        Some(Failure { others: failures.collect(), ..first })
+        Some(Failure {
+            others: failures.collect(),
+            ..first
+        })
     }
 
     pub fn usage(message: impl Into<String>) -> Failure {
-        Failure { code: Code::Usage, ..Failure::new(message) }
+        Failure {
+            code: Code::Usage,
+            ..Failure::new(message)
+        }
     }
 
     /// Everything but the lines of source, for a list.

@@ -12,7 +12,8 @@ use super::snippet;
 pub(crate) struct Finding {
     pub file: String,
     pub line: usize,
-    /// In bytes, from 1; 0 if it is about the whole line. [`Finding::shown`] turns it into characters.
+    /// In bytes, from 1; 0 if it is about the whole line. [`Finding::shown`] turns it into
+    /// characters.
     pub column: usize,
     pub severity: Severity,
     pub what: String,
@@ -23,15 +24,31 @@ pub(crate) struct Finding {
 impl Finding {
     /// An error about a whole line.
     pub fn new(file: &str, line: usize, what: impl Into<String>) -> Finding {
-        Finding { file: file.to_string(), line, column: 0, severity: Severity::Error, what: what.into(), hint: None }
+        Finding {
+            file: file.to_string(),
+            line,
+            column: 0,
+            severity: Severity::Error,
+            what: what.into(),
+            hint: None,
+        }
     }
 
-    /// The same as a person is told: with its column in characters, and the line of the text with a pointer.
+    /// The same as a person is told: with its column in characters, and the line of the text with a
+    /// pointer.
     pub fn shown(&self, text: Option<&str>) -> (Finding, Option<String>) {
-        let Some(text) = text else { return (self.clone(), None) };
+        let Some(text) = text else {
+            return (self.clone(), None);
+        };
         let column = snippet::characters(text, self.line, self.column);
         let snippet = snippet::of(text, self.line, self.column.checked_sub(1));
-        (Finding { column, ..self.clone() }, snippet)
+        (
+            Finding {
+                column,
+                ..self.clone()
+            },
+            snippet,
+        )
     }
 
     /// The same with advice.

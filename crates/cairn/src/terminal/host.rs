@@ -15,11 +15,14 @@ pub(crate) struct Machine;
 
 impl Host for Machine {
     fn random(&self, _draw: &Draw<'_>, bytes: &mut [u8]) -> Result<(), String> {
-        getrandom::fill(bytes).map_err(|error| format!("this machine gives no random bytes: {error}"))
+        getrandom::fill(bytes)
+            .map_err(|error| format!("this machine gives no random bytes: {error}"))
     }
 
     fn now(&self) -> Result<i128, String> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(|error| error.to_string())?;
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_err(|error| error.to_string())?;
         i128::try_from(now.as_nanos()).map_err(|error| error.to_string())
     }
 }

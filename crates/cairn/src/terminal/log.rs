@@ -1,4 +1,5 @@
-//! A log for people: what goes wrong in the controllers, each thing once and in a line, without what only programs read.
+//! A log for people: what goes wrong in the controllers, each thing once and in a line, without
+//! what only programs read.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -17,9 +18,14 @@ const MOST: usize = 1000;
 
 /// Begins the log, on standard error.
 pub(crate) fn begin(colour: bool, filter: &str) {
-    let layer = Words { colour, told: Mutex::default() };
+    let layer = Words {
+        colour,
+        told: Mutex::default(),
+    };
     // A second log of one process would be the first.
-    let _ = registry().with(layer.with_filter(EnvFilter::new(filter))).try_init();
+    let _ = registry()
+        .with(layer.with_filter(EnvFilter::new(filter)))
+        .try_init();
 }
 
 struct Words {
@@ -40,7 +46,11 @@ impl<S: Subscriber> Layer<S> for Words {
             Level::ERROR => ("error:", "\x1b[1;31m"),
             _ => ("warning:", "\x1b[1;33m"),
         };
-        let (colour, reset) = if self.colour { (colour, "\x1b[0m") } else { ("", "") };
+        let (colour, reset) = if self.colour {
+            (colour, "\x1b[0m")
+        } else {
+            ("", "")
+        };
         let _ = std::io::stderr().write_all(format!("{colour}{word}{reset} {text}\n").as_bytes());
     }
 }
@@ -77,7 +87,10 @@ impl Fields {
         let passed_on = |name: &str| {
             let (_, rest) = self.message.split_once(&format!(" {name}=\""))?;
             let rest = format!("\"{rest}");
-            let value = serde_json::Deserializer::from_str(&rest).into_iter::<Value>().next()?.ok()?;
+            let value = serde_json::Deserializer::from_str(&rest)
+                .into_iter::<Value>()
+                .next()?
+                .ok()?;
             value.as_str().map(str::to_owned)
         };
         let (error, reason) = (passed_on("error"), passed_on("reason"));
@@ -87,10 +100,20 @@ impl Fields {
             return None;
         }
         let end = ["error", "key", "kind", "reason", "work", "why"].iter();
-        let end = end.filter_map(|name| self.message.find(&format!(" {name}=\""))).min();
+        let end = end
+            .filter_map(|name| self.message.find(&format!(" {name}=\"")))
+            .min();
         self.message.truncate(end.unwrap_or(self.message.len()));
-        let stack = if self.stack.is_empty() { String::new() } else { format!("{}: ", self.stack) };
-        let error = if self.error.is_empty() { String::new() } else { format!(": {}", self.error) };
+        let stack = if self.stack.is_empty() {
+            String::new()
+        } else {
+            format!("{}: ", self.stack)
+        };
+        let error = if self.error.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", self.error)
+        };
         Some(format!("{stack}{}{error}", self.message))
     }
 }
@@ -103,14 +126,44 @@ mod tests {
     fn a_warning_is_what_happened_and_why_and_a_conflict_is_none() {
         let passed_on = "this did not go well error=\"no \\\"x\\\"\" reason=\"Refused\" work=\"Instance(Id { a: 1 })\"";
         for (message, error, reason, stack, expected) in [
-            ("this did not go well", "it is full", "Refused", "", Some("this did not go well: it is full")),
+            (
+                "this did not go well",
+                "it is full",
+                "Refused",
+                "",
+                Some("this did not go well: it is full"),
+            ),
             ("this did not go well", "changed", "Conflict", "", None),
-            ("its process ended", "", "", "default/web", Some("default/web: its process ended")),
-            (passed_on, "", "", "default/web", Some("default/web: this did not go well: no \"x\"")),
-            ("this error=\"a\" reason=\"Conflict\"", "", "", "default/web", None),
+            (
+                "its process ended",
+                "",
+                "",
+                "default/web",
+                Some("default/web: its process ended"),
+            ),
+            (
+                passed_on,
+                "",
+                "",
+                "default/web",
+                Some("default/web: this did not go well: no \"x\""),
+            ),
+            (
+                "this error=\"a\" reason=\"Conflict\"",
+                "",
+                "",
+                "default/web",
+                None,
+            ),
         ] {
-            let [message, error, reason, stack] = [message, error, reason, stack].map(str::to_owned);
-            let fields = Fields { message, error, reason, stack };
+            let [message, error, reason, stack] =
+                [message, error, reason, stack].map(str::to_owned);
+            let fields = Fields {
+                message,
+                error,
+                reason,
+                stack,
+            };
             assert_eq!(fields.told().as_deref(), expected);
         }
     }

@@ -32,7 +32,10 @@ pub(crate) enum Paint {
 
 impl Printer {
     pub fn new(env: Env) -> Printer {
-        Printer { env, unread: AtomicU8::new(Code::Ok.number()) }
+        Printer {
+            env,
+            unread: AtomicU8::new(Code::Ok.number()),
+        }
     }
 
     /// Says how the program ends if nobody reads its result to the end: as if somebody had.
@@ -40,7 +43,8 @@ impl Printer {
         self.unread.store(code.number(), Ordering::Relaxed);
     }
 
-    /// Writes a result. A reader that stopped listening ends the program quietly, as a pipe into `head` should.
+    /// Writes a result. A reader that stopped listening ends the program quietly, as a pipe into
+    /// `head` should.
     pub fn result(&self, bytes: &[u8]) -> Result<(), Failure> {
         let mut out = std::io::stdout().lock();
         match out.write_all(bytes).and_then(|()| out.flush()) {
@@ -66,7 +70,11 @@ impl Printer {
             Paint::Bad => "1;31",
             Paint::Strong => "1",
         };
-        if self.env.paint { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+        if self.env.paint {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
     }
 
     /// Whether somebody is there to answer.
@@ -86,18 +94,30 @@ impl Printer {
 
     /// A heading beside the result, in bold if that may be coloured.
     pub fn heading(&self, text: &str) {
-        self.say(&if self.env.colour { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() });
+        self.say(&if self.env.colour {
+            format!("\x1b[1m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        });
     }
 
     /// Something that is perhaps not meant and has no place in a file.
     pub fn warning(&self, text: &str) {
-        let (yellow, reset) = if self.env.colour { ("\x1b[1;33m", "\x1b[0m") } else { ("", "") };
+        let (yellow, reset) = if self.env.colour {
+            ("\x1b[1;33m", "\x1b[0m")
+        } else {
+            ("", "")
+        };
         self.say(&format!("{yellow}warning:{reset} {text}"));
     }
 
     /// What something waits for that does not come by itself.
     pub fn waiting(&self, text: &str) {
-        let (yellow, reset) = if self.env.colour { ("\x1b[1;33m", "\x1b[0m") } else { ("", "") };
+        let (yellow, reset) = if self.env.colour {
+            ("\x1b[1;33m", "\x1b[0m")
+        } else {
+            ("", "")
+        };
         self.say(&format!("{yellow}waiting:{reset} {text}"));
     }
 
@@ -108,8 +128,15 @@ impl Printer {
 
     /// Draws lines in the place of those that were drawn last, on a terminal.
     pub fn redraw(&self, last: usize, lines: &[String]) -> Result<(), Failure> {
-        let up = if last > 0 { format!("\x1b[{last}A") } else { String::new() };
-        let text: String = lines.iter().map(|line| format!("\x1b[2K{line}\n")).collect();
+        let up = if last > 0 {
+            format!("\x1b[{last}A")
+        } else {
+            String::new()
+        };
+        let text: String = lines
+            .iter()
+            .map(|line| format!("\x1b[2K{line}\n"))
+            .collect();
         // What was longer than this goes.
         self.result(format!("{up}\r{text}\x1b[J").as_bytes())
     }
@@ -118,7 +145,11 @@ impl Printer {
     pub fn table(&self, rows: &[Vec<String>]) -> Result<(), Failure> {
         let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
         let width = |column: usize| {
-            rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+            rows.iter()
+                .filter_map(|row| row.get(column))
+                .map(|cell| cell.chars().count())
+                .max()
+                .unwrap_or(0)
         };
         let widths: Vec<_> = (0..columns).map(width).collect();
         let mut text = String::new();
@@ -136,7 +167,8 @@ impl Printer {
 
     /// A result for programs.
     pub fn json(&self, value: &impl serde::Serialize) -> Result<(), Failure> {
-        let text = serde_json::to_string_pretty(value).map_err(|error| Failure::new(error.to_string()))?;
+        let text =
+            serde_json::to_string_pretty(value).map_err(|error| Failure::new(error.to_string()))?;
         self.result(format!("{text}\n").as_bytes())
     }
 
@@ -145,7 +177,8 @@ impl Printer {
         match format {
             Format::Json => self.json(value),
             Format::Yaml => {
-                let value = serde_json::to_value(value).map_err(|error| Failure::new(error.to_string()))?;
+                let value =
+                    serde_json::to_value(value).map_err(|error| Failure::new(error.to_string()))?;
                 let text = yaml::emit(&value).map_err(|error| Failure::new(error.to_string()))?;
                 self.result(text.as_bytes())
             }
@@ -170,9 +203,12 @@ impl Printer {
     pub fn objects(&self, objects: &[Value], format: Objects) -> Result<(), Failure> {
         let objects: &[Value] = &objects.iter().map(shown).collect::<Vec<_>>();
         match format {
-            Objects::Json => self.json(&json!({ "apiVersion": "v1", "kind": "List", "items": objects })),
+            Objects::Json => {
+                self.json(&json!({ "apiVersion": "v1", "kind": "List", "items": objects }))
+            }
             Objects::Yaml => {
-                let text = package::stream(objects).map_err(|error| Failure::new(error.to_string()))?;
+                let text =
+                    package::stream(objects).map_err(|error| Failure::new(error.to_string()))?;
                 self.result(text.as_bytes())
             }
             Objects::Name => {
@@ -184,28 +220,43 @@ impl Printer {
 
     /// Begins a controller's log, on standard error; RUST_LOG says how much of it.
     pub fn log(&self, how: &Log) {
-        let filter = tracing_subscriber::EnvFilter::try_from_default_env()
-            .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(format!("info,{QUIET_LIBRARIES}")));
-        let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+        let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| {
+            tracing_subscriber::EnvFilter::new(format!("info,{QUIET_LIBRARIES}"))
+        });
+        let log = tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_writer(std::io::stderr)
+            .with_target(false);
         // A second log of one process would be the first.
-        let _ = if how.log_json { log.json().try_init() } else { log.with_ansi(self.env.colour).try_init() };
+        let _ = if how.log_json {
+            log.json().try_init()
+        } else {
+            log.with_ansi(self.env.colour).try_init()
+        };
     }
 
-    /// Begins a log of what goes wrong, for a command that tells all else in its own words: each warning once, in a
-    /// line. If RUST_LOG asks for more, all of it as it is.
+    /// Begins a log of what goes wrong, for a command that tells all else in its own words: each
+    /// warning once, in a line. If RUST_LOG asks for more, all of it as it is.
     pub fn warnings(&self) {
         let Ok(filter) = tracing_subscriber::EnvFilter::try_from_default_env() else {
             return log::begin(self.env.colour, &format!("warn,{QUIET_LIBRARIES}"));
         };
-        let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+        let log = tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_writer(std::io::stderr)
+            .with_target(false);
         let _ = log.with_ansi(self.env.colour).without_time().try_init();
     }
 
-    /// A line that tells how far something is, in place of the one before; only for somebody who watches.
+    /// A line that tells how far something is, in place of the one before; only for somebody who
+    /// watches.
     pub fn progress(&self, doing: &str, what: &str, done: u64, total: u64) {
         if self.env.watched {
             let percent = (done * 100).checked_div(total).unwrap_or(100);
-            let line = format!("\r\x1b[K{doing} {what} {percent}% of {} KiB", total.div_ceil(1024));
+            let line = format!(
+                "\r\x1b[K{doing} {what} {percent}% of {} KiB",
+                total.div_ceil(1024)
+            );
             let _ = std::io::stderr().write_all(line.as_bytes());
         }
     }
@@ -219,8 +270,11 @@ impl Printer {
 
     /// Something wrong with a package.
     pub fn finding(&self, finding: &Finding, snippet: Option<&str>) {
-        let (red, yellow, cyan, reset) =
-            if self.env.colour { ("\x1b[1;31m", "\x1b[1;33m", "\x1b[36m", "\x1b[0m") } else { ("", "", "", "") };
+        let (red, yellow, cyan, reset) = if self.env.colour {
+            ("\x1b[1;31m", "\x1b[1;33m", "\x1b[36m", "\x1b[0m")
+        } else {
+            ("", "", "", "")
+        };
         let mut text = match finding.severity {
             Severity::Error => format!("{red}error:{reset} {finding}\n"),
             Severity::Warning => format!("{yellow}warning:{reset} {finding}\n"),
@@ -233,7 +287,11 @@ impl Printer {
     }
 
     pub fn failure(&self, failure: &Failure) {
-        let (red, cyan, reset) = if self.env.colour { ("\x1b[1;31m", "\x1b[36m", "\x1b[0m") } else { ("", "", "") };
+        let (red, cyan, reset) = if self.env.colour {
+            ("\x1b[1;31m", "\x1b[36m", "\x1b[0m")
+        } else {
+            ("", "", "")
+        };
         let mut text = format!("{red}error:{reset} {}\n", failure.message);
         if let Some(snippet) = &failure.snippet {
             text.push_str(snippet);

@@ -1,5 +1,6 @@
-//! The line of a source that an error is about, with a pointer under it. Here, and only here, bytes become what a person
-//! sees: columns of characters in the sentence, and columns of the terminal under the line.
+//! The line of a source that an error is about, with a pointer under it. Here, and only here, bytes
+//! become what a person sees: columns of characters in the sentence, and columns of the terminal
+//! under the line.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -26,13 +27,20 @@ pub(crate) fn of(source: &str, line: usize, column: Option<usize>) -> Option<Str
 
 /// A line as a terminal shows it: what moves its cursor about is a space.
 fn shown(text: &str) -> String {
-    text.chars().filter(|letter| *letter != MARK).map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+    text.chars()
+        .filter(|letter| *letter != MARK)
+        .map(|letter| if letter.is_control() { ' ' } else { letter })
+        .collect()
 }
 
 /// The column in characters, from 1, of a column in bytes, from 1; 0 stays 0, which is no column.
 pub(crate) fn characters(source: &str, line: usize, column: usize) -> usize {
-    let Some(text) = line_of(source, line) else { return column };
-    let Some(before) = column.checked_sub(1) else { return 0 };
+    let Some(text) = line_of(source, line) else {
+        return column;
+    };
+    let Some(before) = column.checked_sub(1) else {
+        return 0;
+    };
     let beyond = before.saturating_sub(text.len());
     let inside = &text[..text.floor_char_boundary(before.min(text.len()))];
     inside.chars().filter(|letter| *letter != MARK).count() + beyond + 1
@@ -47,10 +55,26 @@ mod tests {
         for (source, line, column, expected) in [
             ("a\nbc", 2, Some(1), "  2 | bc\n    |  ^\n"),
             ("é{{ x }}", 1, Some(2), "  1 | é{{ x }}\n    |  ^\n"),
-            ("für: {{ x }}", 1, Some(6), "  1 | für: {{ x }}\n    |      ^\n"),
-            // A letter of Chinese is two columns wide, as are most emoji, however many characters they consist of.
-            ("名前: {{ x }}", 1, Some(8), "  1 | 名前: {{ x }}\n    |       ^\n"),
-            ("🚀: {{ x }}", 1, Some(6), "  1 | 🚀: {{ x }}\n    |     ^\n"),
+            (
+                "für: {{ x }}",
+                1,
+                Some(6),
+                "  1 | für: {{ x }}\n    |      ^\n",
+            ),
+            // A letter of Chinese is two columns wide, as are most emoji, however many characters
+            // they consist of.
+            (
+                "名前: {{ x }}",
+                1,
+                Some(8),
+                "  1 | 名前: {{ x }}\n    |       ^\n",
+            ),
+            (
+                "🚀: {{ x }}",
+                1,
+                Some(6),
+                "  1 | 🚀: {{ x }}\n    |     ^\n",
+            ),
             ("👩‍👩‍👧: x", 1, Some(20), "  1 | 👩‍👩‍👧: x\n    |     ^\n"),
             ("e\u{301}: x", 1, Some(5), "  1 | e\u{301}: x\n    |    ^\n"),
             ("\u{feff}a: x", 1, Some(6), "  1 | a: x\n    |    ^\n"),
@@ -61,7 +85,11 @@ mod tests {
             // In the middle of a character is at it.
             ("é", 1, Some(1), "  1 | é\n    | ^\n"),
         ] {
-            assert_eq!(of(source, line, column).as_deref(), Some(expected), "{source}");
+            assert_eq!(
+                of(source, line, column).as_deref(),
+                Some(expected),
+                "{source}"
+            );
         }
         assert_eq!(of("a", 9, Some(0)), None);
     }

@@ -22,18 +22,32 @@ pub(crate) fn read(part: &Part, faults: &mut Vec<Finding>) -> Vec<(Rule, Part)> 
             continue;
         }
         let Some(child) = item.field("child") else {
-            faults.push(item.error("`child` is missing").hint("name the template whose object gets the status"));
+            faults.push(
+                item.error("`child` is missing")
+                    .hint("name the template whose object gets the status"),
+            );
             continue;
         };
-        let status = item.field("status").map_or(Value::Null, |status| status.value().clone());
+        let status = item
+            .field("status")
+            .map_or(Value::Null, |status| status.value().clone());
         if !status.is_object() {
             let place = item.field("status").unwrap_or_else(|| item.clone());
-            faults
-                .push(place.error("`status` has to be a mapping").hint("such as `status: {endpoint: db.example.org}`"));
+            faults.push(
+                place
+                    .error("`status` has to be a mapping")
+                    .hint("such as `status: {endpoint: db.example.org}`"),
+            );
             continue;
         }
         if let Some(name) = fields::text(&child, faults) {
-            rules.push((Rule { child: name, status }, item));
+            rules.push((
+                Rule {
+                    child: name,
+                    status,
+                },
+                item,
+            ));
         }
     }
     rules
@@ -56,9 +70,12 @@ pub(crate) fn of_file(file: &Path, kind: &CompiledKind) -> Result<Vec<Rule>, Fai
 /// What a rule names that is not there: a template, or fields of what it makes.
 pub(crate) fn senseless(rule: &Rule, item: &Part, kind: &CompiledKind) -> Vec<Finding> {
     let Some(child) = kind.child(&rule.child) else {
-        return unknown(&rule.child, &item.child("child"), kind).into_iter().collect();
+        return unknown(&rule.child, &item.child("child"), kind)
+            .into_iter()
+            .collect();
     };
-    let fields = |schema| field_names::unknown_in_status(&item.child("status"), schema, &child.gvk.kind);
+    let fields =
+        |schema| field_names::unknown_in_status(&item.child("status"), schema, &child.gvk.kind);
     child.schema().map(fields).unwrap_or_default()
 }
 
@@ -67,7 +84,11 @@ pub(crate) fn unknown(name: &str, named: &Part, kind: &CompiledKind) -> Option<F
     if kind.child(name).is_some() {
         return None;
     }
-    let known: Vec<&str> = kind.children.iter().map(|child| child.name.as_str()).collect();
+    let known: Vec<&str> = kind
+        .children
+        .iter()
+        .map(|child| child.name.as_str())
+        .collect();
     let fault = named.key_error(format!("{} has no template {name:?}", kind.gvk.kind));
     Some(match objects::nearest(name, known.iter().copied()) {
         Some(near) => fault.hint(format!("did you mean {near:?}?")),

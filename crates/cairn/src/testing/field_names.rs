@@ -1,4 +1,5 @@
-//! Fields that a test names, held to what is known of their kind: one that no object has could never make it fail.
+//! Fields that a test names, held to what is known of their kind: one that no object has could
+//! never make it fail.
 
 use objects::{Lookup, Path, Schema};
 use serde_json::Value;
@@ -6,12 +7,22 @@ use serde_json::Value;
 use crate::files::located_yaml::Part;
 use crate::terminal::finding::Finding;
 
-/// The fields below a part that no object of a kind has. `place` is where the part stands in such an object.
+/// The fields below a part that no object of a kind has. `place` is where the part stands in such
+/// an object.
 pub(crate) fn unknown(part: &Part, schema: &Schema, kind: &str, place: &Path) -> Vec<Finding> {
     let mut found = Vec::new();
     let below = match part.value() {
-        Value::Object(_) => part.entries().into_iter().map(|(name, inner)| (name.as_str().into(), inner)).collect(),
-        Value::Array(_) => part.items().into_iter().enumerate().map(|(index, inner)| (index.into(), inner)).collect(),
+        Value::Object(_) => part
+            .entries()
+            .into_iter()
+            .map(|(name, inner)| (name.as_str().into(), inner))
+            .collect(),
+        Value::Array(_) => part
+            .items()
+            .into_iter()
+            .enumerate()
+            .map(|(index, inner)| (index.into(), inner))
+            .collect(),
         _ => Vec::<(objects::Step, Part)>::new(),
     };
     for (step, inner) in below {
@@ -33,5 +44,10 @@ pub(crate) fn unknown(part: &Part, schema: &Schema, kind: &str, place: &Path) ->
 
 /// The same for the status of such an object.
 pub(crate) fn unknown_in_status(part: &Part, schema: &Schema, kind: &str) -> Vec<Finding> {
-    unknown(part, schema, kind, &std::iter::once(objects::Step::from("status")).collect())
+    unknown(
+        part,
+        schema,
+        kind,
+        &std::iter::once(objects::Step::from("status")).collect(),
+    )
 }

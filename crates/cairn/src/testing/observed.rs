@@ -13,10 +13,11 @@ use crate::terminal::error::Failure;
 use crate::terminal::finding::Finding;
 use crate::terminal::printer::Printer;
 
-/// Reads observed children: objects one after the other, each known by its template label or by being the only child of
-/// its kind; or one mapping from template to object.
+/// Reads observed children: objects one after the other, each known by its template label or by
+/// being the only child of its kind; or one mapping from template to object.
 ///
-/// Objects of a template that the kind does not have are those of one that left the stack; each is told of.
+/// Objects of a template that the kind does not have are those of one that left the stack; each is
+/// told of.
 pub(crate) fn read(
     file: Option<&Path>,
     kind: &CompiledKind,
@@ -32,20 +33,40 @@ pub(crate) fn read(
         if document.value().is_object() && document.value().get("kind").is_none() {
             for (template, object) in document.entries() {
                 if let Some(unknown) = controllers::unknown(&template, &object, kind) {
-                    let what = format!("{}: its objects count as those of one that left the stack", unknown.what);
-                    let finding = Finding { severity: Severity::Warning, what, ..unknown };
+                    let what = format!(
+                        "{}: its objects count as those of one that left the stack",
+                        unknown.what
+                    );
+                    let finding = Finding {
+                        severity: Severity::Warning,
+                        what,
+                        ..unknown
+                    };
                     let (finding, snippet) = object.shown(&finding);
                     printer.finding(&finding, snippet.as_deref());
                 }
-                put(&mut observed, kind, instance, &template, object.value().clone())
-                    .map_err(|what| failed(&object, what))?;
+                put(
+                    &mut observed,
+                    kind,
+                    instance,
+                    &template,
+                    object.value().clone(),
+                )
+                .map_err(|what| failed(&object, what))?;
             }
             continue;
         }
-        let template = template_of(document.value(), kind)
-            .map_err(|what| failed(&document, what).hint(format!("label it `{TEMPLATE}: <template>`")))?;
-        put(&mut observed, kind, instance, &template, document.value().clone())
-            .map_err(|what| failed(&document, what))?;
+        let template = template_of(document.value(), kind).map_err(|what| {
+            failed(&document, what).hint(format!("label it `{TEMPLATE}: <template>`"))
+        })?;
+        put(
+            &mut observed,
+            kind,
+            instance,
+            &template,
+            document.value().clone(),
+        )
+        .map_err(|what| failed(&document, what))?;
     }
     Ok(observed)
 }
@@ -62,7 +83,9 @@ fn template_of(object: &Value, kind: &CompiledKind) -> Result<String, String> {
     match (same.next(), same.next()) {
         (Some(child), None) => Ok(child.name.clone()),
         (None, _) => Err(format!("no template makes a {gvk}")),
-        (Some(one), Some(other)) => Err(format!("both {} and {} make a {gvk}", one.name, other.name)),
+        (Some(one), Some(other)) => {
+            Err(format!("both {} and {} make a {gvk}", one.name, other.name))
+        }
     }
 }
 
@@ -74,25 +97,35 @@ pub(crate) fn put(
     template: &str,
     mut object: Value,
 ) -> Result<(), String> {
-    let is_object =
-        |object: &Value| object.is_object() && (object["metadata"].is_null() || object["metadata"].is_object());
+    let is_object = |object: &Value| {
+        object.is_object() && (object["metadata"].is_null() || object["metadata"].is_object())
+    };
     match &mut object {
         Value::Array(objects) if objects.iter().all(is_object) => {
-            objects.iter_mut().for_each(|object| settle(object, instance));
+            objects
+                .iter_mut()
+                .for_each(|object| settle(object, instance));
         }
         object if is_object(object) => settle(object, instance),
         _ => return Err(format!("what is given for {template} is no object")),
     }
-    let collection = kind.child(template).is_some_and(|child| child.shape == Shape::Collection);
+    let collection = kind
+        .child(template)
+        .is_some_and(|child| child.shape == Shape::Collection);
     match (collection, object) {
         (true, Value::Array(objects)) => {
             observed.insert(template.to_string(), Value::Array(objects));
         }
-        (true, object) => match observed.entry(template.to_string()).or_insert_with(|| Value::Array(Vec::new())) {
+        (true, object) => match observed
+            .entry(template.to_string())
+            .or_insert_with(|| Value::Array(Vec::new()))
+        {
             Value::Array(objects) => objects.push(object),
             _ => return Err(format!("{template} is a collection")),
         },
-        (false, Value::Array(_)) => return Err(format!("{template} makes one object, but a list is given")),
+        (false, Value::Array(_)) => {
+            return Err(format!("{template} makes one object, but a list is given"));
+        }
         (false, object) => {
             if observed.insert(template.to_string(), object).is_some() {
                 return Err(format!("{template} makes one object, but two are given"));
@@ -104,10 +137,15 @@ pub(crate) fn put(
 
 /// A child that does not say where it is, is where its instance is.
 fn settle(object: &mut Value, instance: &Value) {
-    let cluster_wide =
-        Gvk::of(object).and_then(|gvk| objects::builtin_kind(&gvk)).is_some_and(|known| !known.namespaced);
+    let cluster_wide = Gvk::of(object)
+        .and_then(|gvk| objects::builtin_kind(&gvk))
+        .is_some_and(|known| !known.namespaced);
     let namespace = &instance["metadata"]["namespace"];
-    if object.is_object() && object["metadata"]["namespace"].is_null() && !namespace.is_null() && !cluster_wide {
+    if object.is_object()
+        && object["metadata"]["namespace"].is_null()
+        && !namespace.is_null()
+        && !cluster_wide
+    {
         if object["metadata"].is_null() {
             object["metadata"] = serde_json::json!({});
         }

@@ -1,4 +1,5 @@
-//! A local user leaves something for root to find: a kubeconfig that names a program, a directory, a link.
+//! A local user leaves something for root to find: a kubeconfig that names a program, a directory,
+//! a link.
 
 use std::fs;
 use std::io::Write;
@@ -14,7 +15,8 @@ const ATTACKER: u32 = 65534;
 fn as_root() -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
-        let _ = std::io::stderr().write_all(b"left out: only root can make files of another user\n");
+        let _ =
+            std::io::stderr().write_all(b"left out: only root can make files of another user\n");
         assert!(std::env::var_os("CI").is_none(), "this has to run as root");
     }
     root
@@ -42,7 +44,11 @@ fn place() -> tempfile::TempDir {
     for name in ["shared", "home", "mark"] {
         fs::create_dir(place.path().join(name)).expect("a directory");
     }
-    fs::set_permissions(place.path().join("shared"), fs::Permissions::from_mode(0o1777)).expect("a mode");
+    fs::set_permissions(
+        place.path().join("shared"),
+        fs::Permissions::from_mode(0o1777),
+    )
+    .expect("a mode");
     place
 }
 
@@ -105,12 +111,27 @@ fn a_kubeconfig_that_another_user_planted_runs_no_program() {
     for (index, mut choices) in variants() {
         let place = place();
         let what = plant(place.path(), &mut choices);
-        let verb = *choices.pick(&[&["list"][..], &["list", "-A"], &["template", "list"], &["uninstall", "x"]]);
+        let verb = *choices.pick(&[
+            &["list"][..],
+            &["list", "-A"],
+            &["template", "list"],
+            &["uninstall", "x"],
+        ]);
         let output = cairn(place.path(), verb);
         let told = String::from_utf8_lossy(&output.stderr);
-        assert!(!place.path().join("mark/ran").exists(), "variant {index}: {what}: her program ran");
-        assert_eq!(output.status.code(), Some(1), "variant {index}: {what}: {told}");
-        assert!(told.contains("belongs to another user"), "variant {index}: {what}: {told}");
+        assert!(
+            !place.path().join("mark/ran").exists(),
+            "variant {index}: {what}: her program ran"
+        );
+        assert_eq!(
+            output.status.code(),
+            Some(1),
+            "variant {index}: {what}: {told}"
+        );
+        assert!(
+            told.contains("belongs to another user"),
+            "variant {index}: {what}: {told}"
+        );
     }
 }
 
@@ -124,9 +145,19 @@ fn a_control_plane_does_not_move_into_what_another_user_made() {
         let what = plant(place.path(), &mut choices);
         let output = cairn(place.path(), &["up", "--data", ".cairn", "--port", "0"]);
         let told = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "variant {index}: {what}: {told}");
-        assert!(told.contains("another user") || told.contains("others may have"), "variant {index}: {what}: {told}");
-        assert!(told.contains("--data DIR"), "variant {index}: {what}: {told}");
+        assert_eq!(
+            output.status.code(),
+            Some(1),
+            "variant {index}: {what}: {told}"
+        );
+        assert!(
+            told.contains("another user") || told.contains("others may have"),
+            "variant {index}: {what}: {told}"
+        );
+        assert!(
+            told.contains("--data DIR"),
+            "variant {index}: {what}: {told}"
+        );
     }
 }
 
@@ -151,10 +182,28 @@ fn a_kubeconfig_is_not_written_to_a_place_that_another_user_prepared() {
         };
         let data = place.path().join("home/data");
         let data = data.to_str().expect("a path");
-        let output = cairn(place.path(), &["up", "--data", data, "--port", "0", "--kubeconfig-out", "kc"]);
+        let output = cairn(
+            place.path(),
+            &[
+                "up",
+                "--data",
+                data,
+                "--port",
+                "0",
+                "--kubeconfig-out",
+                "kc",
+            ],
+        );
         let told = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "variant {index}: {what}: {told}");
-        assert!(told.contains("another user"), "variant {index}: {what}: {told}");
+        assert_eq!(
+            output.status.code(),
+            Some(1),
+            "variant {index}: {what}: {told}"
+        );
+        assert!(
+            told.contains("another user"),
+            "variant {index}: {what}: {told}"
+        );
         assert_eq!(fs::read_to_string(&victim).expect("a file"), "");
     }
 }

@@ -9,7 +9,9 @@ use crate::{Outcome, cairn};
 fn assert_in_order(text: &str, parts: &[&str]) {
     let mut rest = text;
     for part in parts {
-        let at = rest.find(part).unwrap_or_else(|| panic!("{part:?} does not follow in:\n{text}"));
+        let at = rest
+            .find(part)
+            .unwrap_or_else(|| panic!("{part:?} does not follow in:\n{text}"));
         rest = &rest[at..];
     }
 }
@@ -32,24 +34,47 @@ fn the_demo_installs_a_stack_and_tells_in_plain_lines_what_waits_for_what_until_
         "ready: true",
     ];
     assert_in_order(&short.stdout, &parts);
-    assert!(!short.stdout.contains('\u{1b}') && !short.stdout.contains("Next:"), "{}", short.stdout);
+    assert!(
+        !short.stdout.contains('\u{1b}') && !short.stdout.contains("Next:"),
+        "{}",
+        short.stdout
+    );
     let long = Outcome::from(cairn(&["demo"]).output().expect("cairn runs"));
     assert_eq!(long.code, Some(0));
     let (_, next) = long.stdout.split_once("Next:\n").expect("what to do next");
-    let commands: Vec<&str> = next.lines().filter(|line| line.trim_start().starts_with("cairn ")).collect();
+    let commands: Vec<&str> = next
+        .lines()
+        .filter(|line| line.trim_start().starts_with("cairn "))
+        .collect();
     assert_eq!(commands.len(), 3, "{next}");
-    assert!(next.lines().all(|line| line.chars().count() <= 80), "{next}");
+    assert!(
+        next.lines().all(|line| line.chars().count() <= 80),
+        "{next}"
+    );
 }
 
-/// Runs the program with its output on a terminal of this size, and answers all that it wrote there.
+/// Runs the program with its output on a terminal of this size, and answers all that it wrote
+/// there.
 fn on_a_terminal(args: &[&str], columns: u16) -> String {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
     grantpt(&master).expect("it may be used");
     unlockpt(&master).expect("it may be opened");
-    let name = ptsname(&master, Vec::new()).expect("its name").into_string().expect("plain letters");
-    let slave = std::fs::OpenOptions::new().read(true).write(true).open(name).expect("the other end");
-    let size = rustix::termios::Winsize { ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    let name = ptsname(&master, Vec::new())
+        .expect("its name")
+        .into_string()
+        .expect("plain letters");
+    let slave = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(name)
+        .expect("the other end");
+    let size = rustix::termios::Winsize {
+        ws_row: 50,
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
     rustix::termios::tcsetwinsize(&slave, size).expect("a size");
     let mut command = cairn(args);
     command.stdout(Stdio::from(slave)).stderr(Stdio::inherit());
@@ -74,7 +99,9 @@ fn screen(text: &str) -> Vec<String> {
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         if let Some(code) = rest.strip_prefix("\u{1b}[") {
-            let end = code.find(|letter: char| letter.is_ascii_alphabetic()).expect("a code ends");
+            let end = code
+                .find(|letter: char| letter.is_ascii_alphabetic())
+                .expect("a code ends");
             let count: usize = code[..end].parse().unwrap_or(1);
             match &code[end..=end] {
                 "A" => at -= count,
@@ -109,11 +136,23 @@ fn on_a_terminal_the_tree_is_drawn_in_place_and_no_line_is_longer_than_the_termi
             assert!(text.contains("waits for cache.status.endpoint"), "{text}");
         }
         let lines = screen(&text);
-        let tree = lines.iter().position(|line| line.trim_start().starts_with("CachingWebService/cacheme"));
-        let tree: Vec<&String> = lines[tree.expect("a tree")..].iter().take_while(|line| !line.is_empty()).collect();
-        assert_eq!(tree.len(), 5, "one line for each object, at {columns}: {tree:#?}");
+        let tree = lines
+            .iter()
+            .position(|line| line.trim_start().starts_with("CachingWebService/cacheme"));
+        let tree: Vec<&String> = lines[tree.expect("a tree")..]
+            .iter()
+            .take_while(|line| !line.is_empty())
+            .collect();
+        assert_eq!(
+            tree.len(),
+            5,
+            "one line for each object, at {columns}: {tree:#?}"
+        );
         for line in tree {
-            assert!(line.chars().count() < usize::from(columns), "{line:?} is too long for {columns}");
+            assert!(
+                line.chars().count() < usize::from(columns),
+                "{line:?} is too long for {columns}"
+            );
             assert!(columns < 60 || line.ends_with("✓ ready"), "{line:?}");
         }
     }

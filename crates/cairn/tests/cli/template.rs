@@ -1,5 +1,5 @@
-//! `cairn template` without a cluster: files of templates and values, everything that is wrong with them, and a talk on
-//! a terminal.
+//! `cairn template` without a cluster: files of templates and values, everything that is wrong with
+//! them, and a talk on a terminal.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -99,7 +99,11 @@ fn output(place: &Path, args: &[&str]) -> (Option<i32>, String, String) {
     let args: Vec<&str> = ["template"].iter().chain(args).copied().collect();
     let output = cairn(place, &args);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code(), text(&output.stdout), text(&output.stderr))
+    (
+        output.status.code(),
+        text(&output.stdout),
+        text(&output.stderr),
+    )
 }
 
 #[test]
@@ -109,29 +113,78 @@ fn values_are_typed_kept_in_files_or_name_their_template_and_give_the_same() {
     let stored = values.replace("file: shop.yaml", "name: shop");
     let place = place(&[
         ("shop.yaml", SHOP),
-        ("values.env", "# what we run\nexport PASSWORD='secret'\nREPLICAS=3 # enough\n"),
+        (
+            "values.env",
+            "# what we run\nexport PASSWORD='secret'\nREPLICAS=3 # enough\n",
+        ),
         ("values.yaml", values),
         ("stored.yaml", &stored),
     ]);
     for args in [
-        &["process", "shop.yaml", "-p", "PASSWORD=secret", "-p", "REPLICAS=3"][..],
+        &[
+            "process",
+            "shop.yaml",
+            "-p",
+            "PASSWORD=secret",
+            "-p",
+            "REPLICAS=3",
+        ][..],
         &["process", "shop.yaml", "--param-file", "values.env"],
-        &["process", "shop.yaml", "--param-file", "values.yaml", "--local"],
+        &[
+            "process",
+            "shop.yaml",
+            "--param-file",
+            "values.yaml",
+            "--local",
+        ],
         &["process", "shop.yaml", "--param-file", "stored.yaml"],
         &["process", "values.yaml", "--local"],
     ] {
-        assert_eq!(output(place.path(), args), (Some(0), FILLED.to_owned(), String::new()), "{args:?}");
+        assert_eq!(
+            output(place.path(), args),
+            (Some(0), FILLED.to_owned(), String::new()),
+            "{args:?}"
+        );
     }
-    let (code, stdout, stderr) =
-        output(place.path(), &["process", "shop.yaml", "--param-file", "values.env", "-p", "REPLICAS=5"]);
-    assert!(code == Some(0) && stdout.contains("replicas: 5"), "{stdout}");
-    assert_eq!(stderr, "warning: values.env: REPLICAS was given before, and that value is used\n");
-    let (_, stdout, _) =
-        output(place.path(), &["process", "values.yaml", "--result", "template", "-o", "json", "-l", "a=b,c=d"]);
+    let (code, stdout, stderr) = output(
+        place.path(),
+        &[
+            "process",
+            "shop.yaml",
+            "--param-file",
+            "values.env",
+            "-p",
+            "REPLICAS=5",
+        ],
+    );
+    assert!(
+        code == Some(0) && stdout.contains("replicas: 5"),
+        "{stdout}"
+    );
+    assert_eq!(
+        stderr,
+        "warning: values.env: REPLICAS was given before, and that value is used\n"
+    );
+    let (_, stdout, _) = output(
+        place.path(),
+        &[
+            "process",
+            "values.yaml",
+            "--result",
+            "template",
+            "-o",
+            "json",
+            "-l",
+            "a=b,c=d",
+        ],
+    );
     let template: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
     assert_eq!(template["kind"], "Template");
     assert_eq!(template["parameters"][2]["value"], "secret");
-    assert_eq!(template["objects"][1]["metadata"]["labels"], serde_json::json!({"a": "b", "app": "shop", "c": "d"}));
+    assert_eq!(
+        template["objects"][1]["metadata"]["labels"],
+        serde_json::json!({"a": "b", "app": "shop", "c": "d"})
+    );
 }
 
 #[test]
@@ -141,10 +194,16 @@ fn parameters_are_a_table_for_people_and_a_list_for_programs() {
                  NAME       string   no         shop      What everything is called\n\
                  REPLICAS   int      no         2         -\n\
                  PASSWORD   string   yes        -         The password of the shop\n";
-    assert_eq!(output(place.path(), &["params", "shop.yaml"]), (Some(0), table.to_owned(), String::new()));
+    assert_eq!(
+        output(place.path(), &["params", "shop.yaml"]),
+        (Some(0), table.to_owned(), String::new())
+    );
     let (_, stdout, _) = output(place.path(), &["params", "shop.yaml", "-o", "json"]);
     let list: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
-    assert_eq!(list[1], serde_json::json!({"name": "REPLICAS", "type": "int", "value": "2", "required": false}));
+    assert_eq!(
+        list[1],
+        serde_json::json!({"name": "REPLICAS", "type": "int", "value": "2", "required": false})
+    );
 }
 
 #[test]
@@ -159,7 +218,10 @@ fn what_is_wrong_is_told_at_once_with_its_line_and_nothing_is_printed() {
         ("two.yaml", &format!("{SHOP}---\n{SHOP}")),
         ("empty.yaml", "# nothing\n"),
         ("bad.env", "A=1\nB\n"),
-        ("values.yaml", "kind: TemplateParameters\nparameters: {PASSWORD: 1}\nother: x\n"),
+        (
+            "values.yaml",
+            "kind: TemplateParameters\nparameters: {PASSWORD: 1}\nother: x\n",
+        ),
         ("nowhere.yaml", "kind: TemplateParameters\nparameters: {}\n"),
     ]);
     for (args, code, parts) in [
@@ -172,7 +234,14 @@ fn what_is_wrong_is_told_at_once_with_its_line_and_nothing_is_printed() {
             ][..],
         ),
         (
-            &["process", "shop.yaml", "-p", "REPLICAS=many", "-p", "PASWORD=x"],
+            &[
+                "process",
+                "shop.yaml",
+                "-p",
+                "REPLICAS=many",
+                "-p",
+                "PASWORD=x",
+            ],
             1,
             &[
                 "error: the template has no parameter PASWORD\nhint: is PASSWORD meant?",
@@ -190,12 +259,26 @@ fn what_is_wrong_is_told_at_once_with_its_line_and_nothing_is_printed() {
         (
             &["process", "both.yaml"],
             1,
-            &["both.yaml:11:11: objects[0].metadata.name: the template writes references in two ways"],
+            &[
+                "both.yaml:11:11: objects[0].metadata.name: the template writes references in two ways",
+            ],
         ),
-        (&["process", "pod.yaml"], 1, &["pod.yaml:2:7: kind: this is a Pod, not a Template"]),
-        (&["process", "two.yaml"], 1, &["two.yaml holds several objects"]),
+        (
+            &["process", "pod.yaml"],
+            1,
+            &["pod.yaml:2:7: kind: this is a Pod, not a Template"],
+        ),
+        (
+            &["process", "two.yaml"],
+            1,
+            &["two.yaml holds several objects"],
+        ),
         (&["process", "empty.yaml"], 1, &["empty.yaml is empty"]),
-        (&["process", "shop.yaml", "--param-file", "bad.env"], 1, &["bad.env:2: a line is `NAME=value`\n  2 | B\n"]),
+        (
+            &["process", "shop.yaml", "--param-file", "bad.env"],
+            1,
+            &["bad.env:2: a line is `NAME=value`\n  2 | B\n"],
+        ),
         (
             &["process", "shop.yaml", "--param-file", "values.yaml"],
             1,
@@ -204,17 +287,60 @@ fn what_is_wrong_is_told_at_once_with_its_line_and_nothing_is_printed() {
                 "values.yaml:3:1: other: there is no field `other` here",
             ],
         ),
-        (&["process", "nowhere.yaml"], 1, &["nowhere.yaml holds values, but does not name their template"]),
-        (&["process", "absent.yaml"], 1, &["there is no file `absent.yaml`"]),
-        (&["process", "absent", "--local"], 1, &["there is no file `absent`", "only a file is read here"]),
-        (&["process", "library/absent", "--local"], 1, &["there is no file `library/absent`", "only a file is read"]),
-        (&["store", "absent"], 1, &["there is no file `absent`", "only a file is read here"]),
-        (&["store", "pod.yaml"], 1, &["pod.yaml:2:7: kind: this is a Pod, not a Template"]),
-        (&["process", "shop.yaml", "-p", "x"], 2, &["`x` is no value for a parameter"]),
-        (&["process", "shop.yaml", "-p", "A=1", "-p", "A=2"], 2, &["the parameter A was given more than once"]),
-        (&["process", "shop.yaml", "-i"], 2, &["there is no terminal to ask on"]),
         (
-            &["process", "shop.yaml", "-p", "PASSWORD=x", "--dialect", "braces"],
+            &["process", "nowhere.yaml"],
+            1,
+            &["nowhere.yaml holds values, but does not name their template"],
+        ),
+        (
+            &["process", "absent.yaml"],
+            1,
+            &["there is no file `absent.yaml`"],
+        ),
+        (
+            &["process", "absent", "--local"],
+            1,
+            &["there is no file `absent`", "only a file is read here"],
+        ),
+        (
+            &["process", "library/absent", "--local"],
+            1,
+            &["there is no file `library/absent`", "only a file is read"],
+        ),
+        (
+            &["store", "absent"],
+            1,
+            &["there is no file `absent`", "only a file is read here"],
+        ),
+        (
+            &["store", "pod.yaml"],
+            1,
+            &["pod.yaml:2:7: kind: this is a Pod, not a Template"],
+        ),
+        (
+            &["process", "shop.yaml", "-p", "x"],
+            2,
+            &["`x` is no value for a parameter"],
+        ),
+        (
+            &["process", "shop.yaml", "-p", "A=1", "-p", "A=2"],
+            2,
+            &["the parameter A was given more than once"],
+        ),
+        (
+            &["process", "shop.yaml", "-i"],
+            2,
+            &["there is no terminal to ask on"],
+        ),
+        (
+            &[
+                "process",
+                "shop.yaml",
+                "-p",
+                "PASSWORD=x",
+                "--dialect",
+                "braces",
+            ],
             1,
             &["shop.yaml:6:8: labels.app: `$(NAME)` cannot be the value of a label"],
         ),
@@ -244,7 +370,10 @@ parameters:
 
 #[test]
 fn all_that_is_wrong_with_a_template_is_told_with_its_place_whatever_precedes_it() {
-    let place = place(&[("t.yaml", FOREIGN), ("ok.yaml", "kind: Template\napiVersion: v1\nobjects: []\n")]);
+    let place = place(&[
+        ("t.yaml", FOREIGN),
+        ("ok.yaml", "kind: Template\napiVersion: v1\nobjects: []\n"),
+    ]);
     let (code, stdout, stderr) = output(place.path(), &["validate", "t.yaml", "--local"]);
     assert_eq!((code, stdout.as_str()), (Some(1), ""), "{stderr}");
     for part in [
@@ -257,25 +386,41 @@ fn all_that_is_wrong_with_a_template_is_told_with_its_place_whatever_precedes_it
         assert!(stderr.contains(part), "lacks {part:?}:\n{stderr}");
     }
     let caret = |what: &str| {
-        let at = stderr.find(what).unwrap_or_else(|| panic!("{what}:\n{stderr}"));
+        let at = stderr
+            .find(what)
+            .unwrap_or_else(|| panic!("{what}:\n{stderr}"));
         let mut lines = stderr[at..].lines().skip(1);
-        let (line, pointer) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+        let (line, pointer) = (
+            lines.next().unwrap_or_default(),
+            lines.next().unwrap_or_default(),
+        );
         (line.to_owned(), pointer.chars().count() - 1)
     };
-    // What stands before it: a flag and two letters of Chinese are wider than their characters, a tab is a space.
+    // What stands before it: a flag and two letters of Chinese are wider than their characters, a
+    // tab is a space.
     let (line, column) = caret("has no field `nmae`");
     let before = line.split("nmae").next().unwrap_or_default();
     let wide = unicode_width::UnicodeWidthStr::width(before);
     assert!(!line.contains('\t'), "{line}");
     assert_eq!(column, wide, "{line}");
 
-    let (code, stdout, _) = output(place.path(), &["validate", "t.yaml", "--local", "-o", "json"]);
+    let (code, stdout, _) = output(
+        place.path(),
+        &["validate", "t.yaml", "--local", "-o", "json"],
+    );
     let found: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
     assert_eq!(code, Some(1));
-    assert_eq!((&found[0]["line"], &found[0]["column"]), (&3.into(), &25.into()), "{found}");
+    assert_eq!(
+        (&found[0]["line"], &found[0]["column"]),
+        (&3.into(), &25.into()),
+        "{found}"
+    );
 
     let (code, stdout, stderr) = output(place.path(), &["validate", "ok.yaml", "--local"]);
-    assert_eq!((code, stdout.as_str(), stderr.as_str()), (Some(0), "ok.yaml: ok\n", ""));
+    assert_eq!(
+        (code, stdout.as_str(), stderr.as_str()),
+        (Some(0), "ok.yaml: ok\n", "")
+    );
     let broken = "a: ä\nb: 名前: x\n";
     std::fs::write(place.path().join("broken.yaml"), broken).expect("a file");
     let (_, _, stderr) = output(place.path(), &["validate", "broken.yaml", "--local"]);
@@ -289,13 +434,25 @@ fn the_proposals_name_for_labels_is_understood() {
     let text = "kind: Template\napiVersion: v1\nobjectLabels: {shop: $(NAME)}\nobjects:\n\
                 - {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\nparameters: [{name: NAME, value: x}]\n";
     let place = place(&[("t.yaml", text)]);
-    let (code, stdout, stderr) = output(place.path(), &["process", "t.yaml", "--local", "-o", "json"]);
+    let (code, stdout, stderr) = output(
+        place.path(),
+        &["process", "t.yaml", "--local", "-o", "json"],
+    );
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
     let list: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
-    assert_eq!(list["items"][0]["metadata"]["labels"], serde_json::json!({"shop": "x"}));
-    let (code, _, stderr) = output(place.path(), &["process", "t.yaml", "--local", "-p", "NAME=no label!"]);
+    assert_eq!(
+        list["items"][0]["metadata"]["labels"],
+        serde_json::json!({"shop": "x"})
+    );
+    let (code, _, stderr) = output(
+        place.path(),
+        &["process", "t.yaml", "--local", "-p", "NAME=no label!"],
+    );
     assert_eq!(code, Some(1));
-    assert!(stderr.starts_with("error: t.yaml:3:22: objectLabels.shop: "), "{stderr}");
+    assert!(
+        stderr.starts_with("error: t.yaml:3:22: objectLabels.shop: "),
+        "{stderr}"
+    );
 }
 
 #[test]
@@ -304,18 +461,26 @@ fn an_openshift_template_is_taken_as_it_is() {
                 metadata: {name: '${NAME}', namespace: fixed}\n  spec: {port: '${{PORT}}', token: '${TOKEN}'}\nparameters:\n\
                 - {name: NAME, value: web}\n- {name: PORT, value: '80'}\n- {name: TOKEN, generate: expression, from: 'x[0-9]{4}'}\n";
     let place = place(&[("t.yaml", text)]);
-    let (code, stdout, stderr) = output(place.path(), &["process", "t.yaml", "--local", "-o", "json"]);
+    let (code, stdout, stderr) = output(
+        place.path(),
+        &["process", "t.yaml", "--local", "-o", "json"],
+    );
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
     let list: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
     let route = &list["items"][0];
     assert_eq!(
         (&route["apiVersion"], &route["metadata"]),
-        (&"route.openshift.io/v1".into(), &serde_json::json!({"name": "web"}))
+        (
+            &"route.openshift.io/v1".into(),
+            &serde_json::json!({"name": "web"})
+        )
     );
     assert_eq!(route["spec"]["port"], 80);
     let token = route["spec"]["token"].as_str().expect("a token");
     assert!(
-        token.len() == 5 && token.starts_with('x') && token[1..].bytes().all(|byte| byte.is_ascii_digit()),
+        token.len() == 5
+            && token.starts_with('x')
+            && token[1..].bytes().all(|byte| byte.is_ascii_digit()),
         "{token}"
     );
     let (_, again, _) = output(place.path(), &["process", "t.yaml", "-o", "json"]);
@@ -339,8 +504,13 @@ impl Talk {
         grantpt(&terminal).expect("granted");
         unlockpt(&terminal).expect("unlocked");
         let name = ptsname(&terminal, Vec::new()).expect("a name");
-        let open =
-            || File::options().read(true).write(true).open(name.to_str().expect("a path")).expect("its other end");
+        let open = || {
+            File::options()
+                .read(true)
+                .write(true)
+                .open(name.to_str().expect("a path"))
+                .expect("its other end")
+        };
         let child = Command::new(env!("CARGO_BIN_EXE_cairn"))
             .args(args)
             .current_dir(place)
@@ -361,7 +531,14 @@ impl Talk {
                 }
             }
         });
-        Talk { child, line: open(), terminal, pieces, seen: String::new(), at: 0 }
+        Talk {
+            child,
+            line: open(),
+            terminal,
+            pieces,
+            seen: String::new(),
+            at: 0,
+        }
     }
 
     /// Waits until something is on the screen, after all that was waited for before.
@@ -385,19 +562,28 @@ impl Talk {
 
     /// Whether the terminal shows what is typed.
     fn echoes(&self) -> bool {
-        tcgetattr(&self.line).expect("a terminal").local_modes.contains(LocalModes::ECHO)
+        tcgetattr(&self.line)
+            .expect("a terminal")
+            .local_modes
+            .contains(LocalModes::ECHO)
     }
 
     fn end(self) -> (Option<i32>, String) {
         let output = self.child.wait_with_output().expect("cairn ends");
-        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+        )
     }
 }
 
 #[test]
 fn on_a_terminal_it_asks_for_what_is_missing_and_shows_no_password() {
     let place = place(&[("shop.yaml", SHOP)]);
-    let mut talk = Talk::start(place.path(), &["template", "process", "shop.yaml", "-p", "REPLICAS=3"]);
+    let mut talk = Talk::start(
+        place.path(),
+        &["template", "process", "shop.yaml", "-p", "REPLICAS=3"],
+    );
     talk.expect("shop asks for one value");
     talk.expect("The password of the shop");
     talk.expect("PASSWORD (not shown): ");
@@ -437,6 +623,9 @@ fn whoever_leaves_a_talk_finds_the_terminal_as_it_was() {
     talk.expect("the answers ended before all was answered");
     assert!(talk.echoes());
     assert_eq!(talk.end(), (Some(1), String::new()));
-    let asked = cairn(place.path(), &["template", "process", "shop.yaml", "--no-input"]);
+    let asked = cairn(
+        place.path(),
+        &["template", "process", "shop.yaml", "--no-input"],
+    );
     assert!(told(&["process"], &asked).contains("PASSWORD is required"));
 }

@@ -1,5 +1,10 @@
-//! The `cairn` program on a cluster: the embedded API server always, and the real one with `cargo xtask cluster-test`.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a scenario may panic, and prints what it measured")]
+//! The `cairn` program on a cluster: the embedded API server always, and the real one with `cargo
+//! xtask cluster-test`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a scenario may panic, and prints what it measured"
+)]
 
 mod attacks_local;
 mod attacks_registry;

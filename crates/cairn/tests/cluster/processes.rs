@@ -1,5 +1,5 @@
-//! `cairn stack-manager --runner process`: each stack is a process of its own with its own rights, started again when
-//! it dies, and gone with its manager, however that ends.
+//! `cairn stack-manager --runner process`: each stack is a process of its own with its own rights,
+//! started again when it dies, and gone with its manager, however that ends.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -22,7 +22,10 @@ use crate::registry::Registry;
 
 pub fn ours(scene: &Scene<'_>, kind: &str, plural: &str) -> Api<DynamicObject> {
     let kind = GroupVersionKind::gvk("stacks.crossplane.io", "v1alpha1", kind);
-    scene.dynamic(scene.client(), &ApiResource::from_gvk_with_plural(&kind, plural))
+    scene.dynamic(
+        scene.client(),
+        &ApiResource::from_gvk_with_plural(&kind, plural),
+    )
 }
 
 /// A package whose kind `Note` becomes a ConfigMap.
@@ -38,12 +41,24 @@ pub fn package(group: &str) -> Files {
     let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .metadata.name }}'}\n\
                data: {text: '{{ .spec.text }}'}\n";
     let files = [
-        ("app.yaml".to_owned(), "title: Notes\nversion: 1.0.0\ndependsOn: [{crd: configmap/v1}]\n".to_owned()),
+        (
+            "app.yaml".to_owned(),
+            "title: Notes\nversion: 1.0.0\ndependsOn: [{crd: configmap/v1}]\n".to_owned(),
+        ),
         ("resources/note.crd.yaml".to_owned(), crd),
-        (format!("templates/note.{group}/v1/map.yaml"), map.to_owned()),
-        (format!("templates/note.{group}/v1/status.yaml"), "said: '{{ .map.data.text }}'\n".to_owned()),
+        (
+            format!("templates/note.{group}/v1/map.yaml"),
+            map.to_owned(),
+        ),
+        (
+            format!("templates/note.{group}/v1/status.yaml"),
+            "said: '{{ .map.data.text }}'\n".to_owned(),
+        ),
     ];
-    files.into_iter().map(|(path, text)| (format!(".registry/{path}"), text.into_bytes())).collect()
+    files
+        .into_iter()
+        .map(|(path, text)| (format!(".registry/{path}"), text.into_bytes()))
+        .collect()
 }
 
 /// The program; it is killed with the test.
@@ -53,12 +68,23 @@ pub fn start(cluster: &Cluster, home: &Path) -> Result<Child> {
 
 /// The same with more options.
 pub fn start_with(cluster: &Cluster, home: &Path, more: &[&str]) -> Result<Child> {
-    let path = std::env::join_paths(
-        [home.join("bin")].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
-    )?;
-    let log = std::fs::OpenOptions::new().create(true).append(true).open(home.join("log"))?;
+    let path = std::env::join_paths([home.join("bin")].into_iter().chain(std::env::split_paths(
+        &std::env::var_os("PATH").unwrap_or_default(),
+    )))?;
+    let log = std::fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(home.join("log"))?;
     Command::new(env!("CARGO_BIN_EXE_cairn"))
-        .args(["stack-manager", "--runner", "process", "--listen", "127.0.0.1:0", "--namespace", "cairn"])
+        .args([
+            "stack-manager",
+            "--runner",
+            "process",
+            "--listen",
+            "127.0.0.1:0",
+            "--namespace",
+            "cairn",
+        ])
         .arg("--kubeconfig")
         .arg(cluster.kubeconfig())
         .arg("--index")
@@ -78,23 +104,39 @@ pub fn start_with(cluster: &Cluster, home: &Path, more: &[&str]) -> Result<Child
 /// Writes down what an image brings, as the program says it.
 async fn index(home: &Path, image: &str) -> Result<()> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cairn"));
-    command.args(["index", image]).env("XDG_CACHE_HOME", home).env("DOCKER_CONFIG", home);
+    command
+        .args(["index", image])
+        .env("XDG_CACHE_HOME", home)
+        .env("DOCKER_CONFIG", home);
     let output = command.output().await?;
-    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    ensure!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     Ok(std::fs::write(home.join("index.yaml"), output.stdout)?)
 }
 
 /// The process in which a Stack says that its controller runs.
 fn process(stack: Option<&DynamicObject>) -> Option<u32> {
     let conditions = stack?.data["status"]["conditions"].as_array()?;
-    let available = conditions.iter().find(|one| one["type"] == "ControllerAvailable" && one["status"] == "True")?;
-    available["message"].as_str()?.strip_prefix("its controller runs as the process ")?.parse().ok()
+    let available = conditions
+        .iter()
+        .find(|one| one["type"] == "ControllerAvailable" && one["status"] == "True")?;
+    available["message"]
+        .as_str()?
+        .strip_prefix("its controller runs as the process ")?
+        .parse()
+        .ok()
 }
 
 /// Waits until the Stack runs in a process other than this one.
 async fn runs(scene: &Scene<'_>, other_than: u32) -> Result<u32> {
-    let runs = move |stack: Option<&DynamicObject>| process(stack).is_some_and(|id| id != other_than);
-    let stack = scene.wait(&ours(scene, "Stack", "stacks"), "notes", runs).await?;
+    let runs =
+        move |stack: Option<&DynamicObject>| process(stack).is_some_and(|id| id != other_than);
+    let stack = scene
+        .wait(&ours(scene, "Stack", "stacks"), "notes", runs)
+        .await?;
     process(stack.as_ref()).context("it runs")
 }
 
@@ -102,7 +144,8 @@ async fn runs(scene: &Scene<'_>, other_than: u32) -> Result<u32> {
 pub async fn gone(scene: &Scene<'_>, id: u32) -> Result<()> {
     let lives = || {
         let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
-        stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
+        stat.rsplit_once(") ")
+            .is_some_and(|(_, rest)| !rest.starts_with('Z'))
     };
     scene
         .within("the process to end", async {
@@ -120,7 +163,10 @@ pub fn signal(id: u32, signal: Signal) -> Result<()> {
 }
 
 pub fn says(text: &'static str) -> impl Fn(Option<&ConfigMap>) -> bool {
-    move |map| map.and_then(|map| map.data.as_ref()).is_some_and(|data| data["text"] == text)
+    move |map| {
+        map.and_then(|map| map.data.as_ref())
+            .is_some_and(|data| data["text"] == text)
+    }
 }
 
 /// Waits until the kinds of installs and Stacks are served.
@@ -129,7 +175,9 @@ pub async fn defined(scene: &Scene<'_>) -> Result<()> {
     let crds: Api<DynamicObject> = Api::all_with(scene.client(), &ApiResource::from_gvk(&crds));
     for kind in ["stackinstalls", "stacks"] {
         let established = |crd: Option<&DynamicObject>| has(crd, "Established", "True", "");
-        scene.wait(&crds, &format!("{kind}.stacks.crossplane.io"), established).await?;
+        scene
+            .wait(&crds, &format!("{kind}.stacks.crossplane.io"), established)
+            .await?;
     }
     Ok(())
 }
@@ -161,23 +209,38 @@ async fn story(cluster: &Cluster, home: &Path) -> Result<()> {
         "spec": { "crd": format!("note.{}/v1", scene.group()) },
     });
     let mark = cluster.mark()?;
-    let install = installs.create(&PostParams::default(), &serde_json::from_value(install)?).await?;
-    scene.wait(&installs, "notes", |object: Option<&DynamicObject>| has(object, "Ready", "True", "")).await?;
+    let install = installs
+        .create(&PostParams::default(), &serde_json::from_value(install)?)
+        .await?;
+    scene
+        .wait(&installs, "notes", |object: Option<&DynamicObject>| {
+            has(object, "Ready", "True", "")
+        })
+        .await?;
     let first = runs(&scene, 0).await?;
 
-    let kind = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(scene.group(), "v1", "Note"), "notes");
+    let kind = ApiResource::from_gvk_with_plural(
+        &GroupVersionKind::gvk(scene.group(), "v1", "Note"),
+        "notes",
+    );
     let notes = scene.dynamic(scene.client(), &kind);
     let note = json!({
         "apiVersion": kind.api_version, "kind": "Note", "metadata": { "name": "one" }, "spec": { "text": "hello" },
     });
-    notes.create(&PostParams::default(), &serde_json::from_value(note)?).await?;
+    notes
+        .create(&PostParams::default(), &serde_json::from_value(note)?)
+        .await?;
     let maps: Api<ConfigMap> = scene.api();
     scene.wait(&maps, "one", says("hello")).await?;
-    let told = |note: Option<&DynamicObject>| note.is_some_and(|note| note.data["status"]["said"] == "hello");
+    let told = |note: Option<&DynamicObject>| {
+        note.is_some_and(|note| note.data["status"]["said"] == "hello")
+    };
     scene.wait(&notes, "one", told).await?;
     let namespace = scene.namespace().to_owned();
     let written = move |request: &testkit::Request| {
-        request.resource == "configmaps" && request.verb == "patch" && request.namespace == namespace
+        request.resource == "configmaps"
+            && request.verb == "patch"
+            && request.namespace == namespace
     };
     let account = scene.service_account_user("stack-notes");
     for request in cluster.requests(mark, written).await? {
@@ -200,11 +263,20 @@ async fn story(cluster: &Cluster, home: &Path) -> Result<()> {
     scene.wait(&maps, "one", says("again")).await?;
 
     installs.delete("notes", &DeleteParams::default()).await?;
-    scene.wait(&installs, "notes", is_deleted(&install.metadata.uid.unwrap_or_default())).await?;
+    scene
+        .wait(
+            &installs,
+            "notes",
+            is_deleted(&install.metadata.uid.unwrap_or_default()),
+        )
+        .await?;
     gone(&scene, third).await?;
     signal(manager.id().context("the manager runs")?, Signal::TERM)?;
     ensure!(manager.wait().await?.success());
-    ensure!(!home.join("run").exists(), "credentials have no place in the file system");
+    ensure!(
+        !home.join("run").exists(),
+        "credentials have no place in the file system"
+    );
     Ok(())
 }
 
@@ -215,26 +287,46 @@ async fn a_package_with_a_controller_of_its_own_waits_for_pods(scene: &Scene<'_>
         "apiVersion": "stacks.crossplane.io/v1alpha1", "kind": "Stack", "metadata": { "name": "brings" },
         "spec": { "controller": { "deployment": { "name": "main", "spec": { "template": { "spec": pod } } } } },
     });
-    stacks.create(&PostParams::default(), &serde_json::from_value(stack)?).await?;
-    let refused = |stack: Option<&DynamicObject>| has(stack, "ControllerAvailable", "False", "NotRunnable");
+    stacks
+        .create(&PostParams::default(), &serde_json::from_value(stack)?)
+        .await?;
+    let refused =
+        |stack: Option<&DynamicObject>| has(stack, "ControllerAvailable", "False", "NotRunnable");
     scene.wait(&stacks, "brings", refused).await?;
     let mut command = Command::new(env!("CARGO_BIN_EXE_cairn"));
-    command.args(["list", "--namespace", scene.namespace(), "--kubeconfig"]).arg(scene.cluster().kubeconfig());
+    command
+        .args(["list", "--namespace", scene.namespace(), "--kubeconfig"])
+        .arg(scene.cluster().kubeconfig());
     let listed = command.output().await?;
     let listed = String::from_utf8(listed.stdout)?;
-    let row = listed.lines().find(|line| line.contains("brings")).context("a Stack that no install made is listed")?;
+    let row = listed
+        .lines()
+        .find(|line| line.contains("brings"))
+        .context("a Stack that no install made is listed")?;
     ensure!(row.contains("(Stack)") && row.contains("False"), "{listed}");
-    ensure!(listed.lines().filter(|line| line.contains("notes")).count() == 1, "an install is listed once: {listed}");
+    ensure!(
+        listed.lines().filter(|line| line.contains("notes")).count() == 1,
+        "an install is listed once: {listed}"
+    );
     stacks.delete("brings", &DeleteParams::default()).await?;
-    scene.wait(&stacks, "brings", |stack: Option<&DynamicObject>| stack.is_none()).await?;
+    scene
+        .wait(&stacks, "brings", |stack: Option<&DynamicObject>| {
+            stack.is_none()
+        })
+        .await?;
     Ok(())
 }
 
 /// Whether a condition of an object has a status and, unless that is empty, a reason.
 pub fn has(object: Option<&DynamicObject>, kind: &str, status: &str, reason: &str) -> bool {
-    let conditions = object.map_or(Value::Null, |object| object.data["status"]["conditions"].clone());
+    let conditions = object.map_or(Value::Null, |object| {
+        object.data["status"]["conditions"].clone()
+    });
     conditions.as_array().is_some_and(|all| {
-        all.iter()
-            .any(|one| one["type"] == kind && one["status"] == status && (reason.is_empty() || one["reason"] == reason))
+        all.iter().any(|one| {
+            one["type"] == kind
+                && one["status"] == status
+                && (reason.is_empty() || one["reason"] == reason)
+        })
     })
 }

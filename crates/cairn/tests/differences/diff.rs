@@ -1,5 +1,5 @@
-//! `cairn diff` on a cluster: only what the stack owns counts, nothing is kept, secrets stay secret, and the code at the
-//! end says whether there are differences.
+//! `cairn diff` on a cluster: only what the stack owns counts, nothing is kept, secrets stay
+//! secret, and the code at the end says whether there are differences.
 
 use std::path::Path;
 use std::process::Output;
@@ -14,7 +14,8 @@ use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 use testkit::{Cluster, Scene};
 
-/// A package whose kind `Page` becomes a ConfigMap, a Secret with a drawn password, and a ConfigMap that waits.
+/// A package whose kind `Page` becomes a ConfigMap, a Secret with a drawn password, and a ConfigMap
+/// that waits.
 pub fn write_package(dir: &Path, group: &str) -> Result<()> {
     let crd = format!(
         "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: pages.{group}}}\n\
@@ -25,16 +26,30 @@ pub fn write_package(dir: &Path, group: &str) -> Result<()> {
          status: {{type: object, properties: {{said: {{type: string}}, more: {{type: string}}}}}}\n"
     );
     let named = |kind: &str, suffix: &str| {
-        format!("apiVersion: v1\nkind: {kind}\nmetadata: {{name: '{{{{ .metadata.name }}}}{suffix}'}}\n")
+        format!(
+            "apiVersion: v1\nkind: {kind}\nmetadata: {{name: '{{{{ .metadata.name }}}}{suffix}'}}\n"
+        )
     };
     let templates = format!(".registry/templates/page.{group}/v1");
     let files = [
         (".registry/app.yaml".to_owned(), APP.to_owned()),
         (".registry/resources/page.crd.yaml".to_owned(), crd),
-        (format!("{templates}/map.yaml"), named("ConfigMap", "") + "data: {text: '{{ .spec.text }}'}\n"),
-        (format!("{templates}/key.yaml"), named("Secret", "-key") + "stringData: {key: '{{ randAlphaNum 20 }}'}\n"),
-        (format!("{templates}/old.yaml"), named("ConfigMap", "-old") + "data: {a: b}\n"),
-        (format!("{templates}/status.yaml"), format!("{SAID}more: too\n")),
+        (
+            format!("{templates}/map.yaml"),
+            named("ConfigMap", "") + "data: {text: '{{ .spec.text }}'}\n",
+        ),
+        (
+            format!("{templates}/key.yaml"),
+            named("Secret", "-key") + "stringData: {key: '{{ randAlphaNum 20 }}'}\n",
+        ),
+        (
+            format!("{templates}/old.yaml"),
+            named("ConfigMap", "-old") + "data: {a: b}\n",
+        ),
+        (
+            format!("{templates}/status.yaml"),
+            format!("{SAID}more: too\n"),
+        ),
     ];
     for (file, text) in files {
         let path = dir.join(file);
@@ -45,10 +60,13 @@ pub fn write_package(dir: &Path, group: &str) -> Result<()> {
 }
 
 const SAID: &str = "said: '{{ .map.data.text }}'\n";
-const APP: &str = "title: Pages\nversion: 1.0.0\ndependsOn: [{crd: configmap/v1}, {crd: secret/v1}]\n";
+const APP: &str =
+    "title: Pages\nversion: 1.0.0\ndependsOn: [{crd: configmap/v1}, {crd: secret/v1}]\n";
 
 fn edit(dir: &Path, group: &str, template: &str, text: Option<&str>) -> Result<()> {
-    let path = dir.join(format!(".registry/templates/page.{group}/v1/{template}.yaml"));
+    let path = dir.join(format!(
+        ".registry/templates/page.{group}/v1/{template}.yaml"
+    ));
     match text {
         Some(text) => std::fs::write(path, text)?,
         None => std::fs::remove_file(path)?,
@@ -58,7 +76,10 @@ fn edit(dir: &Path, group: &str, template: &str, text: Option<&str>) -> Result<(
 
 pub fn ours(scene: &Scene<'_>, kind: &str, plural: &str) -> Api<DynamicObject> {
     let kind = GroupVersionKind::gvk("stacks.crossplane.io", "v1alpha1", kind);
-    scene.dynamic(scene.client(), &ApiResource::from_gvk_with_plural(&kind, plural))
+    scene.dynamic(
+        scene.client(),
+        &ApiResource::from_gvk_with_plural(&kind, plural),
+    )
 }
 
 pub fn page(group: &str, name: &str) -> Value {
@@ -76,19 +97,31 @@ async fn install(scene: &Scene<'_>, dir: &Path) -> Result<Arc<TemplateStackManag
     for definition in api::definitions() {
         scene.install_crd(&definition).await?;
     }
-    crate::shared::define(scene, &package, &crate::shared::install(scene, "registry.test/team/pages:v1").await?)
-        .await?;
-    let (name, text) = (api::names::seed(scene.namespace(), "pages"), "a seed of exactly 32 characters!");
+    crate::shared::define(
+        scene,
+        &package,
+        &crate::shared::install(scene, "registry.test/team/pages:v1").await?,
+    )
+    .await?;
+    let (name, text) = (
+        api::names::seed(scene.namespace(), "pages"),
+        "a seed of exactly 32 characters!",
+    );
     let seed = json!({ "metadata": { "name": name }, "stringData": { "seed": text } });
     let secrets: Api<Secret> = Api::namespaced(scene.client(), "default");
-    secrets.create(&PostParams::default(), &serde_json::from_value(seed)?).await?;
+    secrets
+        .create(&PostParams::default(), &serde_json::from_value(seed)?)
+        .await?;
     let said = install::Commitment::to("default", &name, text.as_bytes()).to_string();
     let mut stack = serde_json::to_value(&package.stack)?;
     stack["metadata"] = json!({
         "name": "pages", "namespace": scene.namespace(), "annotations": { "stacks.crossplane.io/seed": said },
     });
-    ours(scene, "Stack", "stacks").create(&PostParams::default(), &serde_json::from_value(stack)?).await?;
-    let manager = TemplateStackManager::start(Parts::new(scene.client(), scene.namespace(), "pages")).await;
+    ours(scene, "Stack", "stacks")
+        .create(&PostParams::default(), &serde_json::from_value(stack)?)
+        .await?;
+    let manager =
+        TemplateStackManager::start(Parts::new(scene.client(), scene.namespace(), "pages")).await;
     let worker = manager.clone();
     tokio::spawn(async move { worker.run().await });
     Ok(manager)
@@ -100,7 +133,10 @@ pub fn gather(root: &Path, dir: &Path, files: &mut package::Files) -> Result<()>
         if path.is_dir() {
             gather(root, &path, files)?;
         } else {
-            files.insert(path.strip_prefix(root)?.to_string_lossy().into_owned(), std::fs::read(&path)?);
+            files.insert(
+                path.strip_prefix(root)?.to_string_lossy().into_owned(),
+                std::fs::read(&path)?,
+            );
         }
     }
     Ok(())
@@ -108,7 +144,12 @@ pub fn gather(root: &Path, dir: &Path, files: &mut package::Files) -> Result<()>
 
 pub fn command(scene: &Scene<'_>, dir: &Path, more: &[&str]) -> tokio::process::Command {
     let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_cairn"));
-    command.arg("diff").arg(dir).arg("--kubeconfig").arg(scene.cluster().kubeconfig()).args(more);
+    command
+        .arg("diff")
+        .arg(dir)
+        .arg("--kubeconfig")
+        .arg(scene.cluster().kubeconfig())
+        .args(more);
     if !more.contains(&"-n") {
         command.args(["-n", scene.namespace()]);
     }
@@ -121,8 +162,16 @@ pub async fn diff(scene: &Scene<'_>, dir: &Path, more: &[&str]) -> Result<Output
 
 /// What was printed, if it ended with this code.
 pub fn told(output: &Output, code: i32) -> Result<String> {
-    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    ensure!(output.status.code() == Some(code), "{:?} in place of {code}:\n{text}", output.status);
+    let text = format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    ensure!(
+        output.status.code() == Some(code),
+        "{:?} in place of {code}:\n{text}",
+        output.status
+    );
     Ok(text)
 }
 
@@ -139,32 +188,58 @@ pub async fn what_would_change_is_told_and_nothing_is_changed(cluster: Arc<Clust
     let (dir, group) = (place.path(), scene.group());
     write_package(dir, group)?;
     let manager = install(&scene, dir).await?;
-    let resource = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, "v1", "Page"), "pages");
+    let resource =
+        ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, "v1", "Page"), "pages");
     let pages = scene.dynamic(scene.client(), &resource);
-    pages.create(&PostParams::default(), &serde_json::from_value(page(group, "one"))?).await?;
-    let said = |object: Option<&DynamicObject>| object.is_some_and(|page| page.data["status"]["said"] == "hello");
+    pages
+        .create(
+            &PostParams::default(),
+            &serde_json::from_value(page(group, "one"))?,
+        )
+        .await?;
+    let said = |object: Option<&DynamicObject>| {
+        object.is_some_and(|page| page.data["status"]["said"] == "hello")
+    };
     scene.wait(&pages, "one", said).await?;
     let maps: Api<ConfigMap> = scene.api();
-    scene.wait(&maps, "one-old", |map: Option<&ConfigMap>| map.is_some()).await?;
+    scene
+        .wait(&maps, "one-old", |map: Option<&ConfigMap>| map.is_some())
+        .await?;
 
-    all_in(&told(&diff(&scene, dir, &[]).await?, 0)?, &["the one instance stays as it is"])?;
+    all_in(
+        &told(&diff(&scene, dir, &[]).await?, 0)?,
+        &["the one instance stays as it is"],
+    )?;
 
     // A field that the status loses.
     edit(dir, group, "status", Some(SAID))?;
-    all_in(&told(&diff(&scene, dir, &[]).await?, 3)?, &["1 of 1 instance changes", "update  status", "-  more: too"])?;
+    all_in(
+        &told(&diff(&scene, dir, &[]).await?, 3)?,
+        &["1 of 1 instance changes", "update  status", "-  more: too"],
+    )?;
     edit(dir, group, "status", Some(&format!("{SAID}more: too\n")))?;
 
     // What others add is theirs, and no difference.
     let theirs = json!({ "metadata": { "labels": { "theirs": "1" } }, "data": { "theirs": "1" } });
-    maps.patch("one", &PatchParams::default(), &Patch::Merge(theirs)).await?;
+    maps.patch("one", &PatchParams::default(), &Patch::Merge(theirs))
+        .await?;
     told(&diff(&scene, dir, &[]).await?, 0)?;
     manager.stop();
 
     // What they take away from us is.
-    maps.patch("one", &PatchParams::default(), &Patch::Merge(json!({ "data": { "text": "seized" } }))).await?;
+    maps.patch(
+        "one",
+        &PatchParams::default(),
+        &Patch::Merge(json!({ "data": { "text": "seized" } })),
+    )
+    .await?;
     all_in(
         &told(&diff(&scene, dir, &[]).await?, 3)?,
-        &["update  map: ConfigMap/one", "-  text: seized", "+  text: hello"],
+        &[
+            "update  map: ConfigMap/one",
+            "-  text: seized",
+            "+  text: hello",
+        ],
     )?;
 
     edit(dir, group, "old", None)?;
@@ -175,8 +250,10 @@ pub async fn what_would_change_is_told_and_nothing_is_changed(cluster: Arc<Clust
                 data: {at: '{{ .map.metadata.annotations.at }}'}\n";
     edit(dir, group, "late", Some(late))?;
     let crd = dir.join(".registry/resources/page.crd.yaml");
-    let wider =
-        std::fs::read_to_string(&crd)?.replace("text: {type: string}", "text: {type: string}, size: {type: integer}");
+    let wider = std::fs::read_to_string(&crd)?.replace(
+        "text: {type: string}",
+        "text: {type: string}, size: {type: integer}",
+    );
     std::fs::write(&crd, wider)?;
     let before = maps.get("one").await?.metadata.resource_version;
     let mark = cluster.mark()?;
@@ -201,14 +278,33 @@ pub async fn what_would_change_is_told_and_nothing_is_changed(cluster: Arc<Clust
         ],
     )?;
     // Neither what is made is shown, nor the lines of the template that makes it.
-    ensure!(!text.contains("hunter") && !text.contains("aHVudGVy"), "a secret is shown:\n{text}");
+    ensure!(
+        !text.contains("hunter") && !text.contains("aHVudGVy"),
+        "a secret is shown:\n{text}"
+    );
     let output = diff(&scene, dir, &["-o", "json"]).await?.stdout;
-    ensure!(!String::from_utf8_lossy(&output).contains("hunter"), "a secret is shown");
+    ensure!(
+        !String::from_utf8_lossy(&output).contains("hunter"),
+        "a secret is shown"
+    );
     let json: Value = serde_json::from_slice(&output)?;
-    let objects = json["stacks"][0]["instances"][0]["objects"].as_array().context("objects")?;
-    let action = |template: &str| objects.iter().find(|own| own["template"] == template).map(|own| &own["action"]);
-    ensure!(action("key") == Some(&json!("update")) && action("late") == Some(&json!("hold")), "{json:#}");
-    ensure!(!objects.iter().any(|own| own.to_string().contains("hunter")), "{json:#}");
+    let objects = json["stacks"][0]["instances"][0]["objects"]
+        .as_array()
+        .context("objects")?;
+    let action = |template: &str| {
+        objects
+            .iter()
+            .find(|own| own["template"] == template)
+            .map(|own| &own["action"])
+    };
+    ensure!(
+        action("key") == Some(&json!("update")) && action("late") == Some(&json!("hold")),
+        "{json:#}"
+    );
+    ensure!(
+        !objects.iter().any(|own| own.to_string().contains("hunter")),
+        "{json:#}"
+    );
     let written = |request: &testkit::Request| {
         let reads = ["get", "list", "watch"].contains(&request.verb.as_str());
         request.namespace == scene.namespace() && !reads && !request.uri.contains("dryRun=All")
@@ -218,7 +314,10 @@ pub async fn what_would_change_is_told_and_nothing_is_changed(cluster: Arc<Clust
     ensure!(maps.get("one").await?.metadata.resource_version == before);
 
     edit(dir, group, "late", None)?;
-    all_in(&told(&diff(&scene, dir, &[]).await?, 3)?, &["delete  old: ConfigMap/one-old"])?;
+    all_in(
+        &told(&diff(&scene, dir, &[]).await?, 3)?,
+        &["delete  old: ConfigMap/one-old"],
+    )?;
     // A template by another name makes the same object.
     let old = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .metadata.name }}-old'}\ndata: {a: b}\n";
     edit(dir, group, "renamed", Some(old))?;
@@ -229,11 +328,24 @@ pub async fn what_would_change_is_told_and_nothing_is_changed(cluster: Arc<Clust
 
     // A type that would break its users is refused as the stack manager refuses it.
     let wide = std::fs::read_to_string(&crd)?;
-    std::fs::write(&crd, wide.replace("text: {type: string}", "text: {type: string, maxLength: 9}"))?;
+    std::fs::write(
+        &crd,
+        wide.replace("text: {type: string}", "text: {type: string, maxLength: 9}"),
+    )?;
     let broken = "! type Page: would break what uses it: v1: ";
     let text = told(&diff(&scene, dir, &[]).await?, 1)?;
-    all_in(&text, &[broken, "allow-breaking-changes=true", "/pages: nothing changes until it is allowed"])?;
-    ensure!(!text.contains("ConfigMap/") && !text.contains("status"), "nothing of it comes:\n{text}");
+    all_in(
+        &text,
+        &[
+            broken,
+            "allow-breaking-changes=true",
+            "/pages: nothing changes until it is allowed",
+        ],
+    )?;
+    ensure!(
+        !text.contains("ConfigMap/") && !text.contains("status"),
+        "nothing of it comes:\n{text}"
+    );
     std::fs::write(&crd, wide)?;
 
     // One that is not there yet.
@@ -241,7 +353,15 @@ pub async fn what_would_change_is_told_and_nothing_is_changed(cluster: Arc<Clust
     std::fs::write(&file, page(group, "two").to_string())?;
     let file = file.to_string_lossy().into_owned();
     let text = told(&diff(&scene, dir, &["-f", &file]).await?, 3)?;
-    all_in(&text, &["create  map: ConfigMap/two", "+  text: hello", "create  key: Secret/two-key", "create  status"])?;
+    all_in(
+        &text,
+        &[
+            "create  map: ConfigMap/two",
+            "+  text: hello",
+            "create  key: Secret/two-key",
+            "create  status",
+        ],
+    )?;
     ensure!(!text.contains("Page") || !text.contains("/one"), "{text}");
     ensure!(!text.contains("metadata: null"), "{text}");
     // Nobody reads to the end, and the code is the same.
@@ -254,12 +374,20 @@ pub async fn what_would_change_is_told_and_nothing_is_changed(cluster: Arc<Clust
     other["metadata"]["namespace"] = json!("elsewhere");
     std::fs::write(dir.join("other.yaml"), other.to_string())?;
     let other = dir.join("other.yaml").to_string_lossy().into_owned();
-    all_in(&told(&diff(&scene, dir, &["-f", &other]).await?, 2)?, &["is in the namespace elsewhere, and `-n` says"])?;
+    all_in(
+        &told(&diff(&scene, dir, &["-f", &other]).await?, 2)?,
+        &["is in the namespace elsewhere, and `-n` says"],
+    )?;
     // Where it is not installed, it is told where it is.
     let nowhere = diff(&scene, dir, &["-n", "no-such-place"]).await?;
     let installed = format!("note: it is installed in {}", scene.namespace());
     let owned = format!("is owned by StackInstall {}/pages", scene.namespace());
-    let parts = ["it is not installed", "note: there is no namespace no-such-place", &installed, &owned];
+    let parts = [
+        "it is not installed",
+        "note: there is no namespace no-such-place",
+        &installed,
+        &owned,
+    ];
     all_in(&told(&nowhere, 1)?, &parts)?;
 
     // What the API server would refuse is told in its words.
@@ -267,10 +395,26 @@ pub async fn what_would_change_is_told_and_nothing_is_changed(cluster: Arc<Clust
     edit(dir, group, "bad", Some(bad))?;
     let text = told(&diff(&scene, dir, &[]).await?, 1)?;
     let refused = "it is refused in 1 of 1 instance";
-    all_in(&text, &[refused, "refused bad: ConfigMap/one-bad", "a valid config key must consist of"])?;
+    all_in(
+        &text,
+        &[
+            refused,
+            "refused bad: ConfigMap/one-bad",
+            "a valid config key must consist of",
+        ],
+    )?;
     // Perhaps it is what should take its place.
-    all_in(&text, &["hold    old: ConfigMap/one-old", "it is to be deleted, and stays as long as bad is refused"])?;
-    ensure!(!text.contains(" status"), "what becomes of the status is not known:\n{text}");
+    all_in(
+        &text,
+        &[
+            "hold    old: ConfigMap/one-old",
+            "it is to be deleted, and stays as long as bad is refused",
+        ],
+    )?;
+    ensure!(
+        !text.contains(" status"),
+        "what becomes of the status is not known:\n{text}"
+    );
     Ok(())
 }
 
@@ -283,5 +427,14 @@ pub async fn what_is_not_installed_is_all_new(cluster: Arc<Cluster>) -> Result<(
     let file = file.to_string_lossy().into_owned();
     let text = told(&diff(&scene, place.path(), &["-f", &file]).await?, 3)?;
     let kind = format!("+ type Page ({}/v1)", scene.group());
-    all_in(&text, &["it is not installed", &kind, "create  map: ConfigMap/one", "create  key: Secret/one-key", "***"])
+    all_in(
+        &text,
+        &[
+            "it is not installed",
+            &kind,
+            "create  map: ConfigMap/one",
+            "create  key: Secret/one-key",
+            "***",
+        ],
+    )
 }

@@ -1,6 +1,11 @@
-//! `cairn diff` on clusters that nobody else manages, the embedded API server always and the real one with
-//! `cargo xtask cluster-test`; and `cairn up` as the real kubectl sees it.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a scenario may panic")]
+//! `cairn diff` on clusters that nobody else manages, the embedded API server always and the real
+//! one with `cargo xtask cluster-test`; and `cairn up` as the real kubectl sees it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a scenario may panic"
+)]
 
 mod diff;
 mod kubectl;
@@ -23,6 +28,9 @@ fn main() -> ExitCode {
     ])
     .also_on("embedded", embedded)
     // It brings its own control plane, and is here since kubectl is built beside the real one.
-    .with_only("kubernetes", scenarios![kubectl::a_person_with_kubectl_uses_a_control_plane_of_their_own])
+    .with_only(
+        "kubernetes",
+        scenarios![kubectl::a_person_with_kubectl_uses_a_control_plane_of_their_own],
+    )
     .main()
 }

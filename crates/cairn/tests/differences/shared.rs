@@ -1,5 +1,5 @@
-//! `cairn diff` of packages whose CRDs others use too: it says what the stack manager would do with them, to whom, and who
-//! could allow it.
+//! `cairn diff` of packages whose CRDs others use too: it says what the stack manager would do with
+//! them, to whom, and who could allow it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -23,20 +23,37 @@ pub async fn install(scene: &Scene<'_>, package: &str) -> Result<(Parent, String
         "spec": { "package": package },
     });
     let installs = ours(scene, "StackInstall", "stackinstalls");
-    let made = installs.create(&PostParams::default(), &serde_json::from_value(object)?).await?;
+    let made = installs
+        .create(&PostParams::default(), &serde_json::from_value(object)?)
+        .await?;
     let uid = made.metadata.uid.context("a uid")?;
     let scope = api::PermissionScope::Namespaced;
-    let parent = Parent { scope, namespace: scene.namespace().to_owned(), name: "pages".to_owned(), uid };
-    Ok((parent, publisher(&Reference::parse(package).map_err(|bad| anyhow::anyhow!(bad.what))?)))
+    let parent = Parent {
+        scope,
+        namespace: scene.namespace().to_owned(),
+        name: "pages".to_owned(),
+        uid,
+    };
+    Ok((
+        parent,
+        publisher(&Reference::parse(package).map_err(|bad| anyhow::anyhow!(bad.what))?),
+    ))
 }
 
 fn definitions(scene: &Scene<'_>) -> Api<DynamicObject> {
     let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
-    Api::all_with(scene.client(), &ApiResource::from_gvk_with_plural(&kind, "customresourcedefinitions"))
+    Api::all_with(
+        scene.client(),
+        &ApiResource::from_gvk_with_plural(&kind, "customresourcedefinitions"),
+    )
 }
 
 /// Puts the CRDs of a package in place as the stack manager would for an install.
-pub async fn define(scene: &Scene<'_>, package: &package::Package, by: &(Parent, String)) -> Result<()> {
+pub async fn define(
+    scene: &Scene<'_>,
+    package: &package::Package,
+    by: &(Parent, String),
+) -> Result<()> {
     for file in &package.crds {
         let live = definitions(scene).get_opt(&file.crd.name).await?;
         let live = live.map(|live| serde_json::to_value(&live)).transpose()?;
@@ -55,7 +72,9 @@ pub async fn define(scene: &Scene<'_>, package: &package::Package, by: &(Parent,
             reserved: None,
             namespaced: NamespacedCrds::Allow,
         });
-        let Placement::Apply(object) = placement else { bail!("{placement:?}") };
+        let Placement::Apply(object) = placement else {
+            bail!("{placement:?}")
+        };
         scene.install_crd(&object).await?;
     }
     Ok(())
@@ -69,13 +88,16 @@ async fn tenant(scene: &Scene<'_>, dir: &Path, from: &str) -> Result<()> {
     define(scene, &package, &install(scene, from).await?).await?;
     let mut stack = serde_json::to_value(&package.stack)?;
     stack["metadata"] = json!({ "name": "pages", "namespace": scene.namespace() });
-    ours(scene, "Stack", "stacks").create(&PostParams::default(), &serde_json::from_value(stack)?).await?;
+    ours(scene, "Stack", "stacks")
+        .create(&PostParams::default(), &serde_json::from_value(stack)?)
+        .await?;
     Ok(())
 }
 
 async fn annotate(api: &Api<DynamicObject>, name: &str, value: Option<&str>) -> Result<()> {
     let patch = json!({ "metadata": { "annotations": { "stacks.crossplane.io/allow-breaking-changes": value } } });
-    api.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await?;
+    api.patch(name, &PatchParams::default(), &Patch::Merge(patch))
+        .await?;
     Ok(())
 }
 
@@ -95,8 +117,13 @@ fn none_in(text: &str, parts: &[&str]) -> Result<()> {
 
 const TEXT: &str = "text: {type: string}";
 
-pub async fn what_a_change_of_a_shared_crd_does_to_whom_is_told(cluster: Arc<Cluster>) -> Result<()> {
-    let (one, two) = (cluster.scene("diffowner").await?, cluster.scene("diffuser").await?);
+pub async fn what_a_change_of_a_shared_crd_does_to_whom_is_told(
+    cluster: Arc<Cluster>,
+) -> Result<()> {
+    let (one, two) = (
+        cluster.scene("diffowner").await?,
+        cluster.scene("diffuser").await?,
+    );
     for definition in api::definitions() {
         one.install_crd(&definition).await?;
     }
@@ -119,7 +146,14 @@ pub async fn what_a_change_of_a_shared_crd_does_to_whom_is_told(cluster: Arc<Clu
     // The same from the other side does nothing to it.
     let text = told(&diff(&two, dir, &[]).await?, 1)?;
     let owned = format!("! type Page: the CRD {crd} is owned by StackInstall {owner}/pages");
-    all_in(&text, &[&owned, "lacks what version 1.0.0 needs: v1: `spec.size` does not exist", "nothing changes: "])?;
+    all_in(
+        &text,
+        &[
+            &owned,
+            "lacks what version 1.0.0 needs: v1: `spec.size` does not exist",
+            "nothing changes: ",
+        ],
+    )?;
     none_in(&text, &["+ field", "hint:", "kubectl annotate"])?;
     edit(dir, "text: {type: string}, size: {type: integer}", TEXT)?;
 
@@ -128,7 +162,10 @@ pub async fn what_a_change_of_a_shared_crd_does_to_whom_is_told(cluster: Arc<Clu
     let text = told(&diff(&one, dir, &[]).await?, 1)?;
     let broken = "! type Page: would break what uses it: v1: ";
     let users = format!("; it is also used by StackInstall {user}/pages");
-    all_in(&text, &[broken, &users, "kubectl annotate stackinstall pages"])?;
+    all_in(
+        &text,
+        &[broken, &users, "kubectl annotate stackinstall pages"],
+    )?;
     none_in(&text, &["(with instances)", "annotate crd"])?;
     let installs = ours(&one, "StackInstall", "stackinstalls");
     annotate(&installs, "pages", Some("true")).await?;
@@ -137,15 +174,28 @@ pub async fn what_a_change_of_a_shared_crd_does_to_whom_is_told(cluster: Arc<Clu
     none_in(&text, &["!", "hint:"])?;
 
     // Where others have, only an administrator may.
-    let kind = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, "v1", "Page"), "pages");
+    let kind =
+        ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, "v1", "Page"), "pages");
     let pages = two.dynamic(two.client(), &kind);
-    pages.create(&PostParams::default(), &serde_json::from_value(page(group, "theirs"))?).await?;
+    pages
+        .create(
+            &PostParams::default(),
+            &serde_json::from_value(page(group, "theirs"))?,
+        )
+        .await?;
     let text = told(&diff(&one, dir, &[]).await?, 1)?;
     let users = format!("; it is also used by StackInstall {user}/pages (with instances)");
-    let hint = format!("kubectl annotate crd {crd} stacks.crossplane.io/allow-breaking-changes=true");
+    let hint =
+        format!("kubectl annotate crd {crd} stacks.crossplane.io/allow-breaking-changes=true");
     all_in(
         &text,
-        &[broken, &users, "only an administrator can allow it", &hint, "nothing changes until it is allowed"],
+        &[
+            broken,
+            &users,
+            "only an administrator can allow it",
+            &hint,
+            "nothing changes until it is allowed",
+        ],
     )?;
     none_in(&text, &["annotate stackinstall"])?;
     annotate(&definitions(&one), &crd, Some("true")).await?;
@@ -160,7 +210,9 @@ pub async fn what_a_change_of_a_shared_crd_does_to_whom_is_told(cluster: Arc<Clu
     let said = std::fs::read_to_string(&app)?;
     std::fs::write(&app, format!("{said}permissionScope: Cluster\n"))?;
     let text = told(&diff(&one, dir, &["-n", "default"]).await?, 3)?;
-    let taken = format!("the CRD {crd} passes from StackInstall {owner}/pages to ClusterStackInstall pages");
+    let taken = format!(
+        "the CRD {crd} passes from StackInstall {owner}/pages to ClusterStackInstall pages"
+    );
     all_in(&text, &[&taken])?;
     std::fs::write(&app, said)?;
 
@@ -175,7 +227,10 @@ pub async fn what_a_change_of_a_shared_crd_does_to_whom_is_told(cluster: Arc<Clu
 pub async fn what_is_not_the_installs_to_change_is_rejected_as_the_stack_manager_would(
     cluster: Arc<Cluster>,
 ) -> Result<()> {
-    let (one, two) = (cluster.scene("diffgroup").await?, cluster.scene("diffguest").await?);
+    let (one, two) = (
+        cluster.scene("diffgroup").await?,
+        cluster.scene("diffguest").await?,
+    );
     for definition in api::definitions() {
         one.install_crd(&definition).await?;
     }
@@ -187,25 +242,47 @@ pub async fn what_is_not_the_installs_to_change_is_rejected_as_the_stack_manager
 
     // The publisher of a package that is not installed is unknown.
     let text = told(&diff(&two, dir, &[]).await?, 3)?;
-    let unless =
-        format!("note: unless registry.test/team publishes this package, it is rejected: the CRD pages.{group} is");
+    let unless = format!(
+        "note: unless registry.test/team publishes this package, it is rejected: the CRD pages.{group} is"
+    );
     all_in(&text, &[&unless])?;
     // From elsewhere it gets neither the CRD nor another of its group.
     install(&two, "elsewhere.test/other/pages:v1").await?;
     let text = told(&diff(&two, dir, &[]).await?, 1)?;
-    let published = format!("! type Page: the CRD pages.{group} is published by registry.test/team, and owned by");
-    all_in(&text, &[&published, "while elsewhere.test/other publishes this package"])?;
+    let published = format!(
+        "! type Page: the CRD pages.{group} is published by registry.test/team, and owned by"
+    );
+    all_in(
+        &text,
+        &[
+            &published,
+            "while elsewhere.test/other publishes this package",
+        ],
+    )?;
     none_in(&text, &["unless", "hint:"])?;
     let beside = place.path().join("beside/pages");
     write_package(&beside, group)?;
     let folder = beside.join(".registry");
-    std::fs::rename(folder.join(format!("templates/page.{group}")), folder.join(format!("templates/note.{group}")))?;
-    edit(&beside, "kind: Page, plural: pages, singular: page", "kind: Note, plural: notes, singular: note")?;
-    edit(&beside, &format!("name: pages.{group}"), &format!("name: notes.{group}"))?;
+    std::fs::rename(
+        folder.join(format!("templates/page.{group}")),
+        folder.join(format!("templates/note.{group}")),
+    )?;
+    edit(
+        &beside,
+        "kind: Page, plural: pages, singular: page",
+        "kind: Note, plural: notes, singular: note",
+    )?;
+    edit(
+        &beside,
+        &format!("name: pages.{group}"),
+        &format!("name: notes.{group}"),
+    )?;
     let text = told(&diff(&two, &beside, &[]).await?, 1)?;
     all_in(
         &text,
-        &[&format!("! type Note: the API group {group} is used by the CRD pages.{group}, which registry.test/team")],
+        &[&format!(
+            "! type Note: the API group {group} is used by the CRD pages.{group}, which registry.test/team"
+        )],
     )?;
     none_in(&text, &["+ type"])?;
 
@@ -215,7 +292,12 @@ pub async fn what_is_not_the_installs_to_change_is_rejected_as_the_stack_manager
     let approved = "name: pages.diff.k8s.io, annotations: {api-approved.kubernetes.io: 'https://example.org/1'}";
     edit(&reserved, "name: pages.diff.k8s.io", approved)?;
     let text = told(&diff(&two, &reserved, &[]).await?, 1)?;
-    all_in(&text, &["! type Page: the API group diff.k8s.io is reserved: only a ClusterStackInstall can define"])?;
+    all_in(
+        &text,
+        &[
+            "! type Page: the API group diff.k8s.io is reserved: only a ClusterStackInstall can define",
+        ],
+    )?;
     let free = place.path().join("free/pages");
     write_package(&free, &format!("free.{group}"))?;
     let none: &[&str] = &[];
@@ -239,22 +321,44 @@ pub async fn what_is_not_the_installs_to_change_is_rejected_as_the_stack_manager
         "lastTransitionTime": "2026-01-01T00:00:00Z",
     }] } });
     let installs = ours(&two, "StackInstall", "stackinstalls");
-    installs.patch_status("pages", &PatchParams::default(), &Patch::Merge(not_allowed)).await?;
+    installs
+        .patch_status("pages", &PatchParams::default(), &Patch::Merge(not_allowed))
+        .await?;
     // A condition of its own install says so.
-    all_in(&told(&diff(&two, &free, &[]).await?, 1)?, &["lets namespaced installs use only CRDs"])?;
+    all_in(
+        &told(&diff(&two, &free, &[]).await?, 1)?,
+        &["lets namespaced installs use only CRDs"],
+    )?;
 
     // One that an administrator applied is left alone.
     let foreign = place.path().join("foreign/pages");
     write_package(&foreign, two.group())?;
     let mut files = package::Files::new();
     gather(&foreign, &foreign, &mut files)?;
-    let mut definition = package::read(&files).0.crds.first().context("a CRD")?.crd.object.clone();
+    let mut definition = package::read(&files)
+        .0
+        .crds
+        .first()
+        .context("a CRD")?
+        .crd
+        .object
+        .clone();
     definition["metadata"]["labels"] = json!({});
     one.install_crd(&definition).await?;
-    none_in(&told(&diff(&one, &foreign, &[]).await?, 3)?, &["! type", "+ type", "field", "stays as it is"])?;
-    edit(&foreign, TEXT, "text: {type: string}, size: {type: integer}")?;
+    none_in(
+        &told(&diff(&one, &foreign, &[]).await?, 3)?,
+        &["! type", "+ type", "field", "stays as it is"],
+    )?;
+    edit(
+        &foreign,
+        TEXT,
+        "text: {type: string}, size: {type: integer}",
+    )?;
     let text = told(&diff(&one, &foreign, &[]).await?, 1)?;
-    let left = format!("! type Page: the CRD pages.{} exists and is not managed by the stack manager", two.group());
+    let left = format!(
+        "! type Page: the CRD pages.{} exists and is not managed by the stack manager",
+        two.group()
+    );
     all_in(&text, &[&left, "`spec.size` does not exist"])?;
     none_in(&text, &["+ field", "hint:"])
 }

@@ -20,7 +20,9 @@ pub fn pages() -> Vec<PathBuf> {
 /// A heading as links name it.
 fn anchor(heading: &str) -> String {
     let kept = heading.trim_start_matches('#').trim().to_lowercase();
-    let kept = kept.chars().filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));
+    let kept = kept
+        .chars()
+        .filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));
     kept.map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
@@ -44,7 +46,10 @@ fn links(text: &str) -> Vec<String> {
         code ^= line.starts_with("```");
         let prose: String = line.split('`').step_by(2).collect();
         if !code {
-            let ends = prose.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
+            let ends = prose
+                .split("](")
+                .skip(1)
+                .filter_map(|rest| rest.split_once(')'));
             found.extend(ends.map(|(link, _)| link.to_owned()));
         }
     }
@@ -58,7 +63,11 @@ fn every_link_of_the_pages_leads_somewhere() {
         let text = fs::read_to_string(&page).expect("a page");
         for link in links(&text).iter().filter(|link| !link.contains("://")) {
             let (file, heading) = link.split_once('#').unwrap_or((link, ""));
-            let target = if file.is_empty() { page.clone() } else { page.parent().unwrap_or(Path::new("")).join(file) };
+            let target = if file.is_empty() {
+                page.clone()
+            } else {
+                page.parent().unwrap_or(Path::new("")).join(file)
+            };
             assert!(target.exists(), "{}: {link} leads nowhere", page.display());
             if !heading.is_empty() {
                 let anchors = anchors(&fs::read_to_string(&target).expect("a page"));

@@ -1,5 +1,5 @@
-//! The documentation is true: its commands are run as they stand and print what the pages show, its links lead
-//! somewhere, and the messages it explains are those of the program.
+//! The documentation is true: its commands are run as they stand and print what the pages show, its
+//! links lead somewhere, and the messages it explains are those of the program.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test may panic")]
 
 mod blocks;
@@ -34,7 +34,11 @@ fn follow(page: &str, least: usize, mut reader: Reader) {
         );
         let _ = std::io::stderr().write_all(line.as_bytes());
     }
-    assert!(reader.run + reader.left_out >= least, "{page} has only {} commands", reader.run);
+    assert!(
+        reader.run + reader.left_out >= least,
+        "{page} has only {} commands",
+        reader.run
+    );
 }
 
 macro_rules! pages {
@@ -66,11 +70,14 @@ pages! {
 #[test]
 fn operations_work_as_they_stand_on_kubernetes() {
     if reader::kubectl().is_none() {
-        let _ = std::io::stderr()
-            .write_all(b"docs/operations.md on Kubernetes was left out: `cargo xtask cluster-test` runs it\n");
+        let _ = std::io::stderr().write_all(
+            b"docs/operations.md on Kubernetes was left out: `cargo xtask cluster-test` runs it\n",
+        );
         return;
     }
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    let cluster = runtime.block_on(testkit::Cluster::start()).expect("a cluster");
+    let cluster = runtime
+        .block_on(testkit::Cluster::start())
+        .expect("a cluster");
     follow("docs/operations.md", 25, Reader::on(cluster.kubeconfig()));
 }

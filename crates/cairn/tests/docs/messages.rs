@@ -1,11 +1,13 @@
-//! The messages that `docs/troubleshooting.md` explains are in the sources: one that changes there changes here.
+//! The messages that `docs/troubleshooting.md` explains are in the sources: one that changes there
+//! changes here.
 
 use std::fs;
 use std::path::Path;
 
 use crate::support::root;
 
-/// All sources of the program, each in one line of words, so that a message broken over lines is found.
+/// All sources of the program, each in one line of words, so that a message broken over lines is
+/// found.
 fn sources() -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut folders: Vec<_> = fs::read_dir(root().join("crates"))
@@ -14,11 +16,17 @@ fn sources() -> Vec<(String, String)> {
         .filter(|folder| folder.is_dir())
         .collect();
     while let Some(folder) = folders.pop() {
-        for path in fs::read_dir(folder).expect("a folder").filter_map(|entry| Some(entry.ok()?.path())) {
+        for path in fs::read_dir(folder)
+            .expect("a folder")
+            .filter_map(|entry| Some(entry.ok()?.path()))
+        {
             if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|ending| ending == "rs") {
-                found.push((shown(&path), joined(&fs::read_to_string(&path).expect("a source"))));
+                found.push((
+                    shown(&path),
+                    joined(&fs::read_to_string(&path).expect("a source")),
+                ));
             }
         }
     }
@@ -26,7 +34,10 @@ fn sources() -> Vec<(String, String)> {
 }
 
 fn shown(path: &Path) -> String {
-    path.strip_prefix(root()).unwrap_or(path).display().to_string()
+    path.strip_prefix(root())
+        .unwrap_or(path)
+        .display()
+        .to_string()
 }
 
 /// A text without the places where literals are broken over lines.
@@ -46,7 +57,9 @@ fn joined(text: &str) -> String {
 
 /// The messages of the page: its headings in code, with `...` for what differs each time.
 fn messages(page: &str) -> Vec<String> {
-    let headings = page.lines().filter_map(|line| line.strip_prefix("### ``")?.strip_suffix("``"));
+    let headings = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("### ``")?.strip_suffix("``"));
     headings.map(str::to_owned).collect()
 }
 
@@ -54,23 +67,50 @@ fn messages(page: &str) -> Vec<String> {
 fn every_message_that_is_explained_is_one_of_the_program() {
     let page = fs::read_to_string(root().join("docs/troubleshooting.md")).expect("the page");
     let messages = messages(&page);
-    assert_eq!(messages.len(), page.lines().filter(|line| line.starts_with("### ")).count(), "a heading is no message");
-    assert!(messages.len() >= 20, "only {} messages are explained", messages.len());
+    assert_eq!(
+        messages.len(),
+        page.lines().filter(|line| line.starts_with("### ")).count(),
+        "a heading is no message"
+    );
+    assert!(
+        messages.len() >= 20,
+        "only {} messages are explained",
+        messages.len()
+    );
     let sources = sources();
     for message in messages {
-        let parts: Vec<&str> = message.split("...").map(str::trim).filter(|part| !part.is_empty()).collect();
-        assert!(parts.iter().any(|part| part.len() >= 8), "`{message}` says too little to be found");
-        let found = sources.iter().any(|(_, text)| parts.iter().all(|part| text.contains(part)));
+        let parts: Vec<&str> = message
+            .split("...")
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+            .collect();
+        assert!(
+            parts.iter().any(|part| part.len() >= 8),
+            "`{message}` says too little to be found"
+        );
+        let found = sources
+            .iter()
+            .any(|(_, text)| parts.iter().all(|part| text.contains(part)));
         assert!(found, "no source says `{message}`");
     }
 }
 
 /// Words in code on a page that begin with one of these.
 fn words(page: &str, beginnings: &[&str]) -> Vec<String> {
-    let code = page.split('`').skip(1).step_by(2).flat_map(str::split_whitespace);
-    let named = code.filter(|word| beginnings.iter().any(|beginning| word.starts_with(beginning)));
+    let code = page
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .flat_map(str::split_whitespace);
+    let named = code.filter(|word| {
+        beginnings
+            .iter()
+            .any(|beginning| word.starts_with(beginning))
+    });
     // `kubectl annotate` takes away what ends in a dash.
-    named.map(|word| word.trim_end_matches([':', ',', '.', '-']).to_owned()).collect()
+    named
+        .map(|word| word.trim_end_matches([':', ',', '.', '-']).to_owned())
+        .collect()
 }
 
 #[test]
@@ -80,7 +120,10 @@ fn metrics_annotations_and_labels_that_the_pages_name_exist() {
     let mut count = 0;
     for page in crate::links::pages() {
         let text = fs::read_to_string(&page).expect("a page");
-        for word in words(&text, &beginnings).iter().filter(|word| !word.contains("v1alpha1")) {
+        for word in words(&text, &beginnings)
+            .iter()
+            .filter(|word| !word.contains("v1alpha1"))
+        {
             let word = word.split('=').next().unwrap_or_default();
             let found = sources.iter().any(|(_, text)| text.contains(word));
             assert!(found, "{}: no source knows `{word}`", page.display());

@@ -1,4 +1,5 @@
-//! A page of the documentation as steps: the files that its reader writes, and the commands with what they print.
+//! A page of the documentation as steps: the files that its reader writes, and the commands with
+//! what they print.
 
 /// Something that a page tells its reader to do.
 #[derive(Debug, PartialEq, Eq)]
@@ -18,7 +19,8 @@ pub struct Command {
     pub shown: String,
     /// Its block says `background`: it runs until the page ends.
     pub background: bool,
-    /// It is kubectl's, or its block says `after-kubectl`: without what kubectl did before, it would fail.
+    /// It is kubectl's, or its block says `after-kubectl`: without what kubectl did before, it
+    /// would fail.
     pub kubectl: bool,
 }
 
@@ -32,7 +34,10 @@ pub fn steps(page: &str) -> Vec<Step> {
                 None => {
                     let words: Vec<&str> = info.split_whitespace().collect();
                     if let Some(path) = words.iter().find_map(|word| word.strip_prefix("file=")) {
-                        steps.push(Step::File { path: path.to_owned(), text: String::new() });
+                        steps.push(Step::File {
+                            path: path.to_owned(),
+                            text: String::new(),
+                        });
                     }
                     Some(words)
                 }
@@ -55,7 +60,9 @@ pub fn steps(page: &str) -> Vec<Step> {
                     kubectl: command.contains("kubectl") || words.contains(&"after-kubectl"),
                 })),
                 (None, Some(Step::Command(command))) => match line.strip_prefix("> ") {
-                    Some(more) if command.shown.is_empty() => command.command.push_str(&format!("\n{more}")),
+                    Some(more) if command.shown.is_empty() => {
+                        command.command.push_str(&format!("\n{more}"));
+                    }
                     _ => command.shown.push_str(&format!("{line}\n")),
                 },
                 _ => {}
@@ -65,7 +72,8 @@ pub fn steps(page: &str) -> Vec<Step> {
     steps
 }
 
-/// Whether a text is what a page shows: `...` alone stands for any lines, inside of a line for any words.
+/// Whether a text is what a page shows: `...` alone stands for any lines, inside of a line for any
+/// words.
 pub fn fits(shown: &str, text: &str) -> bool {
     let shown: Vec<&str> = shown.lines().collect();
     let text: Vec<&str> = text.lines().map(str::trim_end).collect();
@@ -76,19 +84,25 @@ fn lines_fit(shown: &[&str], text: &[&str]) -> bool {
     match shown.split_first() {
         None => text.is_empty(),
         Some((&"...", rest)) => (0..=text.len()).any(|skip| lines_fit(rest, &text[skip..])),
-        Some((first, rest)) => {
-            text.split_first().is_some_and(|(line, text)| line_fits(first, line) && lines_fit(rest, text))
-        }
+        Some((first, rest)) => text
+            .split_first()
+            .is_some_and(|(line, text)| line_fits(first, line) && lines_fit(rest, text)),
     }
 }
 
 fn line_fits(shown: &str, line: &str) -> bool {
     let mut parts = shown.split("...");
-    let Some(mut rest) = parts.next().and_then(|first| line.strip_prefix(first)) else { return false };
+    let Some(mut rest) = parts.next().and_then(|first| line.strip_prefix(first)) else {
+        return false;
+    };
     let parts: Vec<&str> = parts.collect();
-    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
+    let Some((last, middle)) = parts.split_last() else {
+        return rest.is_empty();
+    };
     for part in middle {
-        let Some(at) = rest.find(part) else { return false };
+        let Some(at) = rest.find(part) else {
+            return false;
+        };
         rest = &rest[at + part.len()..];
     }
     rest.ends_with(last)
@@ -106,9 +120,18 @@ fn a_page_is_read_as_its_reader_would() {
     let expected = [
         Step::Command(command(2, "a", "b\n")),
         Step::Command(command(4, "cat <<E\nx\nE", "x\n")),
-        Step::File { path: "d/e.yaml".into(), text: "f: 1\n".into() },
-        Step::Command(Command { background: true, ..command(13, "up", "") }),
-        Step::Command(Command { kubectl: true, ..command(19, "c", "") }),
+        Step::File {
+            path: "d/e.yaml".into(),
+            text: "f: 1\n".into(),
+        },
+        Step::Command(Command {
+            background: true,
+            ..command(13, "up", "")
+        }),
+        Step::Command(Command {
+            kubectl: true,
+            ..command(19, "c", "")
+        }),
     ];
     assert_eq!(steps(page), expected);
 }

@@ -1,4 +1,5 @@
-//! Whoever follows a page: a directory of their own, a shell, and programs that run until the page ends.
+//! Whoever follows a page: a directory of their own, a shell, and programs that run until the page
+//! ends.
 
 use std::{
     collections::BTreeMap,
@@ -54,7 +55,9 @@ impl Reader {
         Reader {
             place,
             dir,
-            variables: variables.map(|(name, value)| (name.to_owned(), value)).into(),
+            variables: variables
+                .map(|(name, value)| (name.to_owned(), value))
+                .into(),
             own: vec!["REGISTRY"],
             instead: None,
             running: Vec::new(),
@@ -64,13 +67,19 @@ impl Reader {
         }
     }
 
-    /// A reader with a cluster, on which a stack manager runs in place of the control plane that a page starts.
+    /// A reader with a cluster, on which a stack manager runs in place of the control plane that a
+    /// page starts.
     pub fn on(kubeconfig: &Path) -> Reader {
         let mut reader = Reader::new();
-        reader.variables.insert("KUBECONFIG".to_owned(), kubeconfig.display().to_string());
+        reader
+            .variables
+            .insert("KUBECONFIG".to_owned(), kubeconfig.display().to_string());
         reader.own.push("KUBECONFIG");
         let manager = "cairn stack-manager --runner process --listen 127.0.0.1:0 -n cairn-system";
-        reader.instead = Some((manager.to_owned(), "...\n...managing stacks...\n".to_owned()));
+        reader.instead = Some((
+            manager.to_owned(),
+            "...\n...managing stacks...\n".to_owned(),
+        ));
         reader
     }
 
@@ -82,7 +91,13 @@ impl Reader {
                 fs::create_dir_all(file.parent().expect("a directory")).expect("a directory");
                 fs::write(file, text).expect("a file");
             }
-            Step::Command(page::Command { line, command, shown, background, kubectl }) => {
+            Step::Command(page::Command {
+                line,
+                command,
+                shown,
+                background,
+                kubectl,
+            }) => {
                 let at = format!("{page}:{line}: {command}");
                 if *kubectl && self.kubectl.is_none() {
                     self.left_out += 1;
@@ -91,18 +106,29 @@ impl Reader {
                 self.run += 1;
                 if let Some(dir) = command.strip_prefix("cd ") {
                     self.dir = self.dir.join(dir);
-                } else if let Some((name, value)) =
-                    command.strip_prefix("export ").and_then(|rest| rest.split_once('='))
+                } else if let Some((name, value)) = command
+                    .strip_prefix("export ")
+                    .and_then(|rest| rest.split_once('='))
                 {
                     if !self.own.contains(&name) {
-                        let value = value.trim_matches('"').replace("$PWD", &self.dir.display().to_string());
+                        let value = value
+                            .trim_matches('"')
+                            .replace("$PWD", &self.dir.display().to_string());
                         self.variables.insert(name.to_owned(), value);
                     }
-                } else if let Some(file) = command.strip_prefix("cat ").filter(|file| self.is_new(file)) {
-                    // A file that the page shows, and that is not there, is one that its reader is meant to have.
+                } else if let Some(file) = command
+                    .strip_prefix("cat ")
+                    .filter(|file| self.is_new(file))
+                {
+                    // A file that the page shows, and that is not there, is one that its reader is
+                    // meant to have.
                     fs::write(self.dir.join(file), shown).expect("a file");
                 } else if *background {
-                    match self.instead.clone().filter(|_| command.starts_with("cairn up")) {
+                    match self
+                        .instead
+                        .clone()
+                        .filter(|_| command.starts_with("cairn up"))
+                    {
                         Some((command, shown)) => self.start(&at, &command, &shown),
                         None => self.start(&at, command, shown),
                     }
@@ -123,8 +149,14 @@ impl Reader {
     }
 
     fn shell(&self, command: &str) -> Command {
-        let program = Path::new(env!("CARGO_BIN_EXE_cairn")).parent().expect("a directory");
-        let tools = self.kubectl.iter().map(|kubectl| format!("{}:", kubectl.display())).collect::<String>();
+        let program = Path::new(env!("CARGO_BIN_EXE_cairn"))
+            .parent()
+            .expect("a directory");
+        let tools = self
+            .kubectl
+            .iter()
+            .map(|kubectl| format!("{}:", kubectl.display()))
+            .collect::<String>();
         let path = std::env::var("PATH").unwrap_or_default();
         let mut shell = Command::new("sh");
         shell
@@ -141,12 +173,19 @@ impl Reader {
         shell
     }
 
-    /// What a command prints, in the form of a page: trailing blanks do not show, and an exit code other than 0 does.
+    /// What a command prints, in the form of a page: trailing blanks do not show, and an exit code
+    /// other than 0 does.
     fn printed(&self, command: &str) -> String {
         let command = command.replace("cargo run --release --", "cairn");
-        let output = self.shell(&format!("exec 2>&1\n{command}")).output().expect("sh runs");
+        let output = self
+            .shell(&format!("exec 2>&1\n{command}"))
+            .output()
+            .expect("sh runs");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let mut lines: String = text.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+        let mut lines: String = text
+            .lines()
+            .map(|line| format!("{}\n", line.trim_end()))
+            .collect();
         if !output.status.success() {
             lines.push_str(&format!("[{}]\n", output.status.code().unwrap_or(-1)));
         }
@@ -155,8 +194,11 @@ impl Reader {
 
     /// Starts a program and waits until it has said what the page shows.
     fn start(&mut self, at: &str, command: &str, shown: &str) {
-        let mut child =
-            self.shell(&format!("exec 2>&1; exec {command}")).stdout(Stdio::piped()).spawn().expect("sh runs");
+        let mut child = self
+            .shell(&format!("exec 2>&1; exec {command}"))
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("sh runs");
         let stdout = child.stdout.take().expect("a pipe");
         let (send, lines) = channel();
         thread::spawn(move || {
@@ -166,7 +208,11 @@ impl Reader {
                 }
             }
         });
-        let mut running = Running { child, lines, said: String::new() };
+        let mut running = Running {
+            child,
+            lines,
+            said: String::new(),
+        };
         let deadline = Instant::now() + PATIENCE;
         while !fits(&format!("{shown}...\n"), &running.said) {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -182,7 +228,8 @@ impl Reader {
 impl Running {
     /// All that it has said.
     fn heard(&mut self) -> String {
-        self.said.extend(self.lines.try_iter().map(|line| format!("{line}\n")));
+        self.said
+            .extend(self.lines.try_iter().map(|line| format!("{line}\n")));
         self.said.clone()
     }
 }
@@ -194,7 +241,10 @@ impl Drop for Running {
         // It tells that it ends by closing its output; if it does not, it is ended.
         let deadline = Instant::now() + Duration::from_secs(20);
         loop {
-            match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            match self
+                .lines
+                .recv_timeout(deadline.saturating_duration_since(Instant::now()))
+            {
                 Ok(_) => {}
                 Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => break,
                 Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {
@@ -207,7 +257,10 @@ impl Drop for Running {
     }
 }
 
-/// Where kubectl is: beside the control plane that the tests build. Any other may print something else.
+/// Where kubectl is: beside the control plane that the tests build. Any other may print something
+/// else.
 pub fn kubectl() -> Option<PathBuf> {
-    std::env::var_os("KUBEBUILDER_ASSETS").map(PathBuf::from).filter(|dir| dir.join("kubectl").is_file())
+    std::env::var_os("KUBEBUILDER_ASSETS")
+        .map(PathBuf::from)
+        .filter(|dir| dir.join("kubectl").is_file())
 }

@@ -9,7 +9,14 @@ const VALIDATE: &[&str] = &["validate", "."];
 const TEST: &[&str] = &["test", "."];
 
 /// With the cache there, so that the web server is made.
-const SEEN: &[&str] = &["render", ".", "-f", "cacheme.yaml", "--simulate", "controllers.yaml"];
+const SEEN: &[&str] = &[
+    "render",
+    ".",
+    "-f",
+    "cacheme.yaml",
+    "--simulate",
+    "controllers.yaml",
+];
 
 const QUANTITY: &str = "quantities must match the regular expression";
 const UNIT: &str = "write a number, with a unit if need be: `500m`, `2`, `1.5Gi`";
@@ -42,7 +49,12 @@ pub const MISTAKES: &[Mistake] = &[
         from: "        env:\n",
         to: "        resources: {limits: {memory: {{ .spec.nginxVersion }} gigs}}\n        env:\n",
         args: SEEN,
-        says: &["web.yaml:16", "resources.limits.memory: Invalid value: \"1.17.4 gigs\"", QUANTITY, UNIT],
+        says: &[
+            "web.yaml:16",
+            "resources.limits.memory: Invalid value: \"1.17.4 gigs\"",
+            QUANTITY,
+            UNIT,
+        ],
     },
     Mistake {
         name: "a secret that is not in base64",
@@ -50,6 +62,11 @@ pub const MISTAKES: &[Mistake] = &[
         from: "kind: Service\n",
         to: "kind: Secret\ndata: {password: hello world}\n",
         args: VALIDATE,
-        says: &["service.yaml:3:18", "data.password: Invalid value", "illegal base64 data at input byte 5", "| b64enc"],
+        says: &[
+            "service.yaml:3:18",
+            "data.password: Invalid value",
+            "illegal base64 data at input byte 5",
+            "| b64enc",
+        ],
     },
 ];

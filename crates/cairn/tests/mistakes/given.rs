@@ -7,7 +7,14 @@ const CONTROLLERS: &str = "controllers.yaml";
 const TESTS: &str = "tests/nesting.yaml";
 
 const RENDER: &[&str] = &["render", ".", "-f", "cacheme.yaml"];
-const SIMULATE: &[&str] = &["render", ".", "-f", "cacheme.yaml", "--simulate", "controllers.yaml"];
+const SIMULATE: &[&str] = &[
+    "render",
+    ".",
+    "-f",
+    "cacheme.yaml",
+    "--simulate",
+    "controllers.yaml",
+];
 const TEST: &[&str] = &["test", "."];
 
 pub const MISTAKES: &[Mistake] = &[
@@ -17,7 +24,13 @@ pub const MISTAKES: &[Mistake] = &[
         from: "replicas: 2",
         to: "replcas: 2",
         args: RENDER,
-        says: &["warning", "cacheme.yaml:8:3", "`.spec.replcas`", "kubectl refuses it", "did you mean `replicas`?"],
+        says: &[
+            "warning",
+            "cacheme.yaml:8:3",
+            "`.spec.replcas`",
+            "kubectl refuses it",
+            "did you mean `replicas`?",
+        ],
     },
     Mistake {
         name: "a value of the wrong type in the instance",
@@ -33,7 +46,12 @@ pub const MISTAKES: &[Mistake] = &[
         from: "replicas: 2",
         to: "replicas: \"2\"",
         args: RENDER,
-        says: &["cacheme.yaml:8:13", "spec.replicas", "integer", "write it without quotes"],
+        says: &[
+            "cacheme.yaml:8:13",
+            "spec.replicas",
+            "integer",
+            "write it without quotes",
+        ],
     },
     Mistake {
         name: "a field that the instance needs",
@@ -41,7 +59,11 @@ pub const MISTAKES: &[Mistake] = &[
         from: "  nginxVersion: \"1.17.4\"\n",
         to: "",
         args: RENDER,
-        says: &["cacheme.yaml:6:1", "spec.nginxVersion: Required value", "`nginxVersion: ...`"],
+        says: &[
+            "cacheme.yaml:6:1",
+            "spec.nginxVersion: Required value",
+            "`nginxVersion: ...`",
+        ],
     },
     Mistake {
         name: "a directory where an image is to be installed",
@@ -49,7 +71,12 @@ pub const MISTAKES: &[Mistake] = &[
         from: "replicas: 2",
         to: "replicas: 2",
         args: &["install", "."],
-        says: &["error", ". is a directory", "`cairn build` and `cairn push`", "`cairn up`"],
+        says: &[
+            "error",
+            ". is a directory",
+            "`cairn build` and `cairn push`",
+            "`cairn up`",
+        ],
     },
     Mistake {
         name: "an instance of a kind that the package does not have",
@@ -57,7 +84,11 @@ pub const MISTAKES: &[Mistake] = &[
         from: "kind: CachingWebService",
         to: "kind: CashingWebService",
         args: RENDER,
-        says: &["cacheme.yaml:2:7", "CashingWebService", "did you mean `CachingWebService`?"],
+        says: &[
+            "cacheme.yaml:2:7",
+            "CashingWebService",
+            "did you mean `CachingWebService`?",
+        ],
     },
     Mistake {
         name: "an instance of another version",
@@ -158,7 +189,11 @@ pub const MISTAKES: &[Mistake] = &[
         from: "    absent: [web]",
         to: "    abset: [web]",
         args: TEST,
-        says: &["tests/nesting.yaml:10:5", "`abset`", "did you mean `absent`?"],
+        says: &[
+            "tests/nesting.yaml:10:5",
+            "`abset`",
+            "did you mean `absent`?",
+        ],
     },
     Mistake {
         name: "a template in a test that does not exist",
@@ -166,7 +201,11 @@ pub const MISTAKES: &[Mistake] = &[
         from: "    absent: [web]",
         to: "    absent: [wb]",
         args: TEST,
-        says: &["tests/nesting.yaml:10:14", "\"wb\"", "did you mean \"web\"?"],
+        says: &[
+            "tests/nesting.yaml:10:14",
+            "\"wb\"",
+            "did you mean \"web\"?",
+        ],
     },
     Mistake {
         name: "a value in a test of the wrong kind",
@@ -198,7 +237,10 @@ pub const MISTAKES: &[Mistake] = &[
         from: "redisVersion: \"5\"",
         to: "redisVersion: \"6\"",
         args: TEST,
-        says: &["tests/nesting.yaml:9:", "cache.spec.redisVersion: expected \"6\", found \"5\""],
+        says: &[
+            "tests/nesting.yaml:9:",
+            "cache.spec.redisVersion: expected \"6\", found \"5\"",
+        ],
     },
     Mistake {
         name: "an instance in a test that is refused",

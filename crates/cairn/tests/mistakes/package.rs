@@ -7,13 +7,21 @@ const CACHE: &str = ".registry/templates/cachingwebservice.example.org/v1/cache.
 const STATUS: &str = ".registry/templates/cachingwebservice.example.org/v1/status.yaml";
 const REDIS: &str = ".registry/resources/example.org/redis/v1/redis.v1.crd.yaml";
 const APP: &str = ".registry/app.yaml";
-const SERVICE: &str = ".registry/resources/example.org/cachingwebservice/v1/cachingwebservice.v1.crd.yaml";
+const SERVICE: &str =
+    ".registry/resources/example.org/cachingwebservice/v1/cachingwebservice.v1.crd.yaml";
 
 const VALIDATE: &[&str] = &["validate", "."];
 const RENDER: &[&str] = &["render", ".", "-f", "cacheme.yaml"];
 
 /// With the cache there, so that the web server is made.
-const SEEN: &[&str] = &["render", ".", "-f", "cacheme.yaml", "--simulate", "controllers.yaml"];
+const SEEN: &[&str] = &[
+    "render",
+    ".",
+    "-f",
+    "cacheme.yaml",
+    "--simulate",
+    "controllers.yaml",
+];
 
 pub const MISTAKES: &[Mistake] = &[
     Mistake {
@@ -22,7 +30,11 @@ pub const MISTAKES: &[Mistake] = &[
         from: ".spec.nginxVersion",
         to: ".spec.nginxVerson",
         args: VALIDATE,
-        says: &["web.yaml:15:30", "`.spec.nginxVerson`", "did you mean `nginxVersion`?"],
+        says: &[
+            "web.yaml:15:30",
+            "`.spec.nginxVerson`",
+            "did you mean `nginxVersion`?",
+        ],
     },
     Mistake {
         name: "a typo in a field of a sibling whose kind is of the same package",
@@ -30,7 +42,11 @@ pub const MISTAKES: &[Mistake] = &[
         from: ".cache.status.endpoint",
         to: ".cache.status.endpiont",
         args: VALIDATE,
-        says: &["web.yaml:18:34", "`.cache.status.endpiont`", "did you mean `endpoint`?"],
+        says: &[
+            "web.yaml:18:34",
+            "`.cache.status.endpiont`",
+            "did you mean `endpoint`?",
+        ],
     },
     Mistake {
         name: "a typo in a field of one of Kubernetes' own kinds",
@@ -38,7 +54,11 @@ pub const MISTAKES: &[Mistake] = &[
         from: "  replicas:",
         to: "  replcas:",
         args: VALIDATE,
-        says: &["web.yaml:6:3", "no field `replcas`", "did you mean `replicas`?"],
+        says: &[
+            "web.yaml:6:3",
+            "no field `replcas`",
+            "did you mean `replicas`?",
+        ],
     },
     Mistake {
         name: "a field of the pods in the place of one of the deployment",
@@ -54,7 +74,11 @@ pub const MISTAKES: &[Mistake] = &[
         from: "name: nginx",
         to: "name: 5",
         args: VALIDATE,
-        says: &["web.yaml:14:15", "must be of type string", "write it in quotes"],
+        says: &[
+            "web.yaml:14:15",
+            "must be of type string",
+            "write it in quotes",
+        ],
     },
     Mistake {
         name: "a number in quotes in one of Kubernetes' own kinds",
@@ -62,7 +86,11 @@ pub const MISTAKES: &[Mistake] = &[
         from: "{{ .spec.replicas | default 2 }}",
         to: "\"3\"",
         args: VALIDATE,
-        says: &["web.yaml:6:13", "must be of type integer", "write it without quotes"],
+        says: &[
+            "web.yaml:6:13",
+            "must be of type integer",
+            "write it without quotes",
+        ],
     },
     Mistake {
         name: "a number that is printed in quotes",
@@ -78,7 +106,11 @@ pub const MISTAKES: &[Mistake] = &[
         from: ".web.status.readyReplicas",
         to: ".web.status.readyReplcas",
         args: VALIDATE,
-        says: &["status.yaml:", "`.web.status.readyReplcas`", "did you mean `readyReplicas`?"],
+        says: &[
+            "status.yaml:",
+            "`.web.status.readyReplcas`",
+            "did you mean `readyReplicas`?",
+        ],
     },
     Mistake {
         name: "a typo in the name of a sibling",
@@ -94,7 +126,12 @@ pub const MISTAKES: &[Mistake] = &[
         from: "name: {{ .metadata.name }}-cache",
         to: "name: {{ .spec.nginxVersion }}-cache",
         args: VALIDATE,
-        says: &["web.yaml:18:27", "`.spec.nginxVersion`", "cache.yaml:4:17", "range"],
+        says: &[
+            "web.yaml:18:27",
+            "`.spec.nginxVersion`",
+            "cache.yaml:4:17",
+            "range",
+        ],
     },
     Mistake {
         name: "a kind that is not static",
@@ -110,7 +147,13 @@ pub const MISTAKES: &[Mistake] = &[
         from: "redisVersion: \"5\"",
         to: "redisVersion: {{ .web.status.version | quote }}",
         args: VALIDATE,
-        says: &["cache.yaml:6:20", "`.web.status.version`", "web.yaml:18:21", "`.cache.status.endpoint`", "default"],
+        says: &[
+            "cache.yaml:6:20",
+            "`.web.status.version`",
+            "web.yaml:18:21",
+            "`.cache.status.endpoint`",
+            "default",
+        ],
     },
     Mistake {
         name: "a line without its colon",
@@ -198,7 +241,11 @@ pub const MISTAKES: &[Mistake] = &[
         from: "  name: {{ .metadata.name }}-cache",
         to: "  annotations: {a: b}",
         args: VALIDATE,
-        says: &["cache.yaml:4", "metadata.name is missing", "{{ .metadata.name }}"],
+        says: &[
+            "cache.yaml:4",
+            "metadata.name is missing",
+            "{{ .metadata.name }}",
+        ],
     },
     Mistake {
         name: "a kind that app.yaml does not mention",
@@ -230,7 +277,11 @@ pub const MISTAKES: &[Mistake] = &[
         from: "spec:",
         to: "spec",
         args: VALIDATE,
-        says: &["redis.v1.crd.yaml:6:8", "this is not YAML", "1 error (1 CRD, 2 templates)"],
+        says: &[
+            "redis.v1.crd.yaml:6:8",
+            "this is not YAML",
+            "1 error (1 CRD, 2 templates)",
+        ],
     },
     Mistake {
         name: "a schema without a type",
@@ -270,7 +321,12 @@ pub const MISTAKES: &[Mistake] = &[
         from: "\"5\"",
         to: "{{ .spec.replicas }}",
         args: RENDER,
-        says: &["cache.yaml:6:20", "`| quote`", "spec.redisVersion", "string"],
+        says: &[
+            "cache.yaml:6:20",
+            "`| quote`",
+            "spec.redisVersion",
+            "string",
+        ],
     },
     Mistake {
         name: "a status that its own CRD refuses for this instance",
@@ -294,7 +350,12 @@ pub const MISTAKES: &[Mistake] = &[
         from: "cache: ",
         to: "cahce: ",
         args: VALIDATE,
-        says: &["warning", "status.yaml:1:1", "`cahce`", "did you mean `cache`?"],
+        says: &[
+            "warning",
+            "status.yaml:1:1",
+            "`cahce`",
+            "did you mean `cache`?",
+        ],
     },
     Mistake {
         name: "a status of a CRD without one",
@@ -318,7 +379,11 @@ pub const MISTAKES: &[Mistake] = &[
         from: "redisVersion",
         to: "redisVersoin",
         args: VALIDATE,
-        says: &["cache.yaml:6:3", "`redisVersoin`", "did you mean `redisVersion`?"],
+        says: &[
+            "cache.yaml:6:3",
+            "`redisVersoin`",
+            "did you mean `redisVersion`?",
+        ],
     },
     Mistake {
         name: "a kind with a typo in a group of Kubernetes",
@@ -500,7 +565,12 @@ pub const MISTAKES: &[Mistake] = &[
         from: "- crd: service/v1",
         to: "- crd: servcie/v1",
         args: VALIDATE,
-        says: &["app.yaml:", "`servcie/v1`", "did you mean `service/v1`?", ": 1 error ("],
+        says: &[
+            "app.yaml:",
+            "`servcie/v1`",
+            "did you mean `service/v1`?",
+            ": 1 error (",
+        ],
     },
     Mistake {
         name: "a kind that is named without saying that it is one",
@@ -516,7 +586,11 @@ pub const MISTAKES: &[Mistake] = &[
         from: "| default 2 }}",
         to: "| default 2 | quote }}",
         args: VALIDATE,
-        says: &["web.yaml:6:16", "must be of type integer", "leave `| quote`"],
+        says: &[
+            "web.yaml:6:16",
+            "must be of type integer",
+            "leave `| quote`",
+        ],
     },
     Mistake {
         name: "a number that is printed without quotes where a text is wanted",
@@ -524,7 +598,12 @@ pub const MISTAKES: &[Mistake] = &[
         from: "\"5\"",
         to: "{{ .spec.replicas }}",
         args: VALIDATE,
-        says: &["cache.yaml:6:20", "must be of type string", "`.spec.replicas` is of type integer", "add `| quote`"],
+        says: &[
+            "cache.yaml:6:20",
+            "must be of type string",
+            "`.spec.replicas` is of type integer",
+            "add `| quote`",
+        ],
     },
     Mistake {
         name: "a column of a type that there is not",
@@ -547,6 +626,11 @@ pub const MISTAKES: &[Mistake] = &[
         from: "subresources:",
         to: "selectableFields: []\n    x-subresources:",
         args: VALIDATE,
-        says: &["warning", "cachingwebservice.v1.crd.yaml:", "no subresource", "`subresources: {status: {}}`"],
+        says: &[
+            "warning",
+            "cachingwebservice.v1.crd.yaml:",
+            "no subresource",
+            "`subresources: {status: {}}`",
+        ],
     },
 ];

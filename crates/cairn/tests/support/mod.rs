@@ -1,5 +1,10 @@
 //! Running the program from a directory, and copies of the examples to run it on.
-#![allow(dead_code, clippy::expect_used, clippy::panic, reason = "helpers of tests, not every test uses all")]
+#![allow(
+    dead_code,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests, not every test uses all"
+)]
 
 use std::{
     fs,
@@ -9,20 +14,32 @@ use std::{
 
 /// The root of the workspace.
 pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .expect("the workspace")
 }
 
 /// Runs the program from a directory.
 pub fn cairn(dir: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cairn"));
-    command.args(args).current_dir(dir).env_remove("NO_COLOR").stdin(Stdio::null());
+    command
+        .args(args)
+        .current_dir(dir)
+        .env_remove("NO_COLOR")
+        .stdin(Stdio::null());
     command.output().expect("cairn starts")
 }
 
 /// All that a run printed, with what was run.
 pub fn told(args: &[&str], output: &Output) -> String {
     let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-    format!("cairn {}\n{}{}", args.join(" "), text(&output.stdout), text(&output.stderr))
+    format!(
+        "cairn {}\n{}{}",
+        args.join(" "),
+        text(&output.stdout),
+        text(&output.stderr)
+    )
 }
 
 /// Copies a directory with all that is in it.

@@ -1,5 +1,11 @@
-//! A registry on this machine, in memory and without encryption: it takes images and hands them out.
-#![allow(dead_code, clippy::expect_used, clippy::panic, reason = "helpers of tests, not every test uses all")]
+//! A registry on this machine, in memory and without encryption: it takes images and hands them
+//! out.
+#![allow(
+    dead_code,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests, not every test uses all"
+)]
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -42,7 +48,12 @@ impl Registry {
                 thread::spawn(move || answer(&stream, &content, &guarded, &moved));
             }
         });
-        Registry { host, content, guarded, moved }
+        Registry {
+            host,
+            content,
+            guarded,
+            moved,
+        }
     }
 
     /// Sends those who ask for something of a repository elsewhere.
@@ -60,20 +71,37 @@ impl Registry {
     /// The digest that a tag of a repository means.
     pub fn digest(&self, repository: &str, tag: &str) -> String {
         let content = self.content.lock().expect("its content");
-        let (_, manifest) = content.get(&format!("/v2/{repository}/manifests/{tag}")).expect("a manifest");
-        format!("sha256:{}", Sha256::digest(manifest).iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+        let (_, manifest) = content
+            .get(&format!("/v2/{repository}/manifests/{tag}"))
+            .expect("a manifest");
+        format!(
+            "sha256:{}",
+            Sha256::digest(manifest)
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect::<String>()
+        )
     }
 
     /// Puts the image of a package there.
     pub fn put(&self, repository: &str, tag: &str, files: &Files) {
         let (package, problems) = package::read(files);
-        assert!(problems.iter().all(|problem| problem.severity != package::Severity::Error), "{problems:?}");
+        assert!(
+            problems
+                .iter()
+                .all(|problem| problem.severity != package::Severity::Error),
+            "{problems:?}"
+        );
         self.put_image(repository, tag, &Image::build(files, &package));
     }
 
     /// Puts the image of a package there, whatever is wrong with it.
     pub fn put_anyway(&self, repository: &str, tag: &str, files: &Files) {
-        self.put_image(repository, tag, &Image::build(files, &package::read(files).0));
+        self.put_image(
+            repository,
+            tag,
+            &Image::build(files, &package::read(files).0),
+        );
     }
 
     fn put_image(&self, repository: &str, tag: &str, image: &Image) {
@@ -82,9 +110,15 @@ impl Registry {
             let what = (blob.media_type.as_str().to_owned(), blob.bytes.clone());
             content.insert(format!("/v2/{repository}/blobs/{}", blob.digest), what);
         }
-        let manifest = (image.manifest.media_type.as_str().to_owned(), image.manifest.bytes.clone());
+        let manifest = (
+            image.manifest.media_type.as_str().to_owned(),
+            image.manifest.bytes.clone(),
+        );
         for name in [tag.to_owned(), image.manifest.digest.to_string()] {
-            content.insert(format!("/v2/{repository}/manifests/{name}"), manifest.clone());
+            content.insert(
+                format!("/v2/{repository}/manifests/{name}"),
+                manifest.clone(),
+            );
         }
     }
 }
@@ -103,7 +137,9 @@ fn answer(stream: &TcpStream, content: &Content, guarded: &Guarded, moved: &Move
     loop {
         let mut line = String::new();
         reader.read_line(&mut line).ok()?;
-        let Some((name, value)) = line.trim_end().split_once(": ") else { break };
+        let Some((name, value)) = line.trim_end().split_once(": ") else {
+            break;
+        };
         match name.to_lowercase().as_str() {
             "content-length" => length = value.parse().ok()?,
             "content-type" => value.clone_into(&mut media_type),
@@ -117,9 +153,18 @@ fn answer(stream: &TcpStream, content: &Content, guarded: &Guarded, moved: &Move
     let mut content = content.lock().ok()?;
     let (path, query) = target.split_once('?').unwrap_or((&target, ""));
     let mut more = String::new();
-    let wanted =
-        guarded.lock().ok()?.iter().find(|(guard, _)| path.starts_with(*guard)).map(|(_, wanted)| wanted.clone());
-    let moved = moved.lock().ok()?.iter().find(|(from, _)| path.starts_with(*from)).map(|(_, place)| place.clone());
+    let wanted = guarded
+        .lock()
+        .ok()?
+        .iter()
+        .find(|(guard, _)| path.starts_with(*guard))
+        .map(|(_, wanted)| wanted.clone());
+    let moved = moved
+        .lock()
+        .ok()?
+        .iter()
+        .find(|(from, _)| path.starts_with(*from))
+        .map(|(_, place)| place.clone());
     let (status, found) = match method.as_str() {
         _ if moved.is_some() => {
             more = format!("location: {}\r\n", moved.unwrap_or_default());
@@ -136,7 +181,10 @@ fn answer(stream: &TcpStream, content: &Content, guarded: &Guarded, moved: &Move
         "PUT" => {
             let digest = format!(
                 "sha256:{}",
-                Sha256::digest(&body).iter().map(|byte| format!("{byte:02x}")).collect::<String>()
+                Sha256::digest(&body)
+                    .iter()
+                    .map(|byte| format!("{byte:02x}"))
+                    .collect::<String>()
             );
             match path.split_once("/blobs/uploads/") {
                 Some((repository, _)) => {
@@ -145,7 +193,10 @@ fn answer(stream: &TcpStream, content: &Content, guarded: &Guarded, moved: &Move
                 }
                 None => {
                     let (repository, _) = path.split_once("/manifests/")?;
-                    content.insert(format!("{repository}/manifests/{digest}"), (media_type.clone(), body.clone()));
+                    content.insert(
+                        format!("{repository}/manifests/{digest}"),
+                        (media_type.clone(), body.clone()),
+                    );
                     content.insert(path.to_owned(), (media_type, body));
                 }
             }
@@ -156,7 +207,8 @@ fn answer(stream: &TcpStream, content: &Content, guarded: &Guarded, moved: &Move
             found => ("200 OK", found),
         },
     };
-    let (media_type, bytes) = found.unwrap_or_else(|| ("application/json".to_owned(), b"{}".to_vec()));
+    let (media_type, bytes) =
+        found.unwrap_or_else(|| ("application/json".to_owned(), b"{}".to_vec()));
     let length = bytes.len();
     let head = format!(
         "HTTP/1.1 {status}\r\n{more}content-type: {media_type}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"

@@ -1,5 +1,10 @@
 //! The program while it runs: what it says is waited for, line by line; it is killed with the test.
-#![allow(dead_code, clippy::expect_used, clippy::panic, reason = "helpers of tests, not every test uses all")]
+#![allow(
+    dead_code,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests, not every test uses all"
+)]
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -32,13 +37,25 @@ impl Running {
 
     fn of(mut command: Command, place: &Path, args: &[&str]) -> Running {
         // Nothing of the person who runs the test: no cluster, no registry.
-        command.env_remove("KUBECONFIG").env("HOME", place).env("XDG_RUNTIME_DIR", place.join("run"));
-        command.args(args).current_dir(place).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .env_remove("KUBECONFIG")
+            .env("HOME", place)
+            .env("XDG_RUNTIME_DIR", place.join("run"));
+        command
+            .args(args)
+            .current_dir(place)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let mut child = command.spawn().expect("cairn starts");
         let (sender, lines) = channel();
         read(child.stdout.take().expect("a pipe"), sender.clone());
         read(child.stderr.take().expect("a pipe"), sender);
-        Running { child, lines, seen: Vec::new() }
+        Running {
+            child,
+            lines,
+            seen: Vec::new(),
+        }
     }
 
     pub fn id(&self) -> u32 {
@@ -63,7 +80,10 @@ impl Running {
 
     /// The lines so far that have this in them.
     pub fn said(&self, part: &str) -> Vec<&String> {
-        self.seen.iter().filter(|line| line.contains(part)).collect()
+        self.seen
+            .iter()
+            .filter(|line| line.contains(part))
+            .collect()
     }
 
     pub fn terminate(&self) {

@@ -1,5 +1,5 @@
-//! Templates that cost too much, installed by a user with permissions on installs and Stacks of one namespace only: the API,
-//! health and the stacks of others answer as fast as without.
+//! Templates that cost too much, installed by a user with permissions on installs and Stacks of one
+//! namespace only: the API, health and the stacks of others answer as fast as without.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -38,40 +38,71 @@ fn package(turn: usize, number: usize, costly: &str) -> Files {
          group: {group}\n  scope: Namespaced\n  names: {{kind: Web, plural: webs, singular: web}}\n  versions:\n  - name: v1\n    \
          served: true\n    storage: true\n    schema: {{openAPIV3Schema: {{type: object, properties: {{spec: {{type: object}}}}}}}}\n"
     );
-    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .metadata.name }}'}\ndata: {a: b}\n";
+    let map =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .metadata.name }}'}\ndata: {a: b}\n";
     let files = [
-        ("app.yaml".to_owned(), "title: Costly\ndependsOn: [{crd: configmap/v1}]\n".to_owned()),
+        (
+            "app.yaml".to_owned(),
+            "title: Costly\ndependsOn: [{crd: configmap/v1}]\n".to_owned(),
+        ),
         ("resources/web.crd.yaml".to_owned(), crd),
-        (format!("templates/web.{group}/v1/map.yaml"), format!("# {turn}\n{costly}\n{map}")),
+        (
+            format!("templates/web.{group}/v1/map.yaml"),
+            format!("# {turn}\n{costly}\n{map}"),
+        ),
     ];
-    files.into_iter().map(|(path, text)| (format!(".registry/{path}"), text.into_bytes())).collect()
+    files
+        .into_iter()
+        .map(|(path, text)| (format!(".registry/{path}"), text.into_bytes()))
+        .collect()
 }
 
-/// A client of a user with all permissions on installs and Stacks in the namespace `team-b`, and no others.
+/// A client of a user with all permissions on installs and Stacks in the namespace `team-b`, and no
+/// others.
 async fn attacker(place: &Path, admin: &Client) -> Client {
     let post = async |path: &str, object: Value| -> Value {
         let request = http::Request::post(path).header("content-type", "application/json");
-        let request = request.body(object.to_string().into_bytes()).expect("a request");
+        let request = request
+            .body(object.to_string().into_bytes())
+            .expect("a request");
         admin.request(request).await.expect("it is created")
     };
     let rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/team-b";
-    post("/api/v1/namespaces", json!({ "metadata": { "name": "team-b" } })).await;
-    post("/api/v1/namespaces/team-b/serviceaccounts", json!({ "metadata": { "name": "attacker" } })).await;
+    post(
+        "/api/v1/namespaces",
+        json!({ "metadata": { "name": "team-b" } }),
+    )
+    .await;
+    post(
+        "/api/v1/namespaces/team-b/serviceaccounts",
+        json!({ "metadata": { "name": "attacker" } }),
+    )
+    .await;
     let rules = json!([{ "apiGroups": [api::GROUP], "resources": ["stackinstalls", "stacks"], "verbs": ["*"] }]);
-    post(&format!("{rbac}/roles"), json!({ "metadata": { "name": "attacker" }, "rules": rules })).await;
+    post(
+        &format!("{rbac}/roles"),
+        json!({ "metadata": { "name": "attacker" }, "rules": rules }),
+    )
+    .await;
     let binding = json!({
         "metadata": { "name": "attacker" },
         "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "attacker" },
         "subjects": [{ "kind": "ServiceAccount", "name": "attacker", "namespace": "team-b" }],
     });
     post(&format!("{rbac}/rolebindings"), binding).await;
-    let asked = json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {} });
-    let token = post("/api/v1/namespaces/team-b/serviceaccounts/attacker/token", asked).await;
+    let asked =
+        json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {} });
+    let token = post(
+        "/api/v1/namespaces/team-b/serviceaccounts/attacker/token",
+        asked,
+    )
+    .await;
     let text = std::fs::read_to_string(place.join(".cairn/kubeconfig")).expect("a kubeconfig");
     let mut value = yaml::parse(&text).expect("YAML");
     value["users"][0]["user"] = json!({ "token": token["status"]["token"] });
     let kubeconfig: Kubeconfig = serde_json::from_value(value).expect("a kubeconfig");
-    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
+    let config =
+        kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
     Client::try_from(config.expect("a configuration")).expect("a client")
 }
 
@@ -84,19 +115,35 @@ const MEASURED: [&str; 3] = ["/readyz", "a GET", "from a spec to its child"];
 impl Times {
     async fn measure(&mut self, client: &Client, replicas: &mut i64) {
         for _ in 0..SAMPLES {
-            for (number, path) in ["/readyz", "/api/v1/namespaces/default"].into_iter().enumerate() {
+            for (number, path) in ["/readyz", "/api/v1/namespaces/default"]
+                .into_iter()
+                .enumerate()
+            {
                 let begin = Instant::now();
-                let request = http::Request::get(path).body(Vec::new()).expect("a request");
+                let request = http::Request::get(path)
+                    .body(Vec::new())
+                    .expect("a request");
                 client.request_text(request).await.expect("an answer");
                 self.0[number].push(begin.elapsed());
             }
             *replicas = 3 + (*replicas + 1) % 5;
             let wanted = *replicas;
-            let services = api(client, "example.org", "CachingWebService", "cachingwebservices");
+            let services = api(
+                client,
+                "example.org",
+                "CachingWebService",
+                "cachingwebservices",
+            );
             let patch = Patch::Merge(json!({ "spec": { "replicas": wanted } }));
             let begin = Instant::now();
-            services.patch("cacheme", &PatchParams::default(), &patch).await.expect("it is changed");
-            until(deployments(client), "cacheme-web", |web| web.data["spec"]["replicas"] == wanted).await;
+            services
+                .patch("cacheme", &PatchParams::default(), &patch)
+                .await
+                .expect("it is changed");
+            until(deployments(client), "cacheme-web", |web| {
+                web.data["spec"]["replicas"] == wanted
+            })
+            .await;
             self.0[2].push(begin.elapsed());
         }
     }
@@ -111,8 +158,13 @@ impl Times {
 }
 
 fn says(install: &DynamicObject, condition: &str, reason: &str) -> bool {
-    let conditions = install.data["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
-    conditions.iter().any(|one| one["type"] == condition && one["reason"] == reason)
+    let conditions = install.data["status"]["conditions"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    conditions
+        .iter()
+        .any(|one| one["type"] == condition && one["reason"] == reason)
 }
 
 /// Waits until a process has next to nothing to do.
@@ -132,7 +184,10 @@ async fn quiet(pid: u32) {
 async fn the_api_health_and_other_stacks_answer_as_usual_while_templates_cost_too_much() {
     let _alone = ALONE.lock().await;
     let place = tempfile::tempdir().expect("a directory");
-    support::copy(&support::root().join("examples/caching-web-service"), &place.path().join("web"));
+    support::copy(
+        &support::root().join("examples/caching-web-service"),
+        &place.path().join("web"),
+    );
     let mut up = Running::start(place.path(), &["up", "web"]);
     up.says("is installed in the namespace default");
     let admin = client(place.path()).await;
@@ -152,25 +207,43 @@ async fn the_api_health_and_other_stacks_answer_as_usual_while_templates_cost_to
         without.measure(&admin, &mut replicas).await;
         for (number, costly) in COSTLY.iter().enumerate() {
             let (name, tag) = (format!("costly-{number}"), format!("t{turn}"));
-            registry.put_anyway(&format!("attacker/{name}"), &tag, &package(turn, number, costly));
+            registry.put_anyway(
+                &format!("attacker/{name}"),
+                &tag,
+                &package(turn, number, costly),
+            );
             let object = json!({
                 "apiVersion": api::API_VERSION, "kind": "StackInstall", "metadata": { "name": name },
                 "spec": { "package": format!("{}/attacker/{name}:{tag}", registry.host) },
             });
             let object = serde_json::from_value(object).expect("an object");
-            installs.create(&PostParams::default(), &object).await.expect("she may install");
+            installs
+                .create(&PostParams::default(), &object)
+                .await
+                .expect("she may install");
         }
         // It is compiled as soon as it is there.
-        until(installs.clone(), "costly-0", |install| says(install, "PackageResolved", "Resolved")).await;
+        until(installs.clone(), "costly-0", |install| {
+            says(install, "PackageResolved", "Resolved")
+        })
+        .await;
         let (begin, before) = (Instant::now(), used(up.id()));
         with.measure(&admin, &mut replicas).await;
         busy.push((used(up.id()) - before) / begin.elapsed().as_secs_f64());
         if turn + 1 == TURNS {
             for name in ["costly-0", "costly-1", "costly-2"] {
-                until(installs.clone(), name, |install| says(install, "Unpacked", TOO_COSTLY)).await;
+                until(installs.clone(), name, |install| {
+                    says(install, "Unpacked", TOO_COSTLY)
+                })
+                .await;
             }
         }
-        for install in installs.list(&ListParams::default()).await.expect("a list").items {
+        for install in installs
+            .list(&ListParams::default())
+            .await
+            .expect("a list")
+            .items
+        {
             let name = install.metadata.name.expect("a name");
             let gone = installs.delete(&name, &DeleteParams::default()).await;
             gone.expect("she may delete");
@@ -183,15 +256,21 @@ async fn the_api_health_and_other_stacks_answer_as_usual_while_templates_cost_to
         println!("{what}: {usual:?} without, {now:?} with");
         // What else the machine is busy with makes both slower.
         let most = MOST.mul_f64(overloaded);
-        assert!(now.saturating_sub(usual) <= most, "{what}: {usual:?} without costly templates, {now:?} with them");
+        assert!(
+            now.saturating_sub(usual) <= most,
+            "{what}: {usual:?} without costly templates, {now:?} with them"
+        );
     }
     up.terminate();
     assert_eq!(up.end(), Some(0));
 }
 
 async fn until_gone(installs: &Api<DynamicObject>, name: &str) {
-    let waiting =
-        kube::runtime::wait::await_condition(installs.clone(), name, |object: Option<&DynamicObject>| object.is_none());
+    let waiting = kube::runtime::wait::await_condition(
+        installs.clone(),
+        name,
+        |object: Option<&DynamicObject>| object.is_none(),
+    );
     let waiting = tokio::time::timeout(PATIENCE, waiting).await;
     waiting.expect("it goes").expect("it is watched");
 }

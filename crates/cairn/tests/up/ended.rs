@@ -1,5 +1,5 @@
-//! How `cairn up` ends: within two seconds of the signal where a processor is free, whatever it is busy with, and with everything that it
-//! acknowledged.
+//! How `cairn up` ends: within two seconds of the signal where a processor is free, whatever it is
+//! busy with, and with everything that it acknowledged.
 
 use std::fs;
 use std::io::Write;
@@ -19,8 +19,8 @@ use crate::{client, create_instance, deployments, support, until};
 /// What is promised where a processor is free.
 const MOST: Duration = Duration::from_secs(2);
 
-/// Ends it, prints how long that took, and holds it to the limit. A machine that is busy with other things is given as
-/// many times longer as it takes for any work.
+/// Ends it, prints how long that took, and holds it to the limit. A machine that is busy with other
+/// things is given as many times longer as it takes for any work.
 fn end(up: Running, state: &str) {
     let before = overload();
     up.terminate();
@@ -32,9 +32,16 @@ fn end(up: Running, state: &str) {
 }
 
 fn hold(state: &str, took: Duration, overloaded: f64) {
-    let overloaded = if took < MOST { overloaded } else { overloaded.max(overload()) };
+    let overloaded = if took < MOST {
+        overloaded
+    } else {
+        overloaded.max(overload())
+    };
     println!("{state}: ended after {took:?}, overload {overloaded:.2}");
-    assert!(took < MOST.mul_f64(overloaded), "{state}: {took:?}, overload {overloaded:.2}");
+    assert!(
+        took < MOST.mul_f64(overloaded),
+        "{state}: {took:?}, overload {overloaded:.2}"
+    );
 }
 
 /// A config map that was acknowledged, to be found again.
@@ -46,8 +53,15 @@ async fn create(place: &Path, name: &str) {
             "configmaps",
         ),
     );
-    let object = serde_json::from_value(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}));
-    maps.create(&kube::api::PostParams::default(), &object.expect("an object")).await.expect("it is created");
+    let object = serde_json::from_value(
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}),
+    );
+    maps.create(
+        &kube::api::PostParams::default(),
+        &object.expect("an object"),
+    )
+    .await
+    .expect("it is created");
 }
 
 async fn is_there(place: &Path, name: &str) -> bool {
@@ -55,19 +69,28 @@ async fn is_there(place: &Path, name: &str) -> bool {
         &kube::core::GroupVersionKind::gvk("", "v1", "ConfigMap"),
         "configmaps",
     );
-    let maps = kube::Api::<kube::api::DynamicObject>::default_namespaced_with(client(place).await, &resource);
+    let maps = kube::Api::<kube::api::DynamicObject>::default_namespaced_with(
+        client(place).await,
+        &resource,
+    );
     maps.get_opt(name).await.expect("an answer").is_some()
 }
 
 fn package() -> tempfile::TempDir {
     let place = tempfile::tempdir().expect("a directory");
-    support::copy(&support::root().join("examples/caching-web-service"), &place.path().join("web"));
+    support::copy(
+        &support::root().join("examples/caching-web-service"),
+        &place.path().join("web"),
+    );
     place
 }
 
 fn installs(client: kube::Client) -> kube::Api<kube::api::DynamicObject> {
     let gvk = kube::core::GroupVersionKind::gvk(api::GROUP, api::VERSION, "StackInstall");
-    kube::Api::default_namespaced_with(client, &kube::core::ApiResource::from_gvk_with_plural(&gvk, "stackinstalls"))
+    kube::Api::default_namespaced_with(
+        client,
+        &kube::core::ApiResource::from_gvk_with_plural(&gvk, "stackinstalls"),
+    )
 }
 
 async fn install(place: &Path, name: &str, package: &str) {
@@ -75,7 +98,9 @@ async fn install(place: &Path, name: &str, package: &str) {
         "apiVersion": api::API_VERSION, "kind": "StackInstall", "metadata": {"name": name}, "spec": {"package": package},
     });
     let object = serde_json::from_value(object).expect("an object");
-    let made = installs(client(place).await).create(&kube::api::PostParams::default(), &object).await;
+    let made = installs(client(place).await)
+        .create(&kube::api::PostParams::default(), &object)
+        .await;
     made.expect("it is created");
 }
 
@@ -99,7 +124,11 @@ async fn survives(state: &str, busy: impl AsyncFnOnce(&Path, &mut Running)) {
 fn address(place: &Path) -> String {
     let text = fs::read_to_string(place.join(".cairn/kubeconfig")).expect("a kubeconfig");
     let value = yaml::parse(&text).expect("YAML");
-    value["clusters"][0]["cluster"]["server"].as_str().unwrap_or_default().trim_start_matches("https://").to_owned()
+    value["clusters"][0]["cluster"]["server"]
+        .as_str()
+        .unwrap_or_default()
+        .trim_start_matches("https://")
+        .to_owned()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -111,8 +140,11 @@ async fn it_ends_while_a_template_without_end_is_compiled_or_rendered() {
             "{{ range until 1000 }}".repeat(6),
             "{{ end }}".repeat(6)
         );
-        fs::write(place.join("web/.registry/templates/cachingwebservice.example.org/v1/endless.yaml"), nested)
-            .expect("saved");
+        fs::write(
+            place.join("web/.registry/templates/cachingwebservice.example.org/v1/endless.yaml"),
+            nested,
+        )
+        .expect("saved");
         // It has seen the change as soon as it says anything of it, or is too busy to.
         tokio::time::sleep(Duration::from_millis(700)).await;
         let _ = up;
@@ -145,8 +177,11 @@ async fn it_ends_while_clients_hold_connections_and_watches() {
         }
         let client = client(place).await;
         for _ in 0..50 {
-            let request = http::Request::get("/api/v1/namespaces/default/configmaps?watch=1&allowWatchBookmarks=true");
-            let events = client.request_events::<Value>(request.body(Vec::new()).expect("a request"));
+            let request = http::Request::get(
+                "/api/v1/namespaces/default/configmaps?watch=1&allowWatchBookmarks=true",
+            );
+            let events =
+                client.request_events::<Value>(request.body(Vec::new()).expect("a request"));
             watches.push(events.await.expect("a watch"));
         }
     })
@@ -177,8 +212,8 @@ async fn it_ends_while_the_journal_is_written_without_pause() {
     .await;
 }
 
-/// A schema of lists in lists, as deep as that of a pod in a definition: reading it used to take time that doubled with
-/// each level.
+/// A schema of lists in lists, as deep as that of a pod in a definition: reading it used to take
+/// time that doubled with each level.
 fn deep() -> Files {
     let mut schema = json!({"type": "string"});
     for _ in 0..10 {
@@ -194,13 +229,20 @@ fn deep() -> Files {
             }}}],
         },
     });
-    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .metadata.name }}'}\ndata: {a: b}\n";
+    let map =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .metadata.name }}'}\ndata: {a: b}\n";
     let files = [
-        ("app.yaml", "title: Deep\nversion: 1.0.0\ndependsOn: [{crd: configmap/v1}]\n".to_owned()),
+        (
+            "app.yaml",
+            "title: Deep\nversion: 1.0.0\ndependsOn: [{crd: configmap/v1}]\n".to_owned(),
+        ),
         ("resources/deep.crd.yaml", crd.to_string()),
         ("templates/deep.example.net/v1/map.yaml", map.to_owned()),
     ];
-    files.into_iter().map(|(path, text)| (format!(".registry/{path}"), text.into_bytes())).collect()
+    files
+        .into_iter()
+        .map(|(path, text)| (format!(".registry/{path}"), text.into_bytes()))
+        .collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -209,9 +251,19 @@ async fn it_ends_while_a_package_with_a_deep_schema_is_installed() {
     registry.put("team/deep", "1.0.0", &deep());
     survives("a deep schema", async |place, _| {
         install(place, "deep", &format!("{}/team/deep:1.0.0", registry.host)).await;
-        let gvk = kube::core::GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
-        let resource = kube::core::ApiResource::from_gvk_with_plural(&gvk, "customresourcedefinitions");
-        until(kube::Api::all_with(client(place).await, &resource), "deeps.example.net", |_| true).await;
+        let gvk = kube::core::GroupVersionKind::gvk(
+            "apiextensions.k8s.io",
+            "v1",
+            "CustomResourceDefinition",
+        );
+        let resource =
+            kube::core::ApiResource::from_gvk_with_plural(&gvk, "customresourcedefinitions");
+        until(
+            kube::Api::all_with(client(place).await, &resource),
+            "deeps.example.net",
+            |_| true,
+        )
+        .await;
     })
     .await;
 }
@@ -238,21 +290,35 @@ async fn it_ends_while_an_install_is_taken_away() {
     let client = client(place.path()).await;
     create_instance(&client).await;
     up.says("CachingWebService default/cacheme: ready");
-    // A child that somebody holds keeps the Stack, its instance and its install while it is being deleted.
-    let hold = |finalizers: Value| kube::api::Patch::Merge(json!({ "metadata": { "finalizers": finalizers } }));
+    // A child that somebody holds keeps the Stack, its instance and its install while it is being
+    // deleted.
+    let hold = |finalizers: Value| {
+        kube::api::Patch::Merge(json!({ "metadata": { "finalizers": finalizers } }))
+    };
     let params = kube::api::PatchParams::default();
     let held = deployments(&client);
-    held.patch("cacheme-web", &params, &hold(json!(["example.org/wait"]))).await.expect("it is held");
-    installs(client).delete("web", &kube::api::DeleteParams::default()).await.expect("it is to go");
-    until(held, "cacheme-web", |child| child.metadata.deletion_timestamp.is_some()).await;
+    held.patch("cacheme-web", &params, &hold(json!(["example.org/wait"])))
+        .await
+        .expect("it is held");
+    installs(client)
+        .delete("web", &kube::api::DeleteParams::default())
+        .await
+        .expect("it is to go");
+    until(held, "cacheme-web", |child| {
+        child.metadata.deletion_timestamp.is_some()
+    })
+    .await;
     end(up, "uninstalling");
-    // What was begun comes to its end, although nothing runs the templates of a Stack that is being deleted.
+    // What was begun comes to its end, although nothing runs the templates of a Stack that is being
+    // deleted.
     let again = Running::start(place.path(), &["up"]);
     let deadline = Instant::now() + crate::running::PATIENCE;
     loop {
         tokio::time::sleep(Duration::from_millis(100)).await;
         assert!(Instant::now() < deadline, "it goes");
-        let Ok(text) = fs::read_to_string(place.path().join(".cairn/kubeconfig")) else { continue };
+        let Ok(text) = fs::read_to_string(place.path().join(".cairn/kubeconfig")) else {
+            continue;
+        };
         if text.is_empty() {
             continue;
         }
@@ -266,23 +332,31 @@ async fn it_ends_while_an_install_is_taken_away() {
     end(again, "uninstalled");
 }
 
-/// Fills the pipe that the program prints to before it starts, and never reads it: its first line keeps it waiting.
-const UNREAD: &str =
-    "{ sh -c 'echo $$ > pid; head -c 65536 /dev/zero; exec \"$0\" \"$@\" 2>/dev/null' \"$0\" \"$@\"; } | sleep 30";
+/// Fills the pipe that the program prints to before it starts, and never reads it: its first line
+/// keeps it waiting.
+const UNREAD: &str = "{ sh -c 'echo $$ > pid; head -c 65536 /dev/zero; exec \"$0\" \"$@\" 2>/dev/null' \"$0\" \"$@\"; } | sleep 30";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn it_ends_and_cleans_up_while_a_thread_is_stuck_in_printing() {
     let _alone = ALONE.lock().await;
     let place = tempfile::tempdir().expect("a directory");
     let out = place.path().join("out");
-    let _up = Running::start_in_shell(place.path(), UNREAD, &["up", "--ephemeral", "--kubeconfig-out", "out"]);
+    let _up = Running::start_in_shell(
+        place.path(),
+        UNREAD,
+        &["up", "--ephemeral", "--kubeconfig-out", "out"],
+    );
     // The file is all that is to be seen of it.
     let begin = Instant::now();
     while !out.exists() {
         assert!(begin.elapsed() < crate::running::PATIENCE, "it starts");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    let pid = fs::read_to_string(place.path().join("pid")).expect("an id").trim().parse::<i32>().expect("a number");
+    let pid = fs::read_to_string(place.path().join("pid"))
+        .expect("an id")
+        .trim()
+        .parse::<i32>()
+        .expect("a number");
     let before = overload();
     let begin = Instant::now();
     kill_process(Pid::from_raw(pid).expect("an id"), Signal::TERM).expect("it is told");
@@ -291,11 +365,16 @@ async fn it_ends_and_cleans_up_while_a_thread_is_stuck_in_printing() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     hold("a stuck thread", begin.elapsed(), before);
-    assert!(!out.exists() && !place.path().join(".cairn").exists(), "nothing is left");
+    assert!(
+        !out.exists() && !place.path().join(".cairn").exists(),
+        "nothing is left"
+    );
 }
 
 /// Whether a process has ended, be it that the shell has not noticed yet.
 fn is_over(pid: i32) -> bool {
     let said = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    said.rsplit(')').next().is_none_or(|rest| rest.trim().is_empty() || rest.trim().starts_with(['Z', 'X']))
+    said.rsplit(')')
+        .next()
+        .is_none_or(|rest| rest.trim().is_empty() || rest.trim().starts_with(['Z', 'X']))
 }

@@ -1,4 +1,5 @@
-//! `cairn up` from outside: a person starts it, uses it, edits, breaks and mends a package, ends it and starts it again.
+//! `cairn up` from outside: a person starts it, uses it, edits, breaks and mends a package, ends it
+//! and starts it again.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -36,12 +37,14 @@ async fn client(place: &Path) -> Client {
     let text = fs::read_to_string(place.join(".cairn/kubeconfig")).expect("a kubeconfig");
     let value = yaml::parse(&text).expect("YAML");
     let kubeconfig: Kubeconfig = serde_json::from_value(value).expect("a kubeconfig");
-    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
+    let config =
+        kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
     Client::try_from(config.expect("a configuration")).expect("a client")
 }
 
 fn api(client: &Client, group: &str, kind: &str, plural: &str) -> Api<DynamicObject> {
-    let resource = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, "v1", kind), plural);
+    let resource =
+        ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, "v1", kind), plural);
     Api::default_namespaced_with(client.clone(), &resource)
 }
 
@@ -55,8 +58,16 @@ async fn create_instance(client: &Client) {
         "spec": { "nginxVersion": "1.17.4", "replicas": 2 },
     });
     let object = serde_json::from_value(object).expect("an object");
-    let instances = api(client, "example.org", "CachingWebService", "cachingwebservices");
-    instances.create(&PostParams::default(), &object).await.expect("it is created");
+    let instances = api(
+        client,
+        "example.org",
+        "CachingWebService",
+        "cachingwebservices",
+    );
+    instances
+        .create(&PostParams::default(), &object)
+        .await
+        .expect("it is created");
 }
 
 /// Waits until an object is as it should be.
@@ -64,7 +75,9 @@ async fn until(api: Api<DynamicObject>, name: &str, is: impl Fn(&DynamicObject) 
     let is = |object: Option<&DynamicObject>| object.is_some_and(&is);
     let waiting = kube::runtime::wait::await_condition(api, name, is);
     let waiting = tokio::time::timeout(running::PATIENCE, waiting).await;
-    waiting.unwrap_or_else(|_| panic!("{name} is as it should be")).expect("it is watched");
+    waiting
+        .unwrap_or_else(|_| panic!("{name} is as it should be"))
+        .expect("it is watched");
 }
 
 /// Whether the web server is told its cache by a variable of this name.
@@ -73,12 +86,19 @@ fn uses(web: &DynamicObject, variable: &str) -> bool {
 }
 
 async fn still_uses(client: &Client, variable: &str) -> bool {
-    uses(&deployments(client).get("cacheme-web").await.expect("the web server"), variable)
+    uses(
+        &deployments(client)
+            .get("cacheme-web")
+            .await
+            .expect("the web server"),
+        variable,
+    )
 }
 
 const WEB: &str = "web/.registry/templates/cachingwebservice.example.org/v1/web.yaml";
 
-const CRD: &str = "web/.registry/resources/example.org/cachingwebservice/v1/cachingwebservice.v1.crd.yaml";
+const CRD: &str =
+    "web/.registry/resources/example.org/cachingwebservice/v1/cachingwebservice.v1.crd.yaml";
 
 fn edit(place: &Path, file: &str, from: &str, to: &str) {
     let path = place.join(file);
@@ -90,7 +110,10 @@ fn edit(place: &Path, file: &str, from: &str, to: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_package_is_installed_used_edited_broken_mended_ended_and_resumed() {
     let place = tempfile::tempdir().expect("a directory");
-    support::copy(&support::root().join("examples/caching-web-service"), &place.path().join("web"));
+    support::copy(
+        &support::root().join("examples/caching-web-service"),
+        &place.path().join("web"),
+    );
 
     let mut up = Running::start(place.path(), &["up", "web"]);
     up.says("for kubectl    export KUBECONFIG=");
@@ -107,7 +130,11 @@ async fn a_package_is_installed_used_edited_broken_mended_ended_and_resumed() {
     let second = support::cairn(place.path(), &args);
     let told = support::told(&args, &second);
     assert_eq!(second.status.code(), Some(1), "{told}");
-    assert!(told.contains(&format!("(process {}, https://127.0.0.1:", up.id())) && told.contains("--data"), "{told}");
+    assert!(
+        told.contains(&format!("(process {}, https://127.0.0.1:", up.id()))
+            && told.contains("--data"),
+        "{told}"
+    );
 
     edit(place.path(), WEB, "name: CACHE", "name: CACHE_URL");
     up.says("~ template cachingwebservice.example.org/v1 web: +1 -1 lines");
@@ -116,13 +143,23 @@ async fn a_package_is_installed_used_edited_broken_mended_ended_and_resumed() {
     up.says("+        - name: CACHE_URL");
     up.says("1 of 2 instances changes");
     up.says("web 0.1.0 is installed anew");
-    until(deployments(&first), "cacheme-web", |web| uses(web, "CACHE_URL")).await;
+    until(deployments(&first), "cacheme-web", |web| {
+        uses(web, "CACHE_URL")
+    })
+    .await;
     let args = ["diff", "web"];
     let same = support::cairn(place.path(), &args);
-    assert_eq!(same.status.code(), Some(0), "{}", support::told(&args, &same));
+    assert_eq!(
+        same.status.code(),
+        Some(0),
+        "{}",
+        support::told(&args, &same)
+    );
 
     edit(place.path(), WEB, ".spec.nginxVersion", ".spec.nginxVersio");
-    up.says(&format!("error: {WEB}:15:30: `.spec.nginxVersio` does not exist"));
+    up.says(&format!(
+        "error: {WEB}:15:30: `.spec.nginxVersio` does not exist"
+    ));
     up.says("hint: did you mean `nginxVersion`?");
     up.says("web has an error and is not installed");
     assert!(still_uses(&first, "CACHE_URL").await);
@@ -157,15 +194,31 @@ fn a_port_that_is_taken_and_a_directory_that_is_no_package_are_told_before_anyth
     fs::create_dir_all(place.path().join("two/web/.registry")).expect("a directory");
     fs::create_dir_all(place.path().join("empty")).expect("a directory");
     for (args, code, parts) in [
-        (&["up", "--ephemeral", "--port", &port][..], 1, &["is taken", "hint: take another"][..]),
+        (
+            &["up", "--ephemeral", "--port", &port][..],
+            1,
+            &["is taken", "hint: take another"][..],
+        ),
         (&["up", "missing"], 1, &["missing is no directory"]),
-        (&["up", "empty"], 1, &["empty is no package", ".registry", "hint:"]),
-        (&["up", "one/web", "two/web"], 2, &["one/web and two/web would both be installed as web"]),
+        (
+            &["up", "empty"],
+            1,
+            &["empty is no package", ".registry", "hint:"],
+        ),
+        (
+            &["up", "one/web", "two/web"],
+            2,
+            &["one/web and two/web would both be installed as web"],
+        ),
         (&["up", "--port", "many"], 2, &["--port"]),
     ] {
         let found = support::cairn(place.path(), args);
         let told = support::told(args, &found);
-        assert_eq!((found.status.code(), found.stdout.as_slice()), (Some(code), &b""[..]), "{told}");
+        assert_eq!(
+            (found.status.code(), found.stdout.as_slice()),
+            (Some(code), &b""[..]),
+            "{told}"
+        );
         for part in parts {
             assert!(told.contains(part), "{part:?} is missing: {told}");
         }
@@ -176,7 +229,10 @@ fn a_port_that_is_taken_and_a_directory_that_is_no_package_are_told_before_anyth
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_ephemeral_leaves_nothing_and_without_players_nothing_gets_ready() {
     let place = tempfile::tempdir().expect("a directory");
-    support::copy(&support::root().join("examples/caching-web-service"), &place.path().join("web"));
+    support::copy(
+        &support::root().join("examples/caching-web-service"),
+        &place.path().join("web"),
+    );
     let mut up = Running::start(place.path(), &["up", "web", "--ephemeral", "--no-play"]);
     up.says("in memory, gone when it ends");
     up.says("nobody reports on them");
@@ -186,10 +242,16 @@ async fn what_is_ephemeral_leaves_nothing_and_without_players_nothing_gets_ready
     up.says("CachingWebService default/cacheme: web: Deployment waits for cache.status.endpoint (web.yaml:18:27)");
     // Somebody else says that it runs.
     let redises = api(&client, "example.org", "Redis", "redises");
-    until(redises, "cacheme-cache", |redis| redis.data["status"]["readyReplicas"] == 0).await;
+    until(redises, "cacheme-cache", |redis| {
+        redis.data["status"]["readyReplicas"] == 0
+    })
+    .await;
     let status = json!({ "status": { "replicas": 1, "readyReplicas": 1 } });
     let patch = kube::api::Patch::Merge(status);
-    deployments(&client).patch_status("cacheme-cache-redis", &Default::default(), &patch).await.expect("said");
+    deployments(&client)
+        .patch_status("cacheme-cache-redis", &Default::default(), &patch)
+        .await
+        .expect("said");
     up.says("CachingWebService default/cacheme: web: Deployment/cacheme-web 0 of 2 ready");
     up.terminate();
     up.says("nothing was kept");
@@ -198,7 +260,8 @@ async fn what_is_ephemeral_leaves_nothing_and_without_players_nothing_gets_ready
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_type_that_would_break_its_users_waits_for_a_word_and_a_package_that_is_replaced_is_still_watched() {
+async fn a_type_that_would_break_its_users_waits_for_a_word_and_a_package_that_is_replaced_is_still_watched()
+ {
     let place = tempfile::tempdir().expect("a directory");
     let web = place.path().join("web");
     support::copy(&support::root().join("examples/caching-web-service"), &web);
@@ -219,7 +282,10 @@ async fn a_type_that_would_break_its_users_waits_for_a_word_and_a_package_that_i
     up.says("hint: what was installed before keeps serving");
     let allowed = json!({ "metadata": { "annotations": { "stacks.crossplane.io/allow-breaking-changes": "true" } } });
     let allowed = kube::api::Patch::Merge(allowed);
-    installs(&client).patch("web", &Default::default(), &allowed).await.expect("it is allowed");
+    installs(&client)
+        .patch("web", &Default::default(), &allowed)
+        .await
+        .expect("it is allowed");
     up.says("web 0.1.0 is installed anew");
 
     fs::remove_dir_all(web.join(".registry")).expect("it goes");
@@ -238,7 +304,12 @@ async fn a_type_that_would_break_its_users_waits_for_a_word_and_a_package_that_i
     up.says("hint: what was installed keeps serving; put it back to go on, or take that away: cairn uninstall web");
     let next = place.path().join("next");
     support::copy(&aside, &next);
-    edit(&next, WEB.trim_start_matches("web/"), "name: CACHE_URL", "name: CACHE");
+    edit(
+        &next,
+        WEB.trim_start_matches("web/"),
+        "name: CACHE_URL",
+        "name: CACHE",
+    );
     fs::rename(&next, &web).expect("another comes");
     up.says("web 0.1.0 is installed anew");
     edit(place.path(), WEB, "name: CACHE", "name: CACHE_TOO");
@@ -249,20 +320,39 @@ async fn a_type_that_would_break_its_users_waits_for_a_word_and_a_package_that_i
 #[tokio::test(flavor = "multi_thread")]
 async fn an_instance_that_fails_is_told_once_and_again_when_it_is_mended() {
     let place = tempfile::tempdir().expect("a directory");
-    support::copy(&support::root().join("examples/caching-web-service"), &place.path().join("web"));
+    support::copy(
+        &support::root().join("examples/caching-web-service"),
+        &place.path().join("web"),
+    );
     let path = place.path().join(WEB);
     let text = fs::read_to_string(&path).expect("a template");
-    fs::write(&path, format!("{text}{{{{ if gt (int .spec.replicas) 3 }}}}{{{{ fail \"too many\" }}}}{{{{ end }}}}\n"))
-        .expect("saved");
+    fs::write(
+        &path,
+        format!(
+            "{text}{{{{ if gt (int .spec.replicas) 3 }}}}{{{{ fail \"too many\" }}}}{{{{ end }}}}\n"
+        ),
+    )
+    .expect("saved");
     let mut up = Running::start(place.path(), &["up", "web", "--ephemeral"]);
     up.says("web 0.1.0 is installed in the namespace default");
     let client = client(place.path()).await;
     create_instance(&client).await;
     up.says("CachingWebService default/cacheme: ready");
-    let instances = api(&client, "example.org", "CachingWebService", "cachingwebservices");
-    for (replicas, told) in [(5, "fails: web.yaml:"), (2, "CachingWebService default/cacheme: ready")] {
+    let instances = api(
+        &client,
+        "example.org",
+        "CachingWebService",
+        "cachingwebservices",
+    );
+    for (replicas, told) in [
+        (5, "fails: web.yaml:"),
+        (2, "CachingWebService default/cacheme: ready"),
+    ] {
         let patch = kube::api::Patch::Merge(json!({ "spec": { "replicas": replicas } }));
-        instances.patch("cacheme", &Default::default(), &patch).await.expect("it is changed");
+        instances
+            .patch("cacheme", &Default::default(), &patch)
+            .await
+            .expect("it is changed");
         up.says(told);
     }
     up.terminate();
@@ -274,7 +364,10 @@ async fn an_instance_that_fails_is_told_once_and_again_when_it_is_mended() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_field_with_a_default_is_no_failure_of_what_was_there_before() {
     let place = tempfile::tempdir().expect("a directory");
-    support::copy(&support::root().join("examples/caching-web-service"), &place.path().join("web"));
+    support::copy(
+        &support::root().join("examples/caching-web-service"),
+        &place.path().join("web"),
+    );
     let mut up = Running::start(place.path(), &["up", "web"]);
     up.says("web 0.1.0 is installed in the namespace default");
     let client = client(place.path()).await;
@@ -287,13 +380,24 @@ async fn a_new_field_with_a_default_is_no_failure_of_what_was_there_before() {
         "variable: {type: string, default: BY_DEFAULT}\n              nginxVersion:",
     );
     up.says("web 0.1.0 is installed anew");
-    edit(place.path(), WEB, "name: CACHE", "name: {{ .spec.variable }}");
+    edit(
+        place.path(),
+        WEB,
+        "name: CACHE",
+        "name: {{ .spec.variable }}",
+    );
     up.says("web 0.1.0 is installed anew");
-    until(deployments(&client), "cacheme-web", |web| uses(web, "BY_DEFAULT")).await;
+    until(deployments(&client), "cacheme-web", |web| {
+        uses(web, "BY_DEFAULT")
+    })
+    .await;
     let args = ["trace", "cachingwebservice", "cacheme"];
     let traced = support::cairn(place.path(), &args);
     let told = support::told(&args, &traced);
-    assert!(told.contains("web: Deployment/cacheme-web") && !told.contains("fails"), "{told}");
+    assert!(
+        told.contains("web: Deployment/cacheme-web") && !told.contains("fails"),
+        "{told}"
+    );
     up.terminate();
     up.says("all is kept in .cairn");
     assert!(up.said("fails").is_empty(), "{:?}", up.said("fails"));
@@ -303,7 +407,11 @@ async fn a_new_field_with_a_default_is_no_failure_of_what_was_there_before() {
 async fn a_disk_that_is_full_is_told_and_nothing_is_lost() {
     let place = tempfile::tempdir().expect("a directory");
     // No file may grow beyond 1 MiB: as good as a full disk, and no matter of rights.
-    let mut up = Running::start_in_shell(place.path(), "trap '' XFSZ; ulimit -f 2048; exec \"$0\" \"$@\"", &["up"]);
+    let mut up = Running::start_in_shell(
+        place.path(),
+        "trap '' XFSZ; ulimit -f 2048; exec \"$0\" \"$@\"",
+        &["up"],
+    );
     up.says("for kubectl    export KUBECONFIG=");
     let first = client(place.path()).await;
     let maps = |client: &Client| api(client, "", "ConfigMap", "configmaps");
@@ -320,7 +428,11 @@ async fn a_disk_that_is_full_is_told_and_nothing_is_lost() {
         }
         assert!(kept < 100, "there is no end of the room");
     };
-    for part in ["cannot write the journal: File too large", "nothing of this is kept", "make room on the disk"] {
+    for part in [
+        "cannot write the journal: File too large",
+        "nothing of this is kept",
+        "make room on the disk",
+    ] {
         assert!(refused.contains(part), "{part:?} is missing: {refused}");
     }
     up.says("error: .cairn: cannot write the journal: File too large");
@@ -329,9 +441,22 @@ async fn a_disk_that_is_full_is_told_and_nothing_is_lost() {
 
     let mut up = Running::start(place.path(), &["up"]);
     up.says("resumed from .cairn");
-    let names = maps(&client(place.path()).await).list(&ListParams::default()).await.expect("a list").items;
-    let found = names.iter().filter(|map| map.metadata.name.as_deref().is_some_and(|name| name.starts_with("map-")));
-    assert_eq!(found.count(), kept, "all that was acknowledged, and no more");
+    let names = maps(&client(place.path()).await)
+        .list(&ListParams::default())
+        .await
+        .expect("a list")
+        .items;
+    let found = names.iter().filter(|map| {
+        map.metadata
+            .name
+            .as_deref()
+            .is_some_and(|name| name.starts_with("map-"))
+    });
+    assert_eq!(
+        found.count(),
+        kept,
+        "all that was acknowledged, and no more"
+    );
     up.terminate();
     assert_eq!(up.end(), Some(0));
 }
@@ -339,9 +464,14 @@ async fn a_disk_that_is_full_is_told_and_nothing_is_lost() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_package_for_the_whole_cluster_is_installed_for_the_whole_cluster() {
     let place = tempfile::tempdir().expect("a directory");
-    support::copy(&support::root().join("examples/hello-world"), &place.path().join("hello"));
+    support::copy(
+        &support::root().join("examples/hello-world"),
+        &place.path().join("hello"),
+    );
     let app = place.path().join("hello/.registry/app.yaml");
-    let text = fs::read_to_string(&app).expect("a file").replace("permissionScope: Namespaced", "");
+    let text = fs::read_to_string(&app)
+        .expect("a file")
+        .replace("permissionScope: Namespaced", "");
     fs::write(app, text + "\npermissionScope: Cluster\n").expect("saved");
     let mut up = Running::start(place.path(), &["up", "hello", "--ephemeral"]);
     up.says("hello 0.1.0 is installed for the whole cluster: HelloWorld");
@@ -355,5 +485,8 @@ async fn a_package_for_the_whole_cluster_is_installed_for_the_whole_cluster() {
 /// What is told of breaking changes is told by the install.
 fn installs(client: &Client) -> Api<DynamicObject> {
     let kind = GroupVersionKind::gvk("stacks.crossplane.io", "v1alpha1", "StackInstall");
-    Api::default_namespaced_with(client.clone(), &ApiResource::from_gvk_with_plural(&kind, "stackinstalls"))
+    Api::default_namespaced_with(
+        client.clone(),
+        &ApiResource::from_gvk_with_plural(&kind, "stackinstalls"),
+    )
 }

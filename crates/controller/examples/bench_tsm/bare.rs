@@ -1,5 +1,5 @@
-//! A client that makes the calls of a template stack manager and does nothing else: it watches nothing, renders
-//! nothing and reads no answer.
+//! A client that makes the calls of a template stack manager and does nothing else: it watches
+//! nothing, renders nothing and reads no answer.
 
 use http::{Request, header};
 use kube::Client;
@@ -15,14 +15,21 @@ pub struct Bare<'s> {
 
 impl<'s> Bare<'s> {
     pub fn new(stage: &'s Stage) -> Self {
-        Self { stage, client: stage.client.clone() }
+        Self {
+            stage,
+            client: stage.client.clone(),
+        }
     }
 
     /// Makes an instance ready: it is held, its children are applied, and its status tells.
     pub async fn make(&self, name: &str, uid: &str) {
-        let own = format!("/apis/{GROUP}/v1/namespaces/{}/apps/{name}", self.stage.namespace);
+        let own = format!(
+            "/apis/{GROUP}/v1/namespaces/{}/apps/{name}",
+            self.stage.namespace
+        );
         // Without an owner, since there is no Stack here: the garbage collector would look for it.
-        let held = json!({ "metadata": { "finalizers": ["stacks.crossplane.io/children"], "uid": uid } });
+        let held =
+            json!({ "metadata": { "finalizers": ["stacks.crossplane.io/children"], "uid": uid } });
         self.merge(&format!("{own}?fieldManager=bare"), &held).await;
         for (path, child) in self.stage.children(name, uid, "hello") {
             self.apply(&path, &child).await;
@@ -37,7 +44,8 @@ impl<'s> Bare<'s> {
             "config": format!("{name}-config"), "service": name,
             "conditions": [condition("Synced", "Rendered"), condition("Ready", "Available")],
         } });
-        self.merge(&format!("{own}/status?fieldManager=bare"), &status).await;
+        self.merge(&format!("{own}/status?fieldManager=bare"), &status)
+            .await;
     }
 
     /// Applies the one child that a changed greeting changes.
@@ -47,7 +55,12 @@ impl<'s> Bare<'s> {
     }
 
     async fn apply(&self, path: &str, object: &Value) {
-        self.send(&format!("{path}?fieldManager=bare&force=true"), "application/apply-patch+yaml", object).await;
+        self.send(
+            &format!("{path}?fieldManager=bare&force=true"),
+            "application/apply-patch+yaml",
+            object,
+        )
+        .await;
     }
 
     async fn merge(&self, path: &str, patch: &Value) {

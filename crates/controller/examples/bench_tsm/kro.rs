@@ -16,8 +16,12 @@ use crate::stage::{Stage, establish, resource};
 
 /// Puts kro's own kinds in place.
 pub async fn define(client: &Client, directory: &str) {
-    let files = std::fs::read_dir(directory).unwrap().map(|entry| std::fs::read_to_string(entry.unwrap().path()));
-    let definitions: Vec<Value> = files.map(|text| yaml::parse(&text.unwrap()).unwrap()).collect();
+    let files = std::fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| std::fs::read_to_string(entry.unwrap().path()));
+    let definitions: Vec<Value> = files
+        .map(|text| yaml::parse(&text.unwrap()).unwrap())
+        .collect();
     establish(client, &definitions).await;
 }
 
@@ -26,9 +30,14 @@ pub async fn run(client: &Client, kubeconfig: &str, program: &str, count: usize)
     let stage = Stage::set(client, "kro-1").await;
     let mut child = tokio::process::Command::new(program)
         .env("KUBECONFIG", kubeconfig)
-        .args(["--metrics-bind-address=127.0.0.1:0", "--health-probe-bind-address=127.0.0.1:0"])
+        .args([
+            "--metrics-bind-address=127.0.0.1:0",
+            "--health-probe-bind-address=127.0.0.1:0",
+        ])
         .args(["--resource-graph-definition-concurrent-reconciles=1"])
-        .arg(format!("--dynamic-controller-concurrent-reconciles={WORKERS}"))
+        .arg(format!(
+            "--dynamic-controller-concurrent-reconciles={WORKERS}"
+        ))
         .args(["--client-qps=5000", "--client-burst=5000"])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -37,7 +46,12 @@ pub async fn run(client: &Client, kubeconfig: &str, program: &str, count: usize)
         .unwrap();
     let graphs: Api<DynamicObject> = Api::all_with(
         client.clone(),
-        &resource("kro.run", "v1alpha1", "ResourceGraphDefinition", "resourcegraphdefinitions"),
+        &resource(
+            "kro.run",
+            "v1alpha1",
+            "ResourceGraphDefinition",
+            "resourcegraphdefinitions",
+        ),
     );
     let labels = json!({ "app": "${schema.metadata.name}" });
     let graph = json!({
@@ -67,9 +81,16 @@ pub async fn run(client: &Client, kubeconfig: &str, program: &str, count: usize)
             ],
         },
     });
-    graphs.create(&PostParams::default(), &serde_json::from_value(graph).unwrap()).await.unwrap();
-    let active =
-        |object: Option<&DynamicObject>| object.is_some_and(|object| object.data["status"]["state"] == "Active");
+    graphs
+        .create(
+            &PostParams::default(),
+            &serde_json::from_value(graph).unwrap(),
+        )
+        .await
+        .unwrap();
+    let active = |object: Option<&DynamicObject>| {
+        object.is_some_and(|object| object.data["status"]["state"] == "Active")
+    };
     await_condition(graphs, "bench", active).await.unwrap();
     let apps = stage.api("kro.run", "v1alpha1", "KroApp", "kroapps");
     let app = |name: &str| -> DynamicObject {
@@ -79,8 +100,14 @@ pub async fn run(client: &Client, kubeconfig: &str, program: &str, count: usize)
         });
         serde_json::from_value(object).unwrap()
     };
-    apps.create(&PostParams::default(), &app("warm")).await.unwrap();
-    await_condition(apps.clone(), "warm", |object: Option<&DynamicObject>| object.is_some_and(is_ready)).await.unwrap();
+    apps.create(&PostParams::default(), &app("warm"))
+        .await
+        .unwrap();
+    await_condition(apps.clone(), "warm", |object: Option<&DynamicObject>| {
+        object.is_some_and(is_ready)
+    })
+    .await
+    .unwrap();
     let id = child.id().unwrap();
     let (before, begin) = (used(id), Instant::now());
     let create = stream::iter(0..count).for_each_concurrent(WORKERS, |number| {

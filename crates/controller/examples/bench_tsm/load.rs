@@ -1,4 +1,5 @@
-//! The load: instances created side by side until a watch has shown all of them ready, and then changes one by one.
+//! The load: instances created side by side until a watch has shown all of them ready, and then
+//! changes one by one.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +29,9 @@ impl<'s> Load<'s> {
     /// One instance, from being created to being ready.
     pub async fn warm(&self) {
         let apps = self.stage.apps();
-        apps.create(&PostParams::default(), &Stage::app("warm")).await.unwrap();
+        apps.create(&PostParams::default(), &Stage::app("warm"))
+            .await
+            .unwrap();
         kube::runtime::wait::await_condition(apps, "warm", |object: Option<&DynamicObject>| {
             object.is_some_and(is_ready)
         })
@@ -36,7 +39,8 @@ impl<'s> Load<'s> {
         .unwrap();
     }
 
-    /// Creates all of them, and waits until all are ready. The bare client is told of each that is there.
+    /// Creates all of them, and waits until all are ready. The bare client is told of each that is
+    /// there.
     pub async fn run(&self, bare: Option<&Bare<'_>>) -> Value {
         let apps = self.stage.apps();
         let begin = Instant::now();
@@ -47,8 +51,12 @@ impl<'s> Load<'s> {
                 let (apps, made, tell) = (&apps, &made, &tell);
                 async move {
                     let name = format!("app-{number}");
-                    let object = apps.create(&PostParams::default(), &Stage::app(&name)).await.unwrap();
-                    tell.unbounded_send((name, object.metadata.uid.unwrap())).unwrap();
+                    let object = apps
+                        .create(&PostParams::default(), &Stage::app(&name))
+                        .await
+                        .unwrap();
+                    tell.unbounded_send((name, object.metadata.uid.unwrap()))
+                        .unwrap();
                     made.set(begin.elapsed());
                 }
             });
@@ -73,12 +81,16 @@ impl<'s> Load<'s> {
 
     /// When each became ready.
     async fn all_ready(&self, begin: Instant) -> BTreeMap<String, Duration> {
-        let mut events =
-            watcher(self.stage.apps(), watcher::Config::default()).default_backoff().applied_objects().boxed();
+        let mut events = watcher(self.stage.apps(), watcher::Config::default())
+            .default_backoff()
+            .applied_objects()
+            .boxed();
         let mut ready = BTreeMap::new();
         while ready.len() < self.count {
             // A watch that came too late begins again by itself.
-            let Ok(object) = events.next().await.unwrap() else { continue };
+            let Ok(object) = events.next().await.unwrap() else {
+                continue;
+            };
             let name = object.metadata.name.clone().unwrap();
             if name != "warm" && is_ready(&object) {
                 ready.entry(name).or_insert_with(|| begin.elapsed());
@@ -91,47 +103,69 @@ impl<'s> Load<'s> {
     pub async fn changes(&self, bare: Option<&Bare<'_>>) -> Value {
         let apps = self.stage.apps();
         let maps = self.stage.api("", "v1", "ConfigMap", "configmaps");
-        let mut events = watcher(maps, watcher::Config::default()).default_backoff().applied_objects().boxed();
+        let mut events = watcher(maps, watcher::Config::default())
+            .default_backoff()
+            .applied_objects()
+            .boxed();
         let mut times = Vec::new();
         let mut seen: BTreeSet<(String, String)> = BTreeSet::new();
         for number in 0..CHANGES.min(self.count) {
             let (name, greeting) = (format!("app-{number}"), format!("hello {number}"));
             let patch = Patch::Merge(json!({ "spec": { "greeting": greeting } }));
-            let object = apps.patch(&name, &PatchParams::default(), &patch).await.unwrap();
+            let object = apps
+                .patch(&name, &PatchParams::default(), &patch)
+                .await
+                .unwrap();
             let begin = Instant::now();
             let wanted = (format!("{name}-config"), greeting.clone());
             let changed = async {
                 while !seen.contains(&wanted) {
-                    let Ok(map) = events.next().await.unwrap() else { continue };
-                    let text = map.data["data"]["greeting"].as_str().unwrap_or_default().to_owned();
+                    let Ok(map) = events.next().await.unwrap() else {
+                        continue;
+                    };
+                    let text = map.data["data"]["greeting"]
+                        .as_str()
+                        .unwrap_or_default()
+                        .to_owned();
                     seen.insert((map.metadata.name.unwrap_or_default(), text));
                 }
             };
             let act = async {
                 if let Some(bare) = bare {
-                    bare.change(&name, &object.metadata.uid.unwrap(), &greeting).await;
+                    bare.change(&name, &object.metadata.uid.unwrap(), &greeting)
+                        .await;
                 }
             };
             tokio::join!(changed, act);
             times.push(begin.elapsed());
         }
         times.sort_unstable();
-        let at = |share: usize| times[(times.len() * share / 100).min(times.len() - 1)].as_secs_f64() * 1e3;
+        let at = |share: usize| {
+            times[(times.len() * share / 100).min(times.len() - 1)].as_secs_f64() * 1e3
+        };
         json!({ "median_ms": at(50), "p99_ms": at(99) })
     }
 }
 
 pub fn is_ready(object: &DynamicObject) -> bool {
     let conditions = object.data["status"]["conditions"].as_array();
-    conditions.is_some_and(|all| all.iter().any(|one| one["type"] == "Ready" && one["status"] == "True"))
+    conditions.is_some_and(|all| {
+        all.iter()
+            .any(|one| one["type"] == "Ready" && one["status"] == "True")
+    })
 }
 
 /// All objects of a kind that are ready, watched from now on.
 pub async fn wait_ready(api: Api<DynamicObject>, count: usize) {
-    let mut events = watcher(api, watcher::Config::default()).default_backoff().applied_objects().boxed();
+    let mut events = watcher(api, watcher::Config::default())
+        .default_backoff()
+        .applied_objects()
+        .boxed();
     let mut ready = BTreeSet::new();
     while ready.len() < count {
-        let Ok(object) = events.next().await.unwrap() else { continue };
+        let Ok(object) = events.next().await.unwrap() else {
+            continue;
+        };
         if is_ready(&object) {
             ready.insert(object.metadata.name.unwrap());
         }

@@ -1,6 +1,7 @@
-//! `bench_tsm KUBECONFIG COUNT TURNS PROGRAM [KRO CRDS]`: for `cargo xtask bench tsm`. Instances with three children each,
-//! from being created to being ready: by a bare client that only makes the calls, by the template stack manager in
-//! PROGRAM, and by kro if it is given. Prints one object of JSON for each run; it compares nothing.
+//! `bench_tsm KUBECONFIG COUNT TURNS PROGRAM [KRO CRDS]`: for `cargo xtask bench tsm`. Instances
+//! with three children each, from being created to being ready: by a bare client that only makes
+//! the calls, by the template stack manager in PROGRAM, and by kro if it is given. Prints one
+//! object of JSON for each run; it compares nothing.
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -32,7 +33,9 @@ async fn main() {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let (kubeconfig, count, turns, program, kro) = match &*words {
         [kubeconfig, count, turns, program] => (kubeconfig, count, turns, program, None),
-        [kubeconfig, count, turns, program, kro, crds] => (kubeconfig, count, turns, program, Some((*kro, *crds))),
+        [kubeconfig, count, turns, program, kro, crds] => {
+            (kubeconfig, count, turns, program, Some((*kro, *crds)))
+        }
         _ => panic!("usage: bench_tsm KUBECONFIG COUNT TURNS PROGRAM [KRO CRDS]"),
     };
     let client = connect(kubeconfig).await;
@@ -51,7 +54,15 @@ async fn main() {
         stage.stack().await;
         let manager = Program::start(
             program,
-            &["template-stack-manager", "--stack", stage::STACK, "-n", &stage.namespace, "--kubeconfig", kubeconfig],
+            &[
+                "template-stack-manager",
+                "--stack",
+                stage::STACK,
+                "-n",
+                &stage.namespace,
+                "--kubeconfig",
+                kubeconfig,
+            ],
         )
         .await;
         let load = Load::new(&stage, count);
@@ -79,6 +90,8 @@ async fn connect(path: &str) -> Client {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let value = yaml::parse(&std::fs::read_to_string(path).unwrap()).unwrap();
     let kubeconfig: Kubeconfig = serde_json::from_value(value).unwrap();
-    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
+        .await
+        .unwrap();
     Client::try_from(config).unwrap()
 }

@@ -12,7 +12,8 @@ const CONFIG: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .met
                       data: {greeting: '{{ .spec.greeting }}'}\n";
 const SERVICE: &str = "apiVersion: v1\nkind: Service\nmetadata: {name: '{{ .metadata.name }}'}\n\
                        spec: {clusterIP: None, selector: {app: '{{ .metadata.name }}'}, ports: [{name: http, port: 80}]}\n";
-/// As long as a Deployment, and nobody's business: no other controller works on it while the time is taken.
+/// As long as a Deployment, and nobody's business: no other controller works on it while the time
+/// is taken.
 const PODS: &str = "\
 apiVersion: v1
 kind: PodTemplate
@@ -72,31 +73,64 @@ pub async fn define(client: &Client) {
 pub async fn establish(client: &Client, definitions: &[Value]) {
     let crds: Api<DynamicObject> = Api::all_with(
         client.clone(),
-        &resource("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions"),
+        &resource(
+            "apiextensions.k8s.io",
+            "v1",
+            "CustomResourceDefinition",
+            "customresourcedefinitions",
+        ),
     );
     for definition in definitions {
         let name = definition["metadata"]["name"].as_str().unwrap();
-        crds.patch(name, &PatchParams::apply("bench").force(), &Patch::Apply(definition)).await.unwrap();
+        crds.patch(
+            name,
+            &PatchParams::apply("bench").force(),
+            &Patch::Apply(definition),
+        )
+        .await
+        .unwrap();
         let established = |object: Option<&DynamicObject>| {
-            let conditions = object.and_then(|object| object.data["status"]["conditions"].as_array());
-            conditions.is_some_and(|all| all.iter().any(|one| one["type"] == "Established" && one["status"] == "True"))
+            let conditions =
+                object.and_then(|object| object.data["status"]["conditions"].as_array());
+            conditions.is_some_and(|all| {
+                all.iter()
+                    .any(|one| one["type"] == "Established" && one["status"] == "True")
+            })
         };
-        await_condition(crds.clone(), name, established).await.unwrap();
+        await_condition(crds.clone(), name, established)
+            .await
+            .unwrap();
     }
 }
 
 impl Stage {
     /// A new namespace.
     pub async fn set(client: &Client, namespace: &str) -> Self {
-        let namespaces: Api<DynamicObject> =
-            Api::all_with(client.clone(), &resource("", "v1", "Namespace", "namespaces"));
-        let object = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } });
-        namespaces.create(&PostParams::default(), &serde_json::from_value(object).unwrap()).await.unwrap();
-        Self { client: client.clone(), namespace: namespace.to_owned() }
+        let namespaces: Api<DynamicObject> = Api::all_with(
+            client.clone(),
+            &resource("", "v1", "Namespace", "namespaces"),
+        );
+        let object =
+            json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } });
+        namespaces
+            .create(
+                &PostParams::default(),
+                &serde_json::from_value(object).unwrap(),
+            )
+            .await
+            .unwrap();
+        Self {
+            client: client.clone(),
+            namespace: namespace.to_owned(),
+        }
     }
 
     pub fn api(&self, group: &str, version: &str, kind: &str, plural: &str) -> Api<DynamicObject> {
-        Api::namespaced_with(self.client.clone(), &self.namespace, &resource(group, version, kind, plural))
+        Api::namespaced_with(
+            self.client.clone(),
+            &self.namespace,
+            &resource(group, version, kind, plural),
+        )
     }
 
     pub fn apps(&self) -> Api<DynamicObject> {
@@ -113,13 +147,23 @@ impl Stage {
 
     /// The Stack and its seed, as the stack manager leaves them.
     pub async fn stack(&self) {
-        let (name, text) = (api::names::seed(&self.namespace, STACK), "a seed of exactly 32 characters!");
+        let (name, text) = (
+            api::names::seed(&self.namespace, STACK),
+            "a seed of exactly 32 characters!",
+        );
         let seed = json!({
             "apiVersion": "v1", "kind": "Secret", "metadata": { "name": name }, "stringData": { "seed": text },
         });
         let seed = serde_json::from_value(seed).unwrap();
-        let elsewhere = Self { client: self.client.clone(), namespace: "default".to_owned() };
-        elsewhere.api("", "v1", "Secret", "secrets").create(&PostParams::default(), &seed).await.unwrap();
+        let elsewhere = Self {
+            client: self.client.clone(),
+            namespace: "default".to_owned(),
+        };
+        elsewhere
+            .api("", "v1", "Secret", "secrets")
+            .create(&PostParams::default(), &seed)
+            .await
+            .unwrap();
         let said = install::Commitment::to("default", &name, text.as_bytes()).to_string();
         let key = format!("app.{GROUP}/v1");
         let stack = json!({
@@ -134,7 +178,10 @@ impl Stage {
             },
         });
         let stack = serde_json::from_value(stack).unwrap();
-        self.api(api::GROUP, api::VERSION, "Stack", "stacks").create(&PostParams::default(), &stack).await.unwrap();
+        self.api(api::GROUP, api::VERSION, "Stack", "stacks")
+            .create(&PostParams::default(), &stack)
+            .await
+            .unwrap();
     }
 
     /// The children of an instance as the stack's manager applies them, with their paths.

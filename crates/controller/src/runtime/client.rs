@@ -1,5 +1,5 @@
-//! The only place that writes to a cluster or asks it: apply, patch, delete, get and list, with errors in classes that
-//! say when to try again.
+//! The only place that writes to a cluster or asks it: apply, patch, delete, get and list, with
+//! errors in classes that say when to try again.
 
 use std::time::Duration;
 
@@ -62,13 +62,21 @@ impl Error {
 fn escaped(text: &str) -> String {
     let is_safe = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(byte);
     text.bytes()
-        .map(|byte| if is_safe(&byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .map(|byte| {
+            if is_safe(&byte) {
+                char::from(byte).to_string()
+            } else {
+                format!("%{byte:02X}")
+            }
+        })
         .collect()
 }
 
 impl From<kube::Error> for Error {
     fn from(error: kube::Error) -> Self {
-        let kube::Error::Api(status) = error else { return Self::Unavailable(unanswered(&error)) };
+        let kube::Error::Api(status) = error else {
+            return Self::Unavailable(unanswered(&error));
+        };
         let message = status.message.clone();
         match status.code {
             // What does not fit into the store is no trouble of the server's own.
@@ -82,7 +90,8 @@ impl From<kube::Error> for Error {
     }
 }
 
-/// What is told of a request that was not answered: the last cause is the one that somebody can mend.
+/// What is told of a request that was not answered: the last cause is the one that somebody can
+/// mend.
 pub fn unanswered(error: &kube::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(source) = cause.source() {
@@ -94,7 +103,11 @@ pub fn unanswered(error: &kube::Error) -> String {
 impl Cluster {
     /// A cluster that is written to as `manager`.
     pub fn new(client: Client, manager: &str) -> Self {
-        Self { client, manager: manager.to_owned(), metrics: Metrics::default() }
+        Self {
+            client,
+            manager: manager.to_owned(),
+            metrics: Metrics::default(),
+        }
     }
 
     /// The same, counting what it asks.
@@ -109,46 +122,104 @@ impl Cluster {
     }
 
     /// Server-side apply. With `force` fields that others own become ours.
-    pub async fn apply(&self, resource: &Resource, object: &Value, force: bool) -> Result<Value, Error> {
+    pub async fn apply(
+        &self,
+        resource: &Resource,
+        object: &Value,
+        force: bool,
+    ) -> Result<Value, Error> {
         let path = resource.path(&Key::of(object));
         let query = format!("?fieldManager={}&force={force}", self.manager);
-        self.send(("apply", resource), Method::PATCH, &format!("{path}{query}"), "application/apply-patch+yaml", object)
-            .await
+        self.send(
+            ("apply", resource),
+            Method::PATCH,
+            &format!("{path}{query}"),
+            "application/apply-patch+yaml",
+            object,
+        )
+        .await
     }
 
     /// Creates an object.
     pub async fn create(&self, resource: &Resource, object: &Value) -> Result<Value, Error> {
         let path = resource.collection(&Key::of(object).namespace);
         let path = format!("{path}?fieldManager={}", self.manager);
-        self.send(("create", resource), Method::POST, &path, "application/json", object).await
+        self.send(
+            ("create", resource),
+            Method::POST,
+            &path,
+            "application/json",
+            object,
+        )
+        .await
     }
 
-    /// Replaces an object as it was at its resource version. One that has changed since is a conflict.
+    /// Replaces an object as it was at its resource version. One that has changed since is a
+    /// conflict.
     pub async fn replace(&self, resource: &Resource, object: &Value) -> Result<Value, Error> {
-        let path = format!("{}?fieldManager={}", resource.path(&Key::of(object)), self.manager);
-        self.send(("update", resource), Method::PUT, &path, "application/json", object).await
+        let path = format!(
+            "{}?fieldManager={}",
+            resource.path(&Key::of(object)),
+            self.manager
+        );
+        self.send(
+            ("update", resource),
+            Method::PUT,
+            &path,
+            "application/json",
+            object,
+        )
+        .await
     }
 
     /// A JSON merge patch of an object, or of a part of it such as `status`.
-    pub async fn merge(&self, resource: &Resource, key: &Key, part: &str, patch: &Value) -> Result<Value, Error> {
+    pub async fn merge(
+        &self,
+        resource: &Resource,
+        key: &Key,
+        part: &str,
+        patch: &Value,
+    ) -> Result<Value, Error> {
         let mut path = resource.path(key);
         if !part.is_empty() {
             path = format!("{path}/{part}");
         }
         let path = format!("{path}?fieldManager={}", self.manager);
-        self.send(("patch", resource), Method::PATCH, &path, "application/merge-patch+json", patch).await
+        self.send(
+            ("patch", resource),
+            Method::PATCH,
+            &path,
+            "application/merge-patch+json",
+            patch,
+        )
+        .await
     }
 
-    /// Deletes the object with this uid. One that is gone already, or has become another, is as good.
-    pub async fn delete(&self, resource: &Resource, key: &Key, uid: &str, propagation: &str) -> Result<(), Error> {
-        let preconditions = if uid.is_empty() { json!({}) } else { json!({ "uid": uid }) };
-        match self.send_delete(resource, key, &preconditions, propagation).await {
+    /// Deletes the object with this uid. One that is gone already, or has become another, is as
+    /// good.
+    pub async fn delete(
+        &self,
+        resource: &Resource,
+        key: &Key,
+        uid: &str,
+        propagation: &str,
+    ) -> Result<(), Error> {
+        let preconditions = if uid.is_empty() {
+            json!({})
+        } else {
+            json!({ "uid": uid })
+        };
+        match self
+            .send_delete(resource, key, &preconditions, propagation)
+            .await
+        {
             Err(Error::Conflict(_)) => Ok(()),
             outcome => outcome,
         }
     }
 
-    /// Deletes the object with this uid as it was at a resource version. One that has changed since is a conflict.
+    /// Deletes the object with this uid as it was at a resource version. One that has changed since
+    /// is a conflict.
     pub async fn delete_unchanged(
         &self,
         resource: &Resource,
@@ -157,7 +228,8 @@ impl Cluster {
         revision: &str,
     ) -> Result<(), Error> {
         let preconditions = json!({ "uid": uid, "resourceVersion": revision });
-        self.send_delete(resource, key, &preconditions, "Background").await
+        self.send_delete(resource, key, &preconditions, "Background")
+            .await
     }
 
     async fn send_delete(
@@ -171,7 +243,16 @@ impl Cluster {
             "apiVersion": "v1", "kind": "DeleteOptions",
             "propagationPolicy": propagation, "preconditions": preconditions,
         });
-        match self.send(("delete", resource), Method::DELETE, &resource.path(key), "application/json", &options).await {
+        match self
+            .send(
+                ("delete", resource),
+                Method::DELETE,
+                &resource.path(key),
+                "application/json",
+                &options,
+            )
+            .await
+        {
             Ok(_) | Err(Error::NotFound(_)) => Ok(()),
             Err(error) => Err(error),
         }
@@ -179,7 +260,16 @@ impl Cluster {
 
     /// An object, if it is there.
     pub async fn get(&self, resource: &Resource, key: &Key) -> Result<Option<Value>, Error> {
-        match self.send(("get", resource), Method::GET, &resource.path(key), "", &Value::Null).await {
+        match self
+            .send(
+                ("get", resource),
+                Method::GET,
+                &resource.path(key),
+                "",
+                &Value::Null,
+            )
+            .await
+        {
             Ok(object) => Ok(Some(object)),
             Err(Error::NotFound(_)) => Ok(None),
             Err(error) => Err(error),
@@ -187,22 +277,46 @@ impl Cluster {
     }
 
     /// The objects in a namespace, or of the whole cluster, up to a limit (none is no limit).
-    pub async fn list(&self, resource: &Resource, namespace: &str, limit: Option<usize>) -> Result<Vec<Value>, Error> {
-        let query = limit.map(|limit| format!("?limit={limit}")).unwrap_or_default();
+    pub async fn list(
+        &self,
+        resource: &Resource,
+        namespace: &str,
+        limit: Option<usize>,
+    ) -> Result<Vec<Value>, Error> {
+        let query = limit
+            .map(|limit| format!("?limit={limit}"))
+            .unwrap_or_default();
         self.items(resource, namespace, &query).await
     }
 
-    /// The metadata of all objects in a namespace, or of the cluster, in pages: who only has to know whose they are
-    /// does not make the API server and this process hold all of them as a whole.
-    pub async fn list_metadata(&self, resource: &Resource, namespace: &str) -> Result<Vec<Value>, Error> {
+    /// The metadata of all objects in a namespace, or of the cluster, in pages: who only has to
+    /// know whose they are does not make the API server and this process hold all of them as a
+    /// whole.
+    pub async fn list_metadata(
+        &self,
+        resource: &Resource,
+        namespace: &str,
+    ) -> Result<Vec<Value>, Error> {
         let (mut found, mut token) = (Vec::new(), String::new());
         loop {
             let mut path = format!("{}?limit={PAGE}", resource.collection(namespace));
             if !token.is_empty() {
                 path = format!("{path}&continue={}", escaped(&token));
             }
-            let mut list = self.request(("list", resource), Method::GET, &path, ("", METADATA), &Value::Null).await?;
-            for mut item in list["items"].as_array_mut().map(std::mem::take).unwrap_or_default() {
+            let mut list = self
+                .request(
+                    ("list", resource),
+                    Method::GET,
+                    &path,
+                    ("", METADATA),
+                    &Value::Null,
+                )
+                .await?;
+            for mut item in list["items"]
+                .as_array_mut()
+                .map(std::mem::take)
+                .unwrap_or_default()
+            {
                 item["apiVersion"] = resource.gvk.api_version().to_string().into();
                 item["kind"] = resource.gvk.kind.as_str().into();
                 found.push(item);
@@ -215,26 +329,65 @@ impl Cluster {
     }
 
     /// A few objects that are in other namespaces than this one.
-    pub async fn list_elsewhere(&self, resource: &Resource, than: &str, limit: usize) -> Result<Vec<Value>, Error> {
-        self.items(resource, "", &format!("?fieldSelector=metadata.namespace%21%3D{than}&limit={limit}")).await
+    pub async fn list_elsewhere(
+        &self,
+        resource: &Resource,
+        than: &str,
+        limit: usize,
+    ) -> Result<Vec<Value>, Error> {
+        self.items(
+            resource,
+            "",
+            &format!("?fieldSelector=metadata.namespace%21%3D{than}&limit={limit}"),
+        )
+        .await
     }
 
     /// The objects in a namespace with a label, `key=value`.
-    pub async fn list_labelled(&self, resource: &Resource, namespace: &str, label: &str) -> Result<Vec<Value>, Error> {
+    pub async fn list_labelled(
+        &self,
+        resource: &Resource,
+        namespace: &str,
+        label: &str,
+    ) -> Result<Vec<Value>, Error> {
         let label = label.replace('/', "%2F").replace('=', "%3D");
-        self.items(resource, namespace, &format!("?labelSelector={label}")).await
+        self.items(resource, namespace, &format!("?labelSelector={label}"))
+            .await
     }
 
-    async fn items(&self, resource: &Resource, namespace: &str, query: &str) -> Result<Vec<Value>, Error> {
+    async fn items(
+        &self,
+        resource: &Resource,
+        namespace: &str,
+        query: &str,
+    ) -> Result<Vec<Value>, Error> {
         let path = format!("{}{query}", resource.collection(namespace));
-        let mut list = self.send(("list", resource), Method::GET, &path, "", &Value::Null).await?;
-        Ok(list["items"].as_array_mut().map(std::mem::take).unwrap_or_default())
+        let mut list = self
+            .send(("list", resource), Method::GET, &path, "", &Value::Null)
+            .await?;
+        Ok(list["items"]
+            .as_array_mut()
+            .map(std::mem::take)
+            .unwrap_or_default())
     }
 
     /// Asks for a part of an object to be made, such as a token of a ServiceAccount.
-    pub async fn create_part(&self, resource: &Resource, key: &Key, part: &str, body: &Value) -> Result<Value, Error> {
+    pub async fn create_part(
+        &self,
+        resource: &Resource,
+        key: &Key,
+        part: &str,
+        body: &Value,
+    ) -> Result<Value, Error> {
         let path = format!("{}/{part}", resource.path(key));
-        self.send(("create", resource), Method::POST, &path, "application/json", body).await
+        self.send(
+            ("create", resource),
+            Method::POST,
+            &path,
+            "application/json",
+            body,
+        )
+        .await
     }
 
     async fn send(
@@ -245,7 +398,14 @@ impl Cluster {
         content: &str,
         body: &Value,
     ) -> Result<Value, Error> {
-        self.request((verb, resource), method, path, (content, "application/json"), body).await
+        self.request(
+            (verb, resource),
+            method,
+            path,
+            (content, "application/json"),
+            body,
+        )
+        .await
     }
 
     async fn request(
@@ -256,7 +416,10 @@ impl Cluster {
         (content, accept): (&str, &str),
         body: &Value,
     ) -> Result<Value, Error> {
-        let mut request = Request::builder().method(method).uri(path).header(header::ACCEPT, accept);
+        let mut request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(header::ACCEPT, accept);
         let body = match body {
             Value::Null => Vec::new(),
             body => {
@@ -264,14 +427,28 @@ impl Cluster {
                 body.to_string().into_bytes()
             }
         };
-        let request = request.body(body).map_err(|error| Error::Refused(error.to_string()))?;
-        let answer = match tokio::time::timeout(PATIENCE, self.client.request::<Value>(request)).await {
-            Ok(answer) => answer.map_err(Error::from),
-            Err(_) => Err(Error::Unavailable(format!("the API server did not answer within {} s", PATIENCE.as_secs()))),
-        };
+        let request = request
+            .body(body)
+            .map_err(|error| Error::Refused(error.to_string()))?;
+        let answer =
+            match tokio::time::timeout(PATIENCE, self.client.request::<Value>(request)).await {
+                Ok(answer) => answer.map_err(Error::from),
+                Err(_) => Err(Error::Unavailable(format!(
+                    "the API server did not answer within {} s",
+                    PATIENCE.as_secs()
+                ))),
+            };
         let outcome = answer.as_ref().map_or_else(Error::reason, |_| "Ok");
-        let labels = [("verb", verb), ("resource", &*resource.to_string()), ("outcome", outcome)];
-        self.metrics.count("cairn_api_calls_total", "Requests to the API server, watches aside.", &labels);
+        let labels = [
+            ("verb", verb),
+            ("resource", &*resource.to_string()),
+            ("outcome", outcome),
+        ];
+        self.metrics.count(
+            "cairn_api_calls_total",
+            "Requests to the API server, watches aside.",
+            &labels,
+        );
         answer
     }
 }

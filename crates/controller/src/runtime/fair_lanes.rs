@@ -1,5 +1,5 @@
-//! Jobs that wait for their turn, fairly between namespaces: each has a limit of its own and takes turns with the others,
-//! so that one with many slow jobs holds up nobody else's.
+//! Jobs that wait for their turn, fairly between namespaces: each has a limit of its own and takes
+//! turns with the others, so that one with many slow jobs holds up nobody else's.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -50,10 +50,14 @@ impl<J> Lanes<J> {
         if !self.waiting.contains_key(&share) {
             self.turns.push_back(share.clone());
         }
-        self.waiting.entry(share).or_default().push_back((host, job));
+        self.waiting
+            .entry(share)
+            .or_default()
+            .push_back((host, job));
     }
 
-    /// The next job that may run, if there is one: of the next share that may run more, the first whose host may.
+    /// The next job that may run, if there is one: of the next share that may run more, the first
+    /// whose host may.
     pub(crate) fn next(&mut self) -> Option<(Lane, J)> {
         if self.running >= self.width.all {
             return None;
@@ -61,7 +65,11 @@ impl<J> Lanes<J> {
         let (turn, place) = self.turns.iter().enumerate().find_map(|(turn, share)| {
             let busy = self.by_share.get(share).copied().unwrap_or_default();
             let fits = |(host, _): &(String, J)| {
-                host.is_empty() || self.by_host.get(host).is_none_or(|count| *count < self.width.per_host)
+                host.is_empty()
+                    || self
+                        .by_host
+                        .get(host)
+                        .is_none_or(|count| *count < self.width.per_host)
             };
             let place = self.waiting.get(share)?.iter().position(fits)?;
             (busy < self.width.per_share).then_some((turn, place))
@@ -111,7 +119,9 @@ impl<J> Lanes<J> {
 
     /// Takes jobs back that have not begun.
     pub(crate) fn remove(&mut self, gone: impl Fn(&J) -> bool) {
-        self.waiting.values_mut().for_each(|jobs| jobs.retain(|(_, job)| !gone(job)));
+        self.waiting
+            .values_mut()
+            .for_each(|jobs| jobs.retain(|(_, job)| !gone(job)));
         self.waiting.retain(|_, jobs| !jobs.is_empty());
         self.turns.retain(|share| self.waiting.contains_key(share));
     }
@@ -129,14 +139,23 @@ mod tests {
     use super::{Lane, Lanes, Width};
 
     fn lane(share: &str, host: &str) -> Lane {
-        Lane { share: share.into(), host: host.into() }
+        Lane {
+            share: share.into(),
+            host: host.into(),
+        }
     }
 
     #[test]
     fn a_namespace_with_many_slow_jobs_leaves_room_for_others() {
-        let mut lanes = Lanes::new(Width { all: 8, per_share: 4, per_host: 6 });
+        let mut lanes = Lanes::new(Width {
+            all: 8,
+            per_share: 4,
+            per_host: 6,
+        });
         (0..50).for_each(|number| lanes.push(lane("attacker", "slow"), format!("slow {number}")));
-        let started: Vec<String> = std::iter::from_fn(|| lanes.next()).map(|(_, job)| job).collect();
+        let started: Vec<String> = std::iter::from_fn(|| lanes.next())
+            .map(|(_, job)| job)
+            .collect();
         assert_eq!(started, ["slow 0", "slow 1", "slow 2", "slow 3"]);
         lanes.push(lane("victim", "fast"), "fast".to_owned());
         lanes.push(lane("", "fast"), "cluster".to_owned());
@@ -152,7 +171,11 @@ mod tests {
 
     #[test]
     fn a_host_that_is_slow_holds_up_no_other_host_of_the_same_namespace() {
-        let mut lanes = Lanes::new(Width { all: 8, per_share: 4, per_host: 1 });
+        let mut lanes = Lanes::new(Width {
+            all: 8,
+            per_share: 4,
+            per_host: 1,
+        });
         for (host, job) in [("slow", 1), ("slow", 2), ("fast", 3)] {
             lanes.push(lane("team", host), job);
         }
@@ -165,7 +188,11 @@ mod tests {
 
     #[test]
     fn a_job_that_has_left_its_host_counts_for_its_namespace_alone() {
-        let mut lanes = Lanes::new(Width { all: 8, per_share: 1, per_host: 1 });
+        let mut lanes = Lanes::new(Width {
+            all: 8,
+            per_share: 1,
+            per_host: 1,
+        });
         for (share, job) in [("one", 1), ("one", 2), ("two", 3)] {
             lanes.push(lane(share, "host"), job);
         }
@@ -173,7 +200,11 @@ mod tests {
         assert_eq!((job, lanes.next()), (1, None));
         lanes.leave_host(&mut first);
         let (second, job) = lanes.next().unwrap();
-        assert_eq!((job, lanes.next()), (3, None), "the other job of the namespace waits");
+        assert_eq!(
+            (job, lanes.next()),
+            (3, None),
+            "the other job of the namespace waits"
+        );
         lanes.leave(&second);
         assert_eq!(lanes.next(), None);
         lanes.leave(&first);
@@ -187,13 +218,19 @@ mod tests {
     #[test]
     fn no_limit_is_passed_nothing_is_lost_and_no_share_waits_for_more_than_a_turn() {
         for (index, mut choices) in variants() {
-            let width =
-                Width { all: 1 + choices.below(6), per_share: 1 + choices.below(4), per_host: 1 + choices.below(4) };
+            let width = Width {
+                all: 1 + choices.below(6),
+                per_share: 1 + choices.below(4),
+                per_host: 1 + choices.below(4),
+            };
             let mut lanes = Lanes::new(width);
             let (mut running, mut left): (Vec<Lane>, usize) = (Vec::new(), 0);
             for number in 0..300 {
                 if choices.toss() {
-                    let lane = Lane { share: choices.below(4).to_string(), host: format!("h{}", choices.below(3)) };
+                    let lane = Lane {
+                        share: choices.below(4).to_string(),
+                        host: format!("h{}", choices.below(3)),
+                    };
                     lanes.push(lane, number);
                     left += 1;
                 }
@@ -205,9 +242,18 @@ mod tests {
                     left -= 1;
                 }
                 for lane in &running {
-                    let share = running.iter().filter(|other| other.share == lane.share).count();
-                    let host = running.iter().filter(|other| other.host == lane.host).count();
-                    assert!(share <= width.per_share && host <= width.per_host, "variant {index}: {lane:?}");
+                    let share = running
+                        .iter()
+                        .filter(|other| other.share == lane.share)
+                        .count();
+                    let host = running
+                        .iter()
+                        .filter(|other| other.host == lane.host)
+                        .count();
+                    assert!(
+                        share <= width.per_share && host <= width.per_host,
+                        "variant {index}: {lane:?}"
+                    );
                 }
                 assert!(running.len() <= width.all, "variant {index}");
                 assert_eq!(lanes.depth(), (left, running.len()), "variant {index}");

@@ -1,4 +1,5 @@
-//! What a controller tells about itself over HTTP: whether it lives, whether it is ready, and its numbers.
+//! What a controller tells about itself over HTTP: whether it lives, whether it is ready, and its
+//! numbers.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -31,8 +32,13 @@ impl Readiness {
     }
 }
 
-/// Answers `/healthz`, `/readyz` and `/metrics` until the task is dropped; returns the address that it listens on.
-pub async fn serve(address: SocketAddr, metrics: Metrics, readiness: Readiness) -> std::io::Result<SocketAddr> {
+/// Answers `/healthz`, `/readyz` and `/metrics` until the task is dropped; returns the address that
+/// it listens on.
+pub async fn serve(
+    address: SocketAddr,
+    metrics: Metrics,
+    readiness: Readiness,
+) -> std::io::Result<SocketAddr> {
     let listener = TcpListener::bind(address).await?;
     let address = listener.local_addr()?;
     tokio::spawn(async move {
@@ -49,9 +55,13 @@ pub async fn serve(address: SocketAddr, metrics: Metrics, readiness: Readiness) 
                     async move { Ok::<_, Infallible>(answer) }
                 });
                 let mut builder = hyper::server::conn::http1::Builder::new();
-                builder.timer(TokioTimer::new()).header_read_timeout(Duration::from_secs(10));
+                builder
+                    .timer(TokioTimer::new())
+                    .header_read_timeout(Duration::from_secs(10));
                 // A client that hangs up is no concern of ours.
-                let _ = builder.serve_connection(TokioIo::new(stream), service).await;
+                let _ = builder
+                    .serve_connection(TokioIo::new(stream), service)
+                    .await;
             });
         }
     });
@@ -62,9 +72,15 @@ fn answer(path: &str, metrics: &Metrics, readiness: &Readiness) -> Response<Full
     let (status, text) = match path {
         "/healthz" | "/livez" => (StatusCode::OK, "ok\n".to_owned()),
         "/readyz" if readiness.is_ready() => (StatusCode::OK, "ok\n".to_owned()),
-        "/readyz" => (StatusCode::SERVICE_UNAVAILABLE, "not yet: it waits for the first lists\n".to_owned()),
+        "/readyz" => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "not yet: it waits for the first lists\n".to_owned(),
+        ),
         "/metrics" => (StatusCode::OK, metrics.text()),
-        _ => (StatusCode::NOT_FOUND, "there are /healthz, /readyz and /metrics\n".to_owned()),
+        _ => (
+            StatusCode::NOT_FOUND,
+            "there are /healthz, /readyz and /metrics\n".to_owned(),
+        ),
     };
     let mut answer = Response::new(Full::new(Bytes::from(text)));
     *answer.status_mut() = status;
@@ -80,7 +96,15 @@ mod tests {
     fn it_is_ready_when_it_says_so() {
         let (metrics, readiness) = (Metrics::default(), Readiness::default());
         let code = |path: &str| answer(path, &metrics, &readiness).status().as_u16();
-        assert_eq!((code("/healthz"), code("/readyz"), code("/metrics"), code("/x")), (200, 503, 200, 404));
+        assert_eq!(
+            (
+                code("/healthz"),
+                code("/readyz"),
+                code("/metrics"),
+                code("/x")
+            ),
+            (200, 503, 200, 404)
+        );
         readiness.set(true);
         assert_eq!(code("/readyz"), 200);
     }

@@ -38,20 +38,31 @@ fn decide(live: Option<&Value>, identity: &str, unchanged: Duration) -> Move {
     let spec = &live["spec"];
     let holder = spec["holderIdentity"].as_str().unwrap_or_default();
     let transitions = spec["leaseTransitions"].as_i64().unwrap_or_default();
-    let holds = spec["leaseDurationSeconds"].as_u64().map_or(HOLDS, Duration::from_secs);
+    let holds = spec["leaseDurationSeconds"]
+        .as_u64()
+        .map_or(HOLDS, Duration::from_secs);
     if holder == identity {
         Move::Take { transitions }
     } else if holder.is_empty() || unchanged > holds {
-        Move::Take { transitions: transitions + 1 }
+        Move::Take {
+            transitions: transitions + 1,
+        }
     } else {
         Move::Wait
     }
 }
 
 impl Lease {
-    /// A Lease that holds for so long without being renewed, in whole seconds, for whoever `identity` is.
+    /// A Lease that holds for so long without being renewed, in whole seconds, for whoever
+    /// `identity` is.
     pub fn new(cluster: Cluster, key: Key, identity: &str, holds: Duration) -> Self {
-        Self { cluster, key, identity: identity.to_owned(), holds, seen: None }
+        Self {
+            cluster,
+            key,
+            identity: identity.to_owned(),
+            holds,
+            seen: None,
+        }
     }
 
     /// How often it is renewed, and how often others look: often enough to fail a few times.
@@ -65,7 +76,9 @@ impl Lease {
             match self.attempt().await {
                 Ok(true) => return,
                 Ok(false) => {}
-                Err(error) => tracing::warn!(lease = %self.key, %error, "the Lease could not be taken"),
+                Err(error) => {
+                    tracing::warn!(lease = %self.key, %error, "the Lease could not be taken");
+                }
             }
             tokio::time::sleep(self.pause()).await;
         }
@@ -74,8 +87,11 @@ impl Lease {
     /// Keeps the Lease; returns when it is lost, after which nothing may be written any more.
     pub async fn keep(&mut self) {
         let mut renewed = Instant::now();
-        // Others take it once it ran out; we have to be gone before, also if the API server does not answer at all.
-        while let Ok(Some(since)) = tokio::time::timeout_at(renewed + self.holds * 2 / 3, self.renew()).await {
+        // Others take it once it ran out; we have to be gone before, also if the API server does
+        // not answer at all.
+        while let Ok(Some(since)) =
+            tokio::time::timeout_at(renewed + self.holds * 2 / 3, self.renew()).await
+        {
             renewed = since;
         }
     }
@@ -87,7 +103,9 @@ impl Lease {
             let begin = Instant::now();
             match self.attempt().await {
                 Ok(held) => return held.then_some(begin),
-                Err(error) => tracing::warn!(lease = %self.key, %error, "the Lease could not be renewed"),
+                Err(error) => {
+                    tracing::warn!(lease = %self.key, %error, "the Lease could not be renewed");
+                }
             }
         }
     }
@@ -100,11 +118,15 @@ impl Lease {
     }
 
     async fn give_up(&self) -> Result<(), Error> {
-        let Some(live) = self.cluster.get(&resource(), &self.key).await? else { return Ok(()) };
+        let Some(live) = self.cluster.get(&resource(), &self.key).await? else {
+            return Ok(());
+        };
         if live["spec"]["holderIdentity"] == self.identity.as_str() {
             let version = &live["metadata"]["resourceVersion"];
             let patch = json!({ "metadata": { "resourceVersion": version }, "spec": { "holderIdentity": "" } });
-            self.cluster.merge(&resource(), &self.key, "", &patch).await?;
+            self.cluster
+                .merge(&resource(), &self.key, "", &patch)
+                .await?;
         }
         Ok(())
     }
@@ -112,7 +134,8 @@ impl Lease {
     /// Makes, takes or renews the Lease; answers whether it is ours.
     async fn attempt(&mut self) -> Result<bool, Error> {
         match self.try_once().await {
-            // Somebody wrote in between: who has it now? If that goes on, it is asked again after a pause.
+            // Somebody wrote in between: who has it now? If that goes on, it is asked again after a
+            // pause.
             Err(Error::Conflict(_)) => self.try_once().await,
             outcome => outcome,
         }
@@ -120,13 +143,18 @@ impl Lease {
 
     async fn try_once(&mut self) -> Result<bool, Error> {
         let live = self.cluster.get(&resource(), &self.key).await?;
-        let version = live.as_ref().and_then(|live| live["metadata"]["resourceVersion"].as_str()).unwrap_or_default();
+        let version = live
+            .as_ref()
+            .and_then(|live| live["metadata"]["resourceVersion"].as_str())
+            .unwrap_or_default();
         let since = match &self.seen {
             Some((seen, since)) if seen == version => *since,
             _ => Instant::now(),
         };
         self.seen = Some((version.to_owned(), since));
-        let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string();
+        let now = jiff::Timestamp::now()
+            .strftime("%Y-%m-%dT%H:%M:%S.%6fZ")
+            .to_string();
         let mut spec = json!({
             "holderIdentity": self.identity, "leaseDurationSeconds": self.holds.as_secs(), "renewTime": now,
         });
@@ -142,7 +170,10 @@ impl Lease {
                 self.cluster.create(&resource(), &lease).await
             }
             Move::Take { transitions } => {
-                if live.as_ref().is_some_and(|live| live["spec"]["holderIdentity"] != self.identity.as_str()) {
+                if live
+                    .as_ref()
+                    .is_some_and(|live| live["spec"]["holderIdentity"] != self.identity.as_str())
+                {
                     spec["acquireTime"] = json!(now);
                     spec["leaseTransitions"] = json!(transitions);
                 }
@@ -182,7 +213,11 @@ mod tests {
             (Some(held("other")), 16, Move::Take { transitions: 4 }),
             (Some(json!({})), 0, Move::Take { transitions: 1 }),
         ] {
-            assert_eq!(decide(live.as_ref(), "me", Duration::from_secs(unchanged)), expected, "{live:?}");
+            assert_eq!(
+                decide(live.as_ref(), "me", Duration::from_secs(unchanged)),
+                expected,
+                "{live:?}"
+            );
         }
     }
 }

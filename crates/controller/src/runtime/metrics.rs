@@ -34,26 +34,44 @@ struct Value {
 }
 
 /// The bounds of a histogram, in seconds.
-const BOUNDS: [f64; 14] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0];
+const BOUNDS: [f64; 14] = [
+    0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0,
+];
 
 impl Metrics {
     /// One more.
     pub fn count(&self, name: &'static str, help: &'static str, labels: &[(&str, &str)]) {
         let mut families = self.lock();
-        let value = family(&mut families, name, help, Kind::Counter).values.entry(written(labels)).or_default();
+        let value = family(&mut families, name, help, Kind::Counter)
+            .values
+            .entry(written(labels))
+            .or_default();
         value.count += 1;
     }
 
     /// So much, now.
     pub fn gauge(&self, name: &'static str, help: &'static str, labels: &[(&str, &str)], now: f64) {
         let mut families = self.lock();
-        family(&mut families, name, help, Kind::Gauge).values.entry(written(labels)).or_default().sum = now;
+        family(&mut families, name, help, Kind::Gauge)
+            .values
+            .entry(written(labels))
+            .or_default()
+            .sum = now;
     }
 
     /// It took so long.
-    pub fn took(&self, name: &'static str, help: &'static str, labels: &[(&str, &str)], time: Duration) {
+    pub fn took(
+        &self,
+        name: &'static str,
+        help: &'static str,
+        labels: &[(&str, &str)],
+        time: Duration,
+    ) {
         let mut families = self.lock();
-        let value = family(&mut families, name, help, Kind::Summary).values.entry(written(labels)).or_default();
+        let value = family(&mut families, name, help, Kind::Summary)
+            .values
+            .entry(written(labels))
+            .or_default();
         value.count += 1;
         value.sum += time.as_secs_f64();
     }
@@ -61,12 +79,17 @@ impl Metrics {
     /// It took so long, and how long it takes is worth knowing closely.
     pub fn observe(&self, name: &'static str, help: &'static str, time: Duration) {
         let mut families = self.lock();
-        let value = family(&mut families, name, help, Kind::Histogram).values.entry(String::new()).or_default();
+        let value = family(&mut families, name, help, Kind::Histogram)
+            .values
+            .entry(String::new())
+            .or_default();
         let seconds = time.as_secs_f64();
         value.count += 1;
         value.sum += seconds;
         let bounds = BOUNDS.iter().zip(&mut value.within);
-        bounds.filter(|(bound, _)| seconds <= **bound).for_each(|(_, within)| *within += 1);
+        bounds
+            .filter(|(bound, _)| seconds <= **bound)
+            .for_each(|(_, within)| *within += 1);
     }
 
     /// All of them, as Prometheus reads them.
@@ -90,10 +113,17 @@ impl Metrics {
                             let _ = writeln!(text, "{name}_bucket{{le=\"{bound}\"}} {within}");
                         }
                         let (sum, count) = (value.sum, value.count);
-                        writeln!(text, "{name}_bucket{{le=\"+Inf\"}} {count}\n{name}_sum {sum}\n{name}_count {count}")
+                        writeln!(
+                            text,
+                            "{name}_bucket{{le=\"+Inf\"}} {count}\n{name}_sum {sum}\n{name}_count {count}"
+                        )
                     }
                     Kind::Summary => {
-                        writeln!(text, "{name}_sum{labels} {}\n{name}_count{labels} {}", value.sum, value.count)
+                        writeln!(
+                            text,
+                            "{name}_sum{labels} {}\n{name}_count{labels} {}",
+                            value.sum, value.count
+                        )
                     }
                 };
             }
@@ -112,15 +142,26 @@ fn family<'f>(
     help: &'static str,
     kind: Kind,
 ) -> &'f mut Family {
-    families.entry(name).or_insert_with(|| Family { help, kind, values: BTreeMap::new() })
+    families.entry(name).or_insert_with(|| Family {
+        help,
+        kind,
+        values: BTreeMap::new(),
+    })
 }
 
 fn written(labels: &[(&str, &str)]) -> String {
     if labels.is_empty() {
         return String::new();
     }
-    let escaped = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-    let pairs: Vec<String> = labels.iter().map(|(key, value)| format!("{key}=\"{}\"", escaped(value))).collect();
+    let escaped = |text: &str| {
+        text.replace('\\', "\\\\")
+            .replace('"', "\\\"")
+            .replace('\n', "\\n")
+    };
+    let pairs: Vec<String> = labels
+        .iter()
+        .map(|(key, value)| format!("{key}=\"{}\"", escaped(value)))
+        .collect();
     format!("{{{}}}", pairs.join(","))
 }
 
@@ -133,8 +174,16 @@ mod tests {
     #[test]
     fn the_text_is_what_prometheus_reads() {
         let metrics = Metrics::default();
-        metrics.count("a_total", "So many.", &[("verb", "get"), ("why", "a \"b\"")]);
-        metrics.clone().count("a_total", "So many.", &[("verb", "get"), ("why", "a \"b\"")]);
+        metrics.count(
+            "a_total",
+            "So many.",
+            &[("verb", "get"), ("why", "a \"b\"")],
+        );
+        metrics.clone().count(
+            "a_total",
+            "So many.",
+            &[("verb", "get"), ("why", "a \"b\"")],
+        );
         metrics.gauge("b", "Now.", &[], 3.0);
         metrics.took("c_seconds", "Long.", &[], Duration::from_millis(500));
         let expected = "\

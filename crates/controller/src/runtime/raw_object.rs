@@ -1,5 +1,6 @@
-//! An object of any kind straight from the bytes of a watch or a list: its text, and no more of its metadata than a
-//! watch needs to go on. Most of what a watch shows is known already, and is never read any further.
+//! An object of any kind straight from the bytes of a watch or a list: its text, and no more of its
+//! metadata than a watch needs to go on. Most of what a watch shows is known already, and is never
+//! read any further.
 
 use std::borrow::Cow;
 
@@ -34,9 +35,25 @@ impl Raw {
     /// Which object it is, without reading it.
     pub(crate) fn stamp(&self) -> Stamp {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
-        let ObjectMeta { name, namespace, uid, resource_version, .. } = &self.metadata;
-        let version = resource_version.as_deref().and_then(|version| version.parse().ok()).unwrap_or_default();
-        Stamp { key: Key { namespace: text(namespace), name: text(name) }, uid: text(uid), version }
+        let ObjectMeta {
+            name,
+            namespace,
+            uid,
+            resource_version,
+            ..
+        } = &self.metadata;
+        let version = resource_version
+            .as_deref()
+            .and_then(|version| version.parse().ok())
+            .unwrap_or_default();
+        Stamp {
+            key: Key {
+                namespace: text(namespace),
+                name: text(name),
+            },
+            uid: text(uid),
+            version,
+        }
     }
 
     /// The object with its kind, which items of a list do not say.
@@ -65,7 +82,8 @@ impl<'de> Deserialize<'de> for Raw {
             resource_version: Option<String>,
         }
         let text = Box::<RawValue>::deserialize(deserializer)?;
-        let Whole { metadata } = serde_json::from_str(text.get()).map_err(serde::de::Error::custom)?;
+        let Whole { metadata } =
+            serde_json::from_str(text.get()).map_err(serde::de::Error::custom)?;
         let metadata = ObjectMeta {
             name: metadata.name,
             namespace: metadata.namespace,
@@ -117,18 +135,39 @@ mod tests {
     #[test]
     fn an_object_is_known_by_its_metadata_and_read_when_it_is_asked_for() {
         let gvk = Gvk::new("a.b", "v1", "K");
-        for (kind, expected) in [(json!({}), "K"), (json!({ "apiVersion": "c/v2", "kind": "Other" }), "Other")] {
+        for (kind, expected) in [
+            (json!({}), "K"),
+            (json!({ "apiVersion": "c/v2", "kind": "Other" }), "Other"),
+        ] {
             let mut object = kind;
-            object["metadata"] =
-                json!({ "name": "n", "namespace": "s", "uid": "u", "resourceVersion": "7", "labels": {} });
+            object["metadata"] = json!({ "name": "n", "namespace": "s", "uid": "u", "resourceVersion": "7", "labels": {} });
             object["spec"] = json!({ "a": [1, { "b": null }] });
             let raw: Raw = serde_json::from_str(&object.to_string()).unwrap();
-            assert_eq!(raw.stamp(), Stamp { key: Key::new("s", "n"), uid: "u".to_owned(), version: 7 });
+            assert_eq!(
+                raw.stamp(),
+                Stamp {
+                    key: Key::new("s", "n"),
+                    uid: "u".to_owned(),
+                    version: 7
+                }
+            );
             let read = raw.read(&gvk).unwrap();
-            assert_eq!((&read["kind"], &read["spec"]), (&json!(expected), &object["spec"]));
+            assert_eq!(
+                (&read["kind"], &read["spec"]),
+                (&json!(expected), &object["spec"])
+            );
         }
-        let odd: Raw = serde_json::from_str("{\"metadata\":{\"name\":\"n\",\"resourceVersion\":\"x\"}}").unwrap();
-        assert_eq!(odd.stamp(), Stamp { key: Key::new("", "n"), uid: String::new(), version: 0 });
+        let odd: Raw =
+            serde_json::from_str("{\"metadata\":{\"name\":\"n\",\"resourceVersion\":\"x\"}}")
+                .unwrap();
+        assert_eq!(
+            odd.stamp(),
+            Stamp {
+                key: Key::new("", "n"),
+                uid: String::new(),
+                version: 0
+            }
+        );
         assert!(serde_json::from_str::<Raw>("{}").is_err());
     }
 }

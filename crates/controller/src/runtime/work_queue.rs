@@ -1,6 +1,6 @@
-//! A work queue: every key once, however often it was added, none with two workers at a time, later if it failed. Keys
-//! belong to shares, mostly namespaces, which take turns: however many keys one share has, another's next key waits for
-//! one turn of each.
+//! A work queue: every key once, however often it was added, none with two workers at a time, later
+//! if it failed. Keys belong to shares, mostly namespaces, which take turns: however many keys one
+//! share has, another's next key waits for one turn of each.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Debug;
@@ -35,17 +35,28 @@ pub enum Requeue {
     SlowBackoff,
 }
 
-/// Looks at a key. A panic is a fault of ours, and one key that has it must not end the work on all others.
-pub(crate) async fn guarded<K: Debug>(key: &K, reconcile: impl Future<Output = Requeue>) -> Requeue {
-    AssertUnwindSafe(reconcile).catch_unwind().await.unwrap_or_else(|_| {
-        tracing::error!(?key, "looking at this ended in a panic, which is a fault of cairn: please report it");
-        Requeue::SlowBackoff
-    })
+/// Looks at a key. A panic is a fault of ours, and one key that has it must not end the work on all
+/// others.
+pub(crate) async fn guarded<K: Debug>(
+    key: &K,
+    reconcile: impl Future<Output = Requeue>,
+) -> Requeue {
+    AssertUnwindSafe(reconcile)
+        .catch_unwind()
+        .await
+        .unwrap_or_else(|_| {
+            tracing::error!(
+                ?key,
+                "looking at this ended in a panic, which is a fault of cairn: please report it"
+            );
+            Requeue::SlowBackoff
+        })
 }
 
 /// A key of a queue.
 pub trait FairKey {
-    /// The share of the work that the key belongs to: a namespace, or nothing for what belongs to the whole cluster.
+    /// The share of the work that the key belongs to: a namespace, or nothing for what belongs to
+    /// the whole cluster.
     fn share(&self) -> &str;
 }
 
@@ -106,7 +117,8 @@ impl<K: Ord + Clone + FairKey> Default for Queue<K> {
 }
 
 impl<K: Ord + Clone + FairKey> Queue<K> {
-    /// A queue that gives out at most so many keys of a share at a time, so that some workers stay free for others.
+    /// A queue that gives out at most so many keys of a share at a time, so that some workers stay
+    /// free for others.
     pub fn at_once(at_once: usize) -> Self {
         let state = State {
             ready: BTreeMap::new(),
@@ -121,7 +133,10 @@ impl<K: Ord + Clone + FairKey> Queue<K> {
             failed: 0,
             closed: false,
         };
-        Self { state: Mutex::new(state), news: Notify::new() }
+        Self {
+            state: Mutex::new(state),
+            news: Notify::new(),
+        }
     }
 
     /// Something changed about a key.
@@ -146,7 +161,10 @@ impl<K: Ord + Clone + FairKey> Queue<K> {
                 state.ripen(now);
                 if let Some(key) = state.pop() {
                     let since = state.waiting.remove(&key).unwrap_or(now);
-                    let busy = Busy { named: false, waited: now.saturating_duration_since(since) };
+                    let busy = Busy {
+                        named: false,
+                        waited: now.saturating_duration_since(since),
+                    };
                     state.busy.insert(key.clone(), busy);
                     // Another worker may take the next one.
                     self.news.notify_one();
@@ -166,7 +184,11 @@ impl<K: Ord + Clone + FairKey> Queue<K> {
 
     /// How long a key that is being worked on was ready before.
     pub fn waited(&self, key: &K) -> Duration {
-        self.lock().busy.get(key).map(|busy| busy.waited).unwrap_or_default()
+        self.lock()
+            .busy
+            .get(key)
+            .map(|busy| busy.waited)
+            .unwrap_or_default()
     }
 
     /// A key was looked at.
@@ -184,7 +206,9 @@ impl<K: Ord + Clone + FairKey> Queue<K> {
             let chance = state.failed;
             let failures = state.failures.entry(key.clone()).or_default();
             *failures = failures.saturating_add(1);
-            let wait = first.saturating_mul(1 << (*failures - 1).min(20)).min(LONGEST);
+            let wait = first
+                .saturating_mul(1 << (*failures - 1).min(20))
+                .min(LONGEST);
             state.put_off(&key, Instant::now() + jittered(wait, chance));
         } else {
             state.failures.remove(&key);
@@ -255,8 +279,11 @@ impl<K: Ord + Clone + FairKey> State<K> {
     /// The next key of the next share that has not as many workers as it may.
     fn pop(&mut self) -> Option<K> {
         // Those that are passed over are at most as many as there are workers.
-        let at =
-            self.turns.iter().position(|share| self.working.get(share).is_none_or(|count| *count < self.at_once))?;
+        let at = self.turns.iter().position(|share| {
+            self.working
+                .get(share)
+                .is_none_or(|count| *count < self.at_once)
+        })?;
         let share = self.turns.remove(at)?;
         let ready = self.ready.get_mut(&share)?;
         let key = ready.pop_front();
@@ -293,7 +320,9 @@ impl<K: Ord + Clone + FairKey> State<K> {
 
     fn ripen(&mut self, now: Instant) {
         while self.due.first().is_some_and(|(time, _)| *time <= now) {
-            let Some((_, key)) = self.due.pop_first() else { return };
+            let Some((_, key)) = self.due.pop_first() else {
+                return;
+            };
             self.later.remove(&key);
             self.push(key, now);
         }
@@ -344,13 +373,20 @@ mod tests {
                 let key = queue.next().await.unwrap();
                 queue.done(key, *choices.pick(&[Requeue::Now, Requeue::AwaitChange]));
             }
-            let victim = if choices.toss() { "victim/one" } else { "cluster" };
+            let victim = if choices.toss() {
+                "victim/one"
+            } else {
+                "cluster"
+            };
             queue.add(victim.to_owned());
             let mut turns = 0;
             while queue.next().await.unwrap() != victim {
                 turns += 1;
             }
-            assert!(turns <= attackers, "variant {index}: {turns} turns among {attackers}");
+            assert!(
+                turns <= attackers,
+                "variant {index}: {turns} turns among {attackers}"
+            );
         }
     }
 
@@ -373,7 +409,10 @@ mod tests {
         for key in ["a/1", "a/2", "a/3"] {
             queue.add(key);
         }
-        assert_eq!((queue.next().await, queue.next().await), (Some("a/1"), Some("a/2")));
+        assert_eq!(
+            (queue.next().await, queue.next().await),
+            (Some("a/1"), Some("a/2"))
+        );
         let nothing = tokio::time::timeout(Duration::from_secs(1), queue.next()).await;
         assert!(nothing.is_err(), "the share has as many workers as it may");
         queue.add("b/1");
@@ -381,10 +420,15 @@ mod tests {
         tokio::time::advance(Duration::from_secs(2)).await;
         queue.done("a/1", Requeue::AwaitChange);
         assert_eq!(queue.next().await, Some("a/3"));
-        assert!(queue.waited(&"a/3") >= Duration::from_secs(3), "{:?}", queue.waited(&"a/3"));
+        assert!(
+            queue.waited(&"a/3") >= Duration::from_secs(3),
+            "{:?}",
+            queue.waited(&"a/3")
+        );
     }
 
-    /// Whatever is added and done in whatever order: no key is out twice, none is lost, and no share is over its limit.
+    /// Whatever is added and done in whatever order: no key is out twice, none is lost, and no
+    /// share is over its limit.
     #[tokio::test(start_paused = true)]
     async fn nothing_is_lost_and_nothing_is_out_twice() {
         for (index, mut choices) in variants() {
@@ -399,7 +443,9 @@ mod tests {
                         added.insert(key, true);
                     }
                     1 => {
-                        let Ok(key) = tokio::time::timeout(Duration::from_millis(1), queue.next()).await else {
+                        let Ok(key) =
+                            tokio::time::timeout(Duration::from_millis(1), queue.next()).await
+                        else {
                             continue;
                         };
                         let key = key.unwrap();
@@ -414,24 +460,40 @@ mod tests {
                         let busy = out.iter().filter(|key| key.share() == share).count();
                         assert!(busy <= at_once, "variant {index}: {busy} of {share}");
                     }
-                    _ if !out.is_empty() => queue.done(out.remove(choices.below(out.len())), Requeue::AwaitChange),
+                    _ if !out.is_empty() => {
+                        queue.done(out.remove(choices.below(out.len())), Requeue::AwaitChange);
+                    }
                     _ => {}
                 }
             }
-            out.drain(..).for_each(|key| queue.done(key, Requeue::AwaitChange));
+            out.drain(..)
+                .for_each(|key| queue.done(key, Requeue::AwaitChange));
             while queue.depth() > 0 {
                 let key = queue.next().await.unwrap();
-                assert_eq!(added.insert(key.clone(), false), Some(true), "variant {index}: {key}");
+                assert_eq!(
+                    added.insert(key.clone(), false),
+                    Some(true),
+                    "variant {index}: {key}"
+                );
                 queue.done(key, Requeue::AwaitChange);
             }
-            assert!(added.values().all(|waits| !waits), "variant {index}: {added:?}");
+            assert!(
+                added.values().all(|waits| !waits),
+                "variant {index}: {added:?}"
+            );
             assert!(queue.is_idle());
         }
     }
 
     #[tokio::test]
     async fn a_panic_is_a_failure_of_one_key() {
-        let boom = async |key: &str| if key == "bad" { unreachable!("{key}") } else { Requeue::Now };
+        let boom = async |key: &str| {
+            if key == "bad" {
+                unreachable!("{key}")
+            } else {
+                Requeue::Now
+            }
+        };
         assert_eq!(guarded(&"bad", boom("bad")).await, Requeue::SlowBackoff);
         assert_eq!(guarded(&"good", boom("good")).await, Requeue::Now);
     }
@@ -471,13 +533,20 @@ mod tests {
             key = queue.next().await.unwrap();
             let waited = before.elapsed().as_millis();
             // A quarter more at most, and a clock that ticks in milliseconds.
-            assert!((least..=least * 5 / 4 + 1).contains(&waited), "{waited} after {again:?}");
+            assert!(
+                (least..=least * 5 / 4 + 1).contains(&waited),
+                "{waited} after {again:?}"
+            );
         }
         let before = Instant::now();
         queue.done(key, Requeue::SlowBackoff);
         queue.add("a");
         assert_eq!(queue.next().await, Some("a"));
-        assert_eq!(before.elapsed(), Duration::ZERO, "what changes is looked at at once");
+        assert_eq!(
+            before.elapsed(),
+            Duration::ZERO,
+            "what changes is looked at at once"
+        );
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,5 +1,6 @@
-//! Threads for what may take long: compiling a stack and rendering costly templates. The threads that answer health
-//! checks and talk to the API server never do it, so that they stay responsive whatever a template does.
+//! Threads for what may take long: compiling a stack and rendering costly templates. The threads
+//! that answer health checks and talk to the API server never do it, so that they stay responsive
+//! whatever a template does.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +12,8 @@ use tokio::sync::oneshot;
 
 use super::fair_lanes::{Lane, Lanes, Width};
 
-/// How much longer than its budget's time a piece of work is waited for: it asks the clock often, but not everywhere.
+/// How much longer than its budget's time a piece of work is waited for: it asks the clock often,
+/// but not everywhere.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Why there is no answer.
@@ -25,8 +27,9 @@ pub enum Unfinished {
     Stopped,
 }
 
-/// A few threads of their own. Each piece of work has a budget and belongs to a share, mostly a namespace; the others
-/// wait their turn. Shares take turns, and none has all threads, however much work it has.
+/// A few threads of their own. Each piece of work has a budget and belongs to a share, mostly a
+/// namespace; the others wait their turn. Shares take turns, and none has all threads, however much
+/// work it has.
 #[derive(Debug, Clone)]
 pub struct Pool {
     shared: Arc<Shared>,
@@ -73,7 +76,10 @@ impl Shared {
                 continue;
             }
             // If it goes just now, the turn comes back and is dropped.
-            let _ = waiting.send(Turn { lane, shared: self.clone() });
+            let _ = waiting.send(Turn {
+                lane,
+                shared: self.clone(),
+            });
         }
     }
 
@@ -85,7 +91,13 @@ impl Shared {
             if self.is_stopped() {
                 return None;
             }
-            lanes.push(Lane { share: share.to_owned(), host: String::new() }, waiting);
+            lanes.push(
+                Lane {
+                    share: share.to_owned(),
+                    host: String::new(),
+                },
+                waiting,
+            );
         }
         self.advance();
         turn.await.ok()
@@ -93,11 +105,21 @@ impl Shared {
 }
 
 impl Pool {
-    /// So many pieces of work at a time; of one share one less, so that another's never wait for all of its.
+    /// So many pieces of work at a time; of one share one less, so that another's never wait for
+    /// all of its.
     pub fn new(threads: usize) -> Self {
         let per_share = threads.saturating_sub(1).max(1);
-        let lanes = Lanes::new(Width { all: threads.max(1), per_share, per_host: usize::MAX });
-        Self { shared: Arc::new(Shared { lanes: Mutex::new(lanes), stopped: AtomicBool::new(false) }) }
+        let lanes = Lanes::new(Width {
+            all: threads.max(1),
+            per_share,
+            per_host: usize::MAX,
+        });
+        Self {
+            shared: Arc::new(Shared {
+                lanes: Mutex::new(lanes),
+                stopped: AtomicBool::new(false),
+            }),
+        }
     }
 
     /// Ends what is being done soon, and starts nothing more.
@@ -107,8 +129,8 @@ impl Pool {
         lanes.remove(|_| true);
     }
 
-    /// Does something for a share on a thread of its own, with a meter that knows the time. A caller that no longer waits for it
-    /// ends it; its panics are the caller's.
+    /// Does something for a share on a thread of its own, with a meter that knows the time. A
+    /// caller that no longer waits for it ends it; its panics are the caller's.
     ///
     /// # Errors
     /// If it does not end in time, or the pool is stopped.
@@ -118,7 +140,9 @@ impl Pool {
         limits: Limits,
         work: impl FnOnce(&Meter<'_>) -> T + Send + 'static,
     ) -> Result<T, Unfinished> {
-        let Some(turn) = self.shared.turn(share).await else { return Err(Unfinished::Stopped) };
+        let Some(turn) = self.shared.turn(share).await else {
+            return Err(Unfinished::Stopped);
+        };
         let (done, answer) = oneshot::channel();
         let abandoned = Abandoned::default();
         let (flag, shared) = (abandoned.0.clone(), self.shared.clone());
@@ -140,7 +164,11 @@ impl Pool {
             Ok(Err(_)) | Err(_) => Err(Unfinished::Late),
         };
         drop(abandoned);
-        if self.shared.is_stopped() { Err(Unfinished::Stopped) } else { result }
+        if self.shared.is_stopped() {
+            Err(Unfinished::Stopped)
+        } else {
+            result
+        }
     }
 }
 
@@ -171,7 +199,11 @@ mod tests {
     #[tokio::test]
     async fn work_ends_by_its_budget_while_others_go_on() {
         let pool = Pool::new(1);
-        let limits = Limits { work: u64::MAX, time: Duration::from_millis(200), ..RENDER };
+        let limits = Limits {
+            work: u64::MAX,
+            time: Duration::from_millis(200),
+            ..RENDER
+        };
         let over = pool.run("a", limits, spin);
         let ticks = async {
             let mut ticks = 0;
@@ -185,15 +217,27 @@ mod tests {
         };
         let (over, ()) = tokio::join!(over, ticks);
         assert!(matches!(over, Ok(Over::Time(..))), "{over:?}");
-        assert_eq!(pool.run("a", RENDER, |_| 7).await, Ok(7), "the turn is free again");
+        assert_eq!(
+            pool.run("a", RENDER, |_| 7).await,
+            Ok(7),
+            "the turn is free again"
+        );
     }
 
     #[tokio::test]
     async fn work_that_nobody_waits_for_ends() {
         let pool = Pool::new(1);
-        let limits = Limits { work: u64::MAX, time: Duration::from_secs(3600), ..RENDER };
+        let limits = Limits {
+            work: u64::MAX,
+            time: Duration::from_secs(3600),
+            ..RENDER
+        };
         let endless = pool.run("a", limits.clone(), spin);
-        assert!(tokio::time::timeout(Duration::from_millis(50), endless).await.is_err());
+        assert!(
+            tokio::time::timeout(Duration::from_millis(50), endless)
+                .await
+                .is_err()
+        );
         assert_eq!(pool.run("a", RENDER, |_| 7).await, Ok(7), "it made place");
         let (stopping, ended) = (pool.clone(), pool.run("a", limits, spin));
         let stop = async {
@@ -220,7 +264,11 @@ mod tests {
         for (index, mut choices) in testkit::variants() {
             let threads = 2 + choices.below(3);
             let pool = Pool::new(threads);
-            let limits = Limits { work: u64::MAX, time: Duration::from_secs(3600), ..RENDER };
+            let limits = Limits {
+                work: u64::MAX,
+                time: Duration::from_secs(3600),
+                ..RENDER
+            };
             let attacker = choices.name("attacker", 20);
             let endless: Vec<_> = (0..1 + choices.below(20))
                 .map(|_| {
@@ -231,12 +279,16 @@ mod tests {
             tokio::task::yield_now().await;
             for _ in 0..1 + choices.below(3) {
                 let share = *choices.pick(&["victim", "", "/"]);
-                let done = tokio::time::timeout(Duration::from_secs(60), pool.run(share, RENDER, |_| 7)).await;
+                let done =
+                    tokio::time::timeout(Duration::from_secs(60), pool.run(share, RENDER, |_| 7))
+                        .await;
                 assert_eq!(done, Ok(Ok(7)), "variant {index}: {share}");
             }
             // Those that go while they wait leave nothing behind.
             endless.iter().for_each(tokio::task::JoinHandle::abort);
-            let done = tokio::time::timeout(Duration::from_secs(60), pool.run(&attacker, RENDER, |_| 7)).await;
+            let done =
+                tokio::time::timeout(Duration::from_secs(60), pool.run(&attacker, RENDER, |_| 7))
+                    .await;
             assert_eq!(done, Ok(Ok(7)), "variant {index}: the attacker itself");
             pool.stop();
         }
@@ -256,7 +308,8 @@ mod tests {
         for share in ["a", "a", "a", "b", "c", "b"] {
             let (pool, order) = (pool.clone(), order.clone());
             waiting.push(tokio::spawn(async move {
-                pool.run(share, RENDER, move |_| order.lock().unwrap().push(share)).await
+                pool.run(share, RENDER, move |_| order.lock().unwrap().push(share))
+                    .await
             }));
             tokio::task::yield_now().await;
         }

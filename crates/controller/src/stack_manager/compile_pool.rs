@@ -1,6 +1,7 @@
-//! Threads for what takes long to compute: reading packages and compiling their templates. They are not those of the
-//! async runtime, so that whatever a package costs, the API, health and the end of the program do not wait for it. They
-//! are shared fairly between namespaces, and every job has a deadline.
+//! Threads for what takes long to compute: reading packages and compiling their templates. They are
+//! not those of the async runtime, so that whatever a package costs, the API, health and the end of
+//! the program do not wait for it. They are shared fairly between namespaces, and every job has a
+//! deadline.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +12,8 @@ use tokio::sync::oneshot;
 
 use crate::runtime::fair_lanes::{Lane, Lanes, Width};
 
-/// The most threads that go on with something that nobody waits for any more. Beyond, they are not replaced.
+/// The most threads that go on with something that nobody waits for any more. Beyond, they are not
+/// replaced.
 const ABANDONED: usize = 8;
 /// Templates may nest deeply.
 const STACK: usize = 16 << 20;
@@ -72,12 +74,30 @@ impl Drop for Pool {
 }
 
 impl Pool {
-    /// A pool of so many threads, at least two; one of them stays free for other namespaces. Jobs may take so long.
+    /// A pool of so many threads, at least two; one of them stays free for other namespaces. Jobs
+    /// may take so long.
     pub(super) fn new(threads: usize, timeout: Duration) -> Self {
         let most = threads.max(2);
-        let lanes = Lanes::new(Width { all: usize::MAX, per_share: most - 1, per_host: usize::MAX });
-        let state = State { lanes, threads: 0, idle: 0, abandoned: 0, closed: false };
-        Self { shared: Arc::new(Shared { state: Mutex::new(state), news: Condvar::new(), most }), timeout }
+        let lanes = Lanes::new(Width {
+            all: usize::MAX,
+            per_share: most - 1,
+            per_host: usize::MAX,
+        });
+        let state = State {
+            lanes,
+            threads: 0,
+            idle: 0,
+            abandoned: 0,
+            closed: false,
+        };
+        Self {
+            shared: Arc::new(Shared {
+                state: Mutex::new(state),
+                news: Condvar::new(),
+                most,
+            }),
+            timeout,
+        }
     }
 
     /// How long a job may take.
@@ -85,7 +105,8 @@ impl Pool {
         self.timeout
     }
 
-    /// Computes something for a namespace. `work` gets a flag that is set once nobody waits for it any more.
+    /// Computes something for a namespace. `work` gets a flag that is set once nobody waits for it
+    /// any more.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         share: &str,
@@ -101,7 +122,13 @@ impl Pool {
             // Whoever asked may have gone.
             let _ = done.send(outcome);
         });
-        self.shared.push(share, Task { work, flags: flags.clone() });
+        self.shared.push(
+            share,
+            Task {
+                work,
+                flags: flags.clone(),
+            },
+        );
         begun.await.map_err(|_| NoResult::Closed)?;
         match tokio::time::timeout(self.timeout, result).await {
             Ok(Ok(Ok(value))) => Ok(value),
@@ -122,7 +149,13 @@ impl Shared {
 
     fn push(self: &Arc<Self>, share: &str, task: Task) {
         let mut state = self.lock();
-        state.lanes.push(Lane { share: share.to_owned(), host: String::new() }, task);
+        state.lanes.push(
+            Lane {
+                share: share.to_owned(),
+                host: String::new(),
+            },
+            task,
+        );
         if state.idle == 0 {
             self.grow(&mut state);
         }
@@ -135,7 +168,9 @@ impl Shared {
             return;
         }
         let shared = self.clone();
-        let builder = std::thread::Builder::new().name("compile".to_owned()).stack_size(STACK);
+        let builder = std::thread::Builder::new()
+            .name("compile".to_owned())
+            .stack_size(STACK);
         // Without another thread the others do it, later.
         if builder.spawn(move || shared.serve()).is_ok() {
             state.threads += 1;
@@ -163,7 +198,10 @@ impl Shared {
             }
             let Some((lane, task)) = state.lanes.next() else {
                 state.idle += 1;
-                state = self.news.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state = self
+                    .news
+                    .wait(state)
+                    .unwrap_or_else(PoisonError::into_inner);
                 state.idle = state.idle.saturating_sub(1);
                 continue;
             };
@@ -221,7 +259,11 @@ mod tests {
             assert_eq!(pool.run("attacker", spin).await, Err(NoResult::TooLong));
         }
         let patient = Pool::new(2, Duration::from_secs(60));
-        let outcome = patient.run("attacker", |_| assert!(std::hint::black_box(false), "on purpose")).await;
+        let outcome = patient
+            .run("attacker", |_| {
+                assert!(std::hint::black_box(false), "on purpose");
+            })
+            .await;
         assert_eq!(outcome, Err(NoResult::Panicked));
         assert_eq!(patient.run("victim", |_| 1).await, Ok(1));
     }

@@ -1,5 +1,5 @@
-//! Who has to do with a CRD: by the groups of the kinds that an install or a Stack brings and depends on, so that a CRD
-//! that changes wakes up those alone.
+//! Who has to do with a CRD: by the groups of the kinds that an install or a Stack brings and
+//! depends on, so that a CRD that changes wakes up those alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
@@ -30,14 +30,29 @@ impl Interests {
     }
 }
 
-/// The groups of the kinds that a Stack owns, has templates for and depends on. What reads as the name of a kind before a
-/// group may also be the first part of the group.
+/// The groups of the kinds that a Stack owns, has templates for and depends on. What reads as the
+/// name of a kind before a group may also be the first part of the group.
 pub(super) fn groups(spec: &StackSpec) -> BTreeSet<String> {
-    let owned = spec.customresourcedefinitions.iter().map(|kind| kind.api_version.as_str());
-    let depended = spec.app.depends_on.iter().map(|dependency| dependency.crd.as_str());
-    let templates = spec.templates.keys().chain(spec.template_status.keys()).map(String::as_str);
-    let domains = owned.chain(depended).chain(templates).map(|text| text.split('/').next().unwrap_or_default());
-    let both = domains.flat_map(|domain| [Some(domain), domain.split_once('.').map(|(_, group)| group)]);
+    let owned = spec
+        .customresourcedefinitions
+        .iter()
+        .map(|kind| kind.api_version.as_str());
+    let depended = spec
+        .app
+        .depends_on
+        .iter()
+        .map(|dependency| dependency.crd.as_str());
+    let templates = spec
+        .templates
+        .keys()
+        .chain(spec.template_status.keys())
+        .map(String::as_str);
+    let domains = owned
+        .chain(depended)
+        .chain(templates)
+        .map(|text| text.split('/').next().unwrap_or_default());
+    let both =
+        domains.flat_map(|domain| [Some(domain), domain.split_once('.').map(|(_, group)| group)]);
     both.flatten().map(str::to_owned).collect()
 }
 
@@ -60,7 +75,10 @@ mod tests {
         }))
         .unwrap();
         let interests = Interests::default();
-        let (known, unknown) = (Work::Stack(Key::new("team", "a")), Work::Stack(Key::new("team", "b")));
+        let (known, unknown) = (
+            Work::Stack(Key::new("team", "a")),
+            Work::Stack(Key::new("team", "b")),
+        );
         interests.set(known.clone(), Some(groups(&stack.spec)));
         for (crd, expected) in [
             ("redises.own.example.org", true),

@@ -15,7 +15,11 @@ impl StackManager {
         // Events about objects of the whole cluster are in this namespace by custom.
         let namespace = if own.is_empty() { "default" } else { own };
         for notice in notices {
-            let EventRecord { warning, reason, message } = notice;
+            let EventRecord {
+                warning,
+                reason,
+                message,
+            } = notice;
             let kind = about["kind"].as_str().unwrap_or_default();
             tracing::info!(kind, namespace = own, name, reason, warning, "{message}");
             let now = jiff::Timestamp::now();

@@ -17,7 +17,10 @@ impl StackManager {
     ) -> Result<(), Error> {
         match is_held(live, finalizer) {
             true => Ok(()),
-            false => self.finalize(resource, key, live, |fresh| held(fresh, finalizer)).await,
+            false => {
+                self.finalize(resource, key, live, |fresh| held(fresh, finalizer))
+                    .await
+            }
         }
     }
 
@@ -32,15 +35,18 @@ impl StackManager {
         if !is_held(live, finalizer) {
             return Ok(());
         }
-        match self.finalize(resource, key, live, |fresh| released(fresh, finalizer)).await {
+        match self
+            .finalize(resource, key, live, |fresh| released(fresh, finalizer))
+            .await
+        {
             Err(Error::NotFound(_)) => Ok(()),
             outcome => outcome,
         }
     }
 
-    /// Changes the finalizers of an object. Others write that list, too, and a status that we wrote meanwhile makes the
-    /// version that we know stale: both are read anew, since a list of one time with a version of another loses what came
-    /// in between.
+    /// Changes the finalizers of an object. Others write that list, too, and a status that we wrote
+    /// meanwhile makes the version that we know stale: both are read anew, since a list of one time
+    /// with a version of another loses what came in between.
     async fn finalize(
         &self,
         resource: &Resource,
@@ -49,18 +55,27 @@ impl StackManager {
         patch: impl Fn(&Value) -> Option<Value>,
     ) -> Result<(), Error> {
         let fresh = self.parts.tenant.get(resource, key).await?;
-        let Some(fresh) = fresh.filter(|fresh| fresh["metadata"]["uid"] == live["metadata"]["uid"]) else {
+        let Some(fresh) = fresh.filter(|fresh| fresh["metadata"]["uid"] == live["metadata"]["uid"])
+        else {
             return Err(Error::NotFound(format!("{key} is gone")));
         };
         match patch(&fresh) {
-            Some(patch) => self.parts.tenant.merge(resource, key, "", &patch).await.map(|_| ()),
+            Some(patch) => self
+                .parts
+                .tenant
+                .merge(resource, key, "", &patch)
+                .await
+                .map(|_| ()),
             None => Ok(()),
         }
     }
 }
 
 fn finalizers_of(object: &Value) -> Vec<Value> {
-    object["metadata"]["finalizers"].as_array().cloned().unwrap_or_default()
+    object["metadata"]["finalizers"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default()
 }
 
 fn is_held(object: &Value, finalizer: &str) -> bool {
@@ -93,7 +108,8 @@ mod tests {
 
     #[test]
     fn a_finalizer_that_somebody_has_just_put_onto_an_object_stays() {
-        let object = |all: &[&str]| json!({ "metadata": { "finalizers": all, "resourceVersion": "7" } });
+        let object =
+            |all: &[&str]| json!({ "metadata": { "finalizers": all, "resourceVersion": "7" } });
         for (fresh, with, without) in [
             (vec![], Some(vec!["own"]), None),
             (vec!["theirs"], Some(vec!["theirs", "own"]), None),
@@ -102,7 +118,11 @@ mod tests {
         ] {
             let fresh = object(&fresh);
             assert_eq!(held(&fresh, "own"), with.as_deref().map(object), "{fresh}");
-            assert_eq!(released(&fresh, "own"), without.as_deref().map(object), "{fresh}");
+            assert_eq!(
+                released(&fresh, "own"),
+                without.as_deref().map(object),
+                "{fresh}"
+            );
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Which Stacks this stack manager has started and stopped, so that no two act on the same objects at once. Nothing here
-//! comes from an object that somebody else can write.
+//! Which Stacks this stack manager has started and stopped, so that no two act on the same objects
+//! at once. Nothing here comes from an object that somebody else can write.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +32,10 @@ impl Handover {
 
     pub(super) fn stop(&mut self, stack: &Key) {
         self.running.remove(stack);
-        let new = || Stopped { since: Instant::now(), released: BTreeSet::new() };
+        let new = || Stopped {
+            since: Instant::now(),
+            released: BTreeSet::new(),
+        };
         self.stopped.entry(stack.clone()).or_insert_with(new);
     }
 

@@ -1,5 +1,5 @@
-//! What the stack manager knows of the cluster: a watch for each kind it makes or reads, so that looking at something
-//! that is as it should be costs no request.
+//! What the stack manager knows of the cluster: a watch for each kind it makes or reads, so that
+//! looking at something that is as it should be costs no request.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -65,12 +65,22 @@ pub(super) fn stack_resource() -> Resource {
 }
 
 pub(super) fn crd_resource() -> Resource {
-    Resource::cluster("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions")
+    Resource::cluster(
+        "apiextensions.k8s.io",
+        "v1",
+        "CustomResourceDefinition",
+        "customresourcedefinitions",
+    )
 }
 
 pub(super) fn install_resource(cluster: bool) -> Resource {
     if cluster {
-        Resource::cluster(GROUP, VERSION, ClusterStackInstall::KIND, ClusterStackInstall::PLURAL)
+        Resource::cluster(
+            GROUP,
+            VERSION,
+            ClusterStackInstall::KIND,
+            ClusterStackInstall::PLURAL,
+        )
     } else {
         Resource::namespaced(GROUP, VERSION, StackInstall::KIND, StackInstall::PLURAL)
     }
@@ -93,18 +103,33 @@ fn made_kinds() -> Vec<Resource> {
 
 impl Informers {
     /// `key` is what the stack manager signs with, once that is known.
-    pub(super) fn watch(parts: &Parts, queue: &Arc<Queue<Work>>, key: &Arc<OnceCell<SigningKey>>) -> Self {
+    pub(super) fn watch(
+        parts: &Parts,
+        queue: &Arc<Queue<Work>>,
+        key: &Arc<OnceCell<SigningKey>>,
+    ) -> Self {
         let client = parts.tenant.client();
         let whole = |resource: Resource, tell: Box<dyn Fn(&Key) + Send>| {
             let tell = move |change: Change<'_, Arc<Value>>| tell(change.key);
-            Cache::watch(client.clone(), &Scope::all(resource), |object| Arc::new(strip(object)), tell)
+            Cache::watch(
+                client.clone(),
+                &Scope::all(resource),
+                |object| Arc::new(strip(object)),
+                tell,
+            )
         };
         let add = |make: fn(&Key) -> Work| -> Box<dyn Fn(&Key) + Send> {
             let queue = queue.clone();
             Box::new(move |key| queue.add(make(key)))
         };
-        let installs = whole(install_resource(false), add(|key| Work::Install(key.clone())));
-        let cluster_installs = whole(install_resource(true), add(|key| Work::Install(key.clone())));
+        let installs = whole(
+            install_resource(false),
+            add(|key| Work::Install(key.clone())),
+        );
+        let cluster_installs = whole(
+            install_resource(true),
+            add(|key| Work::Install(key.clone())),
+        );
         let stacks = {
             let queue = queue.clone();
             // A Stack has the name of the install that made it, if one did.
@@ -117,7 +142,12 @@ impl Informers {
         };
         let interests = Arc::new(Interests::default());
         let crds = {
-            let everyone = (queue.clone(), installs.clone(), cluster_installs.clone(), stacks.clone());
+            let everyone = (
+                queue.clone(),
+                installs.clone(),
+                cluster_installs.clone(),
+                stacks.clone(),
+            );
             let interests = interests.clone();
             let tell = move |change: Change<'_, Option<Arc<LiveCrd>>>| {
                 let (queue, installs, cluster_installs, stacks) = &everyone;
@@ -126,8 +156,16 @@ impl Informers {
                         true => PermissionScope::Cluster,
                         false => PermissionScope::Namespaced,
                     };
-                    let uid = install["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
-                    let parent = Parent { scope, namespace: key.namespace.clone(), name: key.name.clone(), uid };
+                    let uid = install["metadata"]["uid"]
+                        .as_str()
+                        .unwrap_or_default()
+                        .to_owned();
+                    let parent = Parent {
+                        scope,
+                        namespace: key.namespace.clone(),
+                        name: key.name.clone(),
+                        uid,
+                    };
                     let live = [change.old, change.new].into_iter().flatten().flatten();
                     live.into_iter().any(|live| live.is_needed_by(&parent))
                 };
@@ -153,13 +191,24 @@ impl Informers {
                 labels: format!("{}={}", labels::MANAGED_ROLES, labels::TRUE),
                 ..Scope::all(Resource::cluster("", "v1", "Namespace", "namespaces"))
             };
-            let tell = move |change: Change<'_, Arc<Value>>| queue.add(Work::Namespace(change.key.name.clone()));
-            Cache::watch(client.clone(), &scope, |object| Arc::new(strip(object)), tell)
+            let tell = move |change: Change<'_, Arc<Value>>| {
+                queue.add(Work::Namespace(change.key.name.clone()));
+            };
+            Cache::watch(
+                client.clone(),
+                &scope,
+                |object| Arc::new(strip(object)),
+                tell,
+            )
         };
         let made = made_kinds().into_iter().map(|resource| {
             let (queue, key) = (queue.clone(), key.clone());
             let scope = Scope {
-                labels: format!("{}={}", labels::MANAGED_BY, labels::MANAGED_BY_STACK_MANAGER),
+                labels: format!(
+                    "{}={}",
+                    labels::MANAGED_BY,
+                    labels::MANAGED_BY_STACK_MANAGER
+                ),
                 // Secrets of others are not looked at at all.
                 namespace: match resource.plural.as_str() {
                     "secrets" => parts.settings.own_namespace.clone(),
@@ -174,16 +223,34 @@ impl Informers {
                     }
                 }
             };
-            let client = if resource.plural == "deployments" { parts.host.client() } else { client.clone() };
+            let client = if resource.plural == "deployments" {
+                parts.host.client()
+            } else {
+                client.clone()
+            };
             let cache = Cache::watch(client, &scope, |object| Arc::new(strip(object)), tell);
             (resource, cache)
         });
         let made = made.collect();
-        Self { installs, cluster_installs, stacks, crds, namespaces, made, interests, kinds: Mutex::default() }
+        Self {
+            installs,
+            cluster_installs,
+            stacks,
+            crds,
+            namespaces,
+            made,
+            interests,
+            kinds: Mutex::default(),
+        }
     }
 
     pub(super) async fn synced(&self) {
-        for cache in [&self.installs, &self.cluster_installs, &self.stacks, &self.namespaces] {
+        for cache in [
+            &self.installs,
+            &self.cluster_installs,
+            &self.stacks,
+            &self.namespaces,
+        ] {
             cache.synced().await;
         }
         self.crds.synced().await;
@@ -198,11 +265,14 @@ impl Informers {
     }
 
     pub(super) fn cache_of(&self, resource: &Resource) -> Option<&Objects> {
-        self.made.iter().find(|(kind, _)| kind == resource).map(|(_, cache)| cache)
+        self.made
+            .iter()
+            .find(|(kind, _)| kind == resource)
+            .map(|(_, cache)| cache)
     }
 
-    /// Takes note of what the API server answered to a write, so that the next look does not repeat it before the watch
-    /// shows it.
+    /// Takes note of what the API server answered to a write, so that the next look does not repeat
+    /// it before the watch shows it.
     pub(super) fn wrote(&self, resource: &Resource, answer: Value) {
         if *resource == crd_resource() {
             let kept = LiveCrd::read(&answer).map(Arc::new);
@@ -220,7 +290,8 @@ impl Informers {
         }
     }
 
-    /// What may have been created by the stack manager in some namespaces, or in all, in the order in which it goes.
+    /// What may have been created by the stack manager in some namespaces, or in all, in the order
+    /// in which it goes.
     pub(super) fn made_where(
         &self,
         namespaces: Option<&[&str]>,
@@ -228,7 +299,9 @@ impl Informers {
     ) -> Vec<(Resource, Key, Arc<Value>)> {
         let mut found = Vec::new();
         for (resource, cache) in &self.made {
-            let all = cache.matching(namespaces, |object| wanted(object)).into_iter();
+            let all = cache
+                .matching(namespaces, |object| wanted(object))
+                .into_iter();
             found.extend(all.map(|(key, object)| (resource.clone(), key, object)));
         }
         found
@@ -236,20 +309,30 @@ impl Informers {
 
     /// The CRDs of the cluster.
     pub(super) fn definitions(&self) -> Vec<Arc<LiveCrd>> {
-        self.crds.all().into_iter().filter_map(|(_, crd)| crd).collect()
+        self.crds
+            .all()
+            .into_iter()
+            .filter_map(|(_, crd)| crd)
+            .collect()
     }
 
     /// The kinds that the cluster serves: those of every cluster, and those of its CRDs.
     pub(super) fn kinds(&self, crds: &[Arc<LiveCrd>]) -> Arc<Kinds> {
         let mut known = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
         let is_same = |before: &[Arc<LiveCrd>]| {
-            before.len() == crds.len() && before.iter().zip(crds).all(|(one, other)| Arc::ptr_eq(one, other))
+            before.len() == crds.len()
+                && before
+                    .iter()
+                    .zip(crds)
+                    .all(|(one, other)| Arc::ptr_eq(one, other))
         };
         if let Some((_, kinds)) = known.as_ref().filter(|(before, _)| is_same(before)) {
             return kinds.clone();
         }
         let mut kinds = Kinds::of_every_cluster();
-        crds.iter().filter(|live| live.established).for_each(|live| kinds.add(&live.crd));
+        crds.iter()
+            .filter(|live| live.established)
+            .for_each(|live| kinds.add(&live.crd));
         let kinds = Arc::new(kinds);
         *known = Some((crds.to_vec(), kinds.clone()));
         kinds

@@ -1,5 +1,5 @@
-//! What the Stacks of the cluster serve. It is found out once for each Stack: a reconcile must not cost more because
-//! others have many Stacks and CRDs.
+//! What the Stacks of the cluster serve. It is found out once for each Stack: a reconcile must not
+//! cost more because others have many Stacks and CRDs.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError};
@@ -30,23 +30,38 @@ impl Known {
         Arc::ptr_eq(&self.stack, stack)
             && self.everywhere == everywhere
             && self.crds.len() == crds.len()
-            && self.crds.iter().zip(crds).all(|(one, other)| Arc::ptr_eq(one, other))
+            && self
+                .crds
+                .iter()
+                .zip(crds)
+                .all(|(one, other)| Arc::ptr_eq(one, other))
     }
 }
 
 impl Claims {
     /// The claims of all Stacks, each with whether it acts in all namespaces.
-    fn of(&mut self, stacks: Vec<(Key, Arc<Value>, bool)>, definitions: &[Arc<LiveCrd>]) -> Vec<KindOwnership> {
+    fn of(
+        &mut self,
+        stacks: Vec<(Key, Arc<Value>, bool)>,
+        definitions: &[Arc<LiveCrd>],
+    ) -> Vec<KindOwnership> {
         let groups = by_group(definitions);
         let mut before = std::mem::take(&mut self.known);
         let mut all = Vec::with_capacity(stacks.len());
         for (key, stack, everywhere) in stacks {
             let near = meant(&stack, &groups);
-            let known = before.remove(&key).filter(|known| known.is_of(&stack, everywhere, &near));
+            let known = before
+                .remove(&key)
+                .filter(|known| known.is_of(&stack, everywhere, &near));
             let known = known.unwrap_or_else(|| {
                 let crds: Vec<&Crd> = near.iter().map(|live| &live.crd).collect();
                 let claim = KindOwnership::of(&stack, everywhere, &crds);
-                Known { stack, everywhere, crds: near.into_iter().cloned().collect(), claim }
+                Known {
+                    stack,
+                    everywhere,
+                    crds: near.into_iter().cloned().collect(),
+                    claim,
+                }
             });
             all.push(known.claim.clone());
             self.known.insert(key, known);
@@ -68,12 +83,22 @@ pub(super) fn near<'c>(stack: &Value, definitions: &'c [Arc<LiveCrd>]) -> Vec<&'
     meant(stack, &by_group(definitions))
 }
 
-/// The CRDs of the groups that the entries of a Stack may mean: an `apiVersion` may have anything before the group.
-fn meant<'c>(stack: &Value, groups: &HashMap<&str, Vec<&'c Arc<LiveCrd>>>) -> Vec<&'c Arc<LiveCrd>> {
-    let entries = stack["spec"]["customresourcedefinitions"].as_array().map(Vec::as_slice).unwrap_or_default();
+/// The CRDs of the groups that the entries of a Stack may mean: an `apiVersion` may have anything
+/// before the group.
+fn meant<'c>(
+    stack: &Value,
+    groups: &HashMap<&str, Vec<&'c Arc<LiveCrd>>>,
+) -> Vec<&'c Arc<LiveCrd>> {
+    let entries = stack["spec"]["customresourcedefinitions"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     let mut found: Vec<&Arc<LiveCrd>> = Vec::new();
     for entry in entries {
-        let domain = entry["apiVersion"].as_str().and_then(|text| text.split_once('/')).map(|(domain, _)| domain);
+        let domain = entry["apiVersion"]
+            .as_str()
+            .and_then(|text| text.split_once('/'))
+            .map(|(domain, _)| domain);
         let mut rest = domain;
         while let Some(group) = rest {
             for live in groups.get(group).into_iter().flatten() {
@@ -95,7 +120,10 @@ impl StackManager {
             let everywhere = self.is_cluster_wide(&stack);
             (key, stack, everywhere)
         });
-        self.known_claims.lock().unwrap_or_else(PoisonError::into_inner).of(stacks.collect(), definitions)
+        self.known_claims
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .of(stacks.collect(), definitions)
     }
 }
 
@@ -135,14 +163,27 @@ mod tests {
     fn what_is_remembered_is_what_would_be_found_out() {
         let mut claims = Claims::default();
         let mut definitions = vec![live("example.org"), live("other.org"), live("org")];
-        let mut stacks =
-            vec![stack("a", "example.org/v1"), stack("b", "note.example.org/v1"), stack("c", "gone.org/v1")];
-        let afresh = |stacks: &[(Key, Arc<Value>, bool)], definitions: &[Arc<LiveCrd>]| -> Vec<KindOwnership> {
+        let mut stacks = vec![
+            stack("a", "example.org/v1"),
+            stack("b", "note.example.org/v1"),
+            stack("c", "gone.org/v1"),
+        ];
+        let afresh = |stacks: &[(Key, Arc<Value>, bool)],
+                      definitions: &[Arc<LiveCrd>]|
+         -> Vec<KindOwnership> {
             let crds: Vec<&api::Crd> = definitions.iter().map(|live| &live.crd).collect();
-            stacks.iter().map(|(_, stack, everywhere)| KindOwnership::of(stack, *everywhere, &crds)).collect()
+            stacks
+                .iter()
+                .map(|(_, stack, everywhere)| KindOwnership::of(stack, *everywhere, &crds))
+                .collect()
         };
-        let check = |claims: &mut Claims, stacks: &[(Key, Arc<Value>, bool)], definitions: &[Arc<LiveCrd>]| {
-            assert_eq!(claims.of(stacks.to_vec(), definitions), afresh(stacks, definitions));
+        let check = |claims: &mut Claims,
+                     stacks: &[(Key, Arc<Value>, bool)],
+                     definitions: &[Arc<LiveCrd>]| {
+            assert_eq!(
+                claims.of(stacks.to_vec(), definitions),
+                afresh(stacks, definitions)
+            );
         };
         check(&mut claims, &stacks, &definitions);
         check(&mut claims, &stacks, &definitions);

@@ -1,5 +1,6 @@
-//! The stack manager: installs become CRDs and Stacks, Stacks get an identity, rights and a controller, and everything
-//! goes in order. What is decided is `install`'s; here it is carried out.
+//! The stack manager: installs become CRDs and Stacks, Stacks get an identity, rights and a
+//! controller, and everything goes in order. What is decided is `install`'s; here it is carried
+//! out.
 
 mod cluster_namespace;
 mod compile_pool;
@@ -53,15 +54,20 @@ pub type Fetched = Box<dyn FnOnce(&dyn Fn() -> bool) -> Result<Files, Trouble> +
 
 /// Where packages come from.
 pub trait Packages: Send + Sync {
-    /// The image that a reference means now, by digest. `secrets` are Docker configurations with credentials.
+    /// The image that a reference means now, by digest. `secrets` are Docker configurations with
+    /// credentials.
     fn resolve<'f>(
         &'f self,
         reference: &'f Reference,
         secrets: &'f [Vec<u8>],
     ) -> Future<'f, Result<Reference, Trouble>>;
-    /// The package in an image, which is named by digest. Work that a package can make costly belongs into what is
-    /// answered, since that runs where namespaces take turns.
-    fn fetch<'f>(&'f self, reference: &'f Reference, secrets: &'f [Vec<u8>]) -> Future<'f, Result<Fetched, Trouble>>;
+    /// The package in an image, which is named by digest. Work that a package can make costly
+    /// belongs into what is answered, since that runs where namespaces take turns.
+    fn fetch<'f>(
+        &'f self,
+        reference: &'f Reference,
+        secrets: &'f [Vec<u8>],
+    ) -> Future<'f, Result<Fetched, Trouble>>;
     /// The packages that could be had, for installs that name a kind.
     fn index(&self) -> Future<'_, Result<Arc<Index>, Trouble>> {
         Box::pin(async { Ok(Arc::default()) })
@@ -82,7 +88,8 @@ pub struct Parts {
     pub settings: Settings,
     /// Where it counts what it does.
     pub metrics: Metrics,
-    /// How often to look whether a tag still means what is installed; [`TAGS`] unless somebody is in a hurry.
+    /// How often to look whether a tag still means what is installed; [`TAGS`] unless somebody is
+    /// in a hurry.
     pub tags: Duration,
     /// How much of anything.
     pub bounds: Bounds,
@@ -150,7 +157,8 @@ pub struct StackManager {
 /// Reconciles side by side, and those of one namespace.
 const WORKERS: usize = 8;
 const PER_NAMESPACE: usize = 4;
-/// How much longer than its budget's time a compile is waited for: it asks the clock often, but not everywhere.
+/// How much longer than its budget's time a compile is waited for: it asks the clock often, but not
+/// everywhere.
 const GRACE: Duration = Duration::from_secs(5);
 /// How often a settled thing is looked at without a reason.
 const RESYNC: Duration = Duration::from_secs(600);
@@ -162,12 +170,17 @@ impl StackManager {
     pub async fn start(parts: Parts) -> Arc<Self> {
         let queue = Arc::new(Queue::at_once(PER_NAMESPACE));
         let news = queue.clone();
-        parts.runner.begin(Arc::new(move |stack| news.add(Work::Stack(stack.clone()))));
+        parts
+            .runner
+            .begin(Arc::new(move |stack| news.add(Work::Stack(stack.clone()))));
         let key = Arc::new(OnceCell::new());
         let informers = Informers::watch(&parts, &queue, &key);
         informers.synced().await;
         let pulls = Pulls::new(&parts.bounds);
-        let pool = Pool::new(parts.bounds.compile_threads, parts.bounds.compile.time + GRACE);
+        let pool = Pool::new(
+            parts.bounds.compile_threads,
+            parts.bounds.compile.time + GRACE,
+        );
         Arc::new_cyclic(|own| Self {
             parts,
             own: own.clone(),
@@ -221,16 +234,39 @@ impl StackManager {
         };
         let metrics = &self.parts.metrics;
         let help = "How long looking at something took.";
-        metrics.took("cairn_reconcile_seconds", help, &[("kind", kind)], begin.elapsed());
-        metrics.gauge("cairn_queue_depth", "Keys waiting in the work queue.", &[], self.queue.depth() as f64);
-        let class = if work.share().is_empty() { "cluster" } else { "namespace" };
+        metrics.took(
+            "cairn_reconcile_seconds",
+            help,
+            &[("kind", kind)],
+            begin.elapsed(),
+        );
+        metrics.gauge(
+            "cairn_queue_depth",
+            "Keys waiting in the work queue.",
+            &[],
+            self.queue.depth() as f64,
+        );
+        let class = if work.share().is_empty() {
+            "cluster"
+        } else {
+            "namespace"
+        };
         let help = "Time that keys were ready in the work queue before a worker took them.";
-        metrics.took("cairn_queue_wait_seconds", help, &[("class", class)], self.queue.waited(work));
+        metrics.took(
+            "cairn_queue_wait_seconds",
+            help,
+            &[("class", class)],
+            self.queue.waited(work),
+        );
         match outcome {
             Ok(again) => again,
             Err(error) => {
                 let labels = [("kind", kind), ("reason", error.reason())];
-                metrics.count("cairn_reconcile_errors_total", "What did not go well.", &labels);
+                metrics.count(
+                    "cairn_reconcile_errors_total",
+                    "What did not go well.",
+                    &labels,
+                );
                 tracing::warn!(?work, reason = error.reason(), %error, "this did not go well and is tried again");
                 // A conflict, too: the watch that would show the newer object may be late.
                 Requeue::Backoff
@@ -252,7 +288,10 @@ fn read(files: &Files, reference: &Reference) -> Result<Arc<Package>, Trouble> {
     }
     if let Some(tag) = reference.tag.as_deref().filter(|tag| *tag != "latest") {
         package.set_tag(tag).map_err(|problem| {
-            Trouble::new("VersionMismatch", format!("{}: {}", problem.what, problem.hint.unwrap_or_default()))
+            Trouble::new(
+                "VersionMismatch",
+                format!("{}: {}", problem.what, problem.hint.unwrap_or_default()),
+            )
         })?;
     }
     Ok(Arc::new(package))

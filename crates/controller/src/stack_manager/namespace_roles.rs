@@ -13,7 +13,8 @@ impl StackManager {
     pub(super) async fn namespace(&self, name: &str) -> Result<Requeue, Error> {
         let purpose = Purpose::Namespace(name.to_owned());
         let namespace = self.informers.namespaces.get(&Key::new("", name));
-        let wanted = namespace.filter(|namespace| namespace["metadata"]["deletionTimestamp"].is_null());
+        let wanted =
+            namespace.filter(|namespace| namespace["metadata"]["deletionTimestamp"].is_null());
         let Some(namespace) = wanted else {
             for owned in self.owned(&purpose).await? {
                 self.delete_owned(&owned, "Background").await?;

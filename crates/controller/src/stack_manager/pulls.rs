@@ -1,6 +1,6 @@
-//! Pulls, outside the reconcile workers: each install has at most one under way, they run side by side within limits for
-//! each namespace and each registry, and each has a deadline. A reconcile asks for a package, goes on with what it knows,
-//! and is requeued when there is more.
+//! Pulls, outside the reconcile workers: each install has at most one under way, they run side by
+//! side within limits for each namespace and each registry, and each has a deadline. A reconcile
+//! asks for a package, goes on with what it knows, and is requeued when there is more.
 
 mod unpack;
 
@@ -77,7 +77,10 @@ pub(super) struct Failure {
 
 impl From<Trouble> for Failure {
     fn from(trouble: Trouble) -> Self {
-        Self { resolved: None, trouble }
+        Self {
+            resolved: None,
+            trouble,
+        }
     }
 }
 
@@ -112,7 +115,8 @@ struct Entry {
 /// Tags that are to be looked up, by install: which attempt, and what for.
 type Lookups = BTreeMap<Key, (u64, Wish)>;
 
-/// What a package is read from: the digest of its image, and the tag that says which version it should be.
+/// What a package is read from: the digest of its image, and the tag that says which version it
+/// should be.
 type Content = (String, String);
 
 /// All pulls.
@@ -125,13 +129,14 @@ struct State {
     lanes: Lanes<Job>,
     entries: BTreeMap<Key, Entry>,
     lookups: Lookups,
-    /// Packages in use by an install, by digest and tag, and the bytes of their files. Who finds one here has pulled the same
-    /// itself.
+    /// Packages in use by an install, by digest and tag, and the bytes of their files. Who finds
+    /// one here has pulled the same itself.
     read: BTreeMap<Content, (Weak<Package>, u64)>,
-    /// What compiling has shown, which depends on the content alone: not on who asks, nor on what they call it.
+    /// What compiling has shown, which depends on the content alone: not on who asks, nor on what
+    /// they call it.
     verdicts: BTreeMap<Content, Arc<Verdict>>,
-    /// Packages that took too long to compile, by namespace: a namespace that keeps its own threads busy says
-    /// nothing about the packages of others. Until when that counts, and what it was.
+    /// Packages that took too long to compile, by namespace: a namespace that keeps its own threads
+    /// busy says nothing about the packages of others. Until when that counts, and what it was.
     slow: BTreeMap<(Content, String), (Instant, Trouble)>,
     number: u64,
     /// Whether somebody starts what may run.
@@ -157,7 +162,9 @@ impl Pulls {
             pumping: false,
             closed: false,
         };
-        Self { state: Arc::new(Mutex::new(state)) }
+        Self {
+            state: Arc::new(Mutex::new(state)),
+        }
     }
 
     /// How many wait, and how many run.
@@ -196,20 +203,31 @@ impl State {
     fn begin(&mut self, job: &Job) -> Option<Wish> {
         match job {
             Job::Package(key, number) => {
-                let entry = self.entries.get_mut(key).filter(|entry| entry.number == *number)?;
+                let entry = self
+                    .entries
+                    .get_mut(key)
+                    .filter(|entry| entry.number == *number)?;
                 entry.stage = Stage::Running(None);
                 Some(entry.wish.clone())
             }
-            Job::Tag(key, number) => {
-                self.lookups.get(key).filter(|(own, _)| own == number).map(|(_, wish)| wish.clone())
-            }
+            Job::Tag(key, number) => self
+                .lookups
+                .get(key)
+                .filter(|(own, _)| own == number)
+                .map(|(_, wish)| wish.clone()),
         }
     }
 
     /// A pull has begun, and may have ended.
     fn began(&mut self, key: &Key, number: u64, handle: AbortHandle) {
-        match self.entries.get_mut(key).filter(|entry| entry.number == number) {
-            Some(entry) if matches!(entry.stage, Stage::Running(None)) => entry.stage = Stage::Running(Some(handle)),
+        match self
+            .entries
+            .get_mut(key)
+            .filter(|entry| entry.number == number)
+        {
+            Some(entry) if matches!(entry.stage, Stage::Running(None)) => {
+                entry.stage = Stage::Running(Some(handle));
+            }
             Some(_) => {}
             // It was forgotten meanwhile.
             None => handle.abort(),
@@ -217,18 +235,30 @@ impl State {
     }
 
     fn cancel(&mut self, key: &Key) {
-        self.lanes.remove(|job| matches!(job, Job::Package(own, _) if own == key));
-        if let Some(Entry { stage: Stage::Running(Some(handle)), .. }) = self.entries.get(key) {
+        self.lanes
+            .remove(|job| matches!(job, Job::Package(own, _) if own == key));
+        if let Some(Entry {
+            stage: Stage::Running(Some(handle)),
+            ..
+        }) = self.entries.get(key)
+        {
             handle.abort();
         }
     }
 
     /// A package in use by an install, with the bytes of its files; stores `found`.
-    fn read(&mut self, content: &Content, found: Option<&(Arc<Package>, u64)>) -> Option<(Arc<Package>, u64)> {
+    fn read(
+        &mut self,
+        content: &Content,
+        found: Option<&(Arc<Package>, u64)>,
+    ) -> Option<(Arc<Package>, u64)> {
         if let Some((package, bytes)) = found {
-            self.read.insert(content.clone(), (Arc::downgrade(package), *bytes));
+            self.read
+                .insert(content.clone(), (Arc::downgrade(package), *bytes));
         }
-        self.read.get(content).and_then(|(package, bytes)| Some((package.upgrade()?, *bytes)))
+        self.read
+            .get(content)
+            .and_then(|(package, bytes)| Some((package.upgrade()?, *bytes)))
     }
 
     /// What compiling a package has shown; puts it there.
@@ -244,16 +274,25 @@ impl State {
 
     /// Takes packages out of memory that nobody has asked for longest, all but one.
     fn make_room(&mut self, but: &Key) {
-        let held = |entry: &Entry| matches!(&entry.last, Some(Ok(_))).then_some(entry.bytes).unwrap_or_default();
+        let held = |entry: &Entry| {
+            matches!(&entry.last, Some(Ok(_)))
+                .then_some(entry.bytes)
+                .unwrap_or_default()
+        };
         let mut total: u64 = self.entries.values().map(held).sum();
         while total > MEMORY {
-            let others =
-                self.entries.iter_mut().filter(|(key, entry)| *key != but && matches!(entry.last, Some(Ok(_))));
-            let Some((_, oldest)) = others.min_by_key(|(_, entry)| entry.used) else { return };
+            let others = self
+                .entries
+                .iter_mut()
+                .filter(|(key, entry)| *key != but && matches!(entry.last, Some(Ok(_))));
+            let Some((_, oldest)) = others.min_by_key(|(_, entry)| entry.used) else {
+                return;
+            };
             total = total.saturating_sub(held(oldest));
             oldest.last = None;
         }
-        self.read.retain(|_, (package, _)| package.strong_count() > 0);
+        self.read
+            .retain(|_, (package, _)| package.strong_count() > 0);
     }
 }
 
@@ -261,7 +300,9 @@ impl Entry {
     fn is_for(&self, wish: &Wish) -> bool {
         let same = |image: &Reference| *image == wish.reference;
         let brought = matches!(&self.last, Some(Ok(brought)) if same(&brought.reference));
-        self.wish.uid == wish.uid && self.wish.secrets == wish.secrets && (same(&self.wish.reference) || brought)
+        self.wish.uid == wish.uid
+            && self.wish.secrets == wish.secrets
+            && (same(&self.wish.reference) || brought)
     }
 }
 
@@ -272,7 +313,8 @@ struct Slot {
 }
 
 impl Slot {
-    /// The registry has answered: another pull may ask it, while this one still counts for its namespace.
+    /// The registry has answered: another pull may ask it, while this one still counts for its
+    /// namespace.
     fn leave_registry(&mut self) {
         self.manager.pulls.lock().lanes.leave_host(&mut self.lane);
         self.manager.pump();
@@ -293,7 +335,11 @@ impl StackManager {
         let mut state = self.pulls.lock();
         state.number += 1;
         let number = state.number;
-        if state.entries.get(key).is_some_and(|entry| !entry.is_for(wish)) {
+        if state
+            .entries
+            .get(key)
+            .is_some_and(|entry| !entry.is_for(wish))
+        {
             state.cancel(key);
             state.entries.remove(key);
         }
@@ -325,12 +371,18 @@ impl StackManager {
         drop(state);
         self.pump();
         let state = self.pulls.lock();
-        let Some(entry) = state.entries.get(key) else { return Bring::Pending(pulling(&wish.reference)) };
+        let Some(entry) = state.entries.get(key) else {
+            return Bring::Pending(pulling(&wish.reference));
+        };
         match (&entry.last, &entry.stage) {
             // Until it is known better, the last failure is what there is to say.
             (Some(Err(failure)), _) => Bring::Failed(failure.clone(), RESYNC),
             (_, Stage::Waiting) => {
-                let Bounds { pulls_per_namespace, pulls_per_registry, .. } = &self.parts.bounds;
+                let Bounds {
+                    pulls_per_namespace,
+                    pulls_per_registry,
+                    ..
+                } = &self.parts.bounds;
                 Bring::Pending(format!(
                     "waiting to pull {}: at most {pulls_per_namespace} pulls run for a namespace at a time, and \
                      {pulls_per_registry} from a registry",
@@ -356,23 +408,35 @@ impl StackManager {
         self.pump();
     }
 
-    /// Starts what may run. Nothing is started with the lock: a runtime that ends drops what is started at once, and with
-    /// it a slot, which comes back here.
+    /// Starts what may run. Nothing is started with the lock: a runtime that ends drops what is
+    /// started at once, and with it a slot, which comes back here.
     fn pump(&self) {
-        let Some(manager) = self.own.upgrade() else { return };
+        let Some(manager) = self.own.upgrade() else {
+            return;
+        };
         let mut state = self.pulls.lock();
         if std::mem::replace(&mut state.pumping, true) {
             // Whoever does it already goes on with what has become possible.
             return;
         }
         while !state.closed {
-            let Some((lane, job)) = state.lanes.next() else { break };
+            let Some((lane, job)) = state.lanes.next() else {
+                break;
+            };
             let wish = state.begin(&job);
             drop(state);
-            let slot = Slot { manager: manager.clone(), lane };
+            let slot = Slot {
+                manager: manager.clone(),
+                lane,
+            };
             match (job, wish) {
                 (Job::Package(key, number), Some(wish)) => {
-                    let task = tokio::spawn(manager.clone().pull_package(slot, key.clone(), wish, number));
+                    let task = tokio::spawn(manager.clone().pull_package(
+                        slot,
+                        key.clone(),
+                        wish,
+                        number,
+                    ));
                     state = self.pulls.lock();
                     state.began(&key, number, task.abort_handle());
                 }
@@ -391,8 +455,18 @@ impl StackManager {
         let (waiting, running) = state.lanes.depth();
         drop(state);
         let metrics = &self.parts.metrics;
-        metrics.gauge("cairn_pulls_waiting", "Pulls that wait for their turn.", &[], waiting as f64);
-        metrics.gauge("cairn_pulls_running", "Pulls under way.", &[], running as f64);
+        metrics.gauge(
+            "cairn_pulls_waiting",
+            "Pulls that wait for their turn.",
+            &[],
+            waiting as f64,
+        );
+        metrics.gauge(
+            "cairn_pulls_running",
+            "Pulls under way.",
+            &[],
+            running as f64,
+        );
     }
 
     async fn pull_package(self: Arc<Self>, mut slot: Slot, key: Key, wish: Wish, number: u64) {
@@ -400,22 +474,44 @@ impl StackManager {
         let work = async {
             let mut resolved = None;
             let pulled = self.in_time(self.fetch(&wish, &mut resolved)).await;
-            // What comes now asks no registry, but it takes memory: the next pull of the namespace waits for its end.
+            // What comes now asks no registry, but it takes memory: the next pull of the namespace
+            // waits for its end.
             slot.leave_registry();
             let unpacked = match (pulled, resolved.clone()) {
-                (Ok(fetched), Some(reference)) => self.unpack(&key, number, reference, fetched).await,
+                (Ok(fetched), Some(reference)) => {
+                    self.unpack(&key, number, reference, fetched).await
+                }
                 (Ok(_), None) => Err(bug()),
                 (Err(trouble), _) => Err(trouble),
             };
-            unpacked.map_err(|trouble| Failure { resolved: resolved.map(Box::new), trouble })
+            unpacked.map_err(|trouble| Failure {
+                resolved: resolved.map(Box::new),
+                trouble,
+            })
         };
-        let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| Err(bug().into()));
+        let outcome = AssertUnwindSafe(work)
+            .catch_unwind()
+            .await
+            .unwrap_or_else(|_| Err(bug().into()));
         drop(slot);
-        let labels = [("outcome", outcome.as_ref().map_or_else(|failure| failure.trouble.reason, |_| "Ok"))];
+        let labels = [(
+            "outcome",
+            outcome
+                .as_ref()
+                .map_or_else(|failure| failure.trouble.reason, |_| "Ok"),
+        )];
         let help = "Duration of pulls, with reading and compiling.";
-        self.parts.metrics.took("cairn_pull_seconds", help, &labels, begin.elapsed());
+        self.parts
+            .metrics
+            .took("cairn_pull_seconds", help, &labels, begin.elapsed());
         let mut state = self.pulls.lock();
-        let Some(entry) = state.entries.get_mut(&key).filter(|entry| entry.number == number) else { return };
+        let Some(entry) = state
+            .entries
+            .get_mut(&key)
+            .filter(|entry| entry.number == number)
+        else {
+            return;
+        };
         entry.stage = Stage::Idle;
         match &outcome {
             Ok(brought) => {
@@ -445,30 +541,47 @@ impl StackManager {
         match found {
             Ok(Ok(reference)) => self.tag_found(&key, reference.digest),
             // What is installed runs on: a registry that is down is no news about a tag.
-            Ok(Err(Trouble { message, .. })) => tracing::debug!(install = %key, message, "could not resolve the tag"),
+            Ok(Err(Trouble { message, .. })) => {
+                tracing::debug!(install = %key, message, "could not resolve the tag");
+            }
             Err(_) => {
                 tracing::error!(install = %key, "resolving the tag panicked; this is a bug in cairn, please report it");
             }
         }
     }
 
-    async fn in_time<T>(&self, work: impl Future<Output = Result<T, Trouble>>) -> Result<T, Trouble> {
+    async fn in_time<T>(
+        &self,
+        work: impl Future<Output = Result<T, Trouble>>,
+    ) -> Result<T, Trouble> {
         let timeout = self.parts.bounds.pull_timeout;
         match tokio::time::timeout(timeout, work).await {
             Ok(outcome) => outcome,
             Err(_) => {
-                let what = format!("the registry did not deliver the package within {} s", timeout.as_secs_f32());
+                let what = format!(
+                    "the registry did not deliver the package within {} s",
+                    timeout.as_secs_f32()
+                );
                 Err(Trouble::new("PullTimeout", what))
             }
         }
     }
 
     /// A package that is still packed, and before it its image by digest.
-    async fn fetch(&self, wish: &Wish, resolved: &mut Option<Reference>) -> Result<Fetched, Trouble> {
+    async fn fetch(
+        &self,
+        wish: &Wish,
+        resolved: &mut Option<Reference>,
+    ) -> Result<Fetched, Trouble> {
         let secrets = self.pull_secrets(&wish.secrets).await?;
         let reference = match wish.installed {
             true => wish.reference.clone(),
-            false => self.parts.packages.resolve(&wish.reference, &secrets).await?,
+            false => {
+                self.parts
+                    .packages
+                    .resolve(&wish.reference, &secrets)
+                    .await?
+            }
         };
         let reference = resolved.insert(reference);
         self.parts.packages.fetch(reference, &secrets).await
@@ -480,11 +593,19 @@ impl StackManager {
         let secrets = Resource::namespaced("", "v1", "Secret", "secrets");
         for key in keys {
             let trouble = |what: String| Trouble::new("PullSecretInvalid", what);
-            let object = self.parts.tenant.get(&secrets, key).await.map_err(|error| trouble(error.to_string()))?;
+            let object = self
+                .parts
+                .tenant
+                .get(&secrets, key)
+                .await
+                .map_err(|error| trouble(error.to_string()))?;
             let object = object.ok_or_else(|| trouble(format!("there is no Secret {key}")))?;
             let text = object["data"][".dockerconfigjson"].as_str();
-            let text = text.ok_or_else(|| trouble(format!("the Secret {key} has no `.dockerconfigjson`")))?;
-            let bytes = STANDARD.decode(text).map_err(|_| trouble(format!("the Secret {key} is not base64")))?;
+            let text = text
+                .ok_or_else(|| trouble(format!("the Secret {key} has no `.dockerconfigjson`")))?;
+            let bytes = STANDARD
+                .decode(text)
+                .map_err(|_| trouble(format!("the Secret {key} is not base64")))?;
             found.push(bytes);
         }
         Ok(found)
@@ -492,7 +613,10 @@ impl StackManager {
 }
 
 fn bug() -> Trouble {
-    Trouble::new("PullFailed", "pulling the package panicked; this is a bug in cairn, please report it")
+    Trouble::new(
+        "PullFailed",
+        "pulling the package panicked; this is a bug in cairn, please report it",
+    )
 }
 
 fn pulling(reference: &Reference) -> String {
@@ -500,13 +624,17 @@ fn pulling(reference: &Reference) -> String {
 }
 
 fn lane(key: &Key, reference: &Reference) -> Lane {
-    Lane { share: key.namespace.clone(), host: reference.registry.to_ascii_lowercase() }
+    Lane {
+        share: key.namespace.clone(),
+        host: reference.registry.to_ascii_lowercase(),
+    }
 }
 
 /// The reason of a package that takes too long to read.
 const TOO_COSTLY: &str = "PackageTooCostly";
 
-/// What is wrong with the content of an image, which is the same next time if it is named by its digest.
+/// What is wrong with the content of an image, which is the same next time if it is named by its
+/// digest.
 const CONTENT: [&str; 2] = ["PackageInvalid", "VersionMismatch"];
 
 /// How long to wait after so many failures.
@@ -521,7 +649,9 @@ fn wait(trouble: &Trouble, pinned: bool, failures: u32, chance: u64) -> Duration
         return Duration::ZERO;
     }
     let first = if content { SLOW } else { FIRST };
-    let wait = first.saturating_mul(1 << failures.saturating_sub(1).min(20)).min(LONGEST);
+    let wait = first
+        .saturating_mul(1 << failures.saturating_sub(1).min(20))
+        .min(LONGEST);
     // Up to a quarter more, so that what failed together does not come back together.
     wait + wait / 1024 * (chance.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u32
 }
@@ -537,10 +667,19 @@ mod tests {
     #[test]
     fn a_pull_that_fails_is_tried_again_later_and_later() {
         let trouble = Trouble::new("RegistryUnreachable", "");
-        for (failures, least) in [(1, 250), (2, 500), (5, 4000), (11, 240_000), (u32::MAX, 240_000)] {
+        for (failures, least) in [
+            (1, 250),
+            (2, 500),
+            (5, 4000),
+            (11, 240_000),
+            (u32::MAX, 240_000),
+        ] {
             for chance in [0, 1, 77] {
                 let found = wait(&trouble, false, failures, chance).as_millis();
-                assert!((least..=least * 5 / 4).contains(&found), "{failures}: {found}");
+                assert!(
+                    (least..=least * 5 / 4).contains(&found),
+                    "{failures}: {found}"
+                );
             }
         }
         for (reason, later) in [
@@ -550,7 +689,11 @@ mod tests {
             ("VersionMismatch", Duration::from_secs(5)),
         ] {
             let trouble = Trouble::new(reason, "");
-            assert_eq!(wait(&trouble, true, 1, 0), NEVER, "an image by digest does not change");
+            assert_eq!(
+                wait(&trouble, true, 1, 0),
+                NEVER,
+                "an image by digest does not change"
+            );
             assert_eq!(wait(&trouble, false, 1, 0), later, "{reason}");
         }
         assert!(NEVER > Duration::from_secs(240));

@@ -1,4 +1,5 @@
-//! What runs the controllers of stacks: Deployments of a cluster that schedules pods, or anything else that can.
+//! What runs the controllers of stacks: Deployments of a cluster that schedules pods, or anything
+//! else that can.
 
 pub(crate) mod process;
 
@@ -27,17 +28,28 @@ pub struct Availability {
 impl Availability {
     /// They run.
     pub fn yes(message: impl Into<String>) -> Self {
-        Self { available: true, reason: "Available", message: message.into() }
+        Self {
+            available: true,
+            reason: "Available",
+            message: message.into(),
+        }
     }
 
     /// There are none, so that nothing is missing.
     pub fn none() -> Self {
-        Self { reason: "NoController", ..Self::yes("it has no controller") }
+        Self {
+            reason: "NoController",
+            ..Self::yes("it has no controller")
+        }
     }
 
     /// They do not run yet.
     pub fn not_yet(message: impl Into<String>) -> Self {
-        Self { available: false, reason: "Starting", message: message.into() }
+        Self {
+            available: false,
+            reason: "Starting",
+            message: message.into(),
+        }
     }
 }
 
@@ -52,19 +64,25 @@ pub trait Runner: Send + Sync {
     /// Told once how to say that something changed. What a watch shows need not be said.
     fn begin(&self, _tell: Tell) {}
 
-    /// Makes the controllers of a stack run as they should, and says whether they do. What it creates is signed already.
-    fn ensure<'f>(&'f self, run: &'f Run, live: Live<'f>) -> Future<'f, Result<Availability, Error>>;
+    /// Makes the controllers of a stack run as they should, and says whether they do. What it
+    /// creates is signed already.
+    fn ensure<'f>(
+        &'f self,
+        run: &'f Run,
+        live: Live<'f>,
+    ) -> Future<'f, Result<Availability, Error>>;
 
     /// The objects by which it runs a stack; others of their kinds that were made for the stack go.
     fn objects<'r>(&self, run: &'r Run) -> Vec<&'r Value>;
 
-    /// Whether the controllers of a stack were started and not stopped since. What its status says of them may be about
-    /// processes that ended with the one that wrote it.
+    /// Whether the controllers of a stack were started and not stopped since. What its status says
+    /// of them may be about processes that ended with the one that wrote it.
     fn is_started(&self, _stack: &Key) -> bool {
         true
     }
 
-    /// Stops the controllers of a stack; what is a Deployment goes with everything else that was made for it.
+    /// Stops the controllers of a stack; what is a Deployment goes with everything else that was
+    /// made for it.
     fn stop<'f>(&'f self, stack: &'f Key) -> Future<'f, Result<(), Error>>;
 }
 
@@ -81,14 +99,20 @@ impl KubernetesRunner {
 }
 
 impl Runner for KubernetesRunner {
-    fn ensure<'f>(&'f self, run: &'f Run, live: Live<'f>) -> Future<'f, Result<Availability, Error>> {
+    fn ensure<'f>(
+        &'f self,
+        run: &'f Run,
+        live: Live<'f>,
+    ) -> Future<'f, Result<Availability, Error>> {
         Box::pin(async move {
             let resource = Resource::namespaced("apps", "v1", "Deployment", "deployments");
             let mut waiting = Vec::new();
             for wanted in self.objects(run) {
                 let key = Key::of(wanted);
                 let there = live(&resource, &key);
-                if let Settled::Theirs = settle(&self.host, &resource, wanted, there.clone(), &|_| false).await? {
+                if let Settled::Theirs =
+                    settle(&self.host, &resource, wanted, there.clone(), &|_| false).await?
+                {
                     return Err(in_the_way(wanted));
                 }
                 if let Some(why) = unavailable(there.as_deref()) {
@@ -104,7 +128,10 @@ impl Runner for KubernetesRunner {
     }
 
     fn objects<'r>(&self, run: &'r Run) -> Vec<&'r Value> {
-        run.controllers.iter().map(|controller| &controller.deployment).collect()
+        run.controllers
+            .iter()
+            .map(|controller| &controller.deployment)
+            .collect()
     }
 
     fn stop<'f>(&'f self, _stack: &'f Key) -> Future<'f, Result<(), Error>> {
@@ -114,18 +141,29 @@ impl Runner for KubernetesRunner {
 
 /// Why a Deployment does not run, as far as it says so.
 fn unavailable(deployment: Option<&Value>) -> Option<String> {
-    let Some(deployment) = deployment else { return Some("is being created".to_owned()) };
+    let Some(deployment) = deployment else {
+        return Some("is being created".to_owned());
+    };
     // Objects of a list do not say what they are.
     let mut judged = deployment.clone();
     judged["apiVersion"] = "apps/v1".into();
     judged["kind"] = "Deployment".into();
-    let Readiness::NotReady { why, .. } = readiness(&judged) else { return None };
-    let conditions = deployment["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let failure = conditions.iter().find(|one| one["type"] == "ReplicaFailure" && one["status"] == "True");
-    Some(match failure.and_then(|condition| condition["message"].as_str()) {
-        Some(message) => format!("is not ready: {why}: {message}"),
-        None => format!("is not ready: {why}"),
-    })
+    let Readiness::NotReady { why, .. } = readiness(&judged) else {
+        return None;
+    };
+    let conditions = deployment["status"]["conditions"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    let failure = conditions
+        .iter()
+        .find(|one| one["type"] == "ReplicaFailure" && one["status"] == "True");
+    Some(
+        match failure.and_then(|condition| condition["message"].as_str()) {
+            Some(message) => format!("is not ready: {why}: {message}"),
+            None => format!("is not ready: {why}"),
+        },
+    )
 }
 
 #[cfg(test)]
@@ -158,7 +196,10 @@ mod tests {
             (deployment(1, 1, available.clone()), Some(waits.to_owned())),
             // The replica of before still serves, which is not what is wanted.
             (deployment(2, 0, available), Some(waits.to_owned())),
-            (deployment(2, 0, quota), Some(format!("{waits}: exceeded quota"))),
+            (
+                deployment(2, 0, quota),
+                Some(format!("{waits}: exceeded quota")),
+            ),
         ] {
             assert_eq!(unavailable(Some(&object)), expected, "{object}");
         }

@@ -1,5 +1,6 @@
-//! The seed of a Stack, which its generated values begin with: made once, in the stack manager's own namespace, kept while
-//! instances are, and handed on with them. Only the stack manager can list seeds; a Stack commits to what is in its own.
+//! The seed of a Stack, which its generated values begin with: made once, in the stack manager's
+//! own namespace, kept while instances are, and handed on with them. Only the stack manager can
+//! list seeds; a Stack commits to what is in its own.
 
 use std::collections::BTreeMap;
 use std::sync::{MutexGuard, PoisonError};
@@ -9,8 +10,8 @@ use api::{PermissionScope, Stack, labels, names};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use install::reconcile::stack::Run;
 use install::{
-    Commitment, KindOwnership, Seed, accepts_new_seed, has_generated, inherited, is_kept, keeping, lost_seed,
-    seed_bytes, whose_seed,
+    Commitment, KindOwnership, Seed, accepts_new_seed, has_generated, inherited, is_kept, keeping,
+    lost_seed, seed_bytes, whose_seed,
 };
 use serde_json::{Value, json};
 
@@ -39,8 +40,8 @@ fn place(run: &Run) -> &str {
 }
 
 impl StackManager {
-    /// Sees that the Stack has a seed. It is made once: another would change all generated values. Answers what is to be
-    /// done if it was lost.
+    /// Sees that the Stack has a seed. It is made once: another would change all generated values.
+    /// Answers what is to be done if it was lost.
     pub(super) async fn seed(
         &self,
         key: &Key,
@@ -49,7 +50,9 @@ impl StackManager {
         claims: &[KindOwnership],
     ) -> Result<Option<String>, Error> {
         let at = Key::new(&run.identity.manager, &run.identity.seed());
-        let own = claims.iter().find(|claim| claim.is_of(&key.namespace, &key.name));
+        let own = claims
+            .iter()
+            .find(|claim| claim.is_of(&key.namespace, &key.name));
         let live = match self.informers.made(&secrets(), &at) {
             Some(live) => Some(Value::clone(&live)),
             // The watch is late, it has lost its labels, or it is gone.
@@ -61,7 +64,8 @@ impl StackManager {
         }
     }
 
-    /// Puts a seed there: the one that was there, the one of a Stack that served the same, or a new one.
+    /// Puts a seed there: the one that was there, the one of a Stack that served the same, or a new
+    /// one.
     async fn create_seed(
         &self,
         stack: &Value,
@@ -86,7 +90,9 @@ impl StackManager {
             "metadata": run.identity.elsewhere(&at.namespace, &at.name),
         });
         secret["metadata"]["annotations"] = json!({ SEED_OWNER: run.identity.uid });
-        self.signing_key().await?.sign(&mut secret, &run.identity.purpose());
+        self.signing_key()
+            .await?
+            .sign(&mut secret, &run.identity.purpose());
         self.parts.tenant.create(&secrets(), &secret).await?;
         self.commit(stack, at, &secret, run).await?;
         Ok(None)
@@ -98,8 +104,15 @@ impl StackManager {
             return Ok(false);
         }
         let namespace = place(run);
-        for live in self.informers.definitions().iter().filter(|live| run.crds.contains(&live.crd.name)) {
-            let Some(resource) = resource_of(live) else { continue };
+        for live in self
+            .informers
+            .definitions()
+            .iter()
+            .filter(|live| run.crds.contains(&live.crd.name))
+        {
+            let Some(resource) = resource_of(live) else {
+                continue;
+            };
             match self.parts.tenant.list(&resource, namespace, Some(1)).await {
                 Ok(found) if found.is_empty() => {}
                 Ok(_) => return Ok(true),
@@ -110,12 +123,25 @@ impl StackManager {
         Ok(false)
     }
 
-    /// The seed of a Stack that served instances which this one takes over. It is looked for at the API server: a watch
-    /// may tell that a Stack is gone before it tells of what it left, and what is generated now is generated for good.
-    async fn inherited(&self, own: Option<&KindOwnership>, run: &Run) -> Result<Option<String>, Error> {
+    /// The seed of a Stack that served instances which this one takes over. It is looked for at the
+    /// API server: a watch may tell that a Stack is gone before it tells of what it left, and what
+    /// is generated now is generated for good.
+    async fn inherited(
+        &self,
+        own: Option<&KindOwnership>,
+        run: &Run,
+    ) -> Result<Option<String>, Error> {
         let Some(own) = own else { return Ok(None) };
-        let ours = format!("{}={}", labels::MANAGED_BY, labels::MANAGED_BY_STACK_MANAGER);
-        let all = self.parts.tenant.list_labelled(&secrets(), &run.identity.manager, &ours).await?;
+        let ours = format!(
+            "{}={}",
+            labels::MANAGED_BY,
+            labels::MANAGED_BY_STACK_MANAGER
+        );
+        let all = self
+            .parts
+            .tenant
+            .list_labelled(&secrets(), &run.identity.manager, &ours)
+            .await?;
         Ok(inherited(own, place(run), all.iter()).map(str::to_owned))
     }
 
@@ -144,11 +170,18 @@ impl StackManager {
                     Ok(_) | Err(Error::Conflict(_)) => {}
                     Err(error) => return Err(error),
                 }
-                self.parts.tenant.delete(&secrets(), at, uid, "Background").await?;
-                return Err(Error::Conflict(format!("Secret {at} was moved aside for this stack's own seed")));
+                self.parts
+                    .tenant
+                    .delete(&secrets(), at, uid, "Background")
+                    .await?;
+                return Err(Error::Conflict(format!(
+                    "Secret {at} was moved aside for this stack's own seed"
+                )));
             }
             Seed::Stale if self.is_lost(stack, run).await? => {
-                let what = format!("Secret {at} holds the seed of another Stack of this name, which was deleted");
+                let what = format!(
+                    "Secret {at} holds the seed of another Stack of this name, which was deleted"
+                );
                 return Ok(Some(lost(stack, &what)));
             }
             Seed::Invalid if has_generated(stack) && !accepts_new_seed(stack) => {
@@ -156,8 +189,13 @@ impl StackManager {
                 return Ok(Some(lost(stack, &what)));
             }
             Seed::Stale | Seed::Invalid => {
-                self.parts.tenant.delete(&secrets(), at, uid, "Background").await?;
-                return Err(Error::Conflict(format!("Secret {at} has to be created again")));
+                self.parts
+                    .tenant
+                    .delete(&secrets(), at, uid, "Background")
+                    .await?;
+                return Err(Error::Conflict(format!(
+                    "Secret {at} has to be created again"
+                )));
             }
         }
         Ok(None)
@@ -166,24 +204,44 @@ impl StackManager {
     /// Gives a seed its labels and its signature back.
     async fn mark_seed(&self, at: &Key, secret: &Value, run: &Run) -> Result<(), Error> {
         let mut wanted = json!({ "kind": "Secret", "metadata": run.identity.elsewhere(&at.namespace, &at.name) });
-        self.signing_key().await?.sign(&mut wanted, &run.identity.purpose());
+        self.signing_key()
+            .await?
+            .sign(&mut wanted, &run.identity.purpose());
         if install::covers(&secret["metadata"], &wanted["metadata"]) {
             return Ok(());
         }
         let marks = json!({ "labels": wanted["metadata"]["labels"], "annotations": wanted["metadata"]["annotations"] });
-        self.parts.tenant.merge(&secrets(), at, "", &json!({ "metadata": marks })).await.map(|_| ())
+        self.parts
+            .tenant
+            .merge(&secrets(), at, "", &json!({ "metadata": marks }))
+            .await
+            .map(|_| ())
     }
 
-    /// Has the Stack say where its seed is and what is in it, and remembers the seed, in case somebody deletes it.
-    async fn commit(&self, stack: &Value, at: &Key, secret: &Value, run: &Run) -> Result<(), Error> {
-        let Some(bytes) = seed_bytes(secret) else { return Ok(()) };
+    /// Has the Stack say where its seed is and what is in it, and remembers the seed, in case
+    /// somebody deletes it.
+    async fn commit(
+        &self,
+        stack: &Value,
+        at: &Key,
+        secret: &Value,
+        run: &Run,
+    ) -> Result<(), Error> {
+        let Some(bytes) = seed_bytes(secret) else {
+            return Ok(());
+        };
         let commitment = Commitment::to(&at.namespace, &at.name, &bytes).to_string();
-        self.seeds().insert(run.identity.uid.clone(), STANDARD.encode(bytes));
+        self.seeds()
+            .insert(run.identity.uid.clone(), STANDARD.encode(bytes));
         if stack["metadata"]["annotations"][SEED] == commitment.as_str() {
             return Ok(());
         }
         let patch = json!({ "metadata": { "annotations": { SEED: commitment } } });
-        self.parts.tenant.merge(&stack_resource(), &Key::of(stack), "", &patch).await.map(|_| ())
+        self.parts
+            .tenant
+            .merge(&stack_resource(), &Key::of(stack), "", &patch)
+            .await
+            .map(|_| ())
     }
 
     /// Seeds that were seen, by the uids of their Stacks, to put back those that somebody deletes.
@@ -193,7 +251,10 @@ impl StackManager {
 
     /// The seed of a Stack, if it has been seen.
     pub(super) fn known_seed(&self, stack: &Stack) -> Option<engine::Seed> {
-        let known = self.seeds().get(&stack.metadata.uid).and_then(|text| STANDARD.decode(text).ok());
+        let known = self
+            .seeds()
+            .get(&stack.metadata.uid)
+            .and_then(|text| STANDARD.decode(text).ok());
         let at = || {
             let name = names::seed(&stack.metadata.namespace, &stack.metadata.name);
             Key::new(&self.parts.settings.own_namespace, &name)
@@ -207,8 +268,8 @@ impl StackManager {
         self.seeds().remove(stack);
     }
 
-    /// Leaves the seed of a Stack that goes to whoever serves these kinds next, whose instances stay. `place` is the
-    /// namespace that it acted in, empty for all.
+    /// Leaves the seed of a Stack that goes to whoever serves these kinds next, whose instances
+    /// stay. `place` is the namespace that it acted in, empty for all.
     pub(super) async fn leave_seed(
         &self,
         own: &KindOwnership,
@@ -216,9 +277,18 @@ impl StackManager {
         seed: &Key,
         kept: &[Resource],
     ) -> Result<(), Error> {
-        let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-        let kinds = kept.iter().map(|kind| (kind.gvk.group.as_str(), kind.gvk.kind.as_str()));
-        match self.parts.tenant.merge(&secrets(), seed, "", &keeping(own, place, kinds, &now)).await {
+        let now = jiff::Timestamp::now()
+            .strftime("%Y-%m-%dT%H:%M:%SZ")
+            .to_string();
+        let kinds = kept
+            .iter()
+            .map(|kind| (kind.gvk.group.as_str(), kind.gvk.kind.as_str()));
+        match self
+            .parts
+            .tenant
+            .merge(&secrets(), seed, "", &keeping(own, place, kinds, &now))
+            .await
+        {
             Ok(_) | Err(Error::NotFound(_)) => Ok(()),
             Err(error) => Err(error),
         }

@@ -1,4 +1,5 @@
-//! Looking now and then whether a tag still means what is installed. Nothing follows a tag that moved; it is only told.
+//! Looking now and then whether a tag still means what is installed. Nothing follows a tag that
+//! moved; it is only told.
 
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -24,25 +25,47 @@ pub(super) struct Tag {
 
 impl StackManager {
     /// The digest that the tag of an install has by now. One that names a digest follows no tag.
-    pub(super) fn tagged(&self, key: &Key, install: &Install, resolved: Option<&Reference>) -> Option<String> {
+    pub(super) fn tagged(
+        &self,
+        key: &Key,
+        install: &Install,
+        resolved: Option<&Reference>,
+    ) -> Option<String> {
         let wanted = self.parts.settings.reference(install, &Index::default());
-        let (Some(resolved), Ok(wanted)) = (resolved, wanted) else { return self.remembered(key) };
+        let (Some(resolved), Ok(wanted)) = (resolved, wanted) else {
+            return self.remembered(key);
+        };
         if wanted.digest.is_some() {
-            self.tags.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+            self.tags
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .remove(key);
             return None;
         }
         let now = Instant::now();
-        let known = self.tags.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned();
+        let known = self
+            .tags
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(key)
+            .cloned();
         let mut tag = match known {
             Some(tag) if tag.image == *resolved => tag,
-            _ => Tag { image: resolved.clone(), digest: None, next: now + self.pause() },
+            _ => Tag {
+                image: resolved.clone(),
+                digest: None,
+                next: now + self.pause(),
+            },
         };
         let due = tag.next <= now;
         if due {
             tag.next = now + self.pause();
         }
         let digest = tag.digest.clone();
-        self.tags.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone(), tag);
+        self.tags
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(key.clone(), tag);
         if due {
             self.look_up(key, self.wish(install, wanted));
         }
@@ -51,7 +74,12 @@ impl StackManager {
 
     /// A tag was looked up.
     pub(super) fn tag_found(&self, key: &Key, digest: Option<String>) {
-        let changed = match self.tags.lock().unwrap_or_else(PoisonError::into_inner).get_mut(key) {
+        let changed = match self
+            .tags
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get_mut(key)
+        {
             Some(tag) if digest.is_some() && tag.digest != digest => {
                 tag.digest = digest;
                 true
@@ -66,16 +94,26 @@ impl StackManager {
     /// How long until the tag of an install is to be looked up.
     pub(super) fn until_tag(&self, key: &Key) -> Duration {
         let tags = self.tags.lock().unwrap_or_else(PoisonError::into_inner);
-        tags.get(key).map_or(Duration::MAX, |tag| tag.next.saturating_duration_since(Instant::now()))
+        tags.get(key).map_or(Duration::MAX, |tag| {
+            tag.next.saturating_duration_since(Instant::now())
+        })
     }
 
     /// Forgets an install that is gone.
     pub(super) fn forget_tag(&self, key: &Key) {
-        self.tags.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+        self.tags
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(key);
     }
 
     fn remembered(&self, key: &Key) -> Option<String> {
-        self.tags.lock().unwrap_or_else(PoisonError::into_inner).get(key)?.digest.clone()
+        self.tags
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(key)?
+            .digest
+            .clone()
     }
 
     /// Somewhat less than the usual time, so that many installs do not ask a registry at once.

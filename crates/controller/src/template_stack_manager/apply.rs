@@ -1,4 +1,5 @@
-//! Carrying a plan out: what is seen of the children, what is applied to them, and which of them go.
+//! Carrying a plan out: what is seen of the children, what is applied to them, and which of them
+//! go.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -6,7 +7,9 @@ use std::sync::Arc;
 use api::names::label_value;
 use engine::children::desired::{Failure, desired, has_no_owner, not_ours, put_right};
 use engine::children::field_handover::taken_over;
-use engine::{Apply, ChildRecord, CompiledKind, Observed, Plan, Projection, Refusal, Shape, Tie, kept_by};
+use engine::{
+    Apply, ChildRecord, CompiledKind, Observed, Plan, Projection, Refusal, Shape, Tie, kept_by,
+};
 use serde_json::{Value, json};
 
 use super::TemplateStackManager;
@@ -17,7 +20,8 @@ use objects::Key;
 
 /// What can be made is made in one go; no chain of children is longer than this in one look.
 const PASSES: usize = 20;
-/// No object has ever had this version: to apply with it is to create, and to fail if there is one already.
+/// No object has ever had this version: to apply with it is to create, and to fail if there is one
+/// already.
 const NEVER: &str = "1";
 
 type Stray = (String, Place, Arc<ChildRecord>);
@@ -40,18 +44,28 @@ impl TemplateStackManager {
         let mut rendered: BTreeSet<Place> = BTreeSet::new();
         for _ in 0..PASSES {
             look.inputs = self.inputs(look.compiled, &look.known, &look.object);
-            let Seen { observed, strays, claims } = self.observe(look, &preferred, &rendered)?;
+            let Seen {
+                observed,
+                strays,
+                claims,
+            } = self.observe(look, &preferred, &rendered)?;
             let same = before.take().map(|plan| (plan, &then));
             let mut planned = self.decided(look, &observed, same).await?;
-            self.parts.metrics.count("cairn_renders_total", "Instances that were rendered.", &[]);
+            self.parts
+                .metrics
+                .count("cairn_renders_total", "Instances that were rendered.", &[]);
             look.changed = false;
             look.failures.clear();
             if !claims.is_empty() {
-                let places = planned.applies.iter().filter_map(|apply| self.place(look, apply));
+                let places = planned
+                    .applies
+                    .iter()
+                    .filter_map(|apply| self.place(look, apply));
                 let places: BTreeSet<Place> = places.collect();
                 look.failures.clear();
                 if claims.iter().any(|(place, _)| places.contains(place)) {
-                    // What stands where a template renders is about to be its object: the others are to see it.
+                    // What stands where a template renders is about to be its object: the others
+                    // are to see it.
                     rendered.extend(places);
                     continue;
                 }
@@ -61,13 +75,27 @@ impl TemplateStackManager {
             let mut refused = Vec::new();
             for apply in &planned.applies {
                 if let Some(place) = self.place(look, apply) {
-                    // An object of another name or kind under the same template is not what the others should see.
-                    if preferred.insert(apply.template.clone(), place.clone()).is_none_or(|old| old != place) {
-                        look.changed |= strays.iter().any(|(template, _, _)| *template == apply.template);
+                    // An object of another name or kind under the same template is not what the
+                    // others should see.
+                    if preferred
+                        .insert(apply.template.clone(), place.clone())
+                        .is_none_or(|old| old != place)
+                    {
+                        look.changed |= strays
+                            .iter()
+                            .any(|(template, _, _)| *template == apply.template);
                     }
                     if let Some(failure) = self.may_make(look, &place, &mut instances) {
-                        let message = format!("{}: {}", whereabouts(look.kind, None, apply), failure.message);
-                        look.failures.push(Failure { template: apply.template.clone(), message, ..failure });
+                        let message = format!(
+                            "{}: {}",
+                            whereabouts(look.kind, None, apply),
+                            failure.message
+                        );
+                        look.failures.push(Failure {
+                            template: apply.template.clone(),
+                            message,
+                            ..failure
+                        });
                     } else if !(apply.is_same && self.is_settled(look, &place)) {
                         let before = look.failures.len();
                         self.make(look, apply, &place).await?;
@@ -84,7 +112,9 @@ impl TemplateStackManager {
             }
             (before, then) = (Some(planned), observed);
         }
-        let Seen { observed, claims, .. } = self.observe(look, &preferred, &rendered)?;
+        let Seen {
+            observed, claims, ..
+        } = self.observe(look, &preferred, &rendered)?;
         let mut planned = self.decided(look, &observed, None).await?;
         planned.leftovers = leftovers(&claims);
         self.told(look, &observed, planned).await
@@ -95,9 +125,16 @@ impl TemplateStackManager {
         let mut refusals = Vec::new();
         for (index, apply) in refused {
             // The message as it came is nowhere else from here on.
-            let message = look.failures.get_mut(*index).map(|failure| std::mem::take(&mut failure.message));
+            let message = look
+                .failures
+                .get_mut(*index)
+                .map(|failure| std::mem::take(&mut failure.message));
             let (template, object) = (apply.template.clone(), apply.object.clone());
-            refusals.push(Refusal { template, object, message: message.unwrap_or_default() });
+            refusals.push(Refusal {
+                template,
+                object,
+                message: message.unwrap_or_default(),
+            });
         }
         if refusals.is_empty() {
             return;
@@ -112,12 +149,16 @@ impl TemplateStackManager {
 
     /// Whether a child is still what this very look found it to be, or made of it.
     fn is_settled(&self, look: &Look<'_>, place: &Place) -> bool {
-        let now = self.shared.inventory.child(place).map(|kept| kept.content());
+        let now = self
+            .shared
+            .inventory
+            .child(place)
+            .map(|kept| kept.content());
         now.is_some() && look.settled.get(place).copied() == now
     }
 
-    /// The children that the instance owns, and those that claim to be its children where it is known that a template
-    /// renders one.
+    /// The children that the instance owns, and those that claim to be its children where it is
+    /// known that a template renders one.
     fn observe(
         &self,
         look: &Look<'_>,
@@ -143,18 +184,33 @@ impl TemplateStackManager {
                 // Somebody took the label away; applying its template puts it back.
                 continue;
             }
-            let child = look.kind.children.iter().find(|child| label_value(&child.name) == label);
-            if child.is_some_and(|child| child.gvk == place.0.gvk && child.view.fingerprint() != kept.view) {
-                // What these templates read was not kept: the watch that keeps it is on its way, or has just come.
-                return Err(Error::Conflict(format!("{} {} was seen for other templates", place.0, place.1)));
+            let child = look
+                .kind
+                .children
+                .iter()
+                .find(|child| label_value(&child.name) == label);
+            if child.is_some_and(|child| {
+                child.gvk == place.0.gvk && child.view.fingerprint() != kept.view
+            }) {
+                // What these templates read was not kept: the watch that keeps it is on its way, or
+                // has just come.
+                return Err(Error::Conflict(format!(
+                    "{} {} was seen for other templates",
+                    place.0, place.1
+                )));
             }
             match child {
                 Some(child) if child.shape == Shape::One => {
-                    single.entry(child.name.clone()).or_default().push((place, kept));
+                    single
+                        .entry(child.name.clone())
+                        .or_default()
+                        .push((place, kept));
                 }
                 child => {
                     let name = child.map_or_else(|| label.to_owned(), |child| child.name.clone());
-                    let list = observed.entry(name).or_insert_with(|| Value::Array(Vec::new()));
+                    let list = observed
+                        .entry(name)
+                        .or_insert_with(|| Value::Array(Vec::new()));
                     if let Value::Array(list) = list {
                         list.push(kept.object());
                     }
@@ -170,14 +226,23 @@ impl TemplateStackManager {
             if let Some(at) = found.iter().position(|(place, _)| fits(place)) {
                 let (place, kept) = found.remove(at);
                 observed.insert(name.clone(), kept.object());
-                // What is seen as the only one of its template may yet turn out to be of another name.
+                // What is seen as the only one of its template may yet turn out to be of another
+                // name.
                 if !preferred.contains_key(&name) {
                     strays.push((name.clone(), place, kept));
                 }
             }
-            strays.extend(found.into_iter().map(|(place, kept)| (name.clone(), place, kept)));
+            strays.extend(
+                found
+                    .into_iter()
+                    .map(|(place, kept)| (name.clone(), place, kept)),
+            );
         }
-        Ok(Seen { observed, strays, claims })
+        Ok(Seen {
+            observed,
+            strays,
+            claims,
+        })
     }
 
     fn place(&self, look: &mut Look<'_>, apply: &Apply) -> Option<Place> {
@@ -201,10 +266,18 @@ impl TemplateStackManager {
     async fn make(&self, look: &mut Look<'_>, apply: &Apply, place: &Place) -> Result<(), Error> {
         let (resource, key) = place;
         let wanted = |look: &Look<'_>, uid: Option<&str>| {
-            desired(&apply.object, &look.object, resource.namespaced, &look.revision.seed, uid)
+            desired(
+                &apply.object,
+                &look.object,
+                resource.namespaced,
+                &look.revision.seed,
+                uid,
+            )
         };
         let (kind, none) = (look.kind, Projection::default());
-        let view = kind.child(&apply.template).map_or(&none, |child| &child.view);
+        let view = kind
+            .child(&apply.template)
+            .map_or(&none, |child| &child.view);
         let outcome = match self.shared.inventory.child(place) {
             Some(kept) => {
                 let wanted = wanted(look, Some(kept.uid()));
@@ -217,7 +290,8 @@ impl TemplateStackManager {
                     Ok(live) => {
                         self.wrote(look, place, &live, view);
                         if has_no_owner(&new, &look.object, resource.namespaced) {
-                            // The record on it is complete once it has the uid that the object got just now.
+                            // The record on it is complete once it has the uid that the object got
+                            // just now.
                             look.settled.remove(place);
                         }
                         Ok(None)
@@ -229,7 +303,9 @@ impl TemplateStackManager {
                             let wanted = wanted(look, Some(kept.uid()));
                             self.put(look, place, &kept, &wanted, apply).await
                         }
-                        None => return Err(Error::Conflict(format!("{resource} {key} came and went"))),
+                        None => {
+                            return Err(Error::Conflict(format!("{resource} {key} came and went")));
+                        }
                     },
                     Err(error) => Err(error),
                 }
@@ -237,18 +313,31 @@ impl TemplateStackManager {
         };
         let failure = match outcome {
             Ok(None) => return Ok(()),
-            Ok(Some((reason, message))) => Failure { template: apply.template.clone(), reason, message },
+            Ok(Some((reason, message))) => Failure {
+                template: apply.template.clone(),
+                reason,
+                message,
+            },
             Err(error @ (Error::Unavailable(_) | Error::Conflict(_))) => return Err(error),
             Err(error) => {
-                let reason = if matches!(error, Error::Forbidden(_)) { "Forbidden" } else { "ApplyFailed" };
-                Failure { template: apply.template.clone(), reason, message: error.to_string() }
+                let reason = if matches!(error, Error::Forbidden(_)) {
+                    "Forbidden"
+                } else {
+                    "ApplyFailed"
+                };
+                Failure {
+                    template: apply.template.clone(),
+                    reason,
+                    message: error.to_string(),
+                }
             }
         };
         look.failures.push(failure);
         Ok(())
     }
 
-    /// Applies to an object that is there, if it is ours, or may become so, and is not as it should be.
+    /// Applies to an object that is there, if it is ours, or may become so, and is not as it should
+    /// be.
     async fn put(
         &self,
         look: &mut Look<'_>,
@@ -259,7 +348,10 @@ impl TemplateStackManager {
     ) -> Result<Option<(&'static str, String)>, Error> {
         let (resource, key) = place;
         let (child, none) = (look.kind.child(&apply.template), Projection::default());
-        let (view, schema) = (child.map_or(&none, |child| &child.view), child.and_then(|child| child.schema()));
+        let (view, schema) = (
+            child.map_or(&none, |child| &child.view),
+            child.and_then(|child| child.schema()),
+        );
         let tie = kept.tie(&look.object, &look.revision.seed);
         if !tie.may_apply() && !kept.may_adopt {
             let (object, owner) = (format!("{} {key}", resource.gvk.kind), kept.owner());
@@ -267,7 +359,10 @@ impl TemplateStackManager {
             return Ok(Some(("NotOurs", message)));
         }
         if kept.is_deleting {
-            return Ok(Some(("Deleting", format!("{} {key} is being deleted", resource.gvk.kind))));
+            return Ok(Some((
+                "Deleting",
+                format!("{} {key} is being deleted", resource.gvk.kind),
+            )));
         }
         if tie != Tie::Labelled && kept.is_as(wanted, schema) {
             look.settled.insert(place.clone(), kept.content());
@@ -282,7 +377,12 @@ impl TemplateStackManager {
             self.may_own(look, wanted).await?;
             match self.put_right(look, place, kept, wanted).await? {
                 Some(version) => same["metadata"]["resourceVersion"] = version,
-                None => return Ok(Some(("Deleting", format!("{} {key} is being deleted", resource.gvk.kind)))),
+                None => {
+                    return Ok(Some((
+                        "Deleting",
+                        format!("{} {key} is being deleted", resource.gvk.kind),
+                    )));
+                }
             }
         }
         if kept.is_held {
@@ -301,7 +401,9 @@ impl TemplateStackManager {
                 // It may have become another object meanwhile, or none.
                 if let Error::Conflict(_) | Error::Refused(_) | Error::NotFound(_) = error {
                     let live = self.parts.cluster.get(resource, key).await?;
-                    let other = live.as_ref().is_none_or(|live| live["metadata"]["uid"] != kept.uid());
+                    let other = live
+                        .as_ref()
+                        .is_none_or(|live| live["metadata"]["uid"] != kept.uid());
                     if other {
                         self.shared.inventory.drop_child(place);
                         return Err(Error::Conflict(format!("{resource} {key} became another")));
@@ -312,27 +414,33 @@ impl TemplateStackManager {
         }
     }
 
-    /// A child that has lost its owner may have been let go with an instance that is deleted, of which the watch has not
-    /// told yet: to own it again would be its end.
+    /// A child that has lost its owner may have been let go with an instance that is deleted, of
+    /// which the watch has not told yet: to own it again would be its end.
     async fn may_own(&self, look: &Look<'_>, wanted: &Value) -> Result<(), Error> {
         if wanted["metadata"]["ownerReferences"].is_null() {
             return Ok(());
         }
         let key = Key::of(&look.object);
-        let Some(resource) = look.revision.resources.get(&look.kind.gvk) else { return Ok(()) };
+        let Some(resource) = look.revision.resources.get(&look.kind.gvk) else {
+            return Ok(());
+        };
         let live = self.parts.cluster.get(resource, &key).await?;
         let stays = |live: &Value| {
-            live["metadata"]["uid"] == look.known.uid() && live["metadata"]["deletionTimestamp"].is_null()
+            live["metadata"]["uid"] == look.known.uid()
+                && live["metadata"]["deletionTimestamp"].is_null()
         };
         match live.as_ref().is_some_and(stays) {
             true => Ok(()),
-            false => Err(Error::Conflict(format!("{resource} {key} is being deleted"))),
+            false => Err(Error::Conflict(format!(
+                "{resource} {key} is being deleted"
+            ))),
         }
     }
 
-    /// Looks once more at an object that only claims to be a child, before it becomes one: what the watch has shown may be
-    /// old. A controller that no longer exists, as a backup tool leaves one behind, makes room for the instance. Answers the
-    /// version of the object to apply to, or none if it is being deleted.
+    /// Looks once more at an object that only claims to be a child, before it becomes one: what the
+    /// watch has shown may be old. A controller that no longer exists, as a backup tool leaves one
+    /// behind, makes room for the instance. Answers the version of the object to apply to, or none
+    /// if it is being deleted.
     async fn put_right(
         &self,
         look: &Look<'_>,
@@ -342,13 +450,19 @@ impl TemplateStackManager {
     ) -> Result<Option<Value>, Error> {
         let live = self.parts.cluster.get(resource, key).await?;
         let Some(mut live) = live.filter(|live| live["metadata"]["uid"] == kept.uid()) else {
-            self.shared.inventory.drop_child(&(resource.clone(), key.clone()));
-            return Err(Error::Conflict(format!("{resource} {key} was replaced (uid changed)")));
+            self.shared
+                .inventory
+                .drop_child(&(resource.clone(), key.clone()));
+            return Err(Error::Conflict(format!(
+                "{resource} {key} was replaced (uid changed)"
+            )));
         };
-        let tie =
-            ChildRecord::of(&live, &self.parts.manager, &Projection::default()).tie(&look.object, &look.revision.seed);
+        let tie = ChildRecord::of(&live, &self.parts.manager, &Projection::default())
+            .tie(&look.object, &look.revision.seed);
         if !tie.may_apply() {
-            return Err(Error::Conflict(format!("{resource} {key} has another owner now")));
+            return Err(Error::Conflict(format!(
+                "{resource} {key} has another owner now"
+            )));
         }
         if !live["metadata"]["deletionTimestamp"].is_null() {
             return Ok(None);
@@ -359,19 +473,27 @@ impl TemplateStackManager {
         Ok(Some(live["metadata"]["resourceVersion"].clone()))
     }
 
-    /// Makes ours what a stack that served the parent before has applied, so that our apply can take it away.
+    /// Makes ours what a stack that served the parent before has applied, so that our apply can
+    /// take it away.
     async fn take_over(&self, (resource, key): &Place, kept: &ChildRecord) -> Result<(), Error> {
         let live = self.parts.cluster.get(resource, key).await?;
         let Some(live) = live.filter(|live| live["metadata"]["uid"] == kept.uid()) else {
             return Err(Error::Conflict(format!("{resource} {key} became another")));
         };
-        let Some(fields) = taken_over(&live, &self.parts.manager) else { return Ok(()) };
+        let Some(fields) = taken_over(&live, &self.parts.manager) else {
+            return Ok(());
+        };
         let version = &live["metadata"]["resourceVersion"];
         let patch = json!({ "metadata": { "managedFields": fields, "resourceVersion": version } });
-        self.parts.cluster.merge(resource, key, "", &patch).await.map(|_| ())
+        self.parts
+            .cluster
+            .merge(resource, key, "", &patch)
+            .await
+            .map(|_| ())
     }
 
-    /// Takes in the answer to an apply. What we own then is what the server made of it, if less than it was given.
+    /// Takes in the answer to an apply. What we own then is what the server made of it, if less
+    /// than it was given.
     fn wrote(&self, look: &mut Look<'_>, place: &Place, live: &Value, view: &Projection) {
         tracing::debug!(kind = place.0.gvk.kind, key = %place.1, "applied");
         let kept = ChildRecord::of(live, &self.parts.manager, view).confirmed();
@@ -380,8 +502,8 @@ impl TemplateStackManager {
         look.changed = true;
     }
 
-    /// Deletes what the plan says, and what a template made under another name or kind before. What has to stay because
-    /// something else was refused is told with the refusal.
+    /// Deletes what the plan says, and what a template made under another name or kind before. What
+    /// has to stay because something else was refused is told with the refusal.
     async fn prune(
         &self,
         look: &mut Look<'_>,
@@ -391,9 +513,17 @@ impl TemplateStackManager {
     ) -> Result<(), Error> {
         let mut doomed: Vec<Doomed> = Vec::new();
         for (place, kept) in self.shared.inventory.children(&look.object) {
-            let planned = plan.deletes.iter().find(|delete| !delete.uid.is_empty() && delete.uid == kept.uid());
+            let planned = plan
+                .deletes
+                .iter()
+                .find(|delete| !delete.uid.is_empty() && delete.uid == kept.uid());
             if let Some(delete) = planned {
-                doomed.push(Doomed { template: delete.template.clone(), is_moved: false, place, kept });
+                doomed.push(Doomed {
+                    template: delete.template.clone(),
+                    is_moved: false,
+                    place,
+                    kept,
+                });
             }
         }
         let at = |uid: &str| plan.deletes.iter().position(|delete| delete.uid == uid);
@@ -404,26 +534,52 @@ impl TemplateStackManager {
         });
         doomed.extend(moved.map(|(template, place, kept)| {
             let (place, kept) = (place.clone(), kept.clone());
-            Doomed { template: template.clone(), is_moved: true, place, kept }
+            Doomed {
+                template: template.clone(),
+                is_moved: true,
+                place,
+                kept,
+            }
         }));
-        let failed: Vec<&str> = look.failures.iter().map(|failure| failure.template.as_str()).collect();
+        let failed: Vec<&str> = look
+            .failures
+            .iter()
+            .map(|failure| failure.template.as_str())
+            .collect();
         let mut stays = Vec::new();
-        for Doomed { template, is_moved, place, kept } in doomed {
-            // Whatever its labels say, an object that a template makes now stays, and so does what is not the instance's.
+        for Doomed {
+            template,
+            is_moved,
+            place,
+            kept,
+        } in doomed
+        {
+            // Whatever its labels say, an object that a template makes now stays, and so does what
+            // is not the instance's.
             let is_owned = kept.tie(&look.object, &look.revision.seed).may_delete();
-            if !is_owned || kept.is_deleting || kept.is_orphan || made.values().any(|made| *made == place) {
+            if !is_owned
+                || kept.is_deleting
+                || kept.is_orphan
+                || made.values().any(|made| *made == place)
+            {
                 continue;
             }
             if kept_by(look.kind, &template, is_moved, &failed).is_some() {
                 stays.push(format!("{template}: {}/{}", place.0.gvk.kind, place.1.name));
                 continue;
             }
-            self.parts.cluster.delete(&place.0, &place.1, kept.uid(), "Background").await?;
+            self.parts
+                .cluster
+                .delete(&place.0, &place.1, kept.uid(), "Background")
+                .await?;
             look.wrote = true;
             tracing::info!(kind = place.0.gvk.kind, key = %place.1, "deleted, since nothing asks for it any more");
         }
         if let Some(first) = look.failures.first_mut().filter(|_| !stays.is_empty()) {
-            first.message.push_str(&format!("; until this is mended, not deleted: {}", stays.join(", ")));
+            first.message.push_str(&format!(
+                "; until this is mended, not deleted: {}",
+                stays.join(", ")
+            ));
         }
         Ok(())
     }
@@ -438,14 +594,25 @@ struct Doomed {
     kept: Arc<ChildRecord>,
 }
 
-/// The objects that only claim to be children, as people call them. Those that are to stay anyway are not worth a word.
+/// The objects that only claim to be children, as people call them. Those that are to stay anyway
+/// are not worth a word.
 fn leftovers(claims: &[(Place, Arc<ChildRecord>)]) -> Vec<String> {
-    let named = claims.iter().filter(|(_, kept)| !kept.is_orphan && !kept.is_deleting);
-    named.map(|(place, _)| format!("{}/{}", place.0.gvk.kind, place.1.name)).collect()
+    let named = claims
+        .iter()
+        .filter(|(_, kept)| !kept.is_orphan && !kept.is_deleting);
+    named
+        .map(|(place, _)| format!("{}/{}", place.0.gvk.kind, place.1.name))
+        .collect()
 }
 
-/// Where the author of a template looks for what is wrong with its object: at a spot, if it is known, or in the file.
+/// Where the author of a template looks for what is wrong with its object: at a spot, if it is
+/// known, or in the file.
 fn whereabouts(kind: &CompiledKind, spot: Option<engine::Place>, apply: &Apply) -> String {
-    let file = kind.child(&apply.template).and_then(|child| child.file.rsplit('/').next());
-    spot.map_or_else(|| file.unwrap_or_default().to_owned(), |spot| spot.short().to_string())
+    let file = kind
+        .child(&apply.template)
+        .and_then(|child| child.file.rsplit('/').next());
+    spot.map_or_else(
+        || file.unwrap_or_default().to_owned(),
+        |spot| spot.short().to_string(),
+    )
 }

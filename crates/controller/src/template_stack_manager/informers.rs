@@ -1,4 +1,5 @@
-//! The watches of a stack: the instances of its kinds, and the children of every kind that its templates ever made.
+//! The watches of a stack: the instances of its kinds, and the children of every kind that its
+//! templates ever made.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -57,30 +58,52 @@ impl Views {
         let kinds = compiled.iter().flat_map(|compiled| &compiled.kinds);
         let children = kinds.flat_map(|kind| kind.children.iter().map(move |child| (kind, child)));
         let own = children.filter(|(_, child)| child.gvk == *gvk);
-        let key = |group: &str, kind: &str, template: &str| (group.to_owned(), kind.to_owned(), label_value(template));
-        let views = own.map(|(kind, child)| (key(&kind.gvk.group, &kind.gvk.kind, &child.name), child.view.clone()));
-        Self { by_maker: views.collect(), none: Projection::default() }
+        let key = |group: &str, kind: &str, template: &str| {
+            (group.to_owned(), kind.to_owned(), label_value(template))
+        };
+        let views = own.map(|(kind, child)| {
+            (
+                key(&kind.gvk.group, &kind.gvk.kind, &child.name),
+                child.view.clone(),
+            )
+        });
+        Self {
+            by_maker: views.collect(),
+            none: Projection::default(),
+        }
     }
 
     /// What to keep of an object.
     fn find(&self, object: &Value) -> &Projection {
         let marks = &object["metadata"]["labels"];
         let text = |key: &str| marks[key].as_str().unwrap_or_default().to_owned();
-        let key = (text(labels::PARENT_GROUP), text(labels::PARENT_KIND), text(labels::TEMPLATE));
+        let key = (
+            text(labels::PARENT_GROUP),
+            text(labels::PARENT_KIND),
+            text(labels::TEMPLATE),
+        );
         self.by_maker.get(&key).unwrap_or(&self.none)
     }
 
     /// Whether what was kept of an object is what is to be kept of it.
     fn fit(&self, kept: &ChildRecord) -> bool {
-        let Some(parent) = kept.parent() else { return false };
-        let key = (parent.group.clone(), parent.kind.clone(), kept.template().to_owned());
-        self.by_maker.get(&key).is_some_and(|view| view.fingerprint() == kept.view)
+        let Some(parent) = kept.parent() else {
+            return false;
+        };
+        let key = (
+            parent.group.clone(),
+            parent.kind.clone(),
+            kept.template().to_owned(),
+        );
+        self.by_maker
+            .get(&key)
+            .is_some_and(|view| view.fingerprint() == kept.view)
     }
 }
 
 impl Watches {
-    /// Watches these kinds and no others. Those that are watched already go on, unless templates read other parts of
-    /// their objects now.
+    /// Watches these kinds and no others. Those that are watched already go on, unless templates
+    /// read other parts of their objects now.
     pub(super) fn follow(
         &self,
         parts: &Parts,
@@ -89,18 +112,32 @@ impl Watches {
         compiled: Option<&Compiled>,
         namespaces: &[String],
     ) {
-        lock(&shared.owned).clone_from(&owned.iter().map(|own| (own.clone(), Arc::new(own.gvk.clone()))).collect());
+        lock(&shared.owned).clone_from(
+            &owned
+                .iter()
+                .map(|own| (own.clone(), Arc::new(own.gvk.clone())))
+                .collect(),
+        );
         let everywhere = [String::new()];
         let places = |resource: &Resource| -> Vec<Where> {
-            let namespaces = if resource.namespaced { namespaces } else { &everywhere };
-            namespaces.iter().map(|namespace| (resource.clone(), namespace.clone())).collect()
+            let namespaces = if resource.namespaced {
+                namespaces
+            } else {
+                &everywhere
+            };
+            namespaces
+                .iter()
+                .map(|namespace| (resource.clone(), namespace.clone()))
+                .collect()
         };
         let mut instances = lock(&self.instances);
         let wanted: BTreeSet<Where> = owned.iter().flat_map(places).collect();
         instances.retain(|place, _| wanted.contains(place));
         for place in wanted {
             let (resource, namespace) = place.clone();
-            instances.entry(place).or_insert_with(|| watch_instances(parts, shared, &resource, &namespace));
+            instances
+                .entry(place)
+                .or_insert_with(|| watch_instances(parts, shared, &resource, &namespace));
         }
         let mut children = lock(&self.children);
         let wanted: BTreeSet<Where> = rendered.iter().flat_map(places).collect();
@@ -111,21 +148,29 @@ impl Watches {
             let before = children.remove(&place);
             let kept = match before {
                 Some(same) if same.views == views => same,
-                before => watch_children(parts, shared, resource, namespace, views, before.as_ref()),
+                before => {
+                    watch_children(parts, shared, resource, namespace, views, before.as_ref())
+                }
             };
             children.insert(place, kept);
         }
     }
 
-    /// Whether the watches that instances of a kind need have shown all there is; all of them if none is named.
+    /// Whether the watches that instances of a kind need have shown all there is; all of them if
+    /// none is named.
     pub(super) fn are_synced(&self, kind: Option<&engine::CompiledKind>) -> bool {
         let needed = |resource: &Resource| {
             kind.is_none_or(|kind| {
-                kind.gvk == resource.gvk || kind.children.iter().any(|child| child.gvk == resource.gvk)
+                kind.gvk == resource.gvk
+                    || kind.children.iter().any(|child| child.gvk == resource.gvk)
             })
         };
-        lock(&self.instances).iter().all(|((resource, _), cache)| !needed(resource) || cache.is_synced())
-            && lock(&self.children).iter().all(|((resource, _), own)| !needed(resource) || own.cache.is_synced())
+        lock(&self.instances)
+            .iter()
+            .all(|((resource, _), cache)| !needed(resource) || cache.is_synced())
+            && lock(&self.children)
+                .iter()
+                .all(|((resource, _), own)| !needed(resource) || own.cache.is_synced())
     }
 
     /// Waits until every watch has shown all there is.
@@ -134,7 +179,10 @@ impl Watches {
         for cache in instances {
             cache.synced().await;
         }
-        let children: Vec<_> = lock(&self.children).values().map(|own| own.cache.clone()).collect();
+        let children: Vec<_> = lock(&self.children)
+            .values()
+            .map(|own| own.cache.clone())
+            .collect();
         for cache in children {
             cache.synced().await;
         }
@@ -142,11 +190,17 @@ impl Watches {
 
     /// The kinds that the API server refuses to show, and why.
     pub(super) fn troubles(&self) -> Vec<(Resource, String)> {
-        let of = |resource: &Resource, trouble: Option<String>| trouble.map(|why| (resource.clone(), why));
+        let of = |resource: &Resource, trouble: Option<String>| {
+            trouble.map(|why| (resource.clone(), why))
+        };
         let mut found: Vec<(Resource, String)> = lock(&self.instances)
             .iter()
             .filter_map(|((resource, _), cache)| of(resource, cache.trouble()))
-            .chain(lock(&self.children).iter().filter_map(|((resource, _), own)| of(resource, own.cache.trouble())))
+            .chain(
+                lock(&self.children)
+                    .iter()
+                    .filter_map(|((resource, _), own)| of(resource, own.cache.trouble())),
+            )
             .collect();
         found.sort();
         found.dedup();
@@ -154,19 +208,37 @@ impl Watches {
     }
 }
 
-fn watch_instances(parts: &Parts, shared: &Arc<Shared>, resource: &Resource, namespace: &str) -> Instances {
+fn watch_instances(
+    parts: &Parts,
+    shared: &Arc<Shared>,
+    resource: &Resource,
+    namespace: &str,
+) -> Instances {
     let namespace = if resource.namespaced { namespace } else { "" };
-    let scope = Scope { namespace: namespace.to_owned(), ..Scope::all(resource.clone()) };
-    let (manager, shared, gvk) = (parts.manager.clone(), shared.clone(), Arc::new(resource.gvk.clone()));
+    let scope = Scope {
+        namespace: namespace.to_owned(),
+        ..Scope::all(resource.clone())
+    };
+    let (manager, shared, gvk) = (
+        parts.manager.clone(),
+        shared.clone(),
+        Arc::new(resource.gvk.clone()),
+    );
     let (seen, own) = (shared.clone(), gvk.clone());
     let tell = move |change: Change<'_, Arc<Known>>| {
-        let id = Id { gvk: gvk.clone(), key: Arc::new(change.key.clone()) };
+        let id = Id {
+            gvk: gvk.clone(),
+            key: Arc::new(change.key.clone()),
+        };
         if shared.inventory.put_instance(&id, change.new.cloned()) {
             shared.happened(id);
         }
     };
     let known = move |stamp: &Stamp| {
-        let id = Id { gvk: own.clone(), key: Arc::new(stamp.key.clone()) };
+        let id = Id {
+            gvk: own.clone(),
+            key: Arc::new(stamp.key.clone()),
+        };
         seen.inventory.instance(&id).filter(|known| known.is(stamp))
     };
     let keep = move |object| Arc::new(Known::of(object, &manager));
@@ -183,7 +255,11 @@ fn watch_children(
 ) -> Children {
     let namespace = if resource.namespaced { namespace } else { "" };
     let labels = engine::stack_label(&parts.stack);
-    let scope = Scope { namespace: namespace.to_owned(), labels, ..Scope::all(resource.clone()) };
+    let scope = Scope {
+        namespace: namespace.to_owned(),
+        labels,
+        ..Scope::all(resource.clone())
+    };
     let place = Arc::new(resource.clone());
     let current = Arc::new(AtomicBool::new(true));
     if let Some(before) = before {
@@ -191,54 +267,105 @@ fn watch_children(
     }
     // Mostly our own writes, whose answers have shown the same.
     let known = {
-        let (shared, views, place, current) = (shared.clone(), views.clone(), place.clone(), current.clone());
+        let (shared, views, place, current) = (
+            shared.clone(),
+            views.clone(),
+            place.clone(),
+            current.clone(),
+        );
         move |stamp: &Stamp| {
-            let kept = shared.inventory.child(&(place.clone(), stamp.key.clone()))?;
-            let same = kept.version != 0 && kept.version == stamp.version && kept.uid() == stamp.uid;
+            let kept = shared
+                .inventory
+                .child(&(place.clone(), stamp.key.clone()))?;
+            let same =
+                kept.version != 0 && kept.version == stamp.version && kept.uid() == stamp.uid;
             if !same || !views.fit(&kept) || !current.load(Ordering::SeqCst) {
                 return None;
             }
-            let parent = kept.parent().and_then(|parent| parent_of(parent, &lock(&shared.owned)));
-            Some(Seen { parent: parent.map(Arc::new), is_news: false })
+            let parent = kept
+                .parent()
+                .and_then(|parent| parent_of(parent, &lock(&shared.owned)));
+            Some(Seen {
+                parent: parent.map(Arc::new),
+                is_news: false,
+            })
         }
     };
     let keep = {
-        let (manager, shared, views, place) = (parts.manager.clone(), shared.clone(), views.clone(), place.clone());
+        let (manager, shared, views, place) = (
+            parts.manager.clone(),
+            shared.clone(),
+            views.clone(),
+            place.clone(),
+        );
         let current = current.clone();
         move |object: Value| {
             let kept = ChildRecord::of(&object, &manager, views.find(&object));
-            let parent = kept.parent().and_then(|parent| parent_of(parent, &lock(&shared.owned)));
+            let parent = kept
+                .parent()
+                .and_then(|parent| parent_of(parent, &lock(&shared.owned)));
             let at = (place.clone(), Key::of(&object));
-            let is_news = shared.inventory.put_child_if(&at, kept, || current.load(Ordering::SeqCst));
-            Seen { parent: parent.map(Arc::new), is_news }
+            let is_news = shared
+                .inventory
+                .put_child_if(&at, kept, || current.load(Ordering::SeqCst));
+            Seen {
+                parent: parent.map(Arc::new),
+                is_news,
+            }
         }
     };
     let tell = {
         let shared = shared.clone();
         move |change: Change<'_, Seen>| {
             let Some(new) = change.new else {
-                shared.inventory.lose_child(&(place.clone(), change.key.clone()));
-                change.old.and_then(|old| old.parent.as_deref()).into_iter().for_each(|id| shared.happened(id.clone()));
+                shared
+                    .inventory
+                    .lose_child(&(place.clone(), change.key.clone()));
+                change
+                    .old
+                    .and_then(|old| old.parent.as_deref())
+                    .into_iter()
+                    .for_each(|id| shared.happened(id.clone()));
                 return;
             };
             if !new.is_news {
                 return;
             }
-            let parents = [change.old, Some(new)].into_iter().flatten().filter_map(|seen| seen.parent.as_deref());
+            let parents = [change.old, Some(new)]
+                .into_iter()
+                .flatten()
+                .filter_map(|seen| seen.parent.as_deref());
             let parents: BTreeSet<&Id> = parents.collect();
-            parents.into_iter().for_each(|parent| shared.happened(parent.clone()));
+            parents
+                .into_iter()
+                .for_each(|parent| shared.happened(parent.clone()));
         }
     };
     let cache = match before {
-        Some(before) => before.cache.take_over(parts.cluster.client(), &scope, known, keep, tell),
+        Some(before) => before
+            .cache
+            .take_over(parts.cluster.client(), &scope, known, keep, tell),
         None => Cache::watch_for_news(parts.cluster.client(), &scope, known, keep, tell),
     };
-    Children { cache, views, current }
+    Children {
+        cache,
+        views,
+        current,
+    }
 }
 
 /// The instance that a child belongs to.
 fn parent_of(parent: &Parent, owned: &[(Resource, Arc<Gvk>)]) -> Option<Id> {
-    let (resource, gvk) = owned.iter().find(|(own, _)| own.gvk.group == parent.group && own.gvk.kind == parent.kind)?;
-    let namespace = if resource.namespaced { parent.namespace.as_str() } else { "" };
-    Some(Id { gvk: gvk.clone(), key: Arc::new(Key::new(namespace, &parent.name)) })
+    let (resource, gvk) = owned
+        .iter()
+        .find(|(own, _)| own.gvk.group == parent.group && own.gvk.kind == parent.kind)?;
+    let namespace = if resource.namespaced {
+        parent.namespace.as_str()
+    } else {
+        ""
+    };
+    Some(Id {
+        gvk: gvk.clone(),
+        key: Arc::new(Key::new(namespace, &parent.name)),
+    })
 }

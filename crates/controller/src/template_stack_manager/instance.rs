@@ -1,5 +1,5 @@
-//! Looking at an instance: observe, plan, apply, report. A look that finds everything as the last one left it makes no
-//! request at all.
+//! Looking at an instance: observe, plan, apply, report. A look that finds everything as the last
+//! one left it makes no request at all.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,7 +37,8 @@ pub(super) struct Look<'l> {
     /// Whether anything was written at all.
     pub(super) wrote: bool,
     pub(super) compiled: &'l Arc<engine::Compiled>,
-    /// Everything that the last plan depended on, taken before it was made: what comes in while it is made is news.
+    /// Everything that the last plan depended on, taken before it was made: what comes in while it
+    /// is made is news.
     pub(super) inputs: u64,
     /// The work that rendering it has taken on the pool.
     pub(super) spent: u64,
@@ -56,11 +57,18 @@ impl TemplateStackManager {
             }
             return Ok(Requeue::AwaitChange);
         };
-        let Some(revision) = self.current() else { return Ok(Requeue::AwaitChange) };
-        let Some(resource) = revision.resources.get(&*id.gvk).cloned() else { return Ok(Requeue::AwaitChange) };
+        let Some(revision) = self.current() else {
+            return Ok(Requeue::AwaitChange);
+        };
+        let Some(resource) = revision.resources.get(&*id.gvk).cloned() else {
+            return Ok(Requeue::AwaitChange);
+        };
         let compiled = revision.compiled.clone();
-        let kind = compiled.as_ref().and_then(|compiled| compiled.kind(&id.gvk));
-        // Whatever of a deleted instance is there has to go; otherwise only what its templates make matters.
+        let kind = compiled
+            .as_ref()
+            .and_then(|compiled| compiled.kind(&id.gvk));
+        // Whatever of a deleted instance is there has to go; otherwise only what its templates make
+        // matters.
         if !self.watches.are_synced(kind.filter(|_| !known.is_deleting)) {
             // Once they are, every instance is looked at.
             return Ok(Requeue::AwaitChange);
@@ -76,12 +84,18 @@ impl TemplateStackManager {
             return Ok(Requeue::AwaitChange);
         }
         if let Some(other) = other_stack(&object, &revision.uid, &self.parts.stack) {
-            // The stack manager lets only one of two Stacks run; until it has, they must not undo each other's work.
-            let why = format!("it is an instance of the Stack {other}, which serves this kind here");
-            self.note(id, |memory| memory.outcome = Outcome::Failing(KIND_ALREADY_SERVED.into(), why.into()));
+            // The stack manager lets only one of two Stacks run; until it has, they must not undo
+            // each other's work.
+            let why =
+                format!("it is an instance of the Stack {other}, which serves this kind here");
+            self.note(id, |memory| {
+                memory.outcome = Outcome::Failing(KIND_ALREADY_SERVED.into(), why.into());
+            });
             return Ok(Requeue::AwaitChange);
         }
-        let (Some(compiled), Some(kind)) = (&compiled, kind) else { return Ok(Requeue::AwaitChange) };
+        let (Some(compiled), Some(kind)) = (&compiled, kind) else {
+            return Ok(Requeue::AwaitChange);
+        };
         let status = known.status;
         let look = |known: Arc<Known>, object: Value| Look {
             kind,
@@ -111,7 +125,9 @@ impl TemplateStackManager {
             {
                 if Instant::now() < memory.resync {
                     self.shared.looked(id);
-                    return Ok(Requeue::After(memory.resync.saturating_duration_since(Instant::now())));
+                    return Ok(Requeue::After(
+                        memory.resync.saturating_duration_since(Instant::now()),
+                    ));
                 }
                 (true, false)
             }
@@ -122,7 +138,9 @@ impl TemplateStackManager {
         self.hold(id, &resource, &mut look).await?;
         let plan = self.settle(&mut look).await?;
         let inputs = look.inputs;
-        let written = self.write_instance_status(id, &resource, &mut look, &plan).await?;
+        let written = self
+            .write_instance_status(id, &resource, &mut look, &plan)
+            .await?;
         look.wrote |= written == Written::Yes;
         self.conclude(id, &look, &plan, inputs).await;
         self.measured(id, &look, &plan);
@@ -133,41 +151,83 @@ impl TemplateStackManager {
             self.note(id, |memory| memory.inputs = 0);
             return Ok(Requeue::After(wait));
         }
-        // One extra look, if a template reads the status that was just written; a second would never end.
+        // One extra look, if a template reads the status that was just written; a second would
+        // never end.
         let once_more = written == Written::Yes && kind.reads_own_status && !due && !extra;
         self.note(id, |memory| memory.extra = once_more);
-        let wait = lock(&self.memory).get(id).map(|memory| memory.resync.saturating_duration_since(Instant::now()));
-        Ok(if once_more { Requeue::Now } else { Requeue::After(wait.unwrap_or(self.parts.resync)) })
+        let wait = lock(&self.memory)
+            .get(id)
+            .map(|memory| memory.resync.saturating_duration_since(Instant::now()));
+        Ok(if once_more {
+            Requeue::Now
+        } else {
+            Requeue::After(wait.unwrap_or(self.parts.resync))
+        })
     }
 
-    /// Everything that a look depends on, but for the status: what we wrote there ourselves is no news.
-    pub(super) fn inputs(&self, compiled: &Arc<engine::Compiled>, known: &Known, object: &Value) -> u64 {
+    /// Everything that a look depends on, but for the status: what we wrote there ourselves is no
+    /// news.
+    pub(super) fn inputs(
+        &self,
+        compiled: &Arc<engine::Compiled>,
+        known: &Known,
+        object: &Value,
+    ) -> u64 {
         let children = self.shared.inventory.children(object);
-        let children: Vec<(&Place, u64)> = children.iter().map(|(place, kept)| (place, kept.content())).collect();
+        let children: Vec<(&Place, u64)> = children
+            .iter()
+            .map(|(place, kept)| (place, kept.content()))
+            .collect();
         // Each revision is compiled into a place of its own.
-        hash_of(&(known.hash, known.uid(), children, Arc::as_ptr(compiled) as usize))
+        hash_of(&(
+            known.hash,
+            known.uid(),
+            children,
+            Arc::as_ptr(compiled) as usize,
+        ))
     }
 
-    /// Makes the Stack an owner of the instance, and keeps the instance until its children are gone where that matters.
+    /// Makes the Stack an owner of the instance, and keeps the instance until its children are gone
+    /// where that matters.
     async fn hold(&self, id: &Id, resource: &Resource, look: &mut Look<'_>) -> Result<(), Error> {
         let (object, revision, kind) = (&look.object, look.revision, look.kind);
         let mut metadata = serde_json::Map::new();
-        let beyond = |gvk: &objects::Gvk| revision.resources.get(gvk).is_some_and(|own| !own.namespaced);
-        let needed = kind.is_ordered() || (kind.namespaced && kind.children.iter().any(|child| beyond(&child.gvk)));
+        let beyond = |gvk: &objects::Gvk| {
+            revision
+                .resources
+                .get(gvk)
+                .is_some_and(|own| !own.namespaced)
+        };
+        let needed = kind.is_ordered()
+            || (kind.namespaced && kind.children.iter().any(|child| beyond(&child.gvk)));
         let held = finalizers(object).any(|own| own == CHILDREN_FINALIZER);
         if needed != held {
-            let mut all: Vec<Value> = finalizers(object).filter(|own| *own != CHILDREN_FINALIZER).cloned().collect();
+            let mut all: Vec<Value> = finalizers(object)
+                .filter(|own| *own != CHILDREN_FINALIZER)
+                .cloned()
+                .collect();
             if needed {
                 all.push(json!(CHILDREN_FINALIZER));
             }
             metadata.insert("finalizers".to_owned(), json!(all));
         }
-        let mut owners = object["metadata"]["ownerReferences"].as_array().cloned().unwrap_or_default();
+        let mut owners = object["metadata"]["ownerReferences"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
         let here = object["metadata"]["namespace"] == self.parts.namespace.as_str();
-        // One that another instance made goes with that; the garbage collector would keep it as long as any owner is there.
+        // One that another instance made goes with that; the garbage collector would keep it as
+        // long as any owner is there.
         let free = controller_of(object).is_none();
-        if here && free && !owners.iter().any(|owner| owner["uid"] == revision.uid.as_str()) {
-            owners.retain(|owner| owner["kind"] != Stack::KIND || owner["name"] != self.parts.stack.as_str());
+        if here
+            && free
+            && !owners
+                .iter()
+                .any(|owner| owner["uid"] == revision.uid.as_str())
+        {
+            owners.retain(|owner| {
+                owner["kind"] != Stack::KIND || owner["name"] != self.parts.stack.as_str()
+            });
             owners.push(json!({
                 "apiVersion": api::API_VERSION, "kind": Stack::KIND, "name": self.parts.stack,
                 "uid": revision.uid, "blockOwnerDeletion": false,
@@ -177,15 +237,24 @@ impl TemplateStackManager {
         if metadata.is_empty() {
             return Ok(());
         }
-        metadata.insert("resourceVersion".to_owned(), object["metadata"]["resourceVersion"].clone());
+        metadata.insert(
+            "resourceVersion".to_owned(),
+            object["metadata"]["resourceVersion"].clone(),
+        );
         metadata.insert("uid".to_owned(), object["metadata"]["uid"].clone());
-        let live = self.parts.cluster.merge(resource, &id.key, "", &json!({ "metadata": metadata })).await?;
+        let live = self
+            .parts
+            .cluster
+            .merge(resource, &id.key, "", &json!({ "metadata": metadata }))
+            .await?;
         look.known = Arc::new(Known::of(live, &self.parts.manager));
         look.status = look.known.status;
         look.object = look.known.object();
         look.kind.fill(&mut look.object);
         look.wrote = true;
-        self.shared.inventory.put_instance(id, Some(look.known.clone()));
+        self.shared
+            .inventory
+            .put_instance(id, Some(look.known.clone()));
         Ok(())
     }
 }

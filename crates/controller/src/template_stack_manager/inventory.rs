@@ -1,5 +1,5 @@
-//! Instances and children as the watches and our own writes have shown them, in as little memory as looking at them
-//! needs: whatever is newer counts.
+//! Instances and children as the watches and our own writes have shown them, in as little memory as
+//! looking at them needs: whatever is newer counts.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -23,7 +23,10 @@ pub(super) struct Id {
 impl Id {
     /// Of an instance.
     pub(super) fn of(instance: &Value) -> Option<Self> {
-        Some(Self { gvk: Arc::new(Gvk::of(instance)?), key: Arc::new(Key::of(instance)) })
+        Some(Self {
+            gvk: Arc::new(Gvk::of(instance)?),
+            key: Arc::new(Key::of(instance)),
+        })
     }
 }
 
@@ -61,20 +64,33 @@ impl Known {
         if let Some(metadata) = object["metadata"].as_object_mut()
             && let Some(Value::Array(mut entries)) = metadata.remove("managedFields")
         {
-            let mine = |entry: &&mut Value| entry["operation"] == "Update" && entry["manager"] == manager;
-            let found = entries.iter_mut().filter(mine).find_map(|entry| entry["fieldsV1"].get_mut("f:status"));
+            let mine =
+                |entry: &&mut Value| entry["operation"] == "Update" && entry["manager"] == manager;
+            let found = entries
+                .iter_mut()
+                .filter(mine)
+                .find_map(|entry| entry["fieldsV1"].get_mut("f:status"));
             fields = found.map(Value::take).unwrap_or_default();
         }
         let whole = object.to_string();
         let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
-        let (uid, version) = (text("uid").into(), text("resourceVersion").parse().unwrap_or_default());
+        let (uid, version) = (
+            text("uid").into(),
+            text("resourceVersion").parse().unwrap_or_default(),
+        );
         let is_deleting = !object["metadata"]["deletionTimestamp"].is_null();
         let is_orphaning = engine::children::orphaning::is_orphaning(&object);
         let created = text("creationTimestamp").into();
-        let maker = engine::children::desired::controller_of(&object).and_then(|owner| owner["uid"].as_str());
-        let (maker, depth) = (maker.unwrap_or_default().into(), engine::limits::depth_of(&object));
+        let maker = engine::children::desired::controller_of(&object)
+            .and_then(|owner| owner["uid"].as_str());
+        let (maker, depth) = (
+            maker.unwrap_or_default().into(),
+            engine::limits::depth_of(&object),
+        );
         // A status that is not there and one that is make no difference to the rest.
-        let status = object.as_object_mut().and_then(|object| object.remove("status"));
+        let status = object
+            .as_object_mut()
+            .and_then(|object| object.remove("status"));
         let status = status.map_or(0, |status| hash_of_json(&status));
         if let Some(metadata) = object["metadata"].as_object_mut() {
             metadata.remove("resourceVersion");
@@ -83,7 +99,19 @@ impl Known {
         let hash = hash_of_json(&object);
         let fields = fields.to_string().into();
         let object = whole.into();
-        Self { object, uid, version, is_deleting, created, maker, depth, is_orphaning, fields, hash, status }
+        Self {
+            object,
+            uid,
+            version,
+            is_deleting,
+            created,
+            maker,
+            depth,
+            is_orphaning,
+            fields,
+            hash,
+            status,
+        }
     }
 
     /// Whether this is the very state that a stamp names.
@@ -142,8 +170,8 @@ struct State {
     owned: HashMap<String, Vec<Place>>,
     /// Children that the watch no longer shows, by owner: they may have lost their label only.
     vanished: BTreeMap<String, BTreeSet<Place>>,
-    /// The uids of instances that were deleted so that their children stay. The garbage collector takes away what says
-    /// so before everything of them is let go.
+    /// The uids of instances that were deleted so that their children stay. The garbage collector
+    /// takes away what says so before everything of them is let go.
     orphaned: BTreeSet<Box<str>>,
 }
 
@@ -156,8 +184,8 @@ impl Inventory {
         self.lock().instances.keys().cloned().collect()
     }
 
-    /// Takes in what is known of an instance, unless something newer is. Tells whether that may be a reason
-    /// to look; a status that we wrote ourselves turns out to be none.
+    /// Takes in what is known of an instance, unless something newer is. Tells whether that may be
+    /// a reason to look; a status that we wrote ourselves turns out to be none.
     pub(super) fn put_instance(&self, id: &Id, known: Option<Arc<Known>>) -> bool {
         let mut state = self.lock();
         let before = state.instances.get(id).map(|old| old.uid.clone());
@@ -166,7 +194,9 @@ impl Inventory {
             state.orphaned.remove(&gone);
         }
         state.recount(id, known.as_deref());
-        let Some(known) = known else { return state.instances.remove(id).is_some() };
+        let Some(known) = known else {
+            return state.instances.remove(id).is_some();
+        };
         // It is told once, and counts even if something newer is known already.
         if known.is_orphaning {
             state.orphaned.insert(known.uid.clone());
@@ -187,20 +217,32 @@ impl Inventory {
     /// Where an instance stands among the others. What is within the limits is not counted.
     pub(super) fn standing(&self, id: &Id, limits: &InstanceLimits) -> Standing {
         let state = self.lock();
-        let Some(own) = state.instances.get(id) else { return Standing::default() };
+        let Some(own) = state.instances.get(id) else {
+            return Standing::default();
+        };
         let is_older = |other: &Known| (&other.created, &other.uid) < (&own.created, &own.uid);
         let older = |is_near: &dyn Fn(&Id, &Known) -> bool| {
-            state.instances.iter().filter(|(id, other)| is_near(id, other) && is_older(other)).count()
+            state
+                .instances
+                .iter()
+                .filter(|(id, other)| is_near(id, other) && is_older(other))
+                .count()
         };
         let count = |many: usize, limit: usize, is_near: &dyn Fn(&Id, &Known) -> bool| {
             if many > limit { older(is_near) } else { 0 }
         };
-        let here = state.neighbours.get(&id.key.namespace).copied().unwrap_or_default();
+        let here = state
+            .neighbours
+            .get(&id.key.namespace)
+            .copied()
+            .unwrap_or_default();
         let made = state.siblings.get(&own.maker).copied().unwrap_or_default();
         Standing {
             depth: own.depth,
             siblings: count(made, limits.instance, &|_, other| other.maker == own.maker),
-            neighbours: count(here, limits.namespace, &|other, _| other.key.namespace == id.key.namespace),
+            neighbours: count(here, limits.namespace, &|other, _| {
+                other.key.namespace == id.key.namespace
+            }),
             elders: count(state.instances.len(), limits.stack, &|_, _| true),
         }
     }
@@ -208,7 +250,10 @@ impl Inventory {
     /// How many instances there are in a namespace, and in all.
     pub(super) fn population(&self, namespace: &str) -> (usize, usize) {
         let state = self.lock();
-        (state.neighbours.get(namespace).copied().unwrap_or_default(), state.instances.len())
+        (
+            state.neighbours.get(namespace).copied().unwrap_or_default(),
+            state.instances.len(),
+        )
     }
 
     /// Whether an instance was seen to be deleted so that its children stay.
@@ -250,9 +295,14 @@ impl Inventory {
         }
     }
 
-    /// The same as [`Self::put_child`], by whoever may still do so when it is done. Tells whether that is a reason to
-    /// look at its parent.
-    pub(super) fn put_child_if(&self, place: &Place, kept: ChildRecord, may: impl FnOnce() -> bool) -> bool {
+    /// The same as [`Self::put_child`], by whoever may still do so when it is done. Tells whether
+    /// that is a reason to look at its parent.
+    pub(super) fn put_child_if(
+        &self,
+        place: &Place,
+        kept: ChildRecord,
+        may: impl FnOnce() -> bool,
+    ) -> bool {
         let mut state = self.lock();
         if !may() {
             return false;
@@ -267,7 +317,11 @@ impl Inventory {
             None => kept,
         };
         let owner = kept.parent().map(Parent::key);
-        let before = state.children.get(place).and_then(|old| old.parent()).map(Parent::key);
+        let before = state
+            .children
+            .get(place)
+            .and_then(|old| old.parent())
+            .map(Parent::key);
         if owner != before {
             state.forget(place);
         }
@@ -292,10 +346,16 @@ impl Inventory {
     /// The watch no longer shows a child.
     pub(super) fn lose_child(&self, place: &Place) {
         let mut state = self.lock();
-        let Some(kept) = state.children.get(place).cloned() else { return };
+        let Some(kept) = state.children.get(place).cloned() else {
+            return;
+        };
         state.forget(place);
         if let Some(owner) = kept.parent() {
-            state.vanished.entry(owner.key()).or_default().insert(place.clone());
+            state
+                .vanished
+                .entry(owner.key())
+                .or_default()
+                .insert(place.clone());
         }
     }
 
@@ -315,12 +375,17 @@ impl Inventory {
         self.lock().vanished.entry(uid).or_default().insert(place);
     }
 
-    /// All objects that may be children of an instance: each says whose it is, and only its tie decides.
+    /// All objects that may be children of an instance: each says whose it is, and only its tie
+    /// decides.
     pub(super) fn children(&self, instance: &Value) -> Vec<(Place, Arc<ChildRecord>)> {
         let state = self.lock();
-        let places = Parent::keys_of(instance).into_iter().filter_map(|owner| state.owned.get(&owner)).flatten();
-        let mut found: Vec<(Place, Arc<ChildRecord>)> =
-            places.filter_map(|place| Some((place.clone(), state.children.get(place)?.clone()))).collect();
+        let places = Parent::keys_of(instance)
+            .into_iter()
+            .filter_map(|owner| state.owned.get(&owner))
+            .flatten();
+        let mut found: Vec<(Place, Arc<ChildRecord>)> = places
+            .filter_map(|place| Some((place.clone(), state.children.get(place)?.clone())))
+            .collect();
         found.sort_by(|(one, _), (other, _)| one.cmp(other));
         found.dedup_by(|(one, _), (other, _)| one == other);
         found
@@ -353,7 +418,9 @@ impl State {
     }
 
     fn forget(&mut self, place: &Place) {
-        let Some(kept) = self.children.remove(place) else { return };
+        let Some(kept) = self.children.remove(place) else {
+            return;
+        };
         if let Some(owner) = kept.parent().map(Parent::key)
             && let Some(places) = self.owned.get_mut(&owner)
         {
@@ -366,7 +433,10 @@ impl State {
 }
 
 /// Counts one less; none is not counted at all.
-fn less<K: Hash + Eq + std::borrow::Borrow<Q>, Q: Hash + Eq + ?Sized>(counts: &mut HashMap<K, usize>, key: &Q) {
+fn less<K: Hash + Eq + std::borrow::Borrow<Q>, Q: Hash + Eq + ?Sized>(
+    counts: &mut HashMap<K, usize>,
+    key: &Q,
+) {
     if let Some(count) = counts.get_mut(key) {
         *count -= 1;
         if *count == 0 {

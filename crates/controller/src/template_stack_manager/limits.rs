@@ -1,5 +1,5 @@
-//! Instances that a limit keeps from being served, or from making others: they are told, cost nothing, and are looked at
-//! again when others go.
+//! Instances that a limit keeps from being served, or from making others: they are told, cost
+//! nothing, and are looked at again when others go.
 
 use std::sync::Arc;
 
@@ -17,17 +17,23 @@ use objects::Resource;
 impl TemplateStackManager {
     /// Why an instance is not served.
     pub(super) fn limit(&self, id: &Id) -> Option<String> {
-        let reached = self.parts.limits.reached(self.shared.inventory.standing(id, &self.parts.limits));
+        let reached = self
+            .parts
+            .limits
+            .reached(self.shared.inventory.standing(id, &self.parts.limits));
         let reached = reached.or_else(|| self.beyond_share(id));
         self.limited(id, reached.is_some());
         reached
     }
 
-    /// Why an instance is not served though its stack could: the namespace has no more for this stack, as the stack manager
-    /// says in its status.
+    /// Why an instance is not served though its stack could: the namespace has no more for this
+    /// stack, as the stack manager says in its status.
     fn beyond_share(&self, id: &Id) -> Option<String> {
         let share = self.share()?;
-        let limits = InstanceLimits { namespace: usize::try_from(share).unwrap_or(usize::MAX), ..self.parts.limits };
+        let limits = InstanceLimits {
+            namespace: usize::try_from(share).unwrap_or(usize::MAX),
+            ..self.parts.limits
+        };
         InstanceLimits::beyond_share(share, self.shared.inventory.standing(id, &limits))
     }
 
@@ -44,17 +50,26 @@ impl TemplateStackManager {
         why: String,
     ) -> Result<Requeue, Error> {
         let inputs = hash_of(&(look.known.hash, &why));
-        if lock(&self.memory).get(id).is_some_and(|own| own.inputs == inputs && own.status == look.known.status) {
+        if lock(&self.memory)
+            .get(id)
+            .is_some_and(|own| own.inputs == inputs && own.status == look.known.status)
+        {
             return Ok(Requeue::AwaitChange);
         }
-        let failure = Failure { template: String::new(), reason: LIMIT_REACHED, message: why };
+        let failure = Failure {
+            template: String::new(),
+            reason: LIMIT_REACHED,
+            message: why,
+        };
         // The context is not for other threads, so it ends before anything is waited for.
         let plan = {
             let context = Context::new(&self.parts.stack, &look.revision.seed);
             halted(look.kind, &look.object, &context, &failure)
         };
         look.failures.push(failure);
-        let written = self.write_instance_status(id, resource, &mut look, &plan).await?;
+        let written = self
+            .write_instance_status(id, resource, &mut look, &plan)
+            .await?;
         self.conclude(id, &look, &plan, 0).await;
         if let Written::Later(wait) = written {
             return Ok(Requeue::After(wait));
@@ -63,8 +78,14 @@ impl TemplateStackManager {
         Ok(Requeue::AwaitChange)
     }
 
-    /// Why an instance does not make another instance of this stack, which would be the `nth` that it makes.
-    pub(super) fn may_make(&self, look: &Look<'_>, place: &Place, nth: &mut usize) -> Option<Failure> {
+    /// Why an instance does not make another instance of this stack, which would be the `nth` that
+    /// it makes.
+    pub(super) fn may_make(
+        &self,
+        look: &Look<'_>,
+        place: &Place,
+        nth: &mut usize,
+    ) -> Option<Failure> {
         look.compiled.kind(&place.0.gvk)?;
         let (id, own) = (self.id_of(&place.0, &place.1), Id::of(&look.object)?);
         *nth += 1;
@@ -72,16 +93,32 @@ impl TemplateStackManager {
             return None;
         }
         let others = self.shared.inventory.population(&place.1.namespace);
-        let message = self.parts.limits.may_make(depth_of(&look.object), *nth - 1, others);
+        let message = self
+            .parts
+            .limits
+            .may_make(depth_of(&look.object), *nth - 1, others);
         let message = message.or_else(|| {
-            InstanceLimits::beyond_share(self.share()?, Standing { neighbours: others.0, ..Standing::default() })
+            InstanceLimits::beyond_share(
+                self.share()?,
+                Standing {
+                    neighbours: others.0,
+                    ..Standing::default()
+                },
+            )
         })?;
         self.limited(&own, true);
-        Some(Failure { template: String::new(), reason: LIMIT_REACHED, message })
+        Some(Failure {
+            template: String::new(),
+            reason: LIMIT_REACHED,
+            message,
+        })
     }
 
     fn id_of(&self, resource: &Resource, key: &objects::Key) -> Id {
-        Id { gvk: Arc::new(resource.gvk.clone()), key: Arc::new(key.clone()) }
+        Id {
+            gvk: Arc::new(resource.gvk.clone()),
+            key: Arc::new(key.clone()),
+        }
     }
 
     fn limited(&self, id: &Id, is_limited: bool) {

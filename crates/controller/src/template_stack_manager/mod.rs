@@ -1,5 +1,5 @@
-//! The template stack manager: the instances of one stack become what their templates say. What is decided is
-//! `engine`'s; here it is watched for and carried out, as the stack's own account.
+//! The template stack manager: the instances of one stack become what their templates say. What is
+//! decided is `engine`'s; here it is watched for and carried out, as the stack's own account.
 
 mod apply;
 mod counts;
@@ -32,6 +32,9 @@ use objects::{Gvk, Key, Resource};
 use serde_json::Value;
 use stack::Revision;
 
+/// Where the log says how instances get on, for those who show it otherwise.
+pub const INSTANCE_LOG: &str = "controller::instances";
+
 /// What a template stack manager works with.
 pub struct Parts {
     /// The API, as the stack's own account.
@@ -55,7 +58,8 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// For a Stack, with the usual resync. The cluster writes as [`api::names::field_manager`] says.
+    /// For a Stack, with the usual resync. The cluster writes as [`api::names::field_manager`]
+    /// says.
     pub fn new(client: kube::Client, namespace: &str, stack: &str) -> Self {
         let manager = api::names::field_manager(namespace, stack);
         let metrics = Metrics::default();
@@ -73,7 +77,8 @@ impl Parts {
     }
 }
 
-/// The share of what concerns all instances. No namespace is called so, so that it waits behind none of them.
+/// The share of what concerns all instances. No namespace is called so, so that it waits behind
+/// none of them.
 const EVERYBODY: &str = "/";
 
 /// What to look at.
@@ -148,7 +153,9 @@ impl Default for Shared {
 impl Shared {
     /// Something happened to an instance or to one of its children.
     fn happened(&self, id: Id) {
-        lock(&self.events).entry(id.clone()).or_insert_with(Instant::now);
+        lock(&self.events)
+            .entry(id.clone())
+            .or_insert_with(Instant::now);
         self.queue.add(Work::Instance(id));
     }
 
@@ -188,11 +195,22 @@ impl TemplateStackManager {
     pub async fn start(parts: Parts) -> Arc<Self> {
         let shared = Arc::new(Shared::default());
         let one = |resource: Resource, name: &str| {
-            let scope = Scope { namespace: parts.namespace.clone(), name: name.to_owned(), ..Scope::all(resource) };
+            let scope = Scope {
+                namespace: parts.namespace.clone(),
+                name: name.to_owned(),
+                ..Scope::all(resource)
+            };
             let shared = shared.clone();
-            Cache::watch(parts.cluster.client(), &scope, Arc::new, move |_| shared.queue.add(Work::Stack))
+            Cache::watch(parts.cluster.client(), &scope, Arc::new, move |_| {
+                shared.queue.add(Work::Stack);
+            })
         };
-        let stacks = Resource::namespaced(api::GROUP, api::VERSION, api::Stack::KIND, api::Stack::PLURAL);
+        let stacks = Resource::namespaced(
+            api::GROUP,
+            api::VERSION,
+            api::Stack::KIND,
+            api::Stack::PLURAL,
+        );
         let stack = one(stacks, &parts.stack);
         stack.synced().await;
         shared.queue.add(Work::Stack);
@@ -229,7 +247,8 @@ impl TemplateStackManager {
         self.pool.stop();
     }
 
-    /// Returns once the Stack was looked at, and everything that instances depend on has been seen, or is refused.
+    /// Returns once the Stack was looked at, and everything that instances depend on has been seen,
+    /// or is refused.
     pub async fn ready(&self) {
         loop {
             let looked = self.current().is_some();
@@ -257,7 +276,9 @@ impl TemplateStackManager {
             Err(error) => {
                 tracing::warn!(?work, reason = error.reason(), %error, "this did not go well and is tried again");
                 let labels = [("reason", error.reason()), ("template", "")];
-                self.parts.metrics.count("cairn_errors_total", status::ERRORS, &labels);
+                self.parts
+                    .metrics
+                    .count("cairn_errors_total", status::ERRORS, &labels);
                 match error {
                     Error::Conflict(_) => Requeue::After(Duration::from_millis(20)),
                     Error::Unavailable(_) | Error::NotFound(_) => Requeue::Backoff,
@@ -317,5 +338,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The time as Kubernetes writes it.
 fn now() -> String {
-    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+    jiff::Timestamp::now()
+        .strftime("%Y-%m-%dT%H:%M:%SZ")
+        .to_string()
 }

@@ -1,5 +1,5 @@
-//! Attacks on CRDs of others by a user who may only write installs and Stacks of one namespace. Each attack runs in many
-//! seeded variants side by side.
+//! Attacks on CRDs of others by a user who may only write installs and Stacks of one namespace.
+//! Each attack runs in many seeded variants side by side.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -17,7 +17,8 @@ use testkit::{Choices, Cluster, Scene, variants};
 use crate::installs::code;
 use crate::manager::{Manager, definitions, has, manager, resource};
 
-/// A client of a user who may do anything with installs and Stacks of the scene's namespace, and nothing else.
+/// A client of a user who may do anything with installs and Stacks of the scene's namespace, and
+/// nothing else.
 async fn attacker(cluster: &Cluster, scene: &Scene<'_>) -> Result<Client> {
     let name = format!("attacker-{}", scene.namespace());
     let role = json!({
@@ -27,13 +28,19 @@ async fn attacker(cluster: &Cluster, scene: &Scene<'_>) -> Result<Client> {
             "resources": ["stackinstalls", "stackinstalls/status", "stacks", "stacks/status"],
         }],
     });
-    scene.api::<Role>().create(&PostParams::default(), &serde_json::from_value(role)?).await?;
+    scene
+        .api::<Role>()
+        .create(&PostParams::default(), &serde_json::from_value(role)?)
+        .await?;
     let binding = json!({
         "metadata": { "name": "attacker" },
         "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "attacker" },
         "subjects": [{ "kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": name }],
     });
-    scene.api::<RoleBinding>().create(&PostParams::default(), &serde_json::from_value(binding)?).await?;
+    scene
+        .api::<RoleBinding>()
+        .create(&PostParams::default(), &serde_json::from_value(binding)?)
+        .await?;
     let client = cluster.client_for_user(&name, &[])?;
     let installs = installs_of(&client, scene.namespace());
     scene
@@ -48,12 +55,22 @@ async fn attacker(cluster: &Cluster, scene: &Scene<'_>) -> Result<Client> {
 }
 
 fn installs_of(client: &Client, namespace: &str) -> Api<DynamicObject> {
-    let kind = resource("stacks.crossplane.io", "v1alpha1", "StackInstall", "stackinstalls");
+    let kind = resource(
+        "stacks.crossplane.io",
+        "v1alpha1",
+        "StackInstall",
+        "stackinstalls",
+    );
     Api::namespaced_with(client.clone(), namespace, &kind)
 }
 
 fn cluster_installs(client: &Client) -> Api<DynamicObject> {
-    let kind = resource("stacks.crossplane.io", "v1alpha1", "ClusterStackInstall", "clusterstackinstalls");
+    let kind = resource(
+        "stacks.crossplane.io",
+        "v1alpha1",
+        "ClusterStackInstall",
+        "clusterstackinstalls",
+    );
     Api::all_with(client.clone(), &kind)
 }
 
@@ -86,18 +103,34 @@ fn definition(group: &str) -> Value {
 /// A package with this CRD, and a template for it unless it has only kinds.
 fn package_of(crd: &Value, version: &str, scope: &str, only_kinds: bool) -> Files {
     let group = crd["spec"]["group"].as_str().unwrap_or_default();
-    let kind = crd["spec"]["names"]["kind"].as_str().unwrap_or_default().to_lowercase();
-    let stored = crd["spec"]["versions"].as_array().into_iter().flatten().find(|version| version["storage"] == true);
-    let stored = stored.and_then(|version| version["name"].as_str()).unwrap_or("v1");
-    let app =
-        format!("title: Redis\nversion: {version:?}\npermissionScope: {scope}\ndependsOn: [{{crd: configmap/v1}}]\n");
+    let kind = crd["spec"]["names"]["kind"]
+        .as_str()
+        .unwrap_or_default()
+        .to_lowercase();
+    let stored = crd["spec"]["versions"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .find(|version| version["storage"] == true);
+    let stored = stored
+        .and_then(|version| version["name"].as_str())
+        .unwrap_or("v1");
+    let app = format!(
+        "title: Redis\nversion: {version:?}\npermissionScope: {scope}\ndependsOn: [{{crd: configmap/v1}}]\n"
+    );
     let mut files = Files::from([
         (".registry/app.yaml".to_owned(), app.into_bytes()),
-        (".registry/resources/crd.yaml".to_owned(), crd.to_string().into_bytes()),
+        (
+            ".registry/resources/crd.yaml".to_owned(),
+            crd.to_string().into_bytes(),
+        ),
     ]);
     if !only_kinds {
         let text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: '{{ .metadata.name }}'\n";
-        files.insert(format!(".registry/templates/{kind}.{group}/{stored}/config.yaml"), text.as_bytes().to_vec());
+        files.insert(
+            format!(".registry/templates/{kind}.{group}/{stored}/config.yaml"),
+            text.as_bytes().to_vec(),
+        );
     }
     files
 }
@@ -130,7 +163,11 @@ fn changed(crd: &Value, change: usize) -> Value {
         }
         10 => crd["spec"]["names"]["kind"] = json!("Evil"),
         11 => crd["spec"]["names"]["shortNames"] = json!(["evil"]),
-        12 => crd["spec"]["versions"][0].as_object_mut().unwrap().remove("subresources").map_or((), |_| ()),
+        12 => crd["spec"]["versions"][0]
+            .as_object_mut()
+            .unwrap()
+            .remove("subresources")
+            .map_or((), |_| ()),
         _ => crd["metadata"]["annotations"] = json!({ "stacks.crossplane.io/spec-owner": "me" }),
     }
     crd
@@ -141,12 +178,16 @@ fn convert(crd: &mut Value, spelling: usize) {
     let url = "https://evil.example.org/convert";
     let (beta, conversion) = match spelling {
         0 => {
-            let config = json!({ "clientConfig": { "url": url }, "conversionReviewVersions": ["v1"] });
+            let config =
+                json!({ "clientConfig": { "url": url }, "conversionReviewVersions": ["v1"] });
             (false, json!({ "strategy": "Webhook", "webhook": config }))
         }
         1 => {
             let config = json!({ "url": url });
-            (true, json!({ "strategy": "Webhook", "webhookClientConfig": config, "conversionReviewVersions": ["v1"] }))
+            (
+                true,
+                json!({ "strategy": "Webhook", "webhookClientConfig": config, "conversionReviewVersions": ["v1"] }),
+            )
         }
         2 => {
             let service = json!({ "service": { "namespace": "default", "name": "evil" } });
@@ -161,13 +202,29 @@ fn convert(crd: &mut Value, spelling: usize) {
     }
 }
 
-/// Waits until an install needs no more time, and says whether it is ready, why, and everything that it says.
-async fn settled(scene: &Scene<'_>, installs: &Api<DynamicObject>, name: &str) -> Result<(bool, String, String)> {
+/// Waits until an install needs no more time, and says whether it is ready, why, and everything
+/// that it says.
+async fn settled(
+    scene: &Scene<'_>,
+    installs: &Api<DynamicObject>,
+    name: &str,
+) -> Result<(bool, String, String)> {
     let ready = |object: &DynamicObject| {
-        let all = object.data["status"]["conditions"].as_array().cloned().unwrap_or_default();
-        all.into_iter().find(|condition| condition["type"] == "Ready")
+        let all = object.data["status"]["conditions"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
+        all.into_iter()
+            .find(|condition| condition["type"] == "Ready")
     };
-    let patient = ["Pulling", "Compiling", "Pending", "Waiting", "Starting", "Deleting"];
+    let patient = [
+        "Pulling",
+        "Compiling",
+        "Pending",
+        "Waiting",
+        "Starting",
+        "Deleting",
+    ];
     let done = move |object: Option<&DynamicObject>| {
         let found = object.and_then(ready);
         found.is_some_and(|found| !patient.contains(&found["reason"].as_str().unwrap_or_default()))
@@ -209,45 +266,88 @@ impl Variant {
         let cluster = index % 4 == 3;
         let mut crd = changed(&definition(&group), index % CHANGES);
         convert(&mut crd, if index < 3 { index } else { choices.below(9) });
-        let version = (*choices.pick(&["99.0.0", "v9", "1.0.0", "0.0.1", "garbage", "2.0.0-rc.1"])).to_owned();
+        let version = (*choices.pick(&["99.0.0", "v9", "1.0.0", "0.0.1", "garbage", "2.0.0-rc.1"]))
+            .to_owned();
         // She may take what the victim's publisher publishes, too, or a repository of her own.
-        let publisher = if choices.toss() { victim.namespace() } else { attacker.namespace() };
+        let publisher = if choices.toss() {
+            victim.namespace()
+        } else {
+            attacker.namespace()
+        };
         let package = format!("{publisher}/evil-{index}:{version}");
         let breaking = json!({ "stacks.crossplane.io/allow-breaking-changes": "true" });
         Self {
             index,
             group,
-            attacker: if same { name.clone() } else { choices.name(&format!("a{index}-"), long) },
+            attacker: if same {
+                name.clone()
+            } else {
+                choices.name(&format!("a{index}-"), long)
+            },
             victim: name,
             cluster,
             files: package_of(&crd, &version, "Namespaced", choices.toss()),
             version,
             package,
-            annotations: if choices.below(4) > 0 { breaking } else { json!({}) },
+            annotations: if choices.below(4) > 0 {
+                breaking
+            } else {
+                json!({})
+            },
             recreates: choices.below(4) == 0,
         }
     }
 
-    async fn run(&self, manager: &Manager, victim: &Scene<'_>, attacker: &Scene<'_>, client: &Client) -> Result<()> {
+    async fn run(
+        &self,
+        manager: &Manager,
+        victim: &Scene<'_>,
+        attacker: &Scene<'_>,
+        client: &Client,
+    ) -> Result<()> {
         let repository = format!("{}/redis-{}", victim.namespace(), self.index);
-        let scope = if self.cluster { "Cluster" } else { "Namespaced" };
-        manager.shelf.put(&repository, "1.0.0", package_of(&definition(&self.group), "1.0.0", scope, false));
-        let kind = if self.cluster { "ClusterStackInstall" } else { "StackInstall" };
+        let scope = if self.cluster {
+            "Cluster"
+        } else {
+            "Namespaced"
+        };
+        manager.shelf.put(
+            &repository,
+            "1.0.0",
+            package_of(&definition(&self.group), "1.0.0", scope, false),
+        );
+        let kind = if self.cluster {
+            "ClusterStackInstall"
+        } else {
+            "StackInstall"
+        };
         let theirs = if self.cluster {
             cluster_installs(&victim.client())
         } else {
             installs_of(&victim.client(), victim.namespace())
         };
-        let wished = wish(kind, &self.victim, &format!("{repository}:1.0.0"), &json!({}))?;
+        let wished = wish(
+            kind,
+            &self.victim,
+            &format!("{repository}:1.0.0"),
+            &json!({}),
+        )?;
         theirs.create(&PostParams::default(), &wished).await?;
-        let (ready, _, why) = settled(victim, &theirs, &self.victim).await.context("the victim")?;
+        let (ready, _, why) = settled(victim, &theirs, &self.victim)
+            .await
+            .context("the victim")?;
         ensure!(ready, "the victim: {why}");
-        let instances: Api<DynamicObject> =
-            Api::namespaced_with(victim.client(), victim.namespace(), &resource(&self.group, "v1", "Redis", "redises"));
+        let instances: Api<DynamicObject> = Api::namespaced_with(
+            victim.client(),
+            victim.namespace(),
+            &resource(&self.group, "v1", "Redis", "redises"),
+        );
         let instance = json!({
             "apiVersion": format!("{}/v1", self.group), "kind": "Redis", "metadata": { "name": "one" }, "spec": { "a": "x" },
         });
-        instances.create(&PostParams::default(), &serde_json::from_value(instance)?).await?;
+        instances
+            .create(&PostParams::default(), &serde_json::from_value(instance)?)
+            .await?;
         let crds = definitions(victim.client());
         let name = format!("redises.{}", self.group);
         let before = crds.get(&name).await?.data["spec"].to_string();
@@ -255,12 +355,25 @@ impl Variant {
         let (path, _) = self.package.rsplit_once(':').unwrap_or_default();
         manager.shelf.put(path, &self.version, self.files.clone());
         let hers = installs_of(client, attacker.namespace());
-        let wished = wish("StackInstall", &self.attacker, &self.package, &self.annotations)?;
+        let wished = wish(
+            "StackInstall",
+            &self.attacker,
+            &self.package,
+            &self.annotations,
+        )?;
         hers.create(&PostParams::default(), &wished).await?;
-        let (ready, reason, why) = settled(attacker, &hers, &self.attacker).await.context("the attacker")?;
+        let (ready, reason, why) = settled(attacker, &hers, &self.attacker)
+            .await
+            .context("the attacker")?;
         let after = crds.get(&name).await?.data["spec"].to_string();
-        ensure!(after == before, "the victim's CRD became {after} ({reason}: {why})");
-        ensure!(ready || (!reason.is_empty() && !why.is_empty()), "she is told nothing");
+        ensure!(
+            after == before,
+            "the victim's CRD became {after} ({reason}: {why})"
+        );
+        ensure!(
+            ready || (!reason.is_empty() && !why.is_empty()),
+            "she is told nothing"
+        );
         let update = json!({ "spec": { "a": "good" } });
         instances
             .patch("one", &PatchParams::default(), &Patch::Merge(update))
@@ -268,19 +381,41 @@ impl Variant {
             .context("the victim's instance")?;
         if self.recreates && !self.cluster {
             let keep = json!({ "metadata": { "annotations": { "stacks.crossplane.io/keep-crds": "true" } } });
-            theirs.patch(&self.victim, &PatchParams::default(), &Patch::Merge(keep)).await?;
-            let uid = theirs.get(&self.victim).await?.metadata.uid.unwrap_or_default();
-            theirs.delete(&self.victim, &DeleteParams::default()).await?;
+            theirs
+                .patch(&self.victim, &PatchParams::default(), &Patch::Merge(keep))
+                .await?;
+            let uid = theirs
+                .get(&self.victim)
+                .await?
+                .metadata
+                .uid
+                .unwrap_or_default();
+            theirs
+                .delete(&self.victim, &DeleteParams::default())
+                .await?;
             victim.wait(&theirs, &self.victim, is_deleted(&uid)).await?;
             let poke = json!({ "metadata": { "annotations": { "poke": "1" } } });
-            hers.patch(&self.attacker, &PatchParams::default(), &Patch::Merge(poke)).await?;
-            let wished = wish(kind, &self.victim, &format!("{repository}:1.0.0"), &json!({}))?;
+            hers.patch(&self.attacker, &PatchParams::default(), &Patch::Merge(poke))
+                .await?;
+            let wished = wish(
+                kind,
+                &self.victim,
+                &format!("{repository}:1.0.0"),
+                &json!({}),
+            )?;
             theirs.create(&PostParams::default(), &wished).await?;
-            let (ready, _, why) = settled(victim, &theirs, &self.victim).await.context("the victim again")?;
+            let (ready, _, why) = settled(victim, &theirs, &self.victim)
+                .await
+                .context("the victim again")?;
             let after = crds.get(&name).await?.data["spec"].to_string();
-            ensure!(after == before && ready, "{why}: the victim's CRD became {after}");
+            ensure!(
+                after == before && ready,
+                "{why}: the victim's CRD became {after}"
+            );
             let update = json!({ "spec": { "a": "better" } });
-            instances.patch("one", &PatchParams::default(), &Patch::Merge(update)).await?;
+            instances
+                .patch("one", &PatchParams::default(), &Patch::Merge(update))
+                .await?;
         }
         let (ready, _, why) = settled(victim, &theirs, &self.victim).await?;
         ensure!(ready, "the victim is no longer ready: {why}");
@@ -289,12 +424,15 @@ impl Variant {
     }
 }
 
-pub async fn no_user_of_a_namespace_changes_the_crd_of_another_install(cluster: Arc<Cluster>) -> Result<()> {
+pub async fn no_user_of_a_namespace_changes_the_crd_of_another_install(
+    cluster: Arc<Cluster>,
+) -> Result<()> {
     let manager = manager(&cluster).await?;
     let victim = cluster.scene("crd-victim").await?;
     let attacker_scene = cluster.scene("crd-attacker").await?;
     let client = attacker(&cluster, &attacker_scene).await?;
-    let all = variants().map(|(index, mut choices)| Variant::draw(index, &mut choices, &victim, &attacker_scene));
+    let all = variants()
+        .map(|(index, mut choices)| Variant::draw(index, &mut choices, &victim, &attacker_scene));
     let (manager, victim, scene, client) = (&manager, &victim, &attacker_scene, &client);
     side_by_side(all.map(|variant| async move {
         let outcome = variant.run(manager, victim, scene, client).await;
@@ -303,9 +441,14 @@ pub async fn no_user_of_a_namespace_changes_the_crd_of_another_install(cluster: 
     .await
 }
 
-/// Runs variants side by side, a few at a time: every change of a CRD has the manager reconcile all installs.
-async fn side_by_side(variants: impl Iterator<Item = impl Future<Output = Result<()>>>) -> Result<()> {
-    futures::stream::iter(variants.map(Ok)).try_for_each_concurrent(AT_ONCE, |variant| variant).await
+/// Runs variants side by side, a few at a time: every change of a CRD has the manager reconcile all
+/// installs.
+async fn side_by_side(
+    variants: impl Iterator<Item = impl Future<Output = Result<()>>>,
+) -> Result<()> {
+    futures::stream::iter(variants.map(Ok))
+        .try_for_each_concurrent(AT_ONCE, |variant| variant)
+        .await
 }
 
 /// How many variants run at a time.
@@ -326,22 +469,45 @@ async fn squat(
     attacker: &Scene<'_>,
     client: &Client,
 ) -> Result<()> {
-    // All changes with instances of the attacker's, and those that need the CRD to be recreated also without.
+    // All changes with instances of the attacker's, and those that need the CRD to be recreated
+    // also without.
     let has_instance = index < CHANGES;
     let group = format!("s{index}.{}", victim.group());
     let squatted = changed(&definition(&group), index % CHANGES);
     let evil = format!("{}/squat-{index}", attacker.namespace());
-    manager.shelf.put(&evil, "1.0.0", package_of(&squatted, "1.0.0", "Namespaced", false));
+    manager.shelf.put(
+        &evil,
+        "1.0.0",
+        package_of(&squatted, "1.0.0", "Namespaced", false),
+    );
     let hers = installs_of(client, attacker.namespace());
     let name = format!("squat-{index}");
-    hers.create(&PostParams::default(), &wish("StackInstall", &name, &format!("{evil}:1.0.0"), &json!({}))?).await?;
-    let (ready, _, why) = settled(attacker, &hers, &name).await.context("the attacker")?;
+    hers.create(
+        &PostParams::default(),
+        &wish("StackInstall", &name, &format!("{evil}:1.0.0"), &json!({}))?,
+    )
+    .await?;
+    let (ready, _, why) = settled(attacker, &hers, &name)
+        .await
+        .context("the attacker")?;
     ensure!(ready, "the first may have the group: {why}");
-    let kind = squatted["spec"]["names"]["kind"].as_str().unwrap_or_default();
-    let stored = squatted["spec"]["versions"].as_array().into_iter().flatten().find(|own| own["storage"] == true);
-    let stored = stored.and_then(|own| own["name"].as_str()).unwrap_or_default();
+    let kind = squatted["spec"]["names"]["kind"]
+        .as_str()
+        .unwrap_or_default();
+    let stored = squatted["spec"]["versions"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .find(|own| own["storage"] == true);
+    let stored = stored
+        .and_then(|own| own["name"].as_str())
+        .unwrap_or_default();
     let of = |client: Client| -> Api<DynamicObject> {
-        Api::namespaced_with(client, attacker.namespace(), &resource(&group, stored, kind, "redises"))
+        Api::namespaced_with(
+            client,
+            attacker.namespace(),
+            &resource(&group, stored, kind, "redises"),
+        )
     };
     let instances = of(attacker.client());
     if has_instance {
@@ -351,67 +517,138 @@ async fn squat(
             _ => json!({ "a": "evil" }),
         };
         let object = json!({ "apiVersion": format!("{group}/{stored}"), "kind": kind, "metadata": { "name": "one" }, "spec": spec });
-        instances.create(&PostParams::default(), &serde_json::from_value(object)?).await?;
+        instances
+            .create(&PostParams::default(), &serde_json::from_value(object)?)
+            .await?;
     }
 
-    // The victim is not made to use what the attacker may change at any time, and is told whose it is.
+    // The victim is not made to use what the attacker may change at any time, and is told whose it
+    // is.
     let good = format!("{}/good-{index}", victim.namespace());
-    manager.shelf.put(&good, "1.0.0", package_of(&definition(&group), "1.0.0", "Namespaced", false));
+    manager.shelf.put(
+        &good,
+        "1.0.0",
+        package_of(&definition(&group), "1.0.0", "Namespaced", false),
+    );
     let theirs = installs_of(&victim.client(), victim.namespace());
     for (variant, mut choices) in victims {
         let long = *choices.pick(&[12, 40, 63, 100, 200]);
         let name = choices.name(&format!("v{variant}-"), long);
         let version = *choices.pick(&["1.0.0", "99.0.0", "0.0.1", "2.0.0-rc.1"]);
-        let good = format!("{}{}/good-{variant}", victim.namespace(), choices.pick(&["", "/sub", "-other"]));
-        manager.shelf.put(&good, version, package_of(&definition(&group), version, "Namespaced", choices.toss()));
+        let good = format!(
+            "{}{}/good-{variant}",
+            victim.namespace(),
+            choices.pick(&["", "/sub", "-other"])
+        );
+        manager.shelf.put(
+            &good,
+            version,
+            package_of(&definition(&group), version, "Namespaced", choices.toss()),
+        );
         let allow = if choices.toss() { "true" } else { "false" };
         let annotations = json!({ "stacks.crossplane.io/allow-breaking-changes": allow });
-        let wished = wish("StackInstall", &name, &format!("{good}:{version}"), &annotations)?;
+        let wished = wish(
+            "StackInstall",
+            &name,
+            &format!("{good}:{version}"),
+            &annotations,
+        )?;
         theirs.create(&PostParams::default(), &wished).await?;
-        let (ready, reason, why) = settled(victim, &theirs, &name).await.context("the victim")?;
-        let told = reason == "CRDOwnedBy" && why.contains(attacker.namespace()) && why.contains("ClusterStackInstall");
+        let (ready, reason, why) = settled(victim, &theirs, &name)
+            .await
+            .context("the victim")?;
+        let told = reason == "CRDOwnedBy"
+            && why.contains(attacker.namespace())
+            && why.contains("ClusterStackInstall");
         ensure!(!ready && told, "variant {variant}: {reason}: {why}");
         uninstall(&theirs, &name).await?;
     }
 
-    // An administrator's cluster install wins: at once where nothing breaks, else after a word about what does.
+    // An administrator's cluster install wins: at once where nothing breaks, else after a word
+    // about what does.
     let wide = cluster_installs(&victim.client());
-    manager.shelf.put(&good, "1.0.1", package_of(&definition(&group), "1.0.1", "Cluster", false));
+    manager.shelf.put(
+        &good,
+        "1.0.1",
+        package_of(&definition(&group), "1.0.1", "Cluster", false),
+    );
     let wide_name = format!("{name}-{}", victim.namespace());
-    let wished = wish("ClusterStackInstall", &wide_name, &format!("{good}:1.0.1"), &json!({}))?;
+    let wished = wish(
+        "ClusterStackInstall",
+        &wide_name,
+        &format!("{good}:1.0.1"),
+        &json!({}),
+    )?;
     wide.create(&PostParams::default(), &wished).await?;
     let crds = definitions(victim.client());
     let crd = format!("redises.{group}");
-    let (ready, reason, why) = settled(victim, &wide, &wide_name).await.context("the administrator")?;
+    let (ready, reason, why) = settled(victim, &wide, &wide_name)
+        .await
+        .context("the administrator")?;
     if !ready {
         ensure!(has_instance && reason == "CRDConflict", "{reason}: {why}");
-        ensure!(why.contains(&format!("StackInstall {}/{name} (with instances)", attacker.namespace())), "{why}");
-        ensure!(why.contains(&format!("kubectl annotate crd {crd}")), "{why}");
+        ensure!(
+            why.contains(&format!(
+                "StackInstall {}/{name} (with instances)",
+                attacker.namespace()
+            )),
+            "{why}"
+        );
+        ensure!(
+            why.contains(&format!("kubectl annotate crd {crd}")),
+            "{why}"
+        );
         let allow = json!({ "metadata": { "annotations": { "stacks.crossplane.io/allow-breaking-changes": "true" } } });
-        crds.patch(&crd, &PatchParams::default(), &Patch::Merge(allow)).await?;
+        crds.patch(&crd, &PatchParams::default(), &Patch::Merge(allow))
+            .await?;
         if [8, 9, 10].contains(&(index % CHANGES)) {
             // Neither names nor stored versions change while there are objects.
             instances.delete("one", &DeleteParams::default()).await?;
         }
     }
-    victim.wait(&wide, &wide_name, has("Ready", "True", "")).await.context("the administrator wins")?;
+    victim
+        .wait(&wide, &wide_name, has("Ready", "True", ""))
+        .await
+        .context("the administrator wins")?;
     let live = crds.get(&crd).await?;
     let annotations = live.metadata.annotations.unwrap_or_default();
-    ensure!(annotations["stacks.crossplane.io/spec-owner"] == format!("ClusterStackInstall/{wide_name}"));
-    let schema =
-        |crd: &Value| crd["versions"].as_array().into_iter().flatten().find(|own| own["name"] == "v1").cloned();
-    let (live, wanted) = (schema(&live.data["spec"]), schema(&definition(&group)["spec"]));
-    ensure!(live.as_ref().map(|own| &own["schema"]) == wanted.as_ref().map(|own| &own["schema"]), "{live:?}");
+    ensure!(
+        annotations["stacks.crossplane.io/spec-owner"]
+            == format!("ClusterStackInstall/{wide_name}")
+    );
+    let schema = |crd: &Value| {
+        crd["versions"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .find(|own| own["name"] == "v1")
+            .cloned()
+    };
+    let (live, wanted) = (
+        schema(&live.data["spec"]),
+        schema(&definition(&group)["spec"]),
+    );
+    ensure!(
+        live.as_ref().map(|own| &own["schema"]) == wanted.as_ref().map(|own| &own["schema"]),
+        "{live:?}"
+    );
     let taken = |object: Option<&DynamicObject>| {
-        let text = object.map(|object| object.data["status"].to_string()).unwrap_or_default();
+        let text = object
+            .map(|object| object.data["status"].to_string())
+            .unwrap_or_default();
         text.contains("KindTaken") || text.contains("CRDOwnedBy")
     };
-    attacker.wait(&hers, &name, taken).await.context("the attacker is told")?;
+    attacker
+        .wait(&hers, &name, taken)
+        .await
+        .context("the attacker is told")?;
     uninstall(&hers, &name).await?;
     uninstall(&wide, &wide_name).await
 }
 
-pub async fn a_group_that_was_taken_first_is_given_back_by_a_cluster_install(cluster: Arc<Cluster>) -> Result<()> {
+pub async fn a_group_that_was_taken_first_is_given_back_by_a_cluster_install(
+    cluster: Arc<Cluster>,
+) -> Result<()> {
     let manager = manager(&cluster).await?;
     let victim = cluster.scene("squat-victim").await?;
     let attacker_scene = cluster.scene("squat-attacker").await?;
@@ -420,7 +657,9 @@ pub async fn a_group_that_was_taken_first_is_given_back_by_a_cluster_install(clu
     // Victims share what is squatted: every CRD costs more than it tells.
     let mut victims = variants();
     let squats = (0..CHANGES).chain([CHANGES, CHANGES + 8, CHANGES + 10]);
-    let squats: Vec<_> = squats.map(|index| (index, victims.by_ref().take(3).collect())).collect();
+    let squats: Vec<_> = squats
+        .map(|index| (index, victims.by_ref().take(3).collect()))
+        .collect();
     side_by_side(squats.into_iter().map(|(index, victims)| async move {
         let outcome = squat(index, victims, manager, victim_scene, scene, client).await;
         outcome.with_context(|| format!("change {index}"))
@@ -431,19 +670,47 @@ pub async fn a_group_that_was_taken_first_is_given_back_by_a_cluster_install(clu
     let group = format!("own.{}", victim.group());
     let theirs = installs_of(&victim.client(), victim.namespace());
     let good = format!("{}/own", victim.namespace());
-    manager.shelf.put(&good, "1.0.0", package_of(&definition(&group), "1.0.0", "Namespaced", false));
-    theirs.create(&PostParams::default(), &wish("StackInstall", "own", &format!("{good}:1.0.0"), &json!({}))?).await?;
+    manager.shelf.put(
+        &good,
+        "1.0.0",
+        package_of(&definition(&group), "1.0.0", "Namespaced", false),
+    );
+    theirs
+        .create(
+            &PostParams::default(),
+            &wish("StackInstall", "own", &format!("{good}:1.0.0"), &json!({}))?,
+        )
+        .await?;
     let (ready, _, why) = settled(&victim, &theirs, "own").await?;
     ensure!(ready, "{why}");
-    let text =
-        definition(&group).to_string().replace("redises", "evils").replace("Redis", "Evil").replace("redis", "evil");
+    let text = definition(&group)
+        .to_string()
+        .replace("redises", "evils")
+        .replace("Redis", "Evil")
+        .replace("redis", "evil");
     let hers = installs_of(client, attacker_scene.namespace());
     let evil = format!("{}/own", attacker_scene.namespace());
-    manager.shelf.put(&evil, "1.0.0", package_of(&serde_json::from_str(&text)?, "1.0.0", "Namespaced", false));
-    hers.create(&PostParams::default(), &wish("StackInstall", "own", &format!("{evil}:1.0.0"), &json!({}))?).await?;
+    manager.shelf.put(
+        &evil,
+        "1.0.0",
+        package_of(&serde_json::from_str(&text)?, "1.0.0", "Namespaced", false),
+    );
+    hers.create(
+        &PostParams::default(),
+        &wish("StackInstall", "own", &format!("{evil}:1.0.0"), &json!({}))?,
+    )
+    .await?;
     let (ready, reason, why) = settled(&attacker_scene, &hers, "own").await?;
-    ensure!(!ready && reason == "GroupOwnedBy" && why.contains(victim.namespace()), "{reason}: {why}");
-    ensure!(definitions(victim.client()).get_opt(&format!("evils.{group}")).await?.is_none());
+    ensure!(
+        !ready && reason == "GroupOwnedBy" && why.contains(victim.namespace()),
+        "{reason}: {why}"
+    );
+    ensure!(
+        definitions(victim.client())
+            .get_opt(&format!("evils.{group}"))
+            .await?
+            .is_none()
+    );
 
     uninstall(&hers, "own").await?;
     uninstall(&theirs, "own").await
@@ -467,7 +734,8 @@ fn by_hand(group: &str, name: &str, way: usize) -> Value {
         _ => {
             let container = json!({ "name": "c", "image": "example.org/evil:1" });
             let template = json!({ "metadata": { "labels": { "app": "c" } }, "spec": { "containers": [container] } });
-            let deployment = json!({ "selector": { "matchLabels": { "app": "c" } }, "template": template });
+            let deployment =
+                json!({ "selector": { "matchLabels": { "app": "c" } }, "template": template });
             spec["controller"] = json!({ "deployment": { "name": "c", "spec": deployment } });
         }
     }
@@ -486,20 +754,40 @@ async fn block(
     let group = format!("m{way}.{}", victim.group());
     let (name, comes_first) = (format!("m{way}"), way < 4);
     let kind = resource("stacks.crossplane.io", "v1alpha1", "Stack", "stacks");
-    let hers: Api<DynamicObject> = Api::namespaced_with(client.clone(), attacker.namespace(), &kind);
+    let hers: Api<DynamicObject> =
+        Api::namespaced_with(client.clone(), attacker.namespace(), &kind);
     let repository = format!("{}/m{way}", victim.namespace());
-    manager.shelf.put(&repository, "1.0.0", package_of(&definition(&group), "1.0.0", "Cluster", false));
+    manager.shelf.put(
+        &repository,
+        "1.0.0",
+        package_of(&definition(&group), "1.0.0", "Cluster", false),
+    );
     let wide = cluster_installs(&victim.client());
     let wide_name = format!("{name}-{}", victim.namespace());
-    let wished = wish("ClusterStackInstall", &wide_name, &format!("{repository}:1.0.0"), &json!({}))?;
-    let instances: Api<DynamicObject> =
-        Api::namespaced_with(victim.client(), attacker.namespace(), &resource(&group, "v1", "Redis", "redises"));
+    let wished = wish(
+        "ClusterStackInstall",
+        &wide_name,
+        &format!("{repository}:1.0.0"),
+        &json!({}),
+    )?;
+    let instances: Api<DynamicObject> = Api::namespaced_with(
+        victim.client(),
+        attacker.namespace(),
+        &resource(&group, "v1", "Redis", "redises"),
+    );
     let mut before = None;
     if comes_first {
         // The kind is there by hand, so that her Stack runs.
         victim.install_crd(&definition(&group)).await?;
-        hers.create(&PostParams::default(), &serde_json::from_value(by_hand(&group, &name, way))?).await?;
-        attacker.wait(&hers, &name, has("Ready", "True", "")).await.context("hers runs")?;
+        hers.create(
+            &PostParams::default(),
+            &serde_json::from_value(by_hand(&group, &name, way))?,
+        )
+        .await?;
+        attacker
+            .wait(&hers, &name, has("Ready", "True", ""))
+            .await
+            .context("hers runs")?;
         let uid = hers.get(&name).await?.metadata.uid;
         let owner = json!({
             "apiVersion": "stacks.crossplane.io/v1alpha1", "kind": "Stack", "name": name, "uid": uid, "blockOwnerDeletion": false,
@@ -508,24 +796,51 @@ async fn block(
             "apiVersion": format!("{group}/v1"), "kind": "Redis", "metadata": { "name": "one", "ownerReferences": [owner] },
             "spec": { "a": "x" },
         });
-        before = instances.create(&PostParams::default(), &serde_json::from_value(instance)?).await?.metadata.uid;
+        before = instances
+            .create(&PostParams::default(), &serde_json::from_value(instance)?)
+            .await?
+            .metadata
+            .uid;
     }
     wide.create(&PostParams::default(), &wished).await?;
     if !comes_first {
-        victim.wait(&wide, &wide_name, has("Ready", "True", "")).await?;
-        hers.create(&PostParams::default(), &serde_json::from_value(by_hand(&group, &name, way))?).await?;
+        victim
+            .wait(&wide, &wide_name, has("Ready", "True", ""))
+            .await?;
+        hers.create(
+            &PostParams::default(),
+            &serde_json::from_value(by_hand(&group, &name, way))?,
+        )
+        .await?;
     }
-    let ready = victim.wait(&wide, &wide_name, has("Ready", "True", "")).await;
+    let ready = victim
+        .wait(&wide, &wide_name, has("Ready", "True", ""))
+        .await;
     let state = wide.get(&wide_name).await?.data["status"].to_string();
     ready.with_context(|| format!("the administrator waits: {state}"))?;
-    attacker.wait(&hers, &name, has("ControllerAvailable", "False", "KindTaken")).await.context("she is told")?;
+    attacker
+        .wait(
+            &hers,
+            &name,
+            has("ControllerAvailable", "False", "KindTaken"),
+        )
+        .await
+        .context("she is told")?;
     // What she says of her Stack, which she may, changes nothing.
     let conditions = ["DependenciesSatisfied", "ControllerAvailable", "Ready"].map(
         |kind| json!({ "type": kind, "status": "True", "reason": "Available", "message": "", "observedGeneration": 1 }),
     );
     let status = Patch::Merge(json!({ "status": { "conditions": conditions } }));
-    hers.patch_status(&name, &PatchParams::default(), &status).await?;
-    attacker.wait(&hers, &name, has("ControllerAvailable", "False", "KindTaken")).await.context("she is told again")?;
+    hers.patch_status(&name, &PatchParams::default(), &status)
+        .await?;
+    attacker
+        .wait(
+            &hers,
+            &name,
+            has("ControllerAvailable", "False", "KindTaken"),
+        )
+        .await
+        .context("she is told again")?;
     // Nor does any other Stack of hers, with any name and spec.
     for (variant, mut choices) in others {
         let place = || format!("variant {variant}");
@@ -537,13 +852,22 @@ async fn block(
             stack["metadata"]["finalizers"] = json!(["attacker.example.org/mine"]);
         }
         if choices.toss() {
-            stack["metadata"]["labels"] = json!({ "core.crossplane.io/parent-kind": "ClusterStackInstall" });
+            stack["metadata"]["labels"] =
+                json!({ "core.crossplane.io/parent-kind": "ClusterStackInstall" });
         }
-        hers.create(&PostParams::default(), &serde_json::from_value(stack)?).await?;
+        hers.create(&PostParams::default(), &serde_json::from_value(stack)?)
+            .await?;
         if choices.toss() {
-            hers.patch_status(&name, &PatchParams::default(), &status).await?;
+            hers.patch_status(&name, &PatchParams::default(), &status)
+                .await?;
         }
-        let told = attacker.wait(&hers, &name, has("ControllerAvailable", "False", "KindTaken")).await;
+        let told = attacker
+            .wait(
+                &hers,
+                &name,
+                has("ControllerAvailable", "False", "KindTaken"),
+            )
+            .await;
         told.with_context(place)?;
         uninstall(&hers, &name).await?;
         let free = Patch::Merge(json!({ "metadata": { "finalizers": null } }));
@@ -554,21 +878,40 @@ async fn block(
             place()
         );
     }
-    ensure!(has("Ready", "True", "")(Some(&wide.get(&wide_name).await?)), "the administrator's goes on");
+    ensure!(
+        has("Ready", "True", "")(Some(&wide.get(&wide_name).await?)),
+        "the administrator's goes on"
+    );
     if before.is_some() {
         let kept = instances.get("one").await?;
-        ensure!(kept.metadata.uid == before && kept.metadata.deletion_timestamp.is_none(), "nothing of hers is lost");
-        ensure!(kept.metadata.owner_references.unwrap_or_default().is_empty());
+        ensure!(
+            kept.metadata.uid == before && kept.metadata.deletion_timestamp.is_none(),
+            "nothing of hers is lost"
+        );
+        ensure!(
+            kept.metadata
+                .owner_references
+                .unwrap_or_default()
+                .is_empty()
+        );
     }
     uninstall(&wide, &wide_name).await?;
     if before.is_some() {
-        attacker.wait(&hers, &name, has("Ready", "True", "")).await.context("hers resumes")?;
-        ensure!(instances.get("one").await?.metadata.uid == before, "nothing of hers is lost");
+        attacker
+            .wait(&hers, &name, has("Ready", "True", ""))
+            .await
+            .context("hers resumes")?;
+        ensure!(
+            instances.get("one").await?.metadata.uid == before,
+            "nothing of hers is lost"
+        );
     }
     uninstall(&hers, &name).await
 }
 
-pub async fn no_stack_of_a_namespace_holds_up_a_cluster_install(cluster: Arc<Cluster>) -> Result<()> {
+pub async fn no_stack_of_a_namespace_holds_up_a_cluster_install(
+    cluster: Arc<Cluster>,
+) -> Result<()> {
     let manager = manager(&cluster).await?;
     let victim = cluster.scene("block-victim").await?;
     let attacker_scene = cluster.scene("block-attacker").await?;
@@ -577,7 +920,9 @@ pub async fn no_stack_of_a_namespace_holds_up_a_cluster_install(cluster: Arc<Clu
     let victim = &victim;
     // Her Stacks share cluster installs: every CRD costs more than it tells.
     let mut others = variants();
-    let ways: Vec<_> = (0..8).map(|way| (way, others.by_ref().take(7).collect())).collect();
+    let ways: Vec<_> = (0..8)
+        .map(|way| (way, others.by_ref().take(7).collect()))
+        .collect();
     side_by_side(ways.into_iter().map(|(way, others)| async move {
         let outcome = block(way, others, manager, victim, scene, client).await;
         outcome.with_context(|| format!("way {way}"))

@@ -1,5 +1,5 @@
-//! Attacks on credentials and reach: templates that ask for the tokens of others, seeds that were lost, and cluster stacks
-//! that are limited to namespaces.
+//! Attacks on credentials and reach: templates that ask for the tokens of others, seeds that were
+//! lost, and cluster stacks that are limited to namespaces.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,12 +14,16 @@ use serde_json::json;
 use testkit::{Choices, Cluster, variants};
 
 use crate::actor::{NEVER, open_kind, own, package_of, running, web};
-use crate::attacks_identity::{bare, cluster_installs, defined, each, looked_at, removed, wide};
+use crate::attacks_cluster_stacks::{cluster_installs, wide};
+use crate::attacks_identity::{bare, defined, each, looked_at, removed};
 use crate::installs::{code, redis, redises};
 use crate::manager::{has, manager, resource, stacks};
 
 /// The types of Secrets that are credentials.
-const TYPES: [&str; 2] = ["kubernetes.io/service-account-token", "bootstrap.kubernetes.io/token"];
+const TYPES: [&str; 2] = [
+    "kubernetes.io/service-account-token",
+    "bootstrap.kubernetes.io/token",
+];
 /// How templates compute the type, from what is in `$t`.
 const SPELLINGS: [&str; 9] = [
     "type: '{{ $t }}'",
@@ -52,7 +56,9 @@ fn base64(text: &str) -> String {
         .unwrap_or_default()
 }
 
-pub async fn no_template_makes_a_secret_with_the_credentials_of_others(cluster: Arc<Cluster>) -> Result<()> {
+pub async fn no_template_makes_a_secret_with_the_credentials_of_others(
+    cluster: Arc<Cluster>,
+) -> Result<()> {
     let scene = cluster.scene("tokens").await?;
     open_kind(&scene, "Db").await?;
     scene.service_account("admin-of-all").await?;
@@ -71,12 +77,21 @@ pub async fn no_template_makes_a_secret_with_the_credentials_of_others(cluster: 
     let named = "{{- if hasPrefix \"account\" .spec.text }}\napiVersion: v1\nkind: Secret\nmetadata:\n  \
                  name: '{{ .metadata.name }}-named'\n  \
                  annotations: {'kubernetes.io/{{ last (splitList \"|\" .spec.text) }}': admin-of-all}\n{{ end }}\n";
-    let mut more: Vec<(&str, &str)> = templates.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
-    more.extend([("named", named), ("status", "address: '{{ .token0.data.token }}'\n")]);
+    let mut more: Vec<(&str, &str)> = templates
+        .iter()
+        .map(|(name, text)| (name.as_str(), text.as_str()))
+        .collect();
+    more.extend([
+        ("named", named),
+        ("status", "address: '{{ .token0.data.token }}'\n"),
+    ]);
     let mut files = package_of(scene.group(), "", &more);
     if let Some(app) = files.get_mut(".registry/app.yaml") {
         *app = String::from_utf8_lossy(app)
-            .replace("{crd: configmap/v1}", "{crd: configmap/v1}, {crd: secret/v1}")
+            .replace(
+                "{crd: configmap/v1}",
+                "{crd: configmap/v1}, {crd: secret/v1}",
+            )
             .into_bytes();
     }
     let _running = running(&scene, &files, NEVER).await?;
@@ -84,18 +99,25 @@ pub async fn no_template_makes_a_secret_with_the_credentials_of_others(cluster: 
     for (index, mut choices) in variants() {
         let name = format!("{}{index}", choices.name("t", 20));
         let text = match index % 10 {
-            9 => format!("account|{}", choices.pick(&["service-account.name", "service-account.uid"])),
+            9 => format!(
+                "account|{}",
+                choices.pick(&["service-account.name", "service-account.uid"])
+            ),
             spelling => {
                 let kind = *choices.pick(&TYPES);
                 spelt(spelling, kind)
             }
         };
-        own(&scene, "Web").create(&PostParams::default(), &web(&scene, &name, &text)).await?;
+        own(&scene, "Web")
+            .create(&PostParams::default(), &web(&scene, &name, &text))
+            .await?;
         all.push((index, name, text));
     }
     for (index, name, text) in all {
         let told = |object: Option<&DynamicObject>| {
-            let conditions = object.map(|object| object.data["status"]["conditions"].to_string()).unwrap_or_default();
+            let conditions = object
+                .map(|object| object.data["status"]["conditions"].to_string())
+                .unwrap_or_default();
             conditions.contains("no stack may make a Secret")
         };
         let found = scene.wait(&own(&scene, "Web"), &name, told).await;
@@ -104,10 +126,20 @@ pub async fn no_template_makes_a_secret_with_the_credentials_of_others(cluster: 
         ensure!(now["address"].is_null(), "variant {index} ({text}): {now}");
     }
     for secret in scene.api::<Secret>().list(&ListParams::default()).await? {
-        let is_credential = secret.type_.as_deref().is_some_and(|kind| TYPES.contains(&kind));
+        let is_credential = secret
+            .type_
+            .as_deref()
+            .is_some_and(|kind| TYPES.contains(&kind));
         let named = secret.metadata.annotations.unwrap_or_default();
-        let asks = named.keys().any(|key| key.starts_with("kubernetes.io/service-account"));
-        ensure!(!is_credential && !asks, "{:?} {:?}", secret.metadata.name, secret.type_);
+        let asks = named
+            .keys()
+            .any(|key| key.starts_with("kubernetes.io/service-account"));
+        ensure!(
+            !is_credential && !asks,
+            "{:?} {:?}",
+            secret.metadata.name,
+            secret.type_
+        );
     }
     Ok(())
 }
@@ -118,11 +150,15 @@ fn damaged(choices: &mut Choices) -> Option<String> {
     choices.toss().then(|| "x".repeat(length))
 }
 
-pub async fn a_seed_that_is_missing_or_damaged_is_never_replaced_without_consent(cluster: Arc<Cluster>) -> Result<()> {
+pub async fn a_seed_that_is_missing_or_damaged_is_never_replaced_without_consent(
+    cluster: Arc<Cluster>,
+) -> Result<()> {
     manager(&cluster).await?;
     let scene = cluster.scene("seeds").await?;
     defined(&scene).await?;
-    redises(&scene, scene.client()).create(&PostParams::default(), &redis(&scene, "one")).await?;
+    redises(&scene, scene.client())
+        .create(&PostParams::default(), &redis(&scene, "one"))
+        .await?;
     let seeds: Api<Secret> = Api::namespaced(scene.client(), "cairn");
     each(variants().map(|(index, mut choices)| {
         let (scene, seeds) = (&scene, seeds.clone());
@@ -166,11 +202,18 @@ pub async fn a_seed_that_is_missing_or_damaged_is_never_replaced_without_consent
         }
     }))
     .await?;
-    ensure!(redises(&scene, scene.client()).get_opt("one").await?.is_some(), "what none of them ran stays");
+    ensure!(
+        redises(&scene, scene.client())
+            .get_opt("one")
+            .await?
+            .is_some(),
+        "what none of them ran stays"
+    );
     Ok(())
 }
 
-/// How many variants share an install: a CRD and a controller for each would cost more than they tell.
+/// How many variants share an install: a CRD and a controller for each would cost more than they
+/// tell.
 const SHARED: usize = 10;
 
 pub async fn a_cluster_stack_reaches_the_namespaces_that_it_is_limited_to_however_they_are_listed(
@@ -178,8 +221,15 @@ pub async fn a_cluster_stack_reaches_the_namespaces_that_it_is_limited_to_howeve
 ) -> Result<()> {
     let manager = manager(&cluster).await?;
     let scene = cluster.scene("reach").await?;
-    let (one, two) = (cluster.scene("reach-one").await?, cluster.scene("reach-two").await?);
-    let places = [scene.namespace().to_owned(), one.namespace().to_owned(), two.namespace().to_owned()];
+    let (one, two) = (
+        cluster.scene("reach-one").await?,
+        cluster.scene("reach-two").await?,
+    );
+    let places = [
+        scene.namespace().to_owned(),
+        one.namespace().to_owned(),
+        two.namespace().to_owned(),
+    ];
     let all = cluster_installs(&scene);
     let mut variants: Vec<(usize, Choices)> = variants().collect();
     let mut groups = Vec::new();
@@ -187,7 +237,8 @@ pub async fn a_cluster_stack_reaches_the_namespaces_that_it_is_limited_to_howeve
         groups.push(variants.split_off(variants.len().saturating_sub(SHARED)));
     }
     each(groups.into_iter().map(|mut group| {
-        let (scene, manager, cluster, places, all) = (&scene, &manager, &cluster, places.clone(), all.clone());
+        let (scene, manager, cluster, places, all) =
+            (&scene, &manager, &cluster, places.clone(), all.clone());
         async move {
             let (first, choices) = &mut group[0];
             let name = format!("{}-{first}{}", scene.namespace(), choices.name("x", 12));
@@ -195,39 +246,78 @@ pub async fn a_cluster_stack_reaches_the_namespaces_that_it_is_limited_to_howeve
             let ready = scene.wait(&all, &name, has("Ready", "True", "")).await;
             let found = all.get(&name).await?;
             ready.with_context(|| format!("{name}: {}", found.data["status"]))?;
-            let place = found.data["status"]["namespace"].as_str().unwrap_or_default().to_owned();
+            let place = found.data["status"]["namespace"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned();
             let kind = resource("stacks.crossplane.io", "v1alpha1", "Stack", "stacks");
             let stacks: Api<DynamicObject> = Api::namespaced_with(scene.client(), &place, &kind);
             let account = stacks.get(&name).await?.data["status"]["serviceAccount"].clone();
-            let client = cluster.client_for_service_account(&place, account.as_str().unwrap_or_default()).await?;
+            let client = cluster
+                .client_for_service_account(&place, account.as_str().unwrap_or_default())
+                .await?;
             for (index, mut choices) in group {
                 let count = 1 + choices.below(3);
                 let listed = choices.shuffled(places.to_vec())[..count].to_vec();
                 let mut spelt = listed.clone();
-                spelt.extend(listed.iter().filter(|_| choices.toss()).cloned().collect::<Vec<_>>());
+                spelt.extend(
+                    listed
+                        .iter()
+                        .filter(|_| choices.toss())
+                        .cloned()
+                        .collect::<Vec<_>>(),
+                );
                 let patch = json!({ "spec": { "namespaces": choices.shuffled(spelt) } });
-                all.patch(&name, &PatchParams::default(), &Patch::Merge(patch)).await?;
+                all.patch(&name, &PatchParams::default(), &Patch::Merge(patch))
+                    .await?;
                 let expected: BTreeSet<String> = listed.into_iter().collect();
                 let told = json!(expected);
                 let done = move |stack: Option<&DynamicObject>| {
                     stack.is_some_and(|stack| stack.data["status"]["namespaces"] == told)
                 };
-                scene.wait(&stacks, &name, done).await.with_context(|| format!("variant {index}"))?;
-                for namespace in places.iter().map(String::as_str).chain(["default", "cairn", &place]) {
+                scene
+                    .wait(&stacks, &name, done)
+                    .await
+                    .with_context(|| format!("variant {index}"))?;
+                for namespace in places
+                    .iter()
+                    .map(String::as_str)
+                    .chain(["default", "cairn", &place])
+                {
                     let maps = Api::<ConfigMap>::namespaced(client.clone(), namespace);
-                    let wanted = if expected.contains(namespace) { 200 } else { 403 };
+                    let wanted = if expected.contains(namespace) {
+                        200
+                    } else {
+                        403
+                    };
                     let answered = code(&maps.list(&ListParams::default()).await);
-                    ensure!(answered == wanted, "variant {index}: {answered} in {namespace}");
+                    ensure!(
+                        answered == wanted,
+                        "variant {index}: {answered} in {namespace}"
+                    );
                 }
-                let everywhere = Api::<ConfigMap>::all(client.clone()).list(&ListParams::default()).await;
+                let everywhere = Api::<ConfigMap>::all(client.clone())
+                    .list(&ListParams::default())
+                    .await;
                 ensure!(code(&everywhere) == 403, "variant {index}");
             }
             all.delete(&name, &DeleteParams::default()).await?;
-            scene.wait(&all, &name, is_deleted(&found.metadata.uid.unwrap_or_default())).await?;
+            scene
+                .wait(
+                    &all,
+                    &name,
+                    is_deleted(&found.metadata.uid.unwrap_or_default()),
+                )
+                .await?;
             for namespace in &places {
                 let bindings: Api<RoleBinding> = Api::namespaced(scene.client(), namespace);
-                let left = bindings.get_opt(&api::names::role(&place, &name, api::names::Role::System)).await?;
-                ensure!(left.is_none(), "{name}: its permissions in {namespace} stay");
+                let left = bindings
+                    .get_opt(&api::names::role(&place, &name, api::names::Role::System))
+                    .await?;
+                ensure!(
+                    left.is_none(),
+                    "{name}: its permissions in {namespace} stay"
+                );
             }
             Ok(())
         }

@@ -1,13 +1,14 @@
-//! Attacks on the identities that the stack manager creates: by users who may do everything with StackInstalls and Stacks
-//! in one namespace, by stacks themselves, and by objects that were planted.
+//! Attacks on the identities that the stack manager creates: by users who may do everything with
+//! StackInstalls and Stacks in one namespace, by stacks themselves, and by objects that were
+//! planted.
 
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret, ServiceAccount};
-use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret, ServiceAccount};
+use k8s_openapi::api::rbac::v1::{ClusterRole, Role, RoleBinding};
 use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::runtime::wait::conditions::is_deleted;
 use kube::{Api, Client};
@@ -16,14 +17,15 @@ use testkit::{Choices, Cluster, Scene, variants};
 
 use crate::installs::{code, redis, redises};
 use crate::manager::{
-    Manager, Shelf, USER, furnish, has, installed, installs, manager, package, resource, stacks, start,
+    Shelf, USER, furnish, has, installed, installs, manager, package, resource, stacks, start,
 };
 use crate::permitted::permitted;
 
 pub const API: &str = "stacks.crossplane.io/v1alpha1";
 pub const RBAC: &str = "rbac.authorization.k8s.io";
 
-/// A user who may do everything with StackInstalls and Stacks in the scene's namespace, and what else is granted there.
+/// A user who may do everything with StackInstalls and Stacks in the scene's namespace, and what
+/// else is granted there.
 pub async fn attacker(scene: &Scene<'_>, more: &[Value]) -> Result<Client> {
     let name = format!("mallory-{}", scene.namespace());
     let mut rules = vec![json!({
@@ -31,19 +33,28 @@ pub async fn attacker(scene: &Scene<'_>, more: &[Value]) -> Result<Client> {
     })];
     rules.extend_from_slice(more);
     let role = json!({ "metadata": { "name": "mallory" }, "rules": rules });
-    scene.api::<Role>().create(&PostParams::default(), &serde_json::from_value(role)?).await?;
+    scene
+        .api::<Role>()
+        .create(&PostParams::default(), &serde_json::from_value(role)?)
+        .await?;
     let binding = json!({
         "metadata": { "name": "mallory" }, "roleRef": { "apiGroup": RBAC, "kind": "Role", "name": "mallory" },
         "subjects": [{ "apiGroup": RBAC, "kind": "User", "name": name }],
     });
-    scene.api::<RoleBinding>().create(&PostParams::default(), &serde_json::from_value(binding)?).await?;
+    scene
+        .api::<RoleBinding>()
+        .create(&PostParams::default(), &serde_json::from_value(binding)?)
+        .await?;
     let client = scene.cluster().client_for_user(&name, &[])?;
     permitted(scene, &stacks_of(scene, &client)).await?;
     Ok(client)
 }
 
 pub fn stacks_of(scene: &Scene<'_>, client: &Client) -> Api<DynamicObject> {
-    scene.dynamic(client.clone(), &resource("stacks.crossplane.io", "v1alpha1", "Stack", "stacks"))
+    scene.dynamic(
+        client.clone(),
+        &resource("stacks.crossplane.io", "v1alpha1", "Stack", "stacks"),
+    )
 }
 
 /// A Stack without templates that owns `Redis`: any number of them get along with each other.
@@ -54,18 +65,29 @@ pub fn bare(scene: &Scene<'_>, name: &str, more: &Value) -> DynamicObject {
     for (key, value) in more.as_object().into_iter().flatten() {
         spec[key] = value.clone();
     }
-    let stack = json!({ "apiVersion": API, "kind": "Stack", "metadata": { "name": name }, "spec": spec });
+    let stack =
+        json!({ "apiVersion": API, "kind": "Stack", "metadata": { "name": name }, "spec": spec });
     serde_json::from_value(stack).unwrap()
 }
 
 /// Runs variants, a few side by side: others use the same stack manager.
-pub async fn each<T>(attempts: impl Iterator<Item = impl Future<Output = Result<T>>>) -> Result<Vec<T>> {
-    stream::iter(attempts).buffer_unordered(4).try_collect().await
+pub async fn each<T>(
+    attempts: impl Iterator<Item = impl Future<Output = Result<T>>>,
+) -> Result<Vec<T>> {
+    stream::iter(attempts)
+        .buffer_unordered(4)
+        .try_collect()
+        .await
 }
 
 /// Deletes a Stack, and waits until it is gone.
 pub async fn removed(scene: &Scene<'_>, own: &Api<DynamicObject>, name: &str) -> Result<()> {
-    let uid = stacks(scene).get(name).await?.metadata.uid.unwrap_or_default();
+    let uid = stacks(scene)
+        .get(name)
+        .await?
+        .metadata
+        .uid
+        .unwrap_or_default();
     own.delete(name, &DeleteParams::default()).await?;
     scene.wait(&stacks(scene), name, is_deleted(&uid)).await?;
     Ok(())
@@ -77,7 +99,8 @@ pub async fn looked_at(scene: &Scene<'_>, name: &str) -> Result<()> {
     let bindings: Api<RoleBinding> = scene.api();
     let before = bindings.get(&own).await?.metadata.uid;
     bindings.delete(&own, &DeleteParams::default()).await?;
-    let is_new = move |found: Option<&RoleBinding>| found.is_some_and(|found| found.metadata.uid != before);
+    let is_new =
+        move |found: Option<&RoleBinding>| found.is_some_and(|found| found.metadata.uid != before);
     scene.wait(&bindings, &own, is_new).await?;
     Ok(())
 }
@@ -89,18 +112,26 @@ pub async fn defined(scene: &Scene<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Waits until the stack manager has seen everything that was done before: a Stack that comes last gets ready.
+/// Waits until the stack manager has seen everything that was done before: a Stack that comes last
+/// gets ready.
 pub async fn settled(scene: &Scene<'_>, mark: &str) -> Result<()> {
     let name = format!("settled-{mark}");
-    stacks(scene).create(&PostParams::default(), &bare(scene, &name, &json!({}))).await?;
-    scene.wait(&stacks(scene), &name, has("Ready", "True", "")).await?;
+    stacks(scene)
+        .create(&PostParams::default(), &bare(scene, &name, &json!({})))
+        .await?;
+    scene
+        .wait(&stacks(scene), &name, has("Ready", "True", ""))
+        .await?;
     // What was made for it is put back, so that every watch has shown what came before.
     looked_at(scene, &name).await
 }
 
 async fn account_of(scene: &Scene<'_>, stack: &str) -> Result<String> {
     let found = stacks(scene).get(stack).await?;
-    Ok(found.data["status"]["serviceAccount"].as_str().context("the Stack names its account")?.to_owned())
+    Ok(found.data["status"]["serviceAccount"]
+        .as_str()
+        .context("the Stack names its account")?
+        .to_owned())
 }
 
 fn told(object: &DynamicObject) -> String {
@@ -115,13 +146,19 @@ pub async fn a_stacks_account_gets_no_secret_token_or_lease_that_it_did_not_ask_
     defined(&scene).await?;
     let mallory = attacker(&scene, &[]).await?;
     let own = stacks_of(&scene, &mallory);
-    own.create(&PostParams::default(), &bare(&scene, "thief", &json!({}))).await?;
-    own.create(&PostParams::default(), &bare(&scene, "victim", &json!({}))).await?;
+    own.create(&PostParams::default(), &bare(&scene, "thief", &json!({})))
+        .await?;
+    own.create(&PostParams::default(), &bare(&scene, "victim", &json!({})))
+        .await?;
     for name in ["thief", "victim"] {
-        scene.wait(&stacks(&scene), name, has("Ready", "True", "")).await?;
+        scene
+            .wait(&stacks(&scene), name, has("Ready", "True", ""))
+            .await?;
     }
     let account = account_of(&scene, "thief").await?;
-    let thief = cluster.client_for_service_account(scene.namespace(), &account).await?;
+    let thief = cluster
+        .client_for_service_account(scene.namespace(), &account)
+        .await?;
     scene.service_account("admin-of-all").await?;
     let attempts = variants().map(|(index, mut choices)| {
         let (scene, thief) = (&scene, thief.clone());
@@ -155,7 +192,9 @@ pub async fn a_stacks_account_gets_no_secret_token_or_lease_that_it_did_not_ask_
     Ok(())
 }
 
-pub async fn a_refused_stack_with_a_finalizer_of_its_users_deletes_nothing(cluster: Arc<Cluster>) -> Result<()> {
+pub async fn a_refused_stack_with_a_finalizer_of_its_users_deletes_nothing(
+    cluster: Arc<Cluster>,
+) -> Result<()> {
     manager(&cluster).await?;
     let scene = cluster.scene("h4a").await?;
     defined(&scene).await?;
@@ -164,15 +203,20 @@ pub async fn a_refused_stack_with_a_finalizer_of_its_users_deletes_nothing(clust
         "apiVersion": API, "kind": "StackInstall", "metadata": { "name": "precious" },
         "spec": { "package": "nowhere/redis:1", "paused": true },
     });
-    installs(&scene).create(&PostParams::default(), &serde_json::from_value(wish)?).await?;
+    installs(&scene)
+        .create(&PostParams::default(), &serde_json::from_value(wish)?)
+        .await?;
     let precious = redises(&scene, scene.client());
-    precious.create(&PostParams::default(), &redis(&scene, "precious")).await?;
+    precious
+        .create(&PostParams::default(), &redis(&scene, "precious"))
+        .await?;
     let own = stacks_of(&scene, &mallory);
     let attempts = variants().map(|(index, mut choices)| {
         let (scene, own) = (&scene, own.clone());
         async move {
             let name = format!("s{index}-{}", choices.name("", 30));
-            // Refused since stacks do not install stacks, since its kind is nobody's, or since it asks for too much.
+            // Refused since stacks do not install stacks, since its kind is nobody's, or since it
+            // asks for too much.
             let kinds = [("StackInstall", API.to_owned()), ("Stack", API.to_owned()), ("Redis", format!("{}/v1", scene.group()))];
             let (kind, version) = choices.pick(&kinds).clone();
             let asks = json!([{ "crd": "role.rbac.authorization.k8s.io/v1" }]);
@@ -201,8 +245,24 @@ pub async fn a_refused_stack_with_a_finalizer_of_its_users_deletes_nothing(clust
     });
     each(attempts).await?;
     settled(&scene, "h4a").await?;
-    ensure!(installs(&scene).get("precious").await?.metadata.deletion_timestamp.is_none(), "the install is deleted");
-    ensure!(precious.get("precious").await?.metadata.deletion_timestamp.is_none(), "the instance is deleted");
+    ensure!(
+        installs(&scene)
+            .get("precious")
+            .await?
+            .metadata
+            .deletion_timestamp
+            .is_none(),
+        "the install is deleted"
+    );
+    ensure!(
+        precious
+            .get("precious")
+            .await?
+            .metadata
+            .deletion_timestamp
+            .is_none(),
+        "the instance is deleted"
+    );
     Ok(())
 }
 
@@ -210,7 +270,9 @@ fn own_view(scene: &Scene<'_>) -> Api<DynamicObject> {
     stacks(scene)
 }
 
-pub async fn an_object_that_its_user_labels_as_the_managers_is_left_alone(cluster: Arc<Cluster>) -> Result<()> {
+pub async fn an_object_that_its_user_labels_as_the_managers_is_left_alone(
+    cluster: Arc<Cluster>,
+) -> Result<()> {
     manager(&cluster).await?;
     let scene = cluster.scene("h4b").await?;
     defined(&scene).await?;
@@ -220,11 +282,24 @@ pub async fn an_object_that_its_user_labels_as_the_managers_is_left_alone(cluste
         json!({ "apiGroups": [RBAC], "resources": ["roles", "rolebindings"], "verbs": writes }),
     ])
     .await?;
-    stacks(&scene).create(&PostParams::default(), &bare(&scene, "real", &json!({}))).await?;
-    scene.wait(&stacks(&scene), "real", has("Ready", "True", "")).await?;
+    stacks(&scene)
+        .create(&PostParams::default(), &bare(&scene, "real", &json!({})))
+        .await?;
+    scene
+        .wait(&stacks(&scene), "real", has("Ready", "True", ""))
+        .await?;
     let stack = stacks(&scene).get("real").await?;
-    let copied = scene.api::<ServiceAccount>().get(&account_of(&scene, "real").await?).await?.metadata.annotations;
-    let kinds = [("", "Secret", "secrets"), ("", "ServiceAccount", "serviceaccounts"), (RBAC, "Role", "roles")];
+    let copied = scene
+        .api::<ServiceAccount>()
+        .get(&account_of(&scene, "real").await?)
+        .await?
+        .metadata
+        .annotations;
+    let kinds = [
+        ("", "Secret", "secrets"),
+        ("", "ServiceAccount", "serviceaccounts"),
+        (RBAC, "Role", "roles"),
+    ];
     let planted = each(variants().map(|(index, mut choices)| {
         let (scene, mallory, uid, copied) = (&scene, mallory.clone(), stack.metadata.uid.clone(), copied.clone());
         async move {
@@ -266,12 +341,18 @@ pub async fn an_object_that_its_user_labels_as_the_managers_is_left_alone(cluste
     for (index, kind, name) in planted {
         let found = scene.dynamic(scene.client(), &kind).get_opt(&name).await?;
         let lives = found.is_some_and(|found| found.metadata.deletion_timestamp.is_none());
-        ensure!(lives, "variant {index}: the {} {name} was deleted", kind.kind);
+        ensure!(
+            lives,
+            "variant {index}: the {} {name} was deleted",
+            kind.kind
+        );
     }
     Ok(())
 }
 
-pub async fn an_account_that_exists_already_is_neither_seized_nor_deleted(cluster: Arc<Cluster>) -> Result<()> {
+pub async fn an_account_that_exists_already_is_neither_seized_nor_deleted(
+    cluster: Arc<Cluster>,
+) -> Result<()> {
     manager(&cluster).await?;
     let scene = cluster.scene("m6").await?;
     defined(&scene).await?;
@@ -323,17 +404,33 @@ pub async fn a_role_that_exists_already_is_named_in_a_condition_and_not_overwrit
     let rules = json!([{ "apiGroups": [""], "resources": ["pods"], "verbs": ["get"] }]);
     let theirs = format!("stack:{}:hand:system", scene.namespace());
     let role = json!({ "metadata": { "name": theirs }, "rules": rules });
-    let before = roles.create(&PostParams::default(), &serde_json::from_value(role)?).await?;
-    stacks(&scene).create(&PostParams::default(), &bare(&scene, "hand", &json!({}))).await?;
-    let found = scene.wait(&stacks(&scene), "hand", has("Ready", "False", "Refused")).await?.context("it is there")?;
+    let before = roles
+        .create(&PostParams::default(), &serde_json::from_value(role)?)
+        .await?;
+    stacks(&scene)
+        .create(&PostParams::default(), &bare(&scene, "hand", &json!({})))
+        .await?;
+    let found = scene
+        .wait(&stacks(&scene), "hand", has("Ready", "False", "Refused"))
+        .await?
+        .context("it is there")?;
     ensure!(told(&found).contains(&theirs), "{}", told(&found));
-    ensure!(roles.get(&theirs).await?.rules == before.rules, "it was overwritten");
+    ensure!(
+        roles.get(&theirs).await?.rules == before.rules,
+        "it was overwritten"
+    );
     roles.delete(&theirs, &DeleteParams::default()).await?;
     // It is told, and heals.
     stacks(&scene)
-        .patch("hand", &PatchParams::default(), &Patch::Merge(json!({ "spec": { "title": "Again" } })))
+        .patch(
+            "hand",
+            &PatchParams::default(),
+            &Patch::Merge(json!({ "spec": { "title": "Again" } })),
+        )
         .await?;
-    scene.wait(&stacks(&scene), "hand", has("Ready", "True", "")).await?;
+    scene
+        .wait(&stacks(&scene), "hand", has("Ready", "True", ""))
+        .await?;
     Ok(())
 }
 
@@ -341,7 +438,11 @@ pub async fn a_planted_seed_is_never_used(cluster: Arc<Cluster>) -> Result<()> {
     manager(&cluster).await?;
     let scene = cluster.scene("m11").await?;
     defined(&scene).await?;
-    let mallory = attacker(&scene, &[json!({ "apiGroups": [""], "resources": ["secrets"], "verbs": ["*"] })]).await?;
+    let mallory = attacker(
+        &scene,
+        &[json!({ "apiGroups": [""], "resources": ["secrets"], "verbs": ["*"] })],
+    )
+    .await?;
     let own = stacks_of(&scene, &mallory);
     let secrets: Api<Secret> = Api::namespaced(mallory.clone(), scene.namespace());
     let attempts = variants().map(|(index, mut choices)| {
@@ -399,19 +500,37 @@ pub async fn a_stack_with_a_long_name_runs_and_goes(cluster: Arc<Cluster>) -> Re
         let (scene, own) = (&scene, own.clone());
         async move {
             let name = long(&mut choices, index);
-            own.create(&PostParams::default(), &bare(scene, &name, &json!({}))).await?;
+            own.create(&PostParams::default(), &bare(scene, &name, &json!({})))
+                .await?;
             scene
                 .wait(&stacks(scene), &name, has("Ready", "True", ""))
                 .await
                 .with_context(|| format!("variant {index}"))?;
             let account = account_of(scene, &name).await?;
-            let before = scene.api::<ServiceAccount>().get(&account).await?.metadata.uid;
+            let before = scene
+                .api::<ServiceAccount>()
+                .get(&account)
+                .await?
+                .metadata
+                .uid;
             looked_at(scene, &name).await?;
-            let after = scene.api::<ServiceAccount>().get(&account).await?.metadata.uid;
-            ensure!(after == before, "variant {index}: its account was deleted and created again");
+            let after = scene
+                .api::<ServiceAccount>()
+                .get(&account)
+                .await?
+                .metadata
+                .uid;
+            ensure!(
+                after == before,
+                "variant {index}: its account was deleted and created again"
+            );
             removed(scene, &own, &name).await?;
             ensure!(
-                scene.api::<ServiceAccount>().get_opt(&account).await?.is_none(),
+                scene
+                    .api::<ServiceAccount>()
+                    .get_opt(&account)
+                    .await?
+                    .is_none(),
                 "variant {index}: {account} stays"
             );
             Ok(())
@@ -425,19 +544,33 @@ pub async fn what_is_added_to_roles_and_bindings_is_removed(cluster: Arc<Cluster
     manager(&cluster).await?;
     let scene = cluster.scene("g3").await?;
     defined(&scene).await?;
-    stacks(&scene).create(&PostParams::default(), &bare(&scene, "hand", &json!({}))).await?;
-    scene.wait(&stacks(&scene), "hand", has("Ready", "True", "")).await?;
+    stacks(&scene)
+        .create(&PostParams::default(), &bare(&scene, "hand", &json!({})))
+        .await?;
+    scene
+        .wait(&stacks(&scene), "hand", has("Ready", "True", ""))
+        .await?;
     let system = format!("stack:{}:hand:system", scene.namespace());
     let bindings: Api<RoleBinding> = scene.api();
     let wanted = bindings.get(&system).await?.subjects;
     let roles: Api<ClusterRole> = Api::all(scene.client());
     let rules = roles.get(&system).await?.rules;
     for (index, mut choices) in variants() {
-        let user = json!({ "apiGroup": RBAC, "kind": "User", "name": choices.name("mallory-", 30) });
-        let mut subjects = serde_json::to_value(&wanted)?.as_array().cloned().unwrap_or_default();
+        let user =
+            json!({ "apiGroup": RBAC, "kind": "User", "name": choices.name("mallory-", 30) });
+        let mut subjects = serde_json::to_value(&wanted)?
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
         subjects.push(user);
         let subjects = choices.shuffled(subjects);
-        bindings.patch(&system, &PatchParams::default(), &Patch::Merge(json!({ "subjects": subjects }))).await?;
+        bindings
+            .patch(
+                &system,
+                &PatchParams::default(),
+                &Patch::Merge(json!({ "subjects": subjects })),
+            )
+            .await?;
         let (same, is) = (wanted.clone(), rules.clone());
         scene
             .wait(&bindings, &system, move |found: Option<&RoleBinding>| {
@@ -448,7 +581,10 @@ pub async fn what_is_added_to_roles_and_bindings_is_removed(cluster: Arc<Cluster
             "rbac.authorization.k8s.io/aggregate-to-{}",
             choices.pick(&["admin", "edit", "view", "cluster-reader"])
         );
-        let mut more = serde_json::to_value(&rules)?.as_array().cloned().unwrap_or_default();
+        let mut more = serde_json::to_value(&rules)?
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
         more.push(json!({ "apiGroups": [""], "resources": ["secrets"], "verbs": ["*"] }));
         let mut patch = json!({ "metadata": { "labels": { "theirs": format!("v{index}") } } });
         if choices.toss() {
@@ -457,19 +593,26 @@ pub async fn what_is_added_to_roles_and_bindings_is_removed(cluster: Arc<Cluster
         if choices.toss() {
             patch["rules"] = json!(choices.shuffled(more));
         }
-        roles.patch(&system, &PatchParams::default(), &Patch::Merge(patch)).await?;
+        roles
+            .patch(&system, &PatchParams::default(), &Patch::Merge(patch))
+            .await?;
         let back = move |found: Option<&ClusterRole>| {
             found.is_some_and(|found| {
                 let labels = found.metadata.labels.clone().unwrap_or_default();
                 found.rules == is && !labels.contains_key(&key) && labels.contains_key("theirs")
             })
         };
-        scene.wait(&roles, &system, back).await.with_context(|| format!("variant {index}"))?;
+        scene
+            .wait(&roles, &system, back)
+            .await
+            .with_context(|| format!("variant {index}"))?;
     }
     Ok(())
 }
 
-pub async fn an_edited_stack_of_an_install_gets_no_permissions_by_it(cluster: Arc<Cluster>) -> Result<()> {
+pub async fn an_edited_stack_of_an_install_gets_no_permissions_by_it(
+    cluster: Arc<Cluster>,
+) -> Result<()> {
     let manager = manager(&cluster).await?;
     let scene = cluster.scene("edited").await?;
     installed(&scene, &manager, &["a"], "").await?;
@@ -478,161 +621,52 @@ pub async fn an_edited_stack_of_an_install_gets_no_permissions_by_it(cluster: Ar
     let before = stacks(&scene).get("redis").await?;
     let mark = cluster.mark()?;
     for (index, mut choices) in variants() {
-        let crd = *choices.pick(&["secret/v1", "pod/v1", "deployment.apps/v1", "*.example.org/v1", "job.batch/v1"]);
+        let crd = *choices.pick(&[
+            "secret/v1",
+            "pod/v1",
+            "deployment.apps/v1",
+            "*.example.org/v1",
+            "job.batch/v1",
+        ]);
         let mut patch = json!({ "spec": { "dependsOn": [{ "crd": crd }] } });
         if choices.toss() {
-            patch["spec"]["templates"] = json!({ format!("redis.{}/v1", scene.group()): { "more": "# nothing" } });
+            patch["spec"]["templates"] =
+                json!({ format!("redis.{}/v1", scene.group()): { "more": "# nothing" } });
         }
         if choices.toss() {
             let annotations = json!({ "stacks.crossplane.io/signature": choices.name("", 40) });
             patch["metadata"] = json!({ "annotations": annotations });
         }
-        own.patch("redis", &PatchParams::default(), &Patch::Merge(patch)).await?;
+        own.patch("redis", &PatchParams::default(), &Patch::Merge(patch))
+            .await?;
         let spec = before.data["spec"].clone();
-        let back = move |found: Option<&DynamicObject>| found.is_some_and(|found| found.data["spec"] == spec);
-        scene.wait(&stacks(&scene), "redis", back).await.with_context(|| format!("variant {index}"))?;
+        let back = move |found: Option<&DynamicObject>| {
+            found.is_some_and(|found| found.data["spec"] == spec)
+        };
+        scene
+            .wait(&stacks(&scene), "redis", back)
+            .await
+            .with_context(|| format!("variant {index}"))?;
     }
     settled(&scene, "edited").await?;
     let role = format!("stack:{}:redis:system", scene.namespace());
     let wrote = move |request: &testkit::Request| {
         let writes = ["patch", "update", "create"].contains(&request.verb.as_str());
-        request.user == USER && writes && request.resource == "clusterroles" && request.uri.contains(&role)
+        request.user == USER
+            && writes
+            && request.resource == "clusterroles"
+            && request.uri.contains(&role)
     };
     let written = cluster.requests(mark, wrote).await?;
     ensure!(written.is_empty(), "its role was rewritten: {written:?}");
     Ok(())
 }
 
-pub fn cluster_installs(scene: &Scene<'_>) -> Api<DynamicObject> {
-    let kind = resource("stacks.crossplane.io", "v1alpha1", "ClusterStackInstall", "clusterstackinstalls");
-    Api::all_with(scene.client(), &kind)
-}
-
-/// Creates a ClusterStackInstall of a package whose kind has a group of its own.
-pub async fn wide(scene: &Scene<'_>, manager: &Manager, name: &str, more: &Value) -> Result<()> {
-    let repository = format!("{}/{name}", scene.namespace());
-    let group = format!("{}.{}", &name[..name.len().min(20)], scene.group());
-    let app = "permissionScope: Cluster\ndependsOn: [{crd: configmap/v1}]\n";
-    manager.shelf.put(&repository, "1.0.0", package(&group, "1.0.0", &["a"], app));
-    let mut spec = json!({ "package": format!("{repository}:1.0.0") });
-    for (key, value) in more.as_object().into_iter().flatten() {
-        spec[key] = value.clone();
-    }
-    let install =
-        json!({ "apiVersion": API, "kind": "ClusterStackInstall", "metadata": { "name": name }, "spec": spec });
-    cluster_installs(scene).create(&PostParams::default(), &serde_json::from_value(install)?).await?;
-    Ok(())
-}
-
-pub async fn a_cluster_stack_has_a_namespace_of_its_own_and_seizes_none(cluster: Arc<Cluster>) -> Result<()> {
-    let manager = manager(&cluster).await?;
-    let scene = cluster.scene("home").await?;
-    let namespaces: Api<Namespace> = Api::all(scene.client());
-    let attempts = variants().map(|(index, mut choices)| {
-        let (scene, manager, namespaces) = (&scene, &manager, namespaces.clone());
-        async move {
-            let longest = *choices.pick(&[4, 40, 120]);
-            let name = format!("{}-{index}{}", scene.namespace(), choices.name("x", longest));
-            let usual = api::names::cluster_stack("cairn-stacks", &name);
-            let taken = choices.toss();
-            if taken {
-                let mut theirs = json!({ "metadata": { "name": usual } });
-                if choices.toss() {
-                    theirs["metadata"]["labels"] = json!({ "app.kubernetes.io/managed-by": "stack-manager" });
-                    theirs["metadata"]["annotations"] = json!({
-                        "stacks.crossplane.io/created-for": format!("ClusterStackInstall/{name}"),
-                        "stacks.crossplane.io/signature": choices.name("", 64),
-                    });
-                }
-                namespaces.create(&PostParams::default(), &serde_json::from_value(theirs)?).await?;
-            }
-            wide(scene, manager, &name, &json!({})).await?;
-            let all = cluster_installs(scene);
-            scene.wait(&all, &name, has("Ready", "True", "")).await.with_context(|| format!("variant {index}"))?;
-            let found = all.get(&name).await?;
-            let place = found.data["status"]["namespace"].as_str().unwrap_or_default().to_owned();
-            ensure!((place == usual) != taken, "variant {index}: {place}");
-            ensure!(place.starts_with("cairn-stacks-") && place.len() <= 63, "variant {index}: {place}");
-            // Nobody else installs anything there.
-            let kind = resource("stacks.crossplane.io", "v1alpha1", "StackInstall", "stackinstalls");
-            let inside: Api<DynamicObject> = Api::namespaced_with(scene.client(), &place, &kind);
-            let install = json!({
-                "apiVersion": API, "kind": "StackInstall", "metadata": { "name": "intruder" }, "spec": { "package": "a/b:1" },
-            });
-            inside.create(&PostParams::default(), &serde_json::from_value(install)?).await?;
-            scene.wait(&inside, "intruder", has("Ready", "False", "NamespaceReserved")).await?;
-            let kind = resource("stacks.crossplane.io", "v1alpha1", "Stack", "stacks");
-            let inside: Api<DynamicObject> = Api::namespaced_with(scene.client(), &place, &kind);
-            inside.create(&PostParams::default(), &bare(scene, "intruder", &json!({}))).await?;
-            scene.wait(&inside, "intruder", has("Ready", "False", "NotAllowed")).await?;
-            all.delete(&name, &DeleteParams::default()).await?;
-            scene.wait(&all, &name, is_deleted(&found.metadata.uid.unwrap_or_default())).await?;
-            ensure!(namespaces.get_opt(&place).await?.is_none(), "variant {index}: {place} stays");
-            if taken {
-                let theirs = namespaces.get(&usual).await?;
-                ensure!(theirs.metadata.deletion_timestamp.is_none(), "variant {index}: {usual} was deleted");
-                namespaces.delete(&usual, &DeleteParams::default()).await?;
-            }
-            Ok(())
-        }
-    });
-    each(attempts).await?;
-    Ok(())
-}
-
-pub async fn a_cluster_stack_that_is_limited_to_namespaces_acts_in_those_alone(cluster: Arc<Cluster>) -> Result<()> {
-    let manager = manager(&cluster).await?;
-    let scene = cluster.scene("m10").await?;
-    let other = cluster.scene("m10-other").await?;
-    let name = scene.namespace().to_owned();
-    wide(&scene, &manager, &name, &json!({ "namespaces": [scene.namespace()] })).await?;
-    let all = cluster_installs(&scene);
-    let ready = scene.wait(&all, &name, has("Ready", "True", "")).await;
-    let found = all.get(&name).await?;
-    ready.with_context(|| found.data["status"].to_string())?;
-    let place = found.data["status"]["namespace"].as_str().unwrap_or_default().to_owned();
-    let system = format!("stack:{place}:{name}:system");
-    ensure!(Api::<ClusterRoleBinding>::all(scene.client()).get_opt(&system).await?.is_none());
-    let client = cluster.client_for_service_account(&place, &format!("stack-{name}")).await?;
-    let maps = |namespace: &str| Api::<ConfigMap>::namespaced(client.clone(), namespace);
-    maps(scene.namespace()).list(&ListParams::default()).await?;
-    for elsewhere in [other.namespace(), "default", "cairn", &place] {
-        ensure!(code(&maps(elsewhere).list(&ListParams::default()).await) == 403, "{elsewhere}");
-    }
-    ensure!(code(&Api::<ConfigMap>::all(client.clone()).list(&ListParams::default()).await) == 403);
-    // Its controller watches and serves the namespaces that it has, and no others.
-    let parts = controller::template_stack_manager::Parts::new(client.clone(), &place, &name);
-    let running = controller::template_stack_manager::TemplateStackManager::start(parts).await;
-    let worker = running.clone();
-    tokio::spawn(async move { worker.run().await });
-    let group = format!("{}.{}", &name[..name.len().min(20)], scene.group());
-    let redis =
-        json!({ "apiVersion": format!("{group}/v1"), "kind": "Redis", "metadata": { "name": "one" }, "spec": {} });
-    for scene in [&other, &scene] {
-        let instances = scene.dynamic(scene.client(), &resource(&group, "v1", "Redis", "redises"));
-        instances.create(&PostParams::default(), &serde_json::from_value(redis.clone())?).await?;
-    }
-    scene.wait(&scene.api::<ConfigMap>(), "one", |map: Option<&ConfigMap>| map.is_some()).await?;
-    ensure!(other.api::<ConfigMap>().get_opt("one").await?.is_none(), "it acts elsewhere");
-    running.stop();
-    // More namespaces come, and go.
-    for (namespaces, expected) in [(vec![scene.namespace(), other.namespace()], 200), (vec![scene.namespace()], 403)] {
-        let patch = Patch::Merge(json!({ "spec": { "namespaces": namespaces } }));
-        all.patch(&name, &PatchParams::default(), &patch).await?;
-        let bindings: Api<RoleBinding> = other.api();
-        let there = expected == 200;
-        scene.wait(&bindings, &system, move |found: Option<&RoleBinding>| found.is_some() == there).await?;
-        ensure!(code(&maps(other.namespace()).list(&ListParams::default()).await) == expected, "{namespaces:?}");
-    }
-    all.delete(&name, &DeleteParams::default()).await?;
-    scene.wait(&all, &name, is_deleted(&found.metadata.uid.unwrap_or_default())).await?;
-    let left = other.dynamic(other.client(), &resource(&group, "v1", "Redis", "redises")).get_opt("one").await;
-    ensure!(left.is_ok_and(|left| left.is_some()), "what it did not serve goes with it");
-    Ok(())
-}
-
-pub async fn a_seed_that_is_lost_is_told_and_never_replaced_without_consent(_: Arc<Cluster>) -> Result<()> {
-    // A stack manager that has seen a seed puts it back; one that is started when it is gone cannot.
+pub async fn a_seed_that_is_lost_is_told_and_never_replaced_without_consent(
+    _: Arc<Cluster>,
+) -> Result<()> {
+    // A stack manager that has seen a seed puts it back; one that is started when it is gone
+    // cannot.
     let (cluster, _) = crate::mishap::fresh().await?;
     furnish(&cluster).await?;
     let scene = cluster.scene("lost").await?;
@@ -640,14 +674,22 @@ pub async fn a_seed_that_is_lost_is_told_and_never_replaced_without_consent(_: A
     let shelf = Arc::new(Shelf::default());
     let first = start(&cluster, shelf.clone()).await?;
     let all = stacks(&scene);
-    all.create(&PostParams::default(), &bare(&scene, "hand", &json!({}))).await?;
+    all.create(&PostParams::default(), &bare(&scene, "hand", &json!({})))
+        .await?;
     scene.wait(&all, "hand", has("Ready", "True", "")).await?;
-    redises(&scene, scene.client()).create(&PostParams::default(), &redis(&scene, "one")).await?;
+    redises(&scene, scene.client())
+        .create(&PostParams::default(), &redis(&scene, "one"))
+        .await?;
     let seeds: Api<Secret> = Api::namespaced(scene.client(), "cairn");
     let name = api::names::seed(scene.namespace(), "hand");
     let seed = seeds.get(&name).await?;
     let said = |stack: &DynamicObject| {
-        stack.metadata.annotations.clone().unwrap_or_default().remove("stacks.crossplane.io/seed")
+        stack
+            .metadata
+            .annotations
+            .clone()
+            .unwrap_or_default()
+            .remove("stacks.crossplane.io/seed")
     };
     let before = said(&all.get("hand").await?);
 
@@ -655,14 +697,22 @@ pub async fn a_seed_that_is_lost_is_told_and_never_replaced_without_consent(_: A
     seeds.delete(&name, &DeleteParams::default()).await?;
     let uid = seed.metadata.uid.clone();
     let back = scene
-        .wait(&seeds, &name, move |found: Option<&Secret>| found.is_some_and(|found| found.metadata.uid != uid))
+        .wait(&seeds, &name, move |found: Option<&Secret>| {
+            found.is_some_and(|found| found.metadata.uid != uid)
+        })
         .await?;
-    ensure!(back.is_some_and(|back| back.data == seed.data), "it is another seed");
+    ensure!(
+        back.is_some_and(|back| back.data == seed.data),
+        "it is another seed"
+    );
     let forged = json!({ "metadata": { "annotations": { "stacks.crossplane.io/seed": format!("{}/planted#sha256:00", scene.namespace()) } } });
-    all.patch("hand", &PatchParams::default(), &Patch::Merge(forged)).await?;
+    all.patch("hand", &PatchParams::default(), &Patch::Merge(forged))
+        .await?;
     let same = before.clone();
     scene
-        .wait(&all, "hand", move |found: Option<&DynamicObject>| found.is_some_and(|found| said(found) == same))
+        .wait(&all, "hand", move |found: Option<&DynamicObject>| {
+            found.is_some_and(|found| said(found) == same)
+        })
         .await?;
 
     // Deleted behind its back, it is not replaced.
@@ -671,9 +721,21 @@ pub async fn a_seed_that_is_lost_is_told_and_never_replaced_without_consent(_: A
     let backup = seeds.get(&name).await?;
     seeds.delete(&name, &DeleteParams::default()).await?;
     let second = start(&cluster, shelf.clone()).await?;
-    let told = scene.wait(&all, "hand", has("Ready", "False", "SeedLost")).await?.context("it is there")?;
-    ensure!(told.data["status"].to_string().contains("accept-new-seed=sha256:"), "{}", told.data["status"]);
-    ensure!(seeds.get_opt(&name).await?.is_none() && said(&told) == before, "it was replaced");
+    let told = scene
+        .wait(&all, "hand", has("Ready", "False", "SeedLost"))
+        .await?
+        .context("it is there")?;
+    ensure!(
+        told.data["status"]
+            .to_string()
+            .contains("accept-new-seed=sha256:"),
+        "{}",
+        told.data["status"]
+    );
+    ensure!(
+        seeds.get_opt(&name).await?.is_none() && said(&told) == before,
+        "it was replaced"
+    );
     // It can be restored.
     let mut restored = backup.clone();
     restored.metadata.resource_version = None;
@@ -687,10 +749,19 @@ pub async fn a_seed_that_is_lost_is_told_and_never_replaced_without_consent(_: A
     let _ = second.await;
     seeds.delete(&name, &DeleteParams::default()).await?;
     let _third = start(&cluster, shelf).await?;
-    scene.wait(&all, "hand", has("Ready", "False", "SeedLost")).await?;
-    let hash = before.as_deref().and_then(|said| said.split_once('#')).context("it commits to its seed")?.1.to_owned();
-    let accept = json!({ "metadata": { "annotations": { "stacks.crossplane.io/accept-new-seed": hash } } });
-    all.patch("hand", &PatchParams::default(), &Patch::Merge(accept)).await?;
+    scene
+        .wait(&all, "hand", has("Ready", "False", "SeedLost"))
+        .await?;
+    let hash = before
+        .as_deref()
+        .and_then(|said| said.split_once('#'))
+        .context("it commits to its seed")?
+        .1
+        .to_owned();
+    let accept =
+        json!({ "metadata": { "annotations": { "stacks.crossplane.io/accept-new-seed": hash } } });
+    all.patch("hand", &PatchParams::default(), &Patch::Merge(accept))
+        .await?;
     scene.wait(&all, "hand", has("Ready", "True", "")).await?;
     ensure!(seeds.get(&name).await?.data != backup.data);
     Ok(())

@@ -1,4 +1,5 @@
-//! Attacks by number: a kind whose instances make instances, and whoever creates more than is served.
+//! Attacks by number: a kind whose instances make instances, and whoever creates more than is
+//! served.
 
 use std::sync::Arc;
 
@@ -25,19 +26,37 @@ async fn limited(
 }
 
 /// A stack of a package, with limits.
-async fn limited_of(scene: &Scene<'_>, files: &Files, limits: InstanceLimits) -> Result<Arc<TemplateStackManager>> {
+async fn limited_of(
+    scene: &Scene<'_>,
+    files: &Files,
+    limits: InstanceLimits,
+) -> Result<Arc<TemplateStackManager>> {
     manager(scene.cluster()).await?;
     open_kind(scene, "Db").await?;
     let (package, problems) = package::read(files);
     for crd in &package.crds {
-        scene.install_crd(&crd.crd.object).await.with_context(|| format!("{problems:?}"))?;
+        scene
+            .install_crd(&crd.crd.object)
+            .await
+            .with_context(|| format!("{problems:?}"))?;
     }
     let mut stack = serde_json::to_value(&package.stack)?;
     stack["metadata"] = json!({ "name": STACK, "namespace": scene.namespace() });
-    stacks(scene).create(&PostParams::default(), &serde_json::from_value(stack)?).await?;
-    scene.wait(&stacks(scene), STACK, has("Ready", "True", "")).await?;
-    let client = scene.cluster().client_for_service_account(scene.namespace(), &format!("stack-{STACK}")).await?;
-    let parts = Parts { resync: NEVER, limits, ..Parts::new(client, scene.namespace(), STACK) };
+    stacks(scene)
+        .create(&PostParams::default(), &serde_json::from_value(stack)?)
+        .await?;
+    scene
+        .wait(&stacks(scene), STACK, has("Ready", "True", ""))
+        .await?;
+    let client = scene
+        .cluster()
+        .client_for_service_account(scene.namespace(), &format!("stack-{STACK}"))
+        .await?;
+    let parts = Parts {
+        resync: NEVER,
+        limits,
+        ..Parts::new(client, scene.namespace(), STACK)
+    };
     let manager = TemplateStackManager::start(parts).await;
     let worker = manager.clone();
     tokio::spawn(async move { worker.run().await });
@@ -61,7 +80,8 @@ fn is_limited(object: &DynamicObject) -> bool {
     has("Synced", "False", "LimitReached")(Some(object))
 }
 
-/// Waits until the number of instances, and of those that a limit stops, is as wanted and nobody works.
+/// Waits until the number of instances, and of those that a limit stops, is as wanted and nobody
+/// works.
 async fn settled(
     scene: &Scene<'_>,
     manager: &TemplateStackManager,
@@ -85,26 +105,55 @@ async fn settled(
     done.with_context(|| format!("{} instances, {told} of them limited", found.len()))
 }
 
-pub async fn instances_that_make_two_of_themselves_end_at_the_depth(cluster: Arc<Cluster>) -> Result<()> {
+pub async fn instances_that_make_two_of_themselves_end_at_the_depth(
+    cluster: Arc<Cluster>,
+) -> Result<()> {
     let scene = cluster.scene("deep").await?;
     let (left, right) = (another(&scene, "-a"), another(&scene, "-b"));
-    let limits = InstanceLimits { depth: 3, ..InstanceLimits::default() };
+    let limits = InstanceLimits {
+        depth: 3,
+        ..InstanceLimits::default()
+    };
     let manager = limited(&scene, &[("left", &left), ("right", &right)], limits).await?;
-    let webs =
-        Api::namespaced_with(attacker(&scene).await?, scene.namespace(), &resource(scene.group(), "v1", "Web", "webs"));
-    webs.create(&PostParams::default(), &web(&scene, "w", "again")).await?;
+    let webs = Api::namespaced_with(
+        attacker(&scene).await?,
+        scene.namespace(),
+        &resource(scene.group(), "v1", "Web", "webs"),
+    );
+    webs.create(&PostParams::default(), &web(&scene, "w", "again"))
+        .await?;
     // Of 1 + 2 + 4 + 8, the last make no more and say so.
     let found = settled(&scene, &manager, &webs, (15, 8)).await?;
-    let told = found.iter().find(|object| is_limited(object)).map(|object| object.data["status"].to_string());
+    let told = found
+        .iter()
+        .find(|object| is_limited(object))
+        .map(|object| object.data["status"].to_string());
     let told = told.unwrap_or_default();
-    ensure!(told.contains("chain of more than 3 instances") && told.contains("--instance-limits"), "{told}");
-    ensure!(scene.api::<ConfigMap>().get_opt("w-a-b-a-extra").await?.is_some(), "all else that they make is made");
-    // Whoever says that an instance in the middle is the first of all is put right, and gains nothing for good.
-    let reset = Patch::Merge(json!({ "metadata": { "annotations": { "stacks.crossplane.io/depth": "0" } } }));
+    ensure!(
+        told.contains("chain of more than 3 instances") && told.contains("--instance-limits"),
+        "{told}"
+    );
+    ensure!(
+        scene
+            .api::<ConfigMap>()
+            .get_opt("w-a-b-a-extra")
+            .await?
+            .is_some(),
+        "all else that they make is made"
+    );
+    // Whoever says that an instance in the middle is the first of all is put right, and gains
+    // nothing for good.
+    let reset = Patch::Merge(
+        json!({ "metadata": { "annotations": { "stacks.crossplane.io/depth": "0" } } }),
+    );
     webs.patch("w-a", &PatchParams::default(), &reset).await?;
     let put_right = |object: Option<&DynamicObject>| {
         object.is_some_and(|object| {
-            object.metadata.annotations.as_ref().is_some_and(|all| all["stacks.crossplane.io/depth"] == "1")
+            object
+                .metadata
+                .annotations
+                .as_ref()
+                .is_some_and(|all| all["stacks.crossplane.io/depth"] == "1")
         })
     };
     scene.wait(&webs, "w-a", put_right).await?;
@@ -112,7 +161,8 @@ pub async fn instances_that_make_two_of_themselves_end_at_the_depth(cluster: Arc
     Ok(())
 }
 
-/// Another `Web`, tied to the first as its text says: owned, or to stay, and with a depth of its own choice.
+/// Another `Web`, tied to the first as its text says: owned, or to stay, and with a depth of its
+/// own choice.
 fn tied(scene: &Scene<'_>) -> String {
     format!(
         "{{{{ if hasPrefix \"grow\" .spec.text }}}}\napiVersion: {}/v1\nkind: Web\nmetadata:\n  \
@@ -124,46 +174,80 @@ fn tied(scene: &Scene<'_>) -> String {
     )
 }
 
-/// Fifty variants at once, with credentials of the namespace: every tie between an instance and the one that made
-/// it, and every depth that either claims. The chain ends.
-pub async fn chains_of_instances_end_at_the_depth_whatever_ties_them(cluster: Arc<Cluster>) -> Result<()> {
+/// Fifty variants at once, with credentials of the namespace: every tie between an instance and the
+/// one that made it, and every depth that either claims. The chain ends.
+pub async fn chains_of_instances_end_at_the_depth_whatever_ties_them(
+    cluster: Arc<Cluster>,
+) -> Result<()> {
     let scene = cluster.scene("chains").await?;
     let mut files = package_of(scene.group(), "", &[("next", &tied(&scene))]);
-    files.retain(|path, _| !["/db.yaml", "/extra.yaml", "/status.yaml"].iter().any(|end| path.ends_with(end)));
-    let limits = InstanceLimits { depth: 1, ..InstanceLimits::default() };
+    files.retain(|path, _| {
+        !["/db.yaml", "/extra.yaml", "/status.yaml"]
+            .iter()
+            .any(|end| path.ends_with(end))
+    });
+    let limits = InstanceLimits {
+        depth: 1,
+        ..InstanceLimits::default()
+    };
     let manager = limited_of(&scene, &files, limits).await?;
-    let webs =
-        Api::namespaced_with(attacker(&scene).await?, scene.namespace(), &resource(scene.group(), "v1", "Web", "webs"));
+    let webs = Api::namespaced_with(
+        attacker(&scene).await?,
+        scene.namespace(),
+        &resource(scene.group(), "v1", "Web", "webs"),
+    );
     let mut roots = Vec::new();
     for (index, mut choices) in variants() {
         let tie = *choices.pick(&["owned", "orphan", "orphan"]);
         let depth = *choices.pick(&["", "claim"]);
         let name = format!("v{index}-{}", choices.name("a", 12));
-        let mut root = web(&scene, &name, &format!("grow-{tie}-{depth}-{}", choices.name("x", 8)));
+        let mut root = web(
+            &scene,
+            &name,
+            &format!("grow-{tie}-{depth}-{}", choices.name("x", 8)),
+        );
         if choices.toss() {
             let claim = choices.pick(&["0", "-7", "x", ""]).to_string();
-            root.metadata.annotations = Some([("stacks.crossplane.io/depth".to_owned(), claim)].into());
+            root.metadata.annotations =
+                Some([("stacks.crossplane.io/depth".to_owned(), claim)].into());
         }
-        webs.create(&PostParams::default(), &root).await.with_context(|| format!("variant {index}"))?;
+        webs.create(&PostParams::default(), &root)
+            .await
+            .with_context(|| format!("variant {index}"))?;
         roots.push(name);
     }
     let found = settled(&scene, &manager, &webs, (2 * roots.len(), roots.len())).await?;
     for object in &found {
         let name = object.metadata.name.clone().unwrap_or_default();
-        ensure!(roots.contains(&name) != is_limited(object), "{name}: {}", object.data["status"]);
+        ensure!(
+            roots.contains(&name) != is_limited(object),
+            "{name}: {}",
+            object.data["status"]
+        );
     }
     manager.stop();
     Ok(())
 }
 
-pub async fn growth_ends_at_the_number_of_instances_whatever_their_depth_says(cluster: Arc<Cluster>) -> Result<()> {
+pub async fn growth_ends_at_the_number_of_instances_whatever_their_depth_says(
+    cluster: Arc<Cluster>,
+) -> Result<()> {
     let scene = cluster.scene("wide-growth").await?;
     let (left, right) = (another(&scene, "a"), another(&scene, "b"));
-    let limits = InstanceLimits { depth: 1000, instance: 100, namespace: 20, stack: 1000 };
+    let limits = InstanceLimits {
+        depth: 1000,
+        instance: 100,
+        namespace: 20,
+        stack: 1000,
+    };
     let manager = limited(&scene, &[("left", &left), ("right", &right)], limits).await?;
-    let webs =
-        Api::namespaced_with(attacker(&scene).await?, scene.namespace(), &resource(scene.group(), "v1", "Web", "webs"));
-    webs.create(&PostParams::default(), &web(&scene, "w", "again")).await?;
+    let webs = Api::namespaced_with(
+        attacker(&scene).await?,
+        scene.namespace(),
+        &resource(scene.group(), "v1", "Web", "webs"),
+    );
+    webs.create(&PostParams::default(), &web(&scene, "w", "again"))
+        .await?;
     let ended = || async {
         loop {
             let found = all(&webs).await?;
@@ -178,32 +262,55 @@ pub async fn growth_ends_at_the_number_of_instances_whatever_their_depth_says(cl
     let grown = scene.within("the growth to end", ended()).await?;
     // Fifty more attempts: no claim of an instance about itself creates more.
     for (index, mut choices) in variants() {
-        let name = choices.pick(&grown).metadata.name.clone().unwrap_or_default();
+        let name = choices
+            .pick(&grown)
+            .metadata
+            .name
+            .clone()
+            .unwrap_or_default();
         let patch = match choices.below(3) {
             0 => {
                 json!({ "metadata": { "annotations": { "stacks.crossplane.io/depth": choices.below(9).to_string() } } })
             }
-            1 => json!({ "metadata": { "annotations": { "stacks.crossplane.io/deletion-policy": "Orphan" } } }),
+            1 => {
+                json!({ "metadata": { "annotations": { "stacks.crossplane.io/deletion-policy": "Orphan" } } })
+            }
             _ => json!({ "spec": { "text": choices.name("again", 20) } }),
         };
-        webs.patch(&name, &PatchParams::default(), &Patch::Merge(patch)).await.with_context(|| format!("{index}"))?;
+        webs.patch(&name, &PatchParams::default(), &Patch::Merge(patch))
+            .await
+            .with_context(|| format!("{index}"))?;
     }
     scene.within("the growth to stay ended", ended()).await?;
     manager.stop();
     Ok(())
 }
 
-pub async fn the_oldest_instances_are_served_and_others_when_there_is_room(cluster: Arc<Cluster>) -> Result<()> {
+pub async fn the_oldest_instances_are_served_and_others_when_there_is_room(
+    cluster: Arc<Cluster>,
+) -> Result<()> {
     let scene = cluster.scene("crowd").await?;
-    let limits = InstanceLimits { namespace: 5, ..InstanceLimits::default() };
+    let limits = InstanceLimits {
+        namespace: 5,
+        ..InstanceLimits::default()
+    };
     let manager = limited(&scene, &[], limits).await?;
-    let webs =
-        Api::namespaced_with(attacker(&scene).await?, scene.namespace(), &resource(scene.group(), "v1", "Web", "webs"));
+    let webs = Api::namespaced_with(
+        attacker(&scene).await?,
+        scene.namespace(),
+        &resource(scene.group(), "v1", "Web", "webs"),
+    );
     for index in 0..5 {
-        webs.create(&PostParams::default(), &web(&scene, &format!("old-{index}"), "hello")).await?;
+        webs.create(
+            &PostParams::default(),
+            &web(&scene, &format!("old-{index}"), "hello"),
+        )
+        .await?;
     }
     for index in 0..5 {
-        scene.wait(&webs, &format!("old-{index}"), has("Ready", "True", "")).await?;
+        scene
+            .wait(&webs, &format!("old-{index}"), has("Ready", "True", ""))
+            .await?;
     }
     // Ages are told in seconds.
     let age = |object: &DynamicObject| object.metadata.creation_timestamp.clone();
@@ -211,18 +318,28 @@ pub async fn the_oldest_instances_are_served_and_others_when_there_is_room(clust
     let mut index = 0;
     let later = async {
         loop {
-            let made = webs.create(&PostParams::default(), &web(&scene, &format!("try-{index}"), "hello")).await?;
+            let made = webs
+                .create(
+                    &PostParams::default(),
+                    &web(&scene, &format!("try-{index}"), "hello"),
+                )
+                .await?;
             if age(&made) > newest {
                 return Ok(());
             }
-            webs.delete(&format!("try-{index}"), &DeleteParams::default()).await?;
+            webs.delete(&format!("try-{index}"), &DeleteParams::default())
+                .await?;
             index += 1;
             tokio::time::sleep(std::time::Duration::from_millis(100)).await;
         }
     };
     scene.within("another second", later).await?;
     for number in 0..8 {
-        webs.create(&PostParams::default(), &web(&scene, &format!("new-{number}"), "hello")).await?;
+        webs.create(
+            &PostParams::default(),
+            &web(&scene, &format!("new-{number}"), "hello"),
+        )
+        .await?;
     }
     let found = settled(&scene, &manager, &webs, (14, 9)).await?;
     for object in &found {
@@ -230,14 +347,22 @@ pub async fn the_oldest_instances_are_served_and_others_when_there_is_room(clust
         ensure!(name.starts_with("old-") != is_limited(object), "{name}");
     }
     let maps = scene.api::<ConfigMap>();
-    ensure!(maps.get_opt("new-0-extra").await?.is_none(), "nothing is made for what is not served");
+    ensure!(
+        maps.get_opt("new-0-extra").await?.is_none(),
+        "nothing is made for what is not served"
+    );
     for number in 0..3 {
-        webs.delete(&format!("old-{number}"), &DeleteParams::default()).await?;
+        webs.delete(&format!("old-{number}"), &DeleteParams::default())
+            .await?;
     }
     settled(&scene, &manager, &webs, (11, 6)).await?;
     // What is not served can be deleted as anything can.
     for object in all(&webs).await? {
-        webs.delete(&object.metadata.name.unwrap_or_default(), &DeleteParams::default()).await?;
+        webs.delete(
+            &object.metadata.name.unwrap_or_default(),
+            &DeleteParams::default(),
+        )
+        .await?;
     }
     let gone: Value = json!(0);
     scene

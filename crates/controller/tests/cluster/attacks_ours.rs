@@ -1,5 +1,6 @@
-//! Attacks on what a stack takes for its own: objects that only claim to be children are never deleted, whatever their
-//! labels, names and owners say. The attacker may write config maps, secrets and instances in one namespace.
+//! Attacks on what a stack takes for its own: objects that only claim to be children are never
+//! deleted, whatever their labels, names and owners say. The attacker may write config maps,
+//! secrets and instances in one namespace.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,7 +19,8 @@ use crate::instances_ways::manage;
 use crate::manager::{has, stacks};
 use crate::permitted::permitted;
 
-/// A user who may do everything with config maps, secrets and the scene's own kinds in its namespace, and nothing else.
+/// A user who may do everything with config maps, secrets and the scene's own kinds in its
+/// namespace, and nothing else.
 pub async fn attacker(scene: &Scene<'_>) -> Result<Client> {
     let user = format!("attacker-{}", scene.namespace());
     let role = json!({
@@ -28,15 +30,25 @@ pub async fn attacker(scene: &Scene<'_>) -> Result<Client> {
             { "apiGroups": [scene.group()], "resources": ["*"], "verbs": ["*"] },
         ],
     });
-    scene.api::<Role>().create(&PostParams::default(), &serde_json::from_value(role)?).await?;
+    scene
+        .api::<Role>()
+        .create(&PostParams::default(), &serde_json::from_value(role)?)
+        .await?;
     let binding = json!({
         "metadata": { "name": "attacker" },
         "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "attacker" },
         "subjects": [{ "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user }],
     });
-    scene.api::<RoleBinding>().create(&PostParams::default(), &serde_json::from_value(binding)?).await?;
+    scene
+        .api::<RoleBinding>()
+        .create(&PostParams::default(), &serde_json::from_value(binding)?)
+        .await?;
     let client = scene.cluster().client_for_user(&user, &[])?;
-    permitted(scene, &Api::<ConfigMap>::namespaced(client.clone(), scene.namespace())).await?;
+    permitted(
+        scene,
+        &Api::<ConfigMap>::namespaced(client.clone(), scene.namespace()),
+    )
+    .await?;
     Ok(client)
 }
 
@@ -47,25 +59,42 @@ fn is_deletion(scene: &Scene<'_>) -> impl Fn(&Request) -> bool + use<> {
 }
 
 async fn ready(scene: &Scene<'_>, name: &str, text: &str) -> Result<DynamicObject> {
-    own(scene, "Web").create(&PostParams::default(), &web(scene, name, text)).await?;
-    scene.wait(&own(scene, "Web"), name, has("Ready", "True", "")).await?.context("it is there")
+    own(scene, "Web")
+        .create(&PostParams::default(), &web(scene, name, text))
+        .await?;
+    scene
+        .wait(&own(scene, "Web"), name, has("Ready", "True", ""))
+        .await?
+        .context("it is there")
 }
 
 fn text(map: Option<&ConfigMap>) -> Option<String> {
     map.and_then(|map| map.data.as_ref()?.get("text").cloned())
 }
 
-/// What an attacker makes of a child: a copy, and whether the garbage collector has a reason to take it.
+/// What an attacker makes of a child: a copy, and whether the garbage collector has a reason to
+/// take it.
 fn copy(original: &Value, holder: &Value, index: usize, choices: &mut Choices) -> (Value, bool) {
     let mut copy = original.clone();
     let metadata = &original["metadata"];
-    let stem = *choices.pick(&["one-extra-", "one-extr", "copy-of-one-extra-", "one-", "zz-", "0"]);
+    let stem = *choices.pick(&[
+        "one-extra-",
+        "one-extr",
+        "copy-of-one-extra-",
+        "one-",
+        "zz-",
+        "0",
+    ]);
     let name = format!("{}{index}", choices.name(stem, 30));
     let mut labels = metadata["labels"].clone();
     match choices.below(6) {
         0 => labels["stacks.crossplane.io/template"] = json!("db"),
         1 => labels["stacks.crossplane.io/template"] = json!("nonesuch"),
-        2 => drop(labels.as_object_mut().map(|all| all.remove("stacks.crossplane.io/template"))),
+        2 => drop(
+            labels
+                .as_object_mut()
+                .map(|all| all.remove("stacks.crossplane.io/template")),
+        ),
         3 => labels["core.crossplane.io/parent-version"] = json!("v1beta1"),
         4 => labels["stacks.crossplane.io/stack"] = json!(STACK),
         _ => {}
@@ -85,7 +114,12 @@ fn copy(original: &Value, holder: &Value, index: usize, choices: &mut Choices) -
     let stale = json!({ "uid": format!("00000000-0000-4000-8000-{index:012}") });
     let (owners, is_collected) = match choices.below(6) {
         0 => (json!([foreign]), false),
-        1 => (json!([with(json!({ "controller": false, "blockOwnerDeletion": false }))]), true),
+        1 => (
+            json!([with(
+                json!({ "controller": false, "blockOwnerDeletion": false })
+            )]),
+            true,
+        ),
         2 => (json!([with(stale)]), true),
         _ => (json!([]), false),
     };
@@ -97,13 +131,16 @@ fn copy(original: &Value, holder: &Value, index: usize, choices: &mut Choices) -
         made["finalizers"] = json!(["example.org/keep"]);
     }
     if choices.below(5) == 0 {
-        made["annotations"]["stacks.crossplane.io/deletion-policy"] = json!(*choices.pick(&["Orphan", "Delete"]));
+        made["annotations"]["stacks.crossplane.io/deletion-policy"] =
+            json!(*choices.pick(&["Orphan", "Delete"]));
     }
     copy["metadata"] = made;
     (copy, is_collected)
 }
 
-pub async fn no_copy_of_a_child_is_deleted_by_prune_rename_or_teardown(cluster: Arc<Cluster>) -> Result<()> {
+pub async fn no_copy_of_a_child_is_deleted_by_prune_rename_or_teardown(
+    cluster: Arc<Cluster>,
+) -> Result<()> {
     let scene = cluster.scene("copies").await?;
     let _running = webs(&scene, &[]).await?;
     ready(&scene, "one", "hello").await?;
@@ -116,7 +153,12 @@ pub async fn no_copy_of_a_child_is_deleted_by_prune_rename_or_teardown(cluster: 
     let mut doomed = BTreeSet::new();
     for (index, mut choices) in variants() {
         let (object, is_collected) = copy(&original, &holder, index, &mut choices);
-        let made = maps.create(&PostParams::default(), &serde_json::from_value(object.clone())?).await?;
+        let made = maps
+            .create(
+                &PostParams::default(),
+                &serde_json::from_value(object.clone())?,
+            )
+            .await?;
         let name = made.metadata.name.clone().unwrap_or_default();
         if made.metadata.finalizers.is_some() && choices.toss() {
             maps.delete(&name, &DeleteParams::default()).await?;
@@ -131,30 +173,78 @@ pub async fn no_copy_of_a_child_is_deleted_by_prune_rename_or_teardown(cluster: 
     let key = format!("web.{}/v1", scene.group());
     let admin: Api<ConfigMap> = scene.api();
     let patch = |patch: Value| Patch::Merge(patch);
-    own(&scene, "Web").patch("one", &PatchParams::default(), &patch(json!({ "spec": { "text": "new" } }))).await?;
-    scene.wait(&admin, "one-extra", |map: Option<&ConfigMap>| text(map).as_deref() == Some("new")).await?;
+    own(&scene, "Web")
+        .patch(
+            "one",
+            &PatchParams::default(),
+            &patch(json!({ "spec": { "text": "new" } })),
+        )
+        .await?;
+    scene
+        .wait(&admin, "one-extra", |map: Option<&ConfigMap>| {
+            text(map).as_deref() == Some("new")
+        })
+        .await?;
     let renamed = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .metadata.name }}-renamed'}\n\
                    data: {text: '{{ .spec.text }}'}\n";
     let change = patch(json!({ "spec": { "templates": { &key: { "extra": renamed } } } }));
-    stacks(&scene).patch(STACK, &PatchParams::default(), &change).await?;
-    scene.wait(&admin, "one-renamed", |map: Option<&ConfigMap>| map.is_some()).await?;
-    scene.wait(&admin, "one-extra", |map: Option<&ConfigMap>| map.is_none()).await?;
+    stacks(&scene)
+        .patch(STACK, &PatchParams::default(), &change)
+        .await?;
+    scene
+        .wait(&admin, "one-renamed", |map: Option<&ConfigMap>| {
+            map.is_some()
+        })
+        .await?;
+    scene
+        .wait(&admin, "one-extra", |map: Option<&ConfigMap>| map.is_none())
+        .await?;
     let gone = patch(json!({ "spec": { "templates": { &key: { "extra": null } } } }));
-    stacks(&scene).patch(STACK, &PatchParams::default(), &gone).await?;
-    scene.wait(&admin, "one-renamed", |map: Option<&ConfigMap>| map.is_none()).await?;
-    own(&scene, "Web").delete("one", &DeleteParams::default()).await?;
-    scene.wait(&own(&scene, "Web"), "one", |object: Option<&DynamicObject>| object.is_none()).await?;
+    stacks(&scene)
+        .patch(STACK, &PatchParams::default(), &gone)
+        .await?;
+    scene
+        .wait(&admin, "one-renamed", |map: Option<&ConfigMap>| {
+            map.is_none()
+        })
+        .await?;
+    own(&scene, "Web")
+        .delete("one", &DeleteParams::default())
+        .await?;
+    scene
+        .wait(
+            &own(&scene, "Web"),
+            "one",
+            |object: Option<&DynamicObject>| object.is_none(),
+        )
+        .await?;
     // Another that came later is ready: whoever would act on the first had the time to.
-    own(&scene, "Web").create(&PostParams::default(), &web(&scene, "two", "hello")).await?;
-    scene.wait(&own(&scene, "Web"), "two", has("Ready", "True", "")).await?;
+    own(&scene, "Web")
+        .create(&PostParams::default(), &web(&scene, "two", "hello"))
+        .await?;
+    scene
+        .wait(&own(&scene, "Web"), "two", has("Ready", "True", ""))
+        .await?;
 
     let deleted = cluster.requests(mark, is_deletion(&scene)).await?;
-    let names: BTreeSet<&str> = deleted.iter().map(|request| request.name.as_str()).collect();
+    let names: BTreeSet<&str> = deleted
+        .iter()
+        .map(|request| request.name.as_str())
+        .collect();
     let expected = BTreeSet::from(["one", "one-extra", "one-renamed"]);
-    ensure!(names.is_subset(&expected), "deleted by the stack: {names:?}; doomed by their owners: {doomed:?}");
+    ensure!(
+        names.is_subset(&expected),
+        "deleted by the stack: {names:?}; doomed by their owners: {doomed:?}"
+    );
     for (index, name, uid) in planted {
-        let found = maps.get_opt(&name).await?.with_context(|| format!("variant {index}: {name} was deleted"))?;
-        ensure!(found.metadata.uid == uid, "variant {index}: {name} was recreated");
+        let found = maps
+            .get_opt(&name)
+            .await?
+            .with_context(|| format!("variant {index}: {name} was deleted"))?;
+        ensure!(
+            found.metadata.uid == uid,
+            "variant {index}: {name} was recreated"
+        );
     }
     Ok(())
 }
@@ -231,11 +321,16 @@ pub async fn what_stands_where_a_template_renders_is_applied_to_or_reported_and_
     for (index, mut choices) in variants() {
         let name = format!("{}{index}", choices.name("v", 20));
         let (object, planted) = plant(&original, &holder, &name, &mut choices);
-        let made = maps.create(&PostParams::default(), &serde_json::from_value(object)?).await?;
+        let made = maps
+            .create(&PostParams::default(), &serde_json::from_value(object)?)
+            .await?;
         if planted == Planted::Going {
-            maps.delete(&format!("{name}-extra"), &DeleteParams::default()).await?;
+            maps.delete(&format!("{name}-extra"), &DeleteParams::default())
+                .await?;
         }
-        own(&scene, "Web").create(&PostParams::default(), &web(&scene, &name, "hello")).await?;
+        own(&scene, "Web")
+            .create(&PostParams::default(), &web(&scene, &name, "hello"))
+            .await?;
         all.push((index, name, planted, made));
     }
     for (index, name, planted, made) in &all {
@@ -249,26 +344,54 @@ pub async fn what_stands_where_a_template_renders_is_applied_to_or_reported_and_
         let waited = scene.wait(&webs, name, expected).await;
         if waited.is_err() {
             let now = webs.get(name).await?.data["status"].to_string();
-            waited.as_ref().map_err(|error| anyhow::anyhow!("{}: {now}: {error}", place()))?;
+            waited
+                .as_ref()
+                .map_err(|error| anyhow::anyhow!("{}: {now}: {error}", place()))?;
         }
         let instance = waited?.with_context(place)?;
-        let found = maps.get(&format!("{name}-extra")).await.with_context(place)?;
+        let found = maps
+            .get(&format!("{name}-extra"))
+            .await
+            .with_context(place)?;
         ensure!(found.metadata.uid == made.metadata.uid, "{}", place());
         match planted {
             Planted::Labelled => {
-                ensure!(text(Some(&found)).as_deref() == Some("hello"), "{}", place());
+                ensure!(
+                    text(Some(&found)).as_deref() == Some("hello"),
+                    "{}",
+                    place()
+                );
                 let owners = found.metadata.owner_references.unwrap_or_default();
                 let uid = instance.metadata.uid.unwrap_or_default();
-                ensure!(owners.iter().any(|own| own.controller == Some(true) && own.uid == uid), "{}", place());
+                ensure!(
+                    owners
+                        .iter()
+                        .any(|own| own.controller == Some(true) && own.uid == uid),
+                    "{}",
+                    place()
+                );
             }
             Planted::Foreign => {
-                ensure!(text(Some(&found)).as_deref() == Some("planted"), "{}", place());
-                ensure!(found.metadata.owner_references == made.metadata.owner_references, "{}", place());
+                ensure!(
+                    text(Some(&found)).as_deref() == Some("planted"),
+                    "{}",
+                    place()
+                );
+                ensure!(
+                    found.metadata.owner_references == made.metadata.owner_references,
+                    "{}",
+                    place()
+                );
             }
             Planted::Going => {
-                ensure!(text(Some(&found)).as_deref() == Some("planted"), "{}", place());
+                ensure!(
+                    text(Some(&found)).as_deref() == Some("planted"),
+                    "{}",
+                    place()
+                );
                 let free = Patch::Merge(json!({ "metadata": { "finalizers": null } }));
-                maps.patch(&format!("{name}-extra"), &PatchParams::default(), &free).await?;
+                maps.patch(&format!("{name}-extra"), &PatchParams::default(), &free)
+                    .await?;
                 let healed = scene.wait(&webs, name, has("Ready", "True", "")).await;
                 let now = webs.get(name).await?.data["status"].to_string();
                 healed.with_context(|| format!("{}, after it went: {now}", place()))?;
@@ -280,12 +403,17 @@ pub async fn what_stands_where_a_template_renders_is_applied_to_or_reported_and_
     Ok(())
 }
 
-pub async fn what_a_backup_tool_restored_is_applied_to_and_not_deleted(cluster: Arc<Cluster>) -> Result<()> {
+pub async fn what_a_backup_tool_restored_is_applied_to_and_not_deleted(
+    cluster: Arc<Cluster>,
+) -> Result<()> {
     let scene = cluster.scene("restored").await?;
     let _running = webs(&scene, &[]).await?;
     let (webs, maps) = (own(&scene, "Web"), scene.api::<ConfigMap>());
     let is_stale = |index: usize| index % 2 == 1;
-    let names: Vec<String> = variants().take(12).map(|(index, _)| format!("w{index}")).collect();
+    let names: Vec<String> = variants()
+        .take(12)
+        .map(|(index, _)| format!("w{index}"))
+        .collect();
     let mut saved = Vec::new();
     for name in &names {
         let instance = ready(&scene, name, "hello").await?;
@@ -295,14 +423,25 @@ pub async fn what_a_backup_tool_restored_is_applied_to_and_not_deleted(cluster: 
         webs.delete(name, &DeleteParams::default()).await?;
     }
     for name in &names {
-        scene.wait(&webs, name, |object: Option<&DynamicObject>| object.is_none()).await?;
-        scene.wait(&maps, &format!("{name}-extra"), |map: Option<&ConfigMap>| map.is_none()).await?;
+        scene
+            .wait(&webs, name, |object: Option<&DynamicObject>| {
+                object.is_none()
+            })
+            .await?;
+        scene
+            .wait(
+                &maps,
+                &format!("{name}-extra"),
+                |map: Option<&ConfigMap>| map.is_none(),
+            )
+            .await?;
     }
     let mark = cluster.mark()?;
     let mut uids = Vec::new();
     for (index, (instance, child)) in saved.iter().enumerate() {
         let mut child = child.clone();
-        // As tools do: all that the server wrote goes but for the references, unless they are told to leave those out.
+        // As tools do: all that the server wrote goes but for the references, unless they are told
+        // to leave those out.
         child.metadata.uid = None;
         child.metadata.resource_version = None;
         child.metadata.managed_fields = None;
@@ -310,10 +449,13 @@ pub async fn what_a_backup_tool_restored_is_applied_to_and_not_deleted(cluster: 
         if !is_stale(index) {
             child.metadata.owner_references = None;
         }
-        // Whoever saw the child go before its instance may have made it once more, for the garbage collector.
+        // Whoever saw the child go before its instance may have made it once more, for the garbage
+        // collector.
         let name = child.metadata.name.clone().unwrap_or_default();
         let made = loop {
-            scene.wait(&maps, &name, |map: Option<&ConfigMap>| map.is_none()).await?;
+            scene
+                .wait(&maps, &name, |map: Option<&ConfigMap>| map.is_none())
+                .await?;
             match maps.create(&PostParams::default(), &child).await {
                 Err(kube::Error::Api(status)) if status.code == 409 => {}
                 made => break made?,
@@ -321,26 +463,40 @@ pub async fn what_a_backup_tool_restored_is_applied_to_and_not_deleted(cluster: 
         };
         uids.push(made.metadata.uid);
         let name = instance.metadata.name.clone().unwrap_or_default();
-        webs.create(&PostParams::default(), &web(&scene, &name, "restored")).await?;
+        webs.create(&PostParams::default(), &web(&scene, &name, "restored"))
+            .await?;
     }
     for (index, name) in names.iter().enumerate() {
-        let instance = scene.wait(&webs, name, has("Ready", "True", "")).await?.context("it is there")?;
+        let instance = scene
+            .wait(&webs, name, has("Ready", "True", ""))
+            .await?
+            .context("it is there")?;
         let uid = instance.metadata.uid.unwrap_or_default();
         // One whose owner is gone the garbage collector may take first; then it is created again.
         let is_right = move |map: Option<&ConfigMap>| {
-            let owners = map.and_then(|map| map.metadata.owner_references.clone()).unwrap_or_default();
+            let owners = map
+                .and_then(|map| map.metadata.owner_references.clone())
+                .unwrap_or_default();
             text(map).as_deref() == Some("restored") && owners.len() == 1 && owners[0].uid == uid
         };
-        let child = scene.wait(&maps, &format!("{name}-extra"), is_right).await.context(format!("variant {index}"))?;
+        let child = scene
+            .wait(&maps, &format!("{name}-extra"), is_right)
+            .await
+            .context(format!("variant {index}"))?;
         let same = child.is_some_and(|child| child.metadata.uid == uids[index]);
-        ensure!(same || is_stale(index), "variant {index}: {name} was recreated");
+        ensure!(
+            same || is_stale(index),
+            "variant {index}: {name} was recreated"
+        );
     }
     let deleted = cluster.requests(mark, is_deletion(&scene)).await?;
     ensure!(deleted.is_empty(), "{deleted:#?}");
     Ok(())
 }
 
-pub async fn leftovers_are_named_in_a_condition_and_nothing_else_happens(cluster: Arc<Cluster>) -> Result<()> {
+pub async fn leftovers_are_named_in_a_condition_and_nothing_else_happens(
+    cluster: Arc<Cluster>,
+) -> Result<()> {
     let scene = cluster.scene("named").await?;
     let _running = webs(&scene, &[]).await?;
     ready(&scene, "one", "hello").await?;
@@ -348,11 +504,15 @@ pub async fn leftovers_are_named_in_a_condition_and_nothing_else_happens(cluster
     let original = serde_json::to_value(maps.get("one-extra").await?)?;
     for index in 0..7 {
         let mut copy = original.clone();
-        copy["metadata"] = json!({ "name": format!("copy-{index}"), "labels": original["metadata"]["labels"] });
-        maps.create(&PostParams::default(), &serde_json::from_value(copy)?).await?;
+        copy["metadata"] =
+            json!({ "name": format!("copy-{index}"), "labels": original["metadata"]["labels"] });
+        maps.create(&PostParams::default(), &serde_json::from_value(copy)?)
+            .await?;
     }
     let told = |object: Option<&DynamicObject>| {
-        let conditions = object.map(|object| object.data["status"]["conditions"].clone()).unwrap_or_default();
+        let conditions = object
+            .map(|object| object.data["status"]["conditions"].clone())
+            .unwrap_or_default();
         conditions.as_array().into_iter().flatten().any(|one| {
             let message = one["message"].as_str().unwrap_or_default();
             one["type"] == "Synced"
@@ -362,25 +522,40 @@ pub async fn leftovers_are_named_in_a_condition_and_nothing_else_happens(cluster
         })
     };
     let object = scene.wait(&own(&scene, "Web"), "one", told).await?;
-    ensure!(has("Ready", "True", "")(object.as_ref()), "nobody else's object makes an instance fail");
+    ensure!(
+        has("Ready", "True", "")(object.as_ref()),
+        "nobody else's object makes an instance fail"
+    );
     for index in 0..7 {
-        maps.delete(&format!("copy-{index}"), &DeleteParams::default()).await?;
+        maps.delete(&format!("copy-{index}"), &DeleteParams::default())
+            .await?;
     }
     let silent = |object: Option<&DynamicObject>| {
-        let conditions = object.map(|object| object.data["status"]["conditions"].clone()).unwrap_or_default();
-        conditions.as_array().into_iter().flatten().any(|one| one["type"] == "Synced" && one["message"] == "")
+        let conditions = object
+            .map(|object| object.data["status"]["conditions"].clone())
+            .unwrap_or_default();
+        conditions
+            .as_array()
+            .into_iter()
+            .flatten()
+            .any(|one| one["type"] == "Synced" && one["message"] == "")
     };
     scene.wait(&own(&scene, "Web"), "one", silent).await?;
     Ok(())
 }
 
-pub async fn no_copy_of_a_child_outside_of_namespaces_is_deleted(cluster: Arc<Cluster>) -> Result<()> {
+pub async fn no_copy_of_a_child_outside_of_namespaces_is_deleted(
+    cluster: Arc<Cluster>,
+) -> Result<()> {
     let scene = cluster.scene("zonecopies").await?;
     let manager = with_a_zone(&scene).await?;
     crate::instances_left::ready(&scene).await?;
     let zone = format!("{}-one", scene.namespace());
     let original = zones(&scene).get(&zone).await?;
-    ensure!(original.metadata.owner_references.is_none(), "it cannot have an owner in a namespace");
+    ensure!(
+        original.metadata.owner_references.is_none(),
+        "it cannot have an owner in a namespace"
+    );
     let mut planted = Vec::new();
     for (index, mut choices) in variants() {
         let mut copy = original.clone();
@@ -391,12 +566,24 @@ pub async fn no_copy_of_a_child_outside_of_namespaces_is_deleted(cluster: Arc<Cl
         match choices.below(4) {
             0 => copy.metadata.annotations = None,
             1 => {
-                let record = ("stacks.crossplane.io/record".to_owned(), choices.name("", 24));
-                copy.metadata.annotations.get_or_insert_default().extend([record]);
+                let record = (
+                    "stacks.crossplane.io/record".to_owned(),
+                    choices.name("", 24),
+                );
+                copy.metadata
+                    .annotations
+                    .get_or_insert_default()
+                    .extend([record]);
             }
             2 => {
-                let template = ("stacks.crossplane.io/template".to_owned(), choices.name("x", 9));
-                copy.metadata.labels.get_or_insert_default().extend([template]);
+                let template = (
+                    "stacks.crossplane.io/template".to_owned(),
+                    choices.name("x", 9),
+                );
+                copy.metadata
+                    .labels
+                    .get_or_insert_default()
+                    .extend([template]);
             }
             _ => {}
         }
@@ -412,7 +599,9 @@ pub async fn no_copy_of_a_child_outside_of_namespaces_is_deleted(cluster: Arc<Cl
     };
     scene.within("the manager to rest", resting).await?;
     manager.stop();
-    zones(&scene).delete(&zone, &DeleteParams::default()).await?;
+    zones(&scene)
+        .delete(&zone, &DeleteParams::default())
+        .await?;
     let mut again = original.clone();
     again.metadata.uid = None;
     again.metadata.resource_version = None;
@@ -420,16 +609,24 @@ pub async fn no_copy_of_a_child_outside_of_namespaces_is_deleted(cluster: Arc<Cl
     zones(&scene).create(&PostParams::default(), &again).await?;
     webs.delete("one", &DeleteParams::default()).await?;
     let manager = manage(&scene, STACK).await?;
-    scene.wait(&webs, "one", |object: Option<&DynamicObject>| object.is_none()).await?;
+    scene
+        .wait(&webs, "one", |object: Option<&DynamicObject>| {
+            object.is_none()
+        })
+        .await?;
     for own in planted.iter().chain([&again]) {
         let name = own.metadata.name.clone().unwrap_or_default();
-        ensure!(zones(&scene).get_opt(&name).await?.is_some(), "{name} was deleted");
+        ensure!(
+            zones(&scene).get_opt(&name).await?.is_some(),
+            "{name} was deleted"
+        );
     }
     manager.stop();
     Ok(())
 }
 
-/// A stack of the whole cluster serves both: nothing in one namespace becomes a child of an instance in another.
+/// A stack of the whole cluster serves both: nothing in one namespace becomes a child of an
+/// instance in another.
 pub async fn an_object_of_another_namespace_is_never_a_child(cluster: Arc<Cluster>) -> Result<()> {
     let (scene, other) = (cluster.scene("mine").await?, cluster.scene("theirs").await?);
     let manager = with_a_zone(&scene).await?;
@@ -440,7 +637,11 @@ pub async fn an_object_of_another_namespace_is_never_a_child(cluster: Arc<Cluste
     let mut planted = Vec::new();
     for (index, mut choices) in variants() {
         let mut copy = original.clone();
-        let name = if choices.toss() { format!("one-config-{index}") } else { format!("0{index}") };
+        let name = if choices.toss() {
+            format!("one-config-{index}")
+        } else {
+            format!("0{index}")
+        };
         copy["metadata"] = json!({
             "name": name, "labels": original["metadata"]["labels"], "annotations": original["metadata"]["annotations"],
         });
@@ -449,23 +650,43 @@ pub async fn an_object_of_another_namespace_is_never_a_child(cluster: Arc<Cluste
             copy["metadata"]["labels"]["stacks.crossplane.io/template"] = json!("extra");
         }
         if choices.toss() {
-            copy["metadata"]["labels"]["core.crossplane.io/parent-namespace"] = json!(other.namespace());
+            copy["metadata"]["labels"]["core.crossplane.io/parent-namespace"] =
+                json!(other.namespace());
         }
-        planted.push(maps.create(&PostParams::default(), &serde_json::from_value(copy)?).await?);
+        planted.push(
+            maps.create(&PostParams::default(), &serde_json::from_value(copy)?)
+                .await?,
+        );
     }
     let change = Patch::Merge(json!({ "spec": { "text": "new" } }));
-    own(&scene, "Web").patch("one", &PatchParams::default(), &change).await?;
+    own(&scene, "Web")
+        .patch("one", &PatchParams::default(), &change)
+        .await?;
     let own_maps = scene.api::<ConfigMap>();
     let config = scene
-        .wait(&own_maps, "one-config", |map: Option<&ConfigMap>| text(map).as_deref() == Some("new"))
+        .wait(&own_maps, "one-config", |map: Option<&ConfigMap>| {
+            text(map).as_deref() == Some("new")
+        })
         .await?
         .context("it is there")?;
     ensure!(config.data.is_some_and(|data| data["endpoint"] == "db:1"));
-    own(&scene, "Web").delete("one", &DeleteParams::default()).await?;
-    scene.wait(&own(&scene, "Web"), "one", |object: Option<&DynamicObject>| object.is_none()).await?;
+    own(&scene, "Web")
+        .delete("one", &DeleteParams::default())
+        .await?;
+    scene
+        .wait(
+            &own(&scene, "Web"),
+            "one",
+            |object: Option<&DynamicObject>| object.is_none(),
+        )
+        .await?;
     for map in planted {
         let name = map.metadata.name.unwrap_or_default();
-        ensure!(maps.get_opt(&name).await?.is_some(), "{name} was deleted with {:?}", instance.metadata.uid);
+        ensure!(
+            maps.get_opt(&name).await?.is_some(),
+            "{name} was deleted with {:?}",
+            instance.metadata.uid
+        );
     }
     manager.stop();
     Ok(())

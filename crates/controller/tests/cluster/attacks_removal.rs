@@ -1,5 +1,6 @@
-//! Attacks by way of removal and of wake-ups: a Stack deletes only what it really ran, independent of what its spec, its status and
-//! the objects of its namespace claim; and objects of one namespace reconcile nothing of another.
+//! Attacks by way of removal and of wake-ups: a Stack deletes only what it really ran, independent
+//! of what its spec, its status and the objects of its namespace claim; and objects of one
+//! namespace reconcile nothing of another.
 
 use std::sync::Arc;
 
@@ -33,26 +34,40 @@ fn kinds_install(scene: &Scene<'_>, name: &str) -> Result<DynamicObject> {
     }))?)
 }
 
-pub async fn a_stack_that_never_served_a_kind_deletes_none_of_its_objects(cluster: Arc<Cluster>) -> Result<()> {
+pub async fn a_stack_that_never_served_a_kind_deletes_none_of_its_objects(
+    cluster: Arc<Cluster>,
+) -> Result<()> {
     let manager = manager(&cluster).await?;
     let scene = cluster.scene("unserved").await?;
     // One kind that no install brought, and one that an install without templates brought.
     defined(&scene).await?;
     let group = format!("kinds.{}", scene.group());
-    manager.shelf.put(&format!("{}/kinds", scene.namespace()), "1.0.0", only_kinds(&group));
+    manager.shelf.put(
+        &format!("{}/kinds", scene.namespace()),
+        "1.0.0",
+        only_kinds(&group),
+    );
     let all = installs(&scene);
-    all.create(&PostParams::default(), &kinds_install(&scene, "kinds")?).await?;
+    all.create(&PostParams::default(), &kinds_install(&scene, "kinds")?)
+        .await?;
     scene.wait(&all, "kinds", has("Ready", "True", "")).await?;
     let brought = scene.dynamic(scene.client(), &resource(&group, "v1", "Redis", "redises"));
     let mut one = redis(&scene, "precious");
-    redises(&scene, scene.client()).create(&PostParams::default(), &one).await?;
+    redises(&scene, scene.client())
+        .create(&PostParams::default(), &one)
+        .await?;
     if let Some(types) = one.types.as_mut() {
         types.api_version = format!("{group}/v1");
     }
     brought.create(&PostParams::default(), &one).await?;
     let mallory = attacker(&scene, &[]).await?;
     let own = stacks_of(&scene, &mallory);
-    let kind = resource("stacks.crossplane.io", "v1alpha1", "StackInstall", "stackinstalls");
+    let kind = resource(
+        "stacks.crossplane.io",
+        "v1alpha1",
+        "StackInstall",
+        "stackinstalls",
+    );
     let hers = scene.dynamic(mallory.clone(), &kind);
     let uid = all.get("kinds").await?.metadata.uid;
     let attempts = variants().map(|(index, mut choices)| {
@@ -104,18 +119,31 @@ pub async fn a_stack_that_never_served_a_kind_deletes_none_of_its_objects(cluste
     });
     each(attempts).await?;
     for instances in [&redises(&scene, scene.client()), &brought] {
-        ensure!(instances.get("precious").await?.metadata.deletion_timestamp.is_none(), "the instance is deleted");
+        ensure!(
+            instances
+                .get("precious")
+                .await?
+                .metadata
+                .deletion_timestamp
+                .is_none(),
+            "the instance is deleted"
+        );
     }
     // What an install brought goes with it.
     let uid = all.get("kinds").await?.metadata.uid.unwrap_or_default();
     all.delete("kinds", &DeleteParams::default()).await?;
     scene.wait(&all, "kinds", is_deleted(&uid)).await?;
     let left = brought.get_opt("precious").await.ok().flatten();
-    ensure!(left.is_none_or(|left| left.metadata.deletion_timestamp.is_some()), "it outlives the install");
+    ensure!(
+        left.is_none_or(|left| left.metadata.deletion_timestamp.is_some()),
+        "it outlives the install"
+    );
     Ok(())
 }
 
-pub async fn what_a_status_claims_is_no_reason_to_delete_anything(cluster: Arc<Cluster>) -> Result<()> {
+pub async fn what_a_status_claims_is_no_reason_to_delete_anything(
+    cluster: Arc<Cluster>,
+) -> Result<()> {
     manager(&cluster).await?;
     let scene = cluster.scene("claimed").await?;
     defined(&scene).await?;
@@ -137,7 +165,8 @@ pub async fn what_a_status_claims_is_no_reason_to_delete_anything(cluster: Arc<C
                 .await
                 .with_context(|| format!("variant {index}"))?;
             let uid = own.get(&name).await?.metadata.uid.unwrap_or_default();
-            // An instance that the Stack ran, which has to be seen off, and what claims to be its children.
+            // An instance that the Stack ran, which has to be seen off, and what claims to be its
+            // children.
             let mut instance = redis(scene, &name);
             instance.metadata.finalizers = Some(vec!["stacks.crossplane.io/children".to_owned()]);
             instance.metadata.owner_references = Some(vec![serde_json::from_value(json!({
@@ -184,12 +213,17 @@ pub async fn what_a_status_claims_is_no_reason_to_delete_anything(cluster: Arc<C
     let deleted = cluster.requests(mark, theirs).await?;
     ensure!(deleted.is_empty(), "{deleted:#?}");
     for (index, name) in planted {
-        ensure!(zones(&scene).get_opt(&name).await?.is_some(), "variant {index}: the zone {name} was deleted");
+        ensure!(
+            zones(&scene).get_opt(&name).await?.is_some(),
+            "variant {index}: the zone {name} was deleted"
+        );
     }
     Ok(())
 }
 
-pub async fn objects_of_one_namespace_wake_up_no_stack_of_another(cluster: Arc<Cluster>) -> Result<()> {
+pub async fn objects_of_one_namespace_wake_up_no_stack_of_another(
+    cluster: Arc<Cluster>,
+) -> Result<()> {
     manager(&cluster).await?;
     let (scene, other) = (cluster.scene("woken").await?, cluster.scene("waker").await?);
     defined(&scene).await?;
@@ -197,14 +231,28 @@ pub async fn objects_of_one_namespace_wake_up_no_stack_of_another(cluster: Arc<C
     // A Stack that costs a request each time it is reconciled: a role of its name already exists.
     let theirs = format!("stack:{}:notes:system", scene.namespace());
     let role = serde_json::from_value(json!({ "metadata": { "name": theirs }, "rules": [] }))?;
-    Api::<ClusterRole>::all(scene.client()).create(&PostParams::default(), &role).await?;
-    stacks(&scene).create(&PostParams::default(), &bare(&scene, "notes", &json!({}))).await?;
-    scene.wait(&stacks(&scene), "notes", has("Ready", "False", "Refused")).await?;
+    Api::<ClusterRole>::all(scene.client())
+        .create(&PostParams::default(), &role)
+        .await?;
+    stacks(&scene)
+        .create(&PostParams::default(), &bare(&scene, "notes", &json!({})))
+        .await?;
+    scene
+        .wait(&stacks(&scene), "notes", has("Ready", "False", "Refused"))
+        .await?;
     let writes = json!(["get", "create", "patch", "update"]);
-    let mallory =
-        attacker(&other, &[json!({ "apiGroups": [""], "resources": ["serviceaccounts"], "verbs": writes })]).await?;
+    let mallory = attacker(
+        &other,
+        &[json!({ "apiGroups": [""], "resources": ["serviceaccounts"], "verbs": writes })],
+    )
+    .await?;
     let accounts: Api<ServiceAccount> = Api::namespaced(mallory.clone(), other.namespace());
-    let real = scene.api::<ServiceAccount>().get("stack-notes").await?.metadata.annotations;
+    let real = scene
+        .api::<ServiceAccount>()
+        .get("stack-notes")
+        .await?
+        .metadata
+        .annotations;
     settled(&other, "before").await?;
     let (mark, begin) = (cluster.mark()?, std::time::Instant::now());
     each(variants().map(|(index, mut choices)| {
@@ -244,6 +292,9 @@ pub async fn objects_of_one_namespace_wake_up_no_stack_of_another(cluster: Arc<C
     let asked = cluster.requests(mark, reconciled).await?.len();
     // It is retried by itself, later each time.
     let allowed = 3 + begin.elapsed().as_secs() as usize;
-    ensure!(asked <= allowed, "it was reconciled {asked} times, of which {allowed} are its own");
+    ensure!(
+        asked <= allowed,
+        "it was reconciled {asked} times, of which {allowed} are its own"
+    );
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Attacks through values: a user who may write instances and nothing else tries to add to the objects that are made of
-//! them, and to read generated values in what is said of them.
+//! Attacks through values: a user who may write instances and nothing else tries to add to the
+//! objects that are made of them, and to read generated values in what is said of them.
 
 use std::sync::Arc;
 
@@ -20,12 +20,16 @@ use crate::manager::{has, resource, stacks};
 fn package(scene: &Scene<'_>, templates: &[(&str, &str)]) -> Files {
     let mut files = package_of(scene.group(), "", templates);
     let kinds = "[{crd: configmap/v1}, {crd: secret/v1}, {crd: deployment.apps/v1}";
-    let app = format!("title: Web\nversion: 1.0.0\ndependsOn: {kinds}, {{crd: db.{}/v1}}]\n", scene.group());
+    let app = format!(
+        "title: Web\nversion: 1.0.0\ndependsOn: {kinds}, {{crd: db.{}/v1}}]\n",
+        scene.group()
+    );
     files.insert(".registry/app.yaml".to_owned(), app.into_bytes());
     files
 }
 
-/// Objects of the scene's own kind `Web`, as a user who may write them, read what is told of them, and nothing else.
+/// Objects of the scene's own kind `Web`, as a user who may write them, read what is told of them,
+/// and nothing else.
 async fn attacker(scene: &Scene<'_>) -> Result<Api<DynamicObject>> {
     let client = scene.service_account("attacker").await?;
     let role = json!({ "metadata": { "name": "attacker" }, "rules": [
@@ -38,8 +42,14 @@ async fn attacker(scene: &Scene<'_>) -> Result<Api<DynamicObject>> {
         "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "attacker" },
         "subjects": [{ "kind": "ServiceAccount", "name": "attacker", "namespace": scene.namespace() }],
     });
-    scene.api::<Role>().create(&PostParams::default(), &serde_json::from_value(role)?).await?;
-    scene.api::<RoleBinding>().create(&PostParams::default(), &serde_json::from_value(binding)?).await?;
+    scene
+        .api::<Role>()
+        .create(&PostParams::default(), &serde_json::from_value(role)?)
+        .await?;
+    scene
+        .api::<RoleBinding>()
+        .create(&PostParams::default(), &serde_json::from_value(binding)?)
+        .await?;
     Ok(scene.dynamic(client, &resource(scene.group(), "v1", "Web", "webs")))
 }
 
@@ -55,7 +65,14 @@ fn deployment(name: &str, image: &str) -> String {
 
 /// A value that is an image, and more.
 fn payload(choices: &mut Choices) -> String {
-    let image = choices.pick(&["nginx", "nginx:1.25", "registry.example.org:5000/a/b@sha256:00", "x"]).to_string();
+    let image = choices
+        .pick(&[
+            "nginx",
+            "nginx:1.25",
+            "registry.example.org:5000/a/b@sha256:00",
+            "x",
+        ])
+        .to_string();
     let quote = *choices.pick(&["", "", "", "\"", "'"]);
     let line = *choices.pick(&["\n", "\n", "\r\n", "\n\n", " # x\n"]);
     let more: Vec<(usize, &str)> = vec![
@@ -67,7 +84,10 @@ fn payload(choices: &mut Choices) -> String {
         (6, "volumes: [{name: root, hostPath: {path: /}}]"),
         (6, "- {name: second, image: evil}"),
         (6, "serviceAccountName: default"),
-        (0, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: evil}"),
+        (
+            0,
+            "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: evil}",
+        ),
     ];
     let count = 1 + choices.below(3);
     let chosen: Vec<String> = choices
@@ -79,7 +99,9 @@ fn payload(choices: &mut Choices) -> String {
     format!("{image}{quote}{}", chosen.concat())
 }
 
-pub async fn a_value_of_an_instance_adds_nothing_to_the_objects_made_of_it(cluster: Arc<Cluster>) -> Result<()> {
+pub async fn a_value_of_an_instance_adds_nothing_to_the_objects_made_of_it(
+    cluster: Arc<Cluster>,
+) -> Result<()> {
     let scene = cluster.scene("values").await?;
     open_kind(&scene, "Db").await?;
     let ways = [
@@ -87,47 +109,87 @@ pub async fn a_value_of_an_instance_adds_nothing_to_the_objects_made_of_it(clust
         ("double", "\"{{ .spec.text }}\""),
         ("single", "'{{ .spec.text }}'"),
         ("printed", "{{ printf \"%s\" .spec.text }}"),
-        ("looped", "{{ range $key, $value := dict .spec.text 1 }}{{ $key }}{{ end }}"),
+        (
+            "looped",
+            "{{ range $key, $value := dict .spec.text 1 }}{{ $key }}{{ end }}",
+        ),
         ("decoded", "{{ .spec.text | b64enc | b64dec }}"),
     ];
-    let mut templates: Vec<(&str, String)> =
-        ways.iter().map(|(name, image)| (*name, deployment(name, image))).collect();
+    let mut templates: Vec<(&str, String)> = ways
+        .iter()
+        .map(|(name, image)| (*name, deployment(name, image)))
+        .collect();
     templates.push(("extra", String::new()));
-    let templates: Vec<(&str, &str)> = templates.iter().map(|(name, text)| (*name, text.as_str())).collect();
+    let templates: Vec<(&str, &str)> = templates
+        .iter()
+        .map(|(name, text)| (*name, text.as_str()))
+        .collect();
     let mut files = package(&scene, &templates);
     files.retain(|path, _| !path.ends_with("/extra.yaml"));
     let _running = running(&scene, &files, NEVER).await?;
     let webs = attacker(&scene).await?;
     let mut created = Vec::new();
     for (index, mut choices) in variants() {
-        let (name, text) = (format!("v{index}-{}", choices.name("a", 12)), payload(&mut choices));
-        webs.create(&PostParams::default(), &web(&scene, &name, &text)).await.with_context(|| format!("{index}"))?;
+        let (name, text) = (
+            format!("v{index}-{}", choices.name("a", 12)),
+            payload(&mut choices),
+        );
+        webs.create(&PostParams::default(), &web(&scene, &name, &text))
+            .await
+            .with_context(|| format!("{index}"))?;
         created.push((index, name, text));
     }
     for (index, name, text) in &created {
-        let refused = scene.wait(&webs, name, has("Synced", "False", "RenderFailed")).await;
-        let refused = refused.with_context(|| format!("variant {index}: {text:?}"))?.context("it is there")?;
+        let refused = scene
+            .wait(&webs, name, has("Synced", "False", "RenderFailed"))
+            .await;
+        let refused = refused
+            .with_context(|| format!("variant {index}: {text:?}"))?
+            .context("it is there")?;
         let told = refused.data["status"]["conditions"].to_string();
-        ensure!(told.contains(".spec.text") || told.contains("is not YAML"), "variant {index}: {told}");
+        ensure!(
+            told.contains(".spec.text") || told.contains("is not YAML"),
+            "variant {index}: {told}"
+        );
     }
-    // What was made in spite of it, by templates that print the value safely for what it is, has a pod as written.
+    // What was made in spite of it, by templates that print the value safely for what it is, has a
+    // pod as written.
     let ours = ListParams::default().labels("stacks.crossplane.io/template");
     for made in scene.api::<Deployment>().list(&ours).await?.items {
         let made = serde_json::to_value(&made)?;
         let (pod, name) = (&made["spec"]["template"]["spec"], &made["metadata"]["name"]);
         let container = &pod["containers"][0];
-        ensure!(pod["containers"].as_array().map(Vec::len) == Some(1), "{name}: {pod}");
-        for field in ["hostPID", "hostNetwork", "hostIPC", "volumes", "serviceAccountName"] {
+        ensure!(
+            pod["containers"].as_array().map(Vec::len) == Some(1),
+            "{name}: {pod}"
+        );
+        for field in [
+            "hostPID",
+            "hostNetwork",
+            "hostIPC",
+            "volumes",
+            "serviceAccountName",
+        ] {
             ensure!(pod[field].is_null(), "{name}: {pod}");
         }
         ensure!(container["securityContext"].is_null(), "{name}: {pod}");
     }
-    ensure!(scene.api::<k8s_openapi::api::core::v1::ConfigMap>().get_opt("evil").await?.is_none());
+    ensure!(
+        scene
+            .api::<k8s_openapi::api::core::v1::ConfigMap>()
+            .get_opt("evil")
+            .await?
+            .is_none()
+    );
 
-    webs.create(&PostParams::default(), &web(&scene, "honest", "nginx:1.25")).await?;
+    webs.create(&PostParams::default(), &web(&scene, "honest", "nginx:1.25"))
+        .await?;
     for (name, _) in ways {
         let there = |made: Option<&Deployment>| made.is_some();
-        scene.wait(&scene.api::<Deployment>(), &format!("honest-{name}"), there).await.context("honest")?;
+        scene
+            .wait(&scene.api::<Deployment>(), &format!("honest-{name}"), there)
+            .await
+            .context("honest")?;
     }
     Ok(())
 }
@@ -162,7 +224,12 @@ pub async fn generated_values_are_in_nothing_that_is_said(cluster: Arc<Cluster>)
          apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: '{{{{ .metadata.name }}}}-fails'}}\ndata: {{a: b}}\n"
     );
     let status = "address: {{ .errors | toJson | quote }}\n";
-    let templates = [("keys", KEYS), ("label", &label), ("fails", &fails), ("status", status)];
+    let templates = [
+        ("keys", KEYS),
+        ("label", &label),
+        ("fails", &fails),
+        ("status", status),
+    ];
     let _running = running(&scene, &package(&scene, &templates), NEVER).await?;
     let webs = attacker(&scene).await?;
     let mut created = Vec::new();
@@ -171,28 +238,57 @@ pub async fn generated_values_are_in_nothing_that_is_said(cluster: Arc<Cluster>)
         let turn = *choices.pick(&["plain", "upper", "b64", "part", "joined", "nested"]);
         let cost = *choices.pick(&["cheap", "cheap", "costly", "costly", "costly", "hashed"]);
         let name = format!("v{index}-{}", choices.name("a", 12));
-        webs.create(&PostParams::default(), &web(&scene, &name, &format!("{how}-{cost}-{turn}"))).await?;
+        webs.create(
+            &PostParams::default(),
+            &web(&scene, &name, &format!("{how}-{cost}-{turn}")),
+        )
+        .await?;
         created.push((index, name, how));
     }
     let mut said = Vec::new();
     let mut passwords = Vec::new();
     for (index, name, how) in &created {
-        let reason = if *how == "label" { "ApplyFailed" } else { "RenderFailed" };
-        let refused = scene.wait(&webs, name, has("Synced", "False", reason)).await;
-        let refused = refused.with_context(|| format!("variant {index}: {how}"))?.context("it is there")?;
+        let reason = if *how == "label" {
+            "ApplyFailed"
+        } else {
+            "RenderFailed"
+        };
+        let refused = scene
+            .wait(&webs, name, has("Synced", "False", reason))
+            .await;
+        let refused = refused
+            .with_context(|| format!("variant {index}: {how}"))?
+            .context("it is there")?;
         let status = refused.data["status"].to_string();
-        ensure!(status.contains("(hidden)") || *how == "number", "variant {index}: {status}");
+        ensure!(
+            status.contains("(hidden)") || *how == "number",
+            "variant {index}: {status}"
+        );
         said.push(status);
         let keys = scene.api::<Secret>().get(&format!("{name}-keys")).await?;
-        let password = keys.data.and_then(|mut data| data.remove("p")).context("it is there")?;
+        let password = keys
+            .data
+            .and_then(|mut data| data.remove("p"))
+            .context("it is there")?;
         passwords.push(String::from_utf8(password.0)?);
     }
     let attention = |stack: Option<&DynamicObject>| {
-        stack.is_some_and(|stack| stack.data["status"]["attention"].as_array().is_some_and(|list| !list.is_empty()))
+        stack.is_some_and(|stack| {
+            stack.data["status"]["attention"]
+                .as_array()
+                .is_some_and(|list| !list.is_empty())
+        })
     };
-    let stack = scene.wait(&stacks(&scene), STACK, attention).await?.context("it is there")?;
+    let stack = scene
+        .wait(&stacks(&scene), STACK, attention)
+        .await?
+        .context("it is there")?;
     said.push(stack.data["status"].to_string());
-    let events = scene.api::<Event>().list(&ListParams::default()).await?.items;
+    let events = scene
+        .api::<Event>()
+        .list(&ListParams::default())
+        .await?
+        .items;
     ensure!(!events.is_empty(), "events are told");
     said.extend(events.into_iter().filter_map(|event| event.message));
     let said = said.join("\n");
@@ -200,7 +296,10 @@ pub async fn generated_values_are_in_nothing_that_is_said(cluster: Arc<Cluster>)
         let encoded = json!(k8s_openapi::ByteString(password.clone().into_bytes()));
         let encoded = encoded.as_str().unwrap_or_default();
         for shape in [password.as_str(), &password.to_uppercase(), encoded] {
-            let part = shape.as_bytes().windows(6).filter_map(|part| std::str::from_utf8(part).ok());
+            let part = shape
+                .as_bytes()
+                .windows(6)
+                .filter_map(|part| std::str::from_utf8(part).ok());
             let leaked: Vec<&str> = part.filter(|part| said.contains(part)).collect();
             ensure!(leaked.is_empty(), "{leaked:?} of {shape} in {said}");
         }

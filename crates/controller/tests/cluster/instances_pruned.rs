@@ -26,14 +26,20 @@ fn picky(more: &str) -> String {
 
 async fn both(scene: &Scene<'_>, picky: &str) -> Result<(Running, Api<ConfigMap>)> {
     let running = webs(scene, &[("front", FRONT), ("picky", picky)]).await?;
-    own(scene, "Web").create(&PostParams::default(), &web(scene, "one", "both")).await?;
-    scene.wait(&own(scene, "Web"), "one", has("Ready", "True", "")).await?;
+    own(scene, "Web")
+        .create(&PostParams::default(), &web(scene, "one", "both"))
+        .await?;
+    scene
+        .wait(&own(scene, "Web"), "one", has("Ready", "True", ""))
+        .await?;
     Ok((running, scene.api()))
 }
 
 async fn say(scene: &Scene<'_>, text: &str) -> Result<()> {
     let patch = Patch::Merge(json!({ "spec": { "text": text } }));
-    own(scene, "Web").patch("one", &PatchParams::default(), &patch).await?;
+    own(scene, "Web")
+        .patch("one", &PatchParams::default(), &patch)
+        .await?;
     Ok(())
 }
 
@@ -41,28 +47,59 @@ fn gone(map: Option<&ConfigMap>) -> bool {
     map.is_none()
 }
 
-pub async fn what_is_to_go_goes_while_another_child_is_refused(cluster: Arc<Cluster>) -> Result<()> {
+pub async fn what_is_to_go_goes_while_another_child_is_refused(
+    cluster: Arc<Cluster>,
+) -> Result<()> {
     let scene = cluster.scene("pruned").await?;
     let (_running, maps) = both(&scene, &picky("")).await?;
     say(&scene, "one").await?;
     scene.wait(&maps, "one-front", gone).await?;
-    let object = scene.wait(&own(&scene, "Web"), "one", has("Synced", "False", "ApplyFailed")).await?;
+    let object = scene
+        .wait(
+            &own(&scene, "Web"),
+            "one",
+            has("Synced", "False", "ApplyFailed"),
+        )
+        .await?;
     let status = object.context("it is there")?.data["status"].to_string();
     ensure!(!status.contains("not deleted"), "{status}");
-    ensure!(maps.get_opt("one-picky").await?.is_some(), "what is refused stays as it was");
+    ensure!(
+        maps.get_opt("one-picky").await?.is_some(),
+        "what is refused stays as it was"
+    );
     Ok(())
 }
 
-pub async fn what_a_refused_child_may_still_need_stays_and_is_told(cluster: Arc<Cluster>) -> Result<()> {
+pub async fn what_a_refused_child_may_still_need_stays_and_is_told(
+    cluster: Arc<Cluster>,
+) -> Result<()> {
     let scene = cluster.scene("needed").await?;
-    let (_running, maps) = both(&scene, &picky(", b: '{{ dig \"data\" \"a\" \"\" (.front | default dict) }}'")).await?;
+    let (_running, maps) = both(
+        &scene,
+        &picky(", b: '{{ dig \"data\" \"a\" \"\" (.front | default dict) }}'"),
+    )
+    .await?;
     say(&scene, "one").await?;
-    let object = scene.wait(&own(&scene, "Web"), "one", has("Synced", "False", "ApplyFailed")).await?;
+    let object = scene
+        .wait(
+            &own(&scene, "Web"),
+            "one",
+            has("Synced", "False", "ApplyFailed"),
+        )
+        .await?;
     let conditions: Value = object.context("it is there")?.data["status"]["conditions"].clone();
     let told = "; until this is mended, not deleted: front: ConfigMap/one-front";
     ensure!(conditions.to_string().contains(told), "{conditions}");
-    ensure!(maps.get("one-front").await?.metadata.deletion_timestamp.is_none());
+    ensure!(
+        maps.get("one-front")
+            .await?
+            .metadata
+            .deletion_timestamp
+            .is_none()
+    );
     say(&scene, "both").await?;
-    scene.wait(&own(&scene, "Web"), "one", has("Ready", "True", "")).await?;
+    scene
+        .wait(&own(&scene, "Web"), "one", has("Ready", "True", ""))
+        .await?;
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! When an instance says that it is ready: once its workloads have, and in as few words however many replicas they have.
+//! When an instance says that it is ready: once its workloads have, and in as few words however
+//! many replicas they have.
 
 use std::sync::Arc;
 
@@ -22,9 +23,14 @@ const APP: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: '{{ .
 async fn webs(scene: &Scene<'_>) -> Result<Running> {
     open_kind(scene, "Db").await?;
     let mut files = package_of(scene.group(), "", &[("app", APP)]);
-    let app = files.get_mut(".registry/app.yaml").context("what the package is")?;
+    let app = files
+        .get_mut(".registry/app.yaml")
+        .context("what the package is")?;
     *app = String::from_utf8_lossy(app)
-        .replace("[{crd: configmap/v1}", "[{crd: configmap/v1}, {crd: deployment.apps/v1}")
+        .replace(
+            "[{crd: configmap/v1}",
+            "[{crd: configmap/v1}, {crd: deployment.apps/v1}",
+        )
         .into();
     running(scene, &files, NEVER).await
 }
@@ -33,10 +39,14 @@ async fn webs(scene: &Scene<'_>) -> Result<Running> {
 fn message(object: &DynamicObject) -> String {
     let conditions = object.data["status"]["conditions"].as_array();
     let ready = conditions.and_then(|all| all.iter().find(|one| one["type"] == "Ready"));
-    ready.and_then(|one| one["message"].as_str()).unwrap_or_default().to_owned()
+    ready
+        .and_then(|one| one["message"].as_str())
+        .unwrap_or_default()
+        .to_owned()
 }
 
-/// A rollout of the Deployment, replica by replica: by its own controller, for which nodes are played, or as it would be.
+/// A rollout of the Deployment, replica by replica: by its own controller, for which nodes are
+/// played, or as it would be.
 async fn rolls_out(scene: &Scene<'_>, generation: i64) -> Result<Option<JoinSet<()>>> {
     if scene.cluster().backend().name() == "kubernetes" {
         return Ok(Some(nodes(scene)));
@@ -46,7 +56,10 @@ async fn rolls_out(scene: &Scene<'_>, generation: i64) -> Result<Option<JoinSet<
             "observedGeneration": generation, "replicas": 5, "updatedReplicas": 5, "readyReplicas": ready,
         });
         let patch = Patch::Merge(json!({ "status": status }));
-        scene.api::<Deployment>().patch_status("one-app", &PatchParams::default(), &patch).await?;
+        scene
+            .api::<Deployment>()
+            .patch_status("one-app", &PatchParams::default(), &patch)
+            .await?;
     }
     Ok(None)
 }
@@ -59,20 +72,39 @@ pub async fn an_instance_is_ready_once_its_workload_is_and_replicas_cost_no_writ
     let webs = own(&scene, "Web");
     let waits = "app: its 5 replicas are not all ready and up to date";
     let mark = cluster.mark()?;
-    webs.create(&PostParams::default(), &web(&scene, "one", "nginx:1")).await?;
-    let object = scene.wait(&webs, "one", has("Ready", "False", "ChildNotReady")).await?.context("it is there")?;
+    webs.create(&PostParams::default(), &web(&scene, "one", "nginx:1"))
+        .await?;
+    let object = scene
+        .wait(&webs, "one", has("Ready", "False", "ChildNotReady"))
+        .await?
+        .context("it is there")?;
     ensure!(message(&object) == waits, "{}", message(&object));
     let nodes = rolls_out(&scene, 1).await?;
     scene.wait(&webs, "one", has("Ready", "True", "")).await?;
     let is_call = is_call(&scene);
-    let calls = cluster.requests(mark, move |request| is_call(request) && request.name.starts_with("one")).await?;
-    let written = calls.iter().filter(|call| call.subresource == "status").count();
+    let calls = cluster
+        .requests(mark, move |request| {
+            is_call(request) && request.name.starts_with("one")
+        })
+        .await?;
+    let written = calls
+        .iter()
+        .filter(|call| call.subresource == "status")
+        .count();
     ensure!(calls.len() <= 6 && written == 2, "{calls:#?}");
 
     // What ran before is ready, but not what is wanted now.
     drop(nodes);
-    webs.patch("one", &PatchParams::default(), &Patch::Merge(json!({ "spec": { "text": "nginx:2" } }))).await?;
-    let object = scene.wait(&webs, "one", has("Ready", "False", "ChildNotReady")).await?.context("it is there")?;
+    webs.patch(
+        "one",
+        &PatchParams::default(),
+        &Patch::Merge(json!({ "spec": { "text": "nginx:2" } })),
+    )
+    .await?;
+    let object = scene
+        .wait(&webs, "one", has("Ready", "False", "ChildNotReady"))
+        .await?
+        .context("it is there")?;
     ensure!(message(&object) == waits, "{}", message(&object));
     let _nodes = rolls_out(&scene, 2).await?;
     scene.wait(&webs, "one", has("Ready", "True", "")).await?;

@@ -1,8 +1,14 @@
-//! The controllers on a cluster: the embedded API server always, and the real one with `cargo xtask cluster-test`.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a scenario may panic, and prints what it measured")]
+//! The controllers on a cluster: the embedded API server always, and the real one with `cargo xtask
+//! cluster-test`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a scenario may panic, and prints what it measured"
+)]
 
 mod actor;
 mod attacks_budget;
+mod attacks_cluster_stacks;
 mod attacks_crds;
 mod attacks_credentials;
 mod attacks_fairness;
@@ -76,8 +82,8 @@ fn main() -> ExitCode {
         attacks_identity::a_stack_with_a_long_name_runs_and_goes,
         attacks_identity::what_is_added_to_roles_and_bindings_is_removed,
         attacks_identity::an_edited_stack_of_an_install_gets_no_permissions_by_it,
-        attacks_identity::a_cluster_stack_has_a_namespace_of_its_own_and_seizes_none,
-        attacks_identity::a_cluster_stack_that_is_limited_to_namespaces_acts_in_those_alone,
+        attacks_cluster_stacks::a_cluster_stack_has_a_namespace_of_its_own_and_seizes_none,
+        attacks_cluster_stacks::a_cluster_stack_that_is_limited_to_namespaces_acts_in_those_alone,
         attacks_ours::no_copy_of_a_child_is_deleted_by_prune_rename_or_teardown,
         attacks_ours::what_stands_where_a_template_renders_is_applied_to_or_reported_and_never_deleted,
         attacks_ours::what_a_backup_tool_restored_is_applied_to_and_not_deleted,

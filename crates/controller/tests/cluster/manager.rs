@@ -1,4 +1,5 @@
-//! One stack manager for all scenarios on a cluster, with packages from memory and controllers that run at once.
+//! One stack manager for all scenarios on a cluster, with packages from memory and controllers that
+//! run at once.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -6,7 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result};
 use controller::stack_manager::{
-    Availability, Bounds, Fetched, Future, KubernetesRunner, Live, Packages, Parts, Runner, StackManager,
+    Availability, Bounds, Fetched, Future, KubernetesRunner, Live, Packages, Parts, Runner,
+    StackManager,
 };
 use controller::{Cluster as Hands, Error};
 use install::Trouble;
@@ -37,7 +39,10 @@ impl Shelf {
     /// Puts a package there; answers its digest.
     pub fn put(&self, repository: &str, version: &str, files: Files) -> String {
         let digest = Digest::of(format!("{repository}{files:?}").as_bytes()).to_string();
-        self.tags.lock().unwrap().insert(format!("{repository}:{version}"), digest.clone());
+        self.tags
+            .lock()
+            .unwrap()
+            .insert(format!("{repository}:{version}"), digest.clone());
         self.packages.lock().unwrap().insert(digest.clone(), files);
         digest
     }
@@ -53,7 +58,12 @@ impl Shelf {
     /// The gate of a namespace, which its repositories begin with.
     pub fn gate(&self, repository: &str) -> Arc<Gate> {
         let namespace = repository.split('/').next().unwrap_or_default().to_owned();
-        self.gates.lock().unwrap().entry(namespace).or_default().clone()
+        self.gates
+            .lock()
+            .unwrap()
+            .entry(namespace)
+            .or_default()
+            .clone()
     }
 
     fn digest(&self, reference: &Reference) -> Result<String, Trouble> {
@@ -63,9 +73,18 @@ impl Shelf {
         if let Some(digest) = &reference.digest {
             return Ok(digest.clone());
         }
-        let name = format!("{}:{}", reference.repository, reference.tag.as_deref().unwrap_or_default());
+        let name = format!(
+            "{}:{}",
+            reference.repository,
+            reference.tag.as_deref().unwrap_or_default()
+        );
         let missing = || Trouble::new("PackageNotFound", format!("there is no {name}"));
-        self.tags.lock().unwrap().get(&name).cloned().ok_or_else(missing)
+        self.tags
+            .lock()
+            .unwrap()
+            .get(&name)
+            .cloned()
+            .ok_or_else(missing)
     }
 }
 
@@ -114,7 +133,11 @@ impl Drop for Held {
 }
 
 impl Packages for Shelf {
-    fn resolve<'f>(&'f self, reference: &'f Reference, _: &'f [Vec<u8>]) -> Future<'f, Result<Reference, Trouble>> {
+    fn resolve<'f>(
+        &'f self,
+        reference: &'f Reference,
+        _: &'f [Vec<u8>],
+    ) -> Future<'f, Result<Reference, Trouble>> {
         Box::pin(async move {
             if reference.registry.starts_with("slow") {
                 // It took the request, and never answers.
@@ -124,11 +147,21 @@ impl Packages for Shelf {
         })
     }
 
-    fn fetch<'f>(&'f self, reference: &'f Reference, _: &'f [Vec<u8>]) -> Future<'f, Result<Fetched, Trouble>> {
+    fn fetch<'f>(
+        &'f self,
+        reference: &'f Reference,
+        _: &'f [Vec<u8>],
+    ) -> Future<'f, Result<Fetched, Trouble>> {
         Box::pin(async move {
             let digest = self.digest(reference)?;
             let missing = || Trouble::new("PackageNotFound", format!("there is no {digest}"));
-            let files = self.packages.lock().unwrap().get(&digest).cloned().ok_or_else(missing)?;
+            let files = self
+                .packages
+                .lock()
+                .unwrap()
+                .get(&digest)
+                .cloned()
+                .ok_or_else(missing)?;
             let held = Held::new(self.gate(&reference.repository));
             Ok(Box::new(move |going: &dyn Fn() -> bool| {
                 held.0.pass(going);
@@ -142,7 +175,11 @@ impl Packages for Shelf {
 struct AtOnce(KubernetesRunner);
 
 impl Runner for AtOnce {
-    fn ensure<'f>(&'f self, run: &'f Run, live: Live<'f>) -> Future<'f, Result<Availability, Error>> {
+    fn ensure<'f>(
+        &'f self,
+        run: &'f Run,
+        live: Live<'f>,
+    ) -> Future<'f, Result<Availability, Error>> {
         Box::pin(async move {
             self.0.ensure(run, live).await?;
             Ok(Availability::yes("its controller runs"))
@@ -165,7 +202,8 @@ pub struct Manager {
 
 /// The stack manager of this cluster, which the first scenario starts.
 pub async fn manager(cluster: &Cluster) -> Result<Arc<Manager>> {
-    static RUNNING: tokio::sync::Mutex<BTreeMap<&str, Arc<Manager>>> = tokio::sync::Mutex::const_new(BTreeMap::new());
+    static RUNNING: tokio::sync::Mutex<BTreeMap<&str, Arc<Manager>>> =
+        tokio::sync::Mutex::const_new(BTreeMap::new());
     let mut running = RUNNING.lock().await;
     if let Some(manager) = running.get(cluster.backend().name()) {
         return Ok(manager.clone());
@@ -182,14 +220,28 @@ pub async fn manager(cluster: &Cluster) -> Result<Arc<Manager>> {
 pub async fn furnish(cluster: &Cluster) -> Result<()> {
     let crds = definitions(cluster.admin()?);
     for definition in api::definitions() {
-        let name = definition["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-        crds.patch(&name, &PatchParams::apply("test").force(), &Patch::Apply(&definition)).await?;
-        let served = kube::runtime::wait::await_condition(crds.clone(), &name, has("Established", "True", ""));
+        let name = definition["metadata"]["name"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
+        crds.patch(
+            &name,
+            &PatchParams::apply("test").force(),
+            &Patch::Apply(&definition),
+        )
+        .await?;
+        let served = kube::runtime::wait::await_condition(
+            crds.clone(),
+            &name,
+            has("Established", "True", ""),
+        );
         served.await.context("our own CRDs are served")?;
     }
     let namespaces: Api<k8s_openapi::api::core::v1::Namespace> = Api::all(cluster.admin()?);
     let namespace = serde_json::from_value(json!({ "metadata": { "name": "cairn" } }))?;
-    namespaces.create(&PostParams::default(), &namespace).await?;
+    namespaces
+        .create(&PostParams::default(), &namespace)
+        .await?;
     Ok(())
 }
 
@@ -222,7 +274,12 @@ pub async fn start(cluster: &Cluster, shelf: Arc<Shelf>) -> Result<tokio::task::
 
 /// The CRDs of a cluster.
 pub fn definitions(client: kube::Client) -> Api<DynamicObject> {
-    let kind = resource("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions");
+    let kind = resource(
+        "apiextensions.k8s.io",
+        "v1",
+        "CustomResourceDefinition",
+        "customresourcedefinitions",
+    );
     Api::all_with(client, &kind)
 }
 
@@ -234,7 +291,12 @@ pub fn installs(scene: &Scene<'_>) -> Api<DynamicObject> {
     Api::namespaced_with(
         scene.client(),
         scene.namespace(),
-        &resource("stacks.crossplane.io", "v1alpha1", "StackInstall", "stackinstalls"),
+        &resource(
+            "stacks.crossplane.io",
+            "v1alpha1",
+            "StackInstall",
+            "stackinstalls",
+        ),
     )
 }
 
@@ -248,10 +310,20 @@ pub fn stacks(scene: &Scene<'_>) -> Api<DynamicObject> {
 
 /// A package with one kind, `Redis`, of a group, whose spec has these fields.
 pub fn package(group: &str, version: &str, fields: &[&str], more: &str) -> Files {
-    let depends = if more.contains("dependsOn") { "" } else { "dependsOn: [{crd: configmap/v1}]\n" };
-    let fields: String = fields.iter().map(|name| format!("{name}: {{type: string}}, ")).collect();
+    let depends = if more.contains("dependsOn") {
+        ""
+    } else {
+        "dependsOn: [{crd: configmap/v1}]\n"
+    };
+    let fields: String = fields
+        .iter()
+        .map(|name| format!("{name}: {{type: string}}, "))
+        .collect();
     let files = [
-        ("app.yaml".to_owned(), format!("title: Redis\nversion: {version}\n{depends}{more}")),
+        (
+            "app.yaml".to_owned(),
+            format!("title: Redis\nversion: {version}\n{depends}{more}"),
+        ),
         (
             "resources/crd.yaml".to_owned(),
             format!(
@@ -265,10 +337,14 @@ pub fn package(group: &str, version: &str, fields: &[&str], more: &str) -> Files
         ),
         (
             format!("templates/redis.{group}/v1/config.yaml"),
-            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: '{{ .metadata.name }}'\n".to_owned(),
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: '{{ .metadata.name }}'\n"
+                .to_owned(),
         ),
     ];
-    files.into_iter().map(|(path, text)| (format!(".registry/{path}"), text.into_bytes())).collect()
+    files
+        .into_iter()
+        .map(|(path, text)| (format!(".registry/{path}"), text.into_bytes()))
+        .collect()
 }
 
 pub fn install(scene: &Scene<'_>, version: &str) -> Value {
@@ -280,9 +356,15 @@ pub fn install(scene: &Scene<'_>, version: &str) -> Value {
 }
 
 /// Whether an object has a condition with a status and a reason, unless these are empty.
-pub fn has(kind: &'static str, status: &'static str, reason: &'static str) -> impl Fn(Option<&DynamicObject>) -> bool {
+pub fn has(
+    kind: &'static str,
+    status: &'static str,
+    reason: &'static str,
+) -> impl Fn(Option<&DynamicObject>) -> bool {
     move |object| {
-        let conditions = object.map(|object| object.data["status"]["conditions"].clone()).unwrap_or_default();
+        let conditions = object
+            .map(|object| object.data["status"]["conditions"].clone())
+            .unwrap_or_default();
         conditions.as_array().is_some_and(|all| {
             all.iter().any(|one| {
                 one["type"] == kind
@@ -301,14 +383,29 @@ pub async fn installed(
     more: &str,
 ) -> Result<Api<DynamicObject>> {
     let repository = format!("{}/redis", scene.namespace());
-    manager.shelf.put(&repository, "1.0.0", package(scene.group(), "1.0.0", fields, more));
+    manager.shelf.put(
+        &repository,
+        "1.0.0",
+        package(scene.group(), "1.0.0", fields, more),
+    );
     let installs = installs(scene);
     let object = serde_json::from_value(install(scene, "1.0.0"))?;
     installs.create(&PostParams::default(), &object).await?;
-    if let Err(error) = scene.wait(&installs, "redis", has("Ready", "True", "")).await {
-        let (install, stack) = (installs.get("redis").await?, stacks(scene).get_opt("redis").await?);
-        let stack = stack.map(|stack| stack.data["status"].to_string()).unwrap_or_default();
-        return Err(error.context(format!("the install says {}, its Stack {stack}", install.data["status"])));
+    if let Err(error) = scene
+        .wait(&installs, "redis", has("Ready", "True", ""))
+        .await
+    {
+        let (install, stack) = (
+            installs.get("redis").await?,
+            stacks(scene).get_opt("redis").await?,
+        );
+        let stack = stack
+            .map(|stack| stack.data["status"].to_string())
+            .unwrap_or_default();
+        return Err(error.context(format!(
+            "the install says {}, its Stack {stack}",
+            install.data["status"]
+        )));
     }
     Ok(installs)
 }

@@ -1,4 +1,5 @@
-//! What goes wrong in a sweep, where, and how a life goes on after it. What the life is, the sweeps say.
+//! What goes wrong in a sweep, where, and how a life goes on after it. What the life is, the sweeps
+//! say.
 
 use std::time::Duration;
 
@@ -18,7 +19,8 @@ pub enum Mishap {
     LoseAnswer,
     /// It is the last thing that its manager asks; another takes over.
     Die,
-    /// It is answered only after everything that its manager does without the answer: of a watch, what is seen is old.
+    /// It is answered only after everything that its manager does without the answer: of a watch,
+    /// what is seen is old.
     #[allow(dead_code, reason = "not every sweep has it")]
     Late,
     /// It is answered as of this revision of the store.
@@ -50,12 +52,18 @@ impl Place {
             user: Some(self.user.to_owned()),
             ..Filter::default()
         };
-        faults.add(Fault { filter, at: self.at, trouble });
+        faults.add(Fault {
+            filter,
+            at: self.at,
+            trouble,
+        });
         gate
     }
 
     fn verb(self) -> (&'static str, Option<&'static str>) {
-        self.verb.split_once(' ').map_or((self.verb, None), |(verb, resource)| (verb, Some(resource)))
+        self.verb
+            .split_once(' ')
+            .map_or((self.verb, None), |(verb, resource)| (verb, Some(resource)))
     }
 
     /// Opens the gate when the manager does nothing more without what waits there.
@@ -64,7 +72,10 @@ impl Place {
         // The story asks too, as long as it waits.
         let asked = || -> Result<usize> {
             let requests = cluster.backend().requests(0)?;
-            Ok(requests.iter().filter(|request| request.user == self.user).count())
+            Ok(requests
+                .iter()
+                .filter(|request| request.user == self.user)
+                .count())
         };
         let mut before = asked()?;
         loop {
@@ -78,7 +89,8 @@ impl Place {
         }
     }
 
-    /// Lives a story while managers work, one after another; answers whether the mishap came to pass.
+    /// Lives a story while managers work, one after another; answers whether the mishap came to
+    /// pass.
     pub async fn lived<F: Future<Output = Result<JoinHandle<()>>> + Send>(
         self,
         cluster: &Cluster,
@@ -94,7 +106,9 @@ impl Place {
                     let _ = self.release_late(cluster, gate).await;
                     std::future::pending::<()>().await;
                 }
-                Mishap::Fail | Mishap::LoseAnswer | Mishap::Stale(_) => std::future::pending().await,
+                Mishap::Fail | Mishap::LoseAnswer | Mishap::Stale(_) => {
+                    std::future::pending::<()>().await;
+                }
             }
         };
         tokio::pin!(story);
@@ -124,8 +138,12 @@ impl Place {
 impl Place {
     /// What happened, and how to let it happen again, alone.
     fn again(self) -> String {
-        let Self { verb, at, mishap, .. } = self;
-        format!("{mishap:?} at the {at}. {verb}; to see it again: {AGAIN}={verb}:{at} and the name of this test")
+        let Self {
+            verb, at, mishap, ..
+        } = self;
+        format!(
+            "{mishap:?} at the {at}. {verb}; to see it again: {AGAIN}={verb}:{at} and the name of this test"
+        )
     }
 }
 
@@ -145,7 +163,8 @@ pub async fn fresh() -> Result<(Cluster, FaultPlan)> {
     Ok((Cluster::of(embedded), faults))
 }
 
-/// Lets each request of a verb in turn go wrong, a few side by side. The first that is never reached ends the sweep.
+/// Lets each request of a verb in turn go wrong, a few side by side. The first that is never
+/// reached ends the sweep.
 pub async fn sweep<F: Future<Output = Result<bool>> + Send + 'static>(
     user: &'static str,
     verb: &'static str,
@@ -155,13 +174,27 @@ pub async fn sweep<F: Future<Output = Result<bool>> + Send + 'static>(
     const SIDE_BY_SIDE: usize = 8;
     if let Some((only, at)) = only() {
         if only == verb {
-            life(Place { user, verb, at, mishap }).await?;
+            life(Place {
+                user,
+                verb,
+                at,
+                mishap,
+            })
+            .await?;
         }
         return Ok(());
     }
     let mut next = 1;
     loop {
-        let places = (next..next + SIDE_BY_SIDE).map(|at| life(Place { user, verb, at, mishap }).boxed());
+        let places = (next..next + SIDE_BY_SIDE).map(|at| {
+            life(Place {
+                user,
+                verb,
+                at,
+                mishap,
+            })
+            .boxed()
+        });
         let reached: Vec<bool> = try_join_all(places.collect::<Vec<_>>()).await?;
         ensure!(reached[0] || next > 1, "there is no {verb} to go wrong");
         if !reached.iter().all(|reached| *reached) {

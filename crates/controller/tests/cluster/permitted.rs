@@ -9,7 +9,10 @@ use serde::de::DeserializeOwned;
 use testkit::Scene;
 
 /// Waits until a user may list what an API has.
-pub async fn permitted<K: Clone + Debug + DeserializeOwned>(scene: &Scene<'_>, api: &Api<K>) -> Result<()> {
+pub async fn permitted<K: Clone + Debug + DeserializeOwned>(
+    scene: &Scene<'_>,
+    api: &Api<K>,
+) -> Result<()> {
     let permitted = async {
         while api.list(&ListParams::default()).await.is_err() {
             tokio::task::yield_now().await;

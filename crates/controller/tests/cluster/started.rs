@@ -1,4 +1,5 @@
-//! What `cairn init` writes, on a cluster: the server takes its CRD and its objects, and instances become ready.
+//! What `cairn init` writes, on a cluster: the server takes its CRD and its objects, and instances
+//! become ready.
 
 use std::sync::Arc;
 
@@ -15,16 +16,30 @@ use crate::instances_examples::lives;
 
 /// Manifests of other tests, by what they are called there.
 const MANIFESTS: [(&str, &str); 4] = [
-    ("web", include_str!("../../../scaffold/tests/manifests/web.yaml")),
-    ("database", include_str!("../../../scaffold/tests/manifests/database.yaml")),
-    ("several", include_str!("../../../scaffold/tests/manifests/several.yaml")),
-    ("live", include_str!("../../../scaffold/tests/manifests/live.yaml")),
+    (
+        "web",
+        include_str!("../../../scaffold/tests/manifests/web.yaml"),
+    ),
+    (
+        "database",
+        include_str!("../../../scaffold/tests/manifests/database.yaml"),
+    ),
+    (
+        "several",
+        include_str!("../../../scaffold/tests/manifests/several.yaml"),
+    ),
+    (
+        "live",
+        include_str!("../../../scaffold/tests/manifests/live.yaml"),
+    ),
 ];
 
 /// What the controllers of a cluster with nodes say of Ingresses.
 fn rules() -> Result<Vec<engine::Rule>> {
     let status = json!({ "loadBalancer": { "ingress": [{ "ip": "203.0.113.7" }] } });
-    Ok(serde_json::from_value(json!([{ "child": "ingress", "status": status }]))?)
+    Ok(serde_json::from_value(
+        json!([{ "child": "ingress", "status": status }]),
+    )?)
 }
 
 fn instance(files: &Files, name: &str, scene: &Scene<'_>) -> Result<Value> {
@@ -57,8 +72,13 @@ pub async fn what_manifests_become_is_taken_by_the_server(cluster: Arc<Cluster>)
         async move { taken(&cluster, &name, &text).await.context(name) }
     };
     let all = MANIFESTS.map(|(name, text)| (name.to_owned(), text.to_owned()));
-    // The real garbage collector learns of new kinds every half minute: better once than four times.
-    stream::iter(all).map(one).buffer_unordered(4).try_collect::<Vec<()>>().await?;
+    // The real garbage collector learns of new kinds every half minute: better once than four
+    // times.
+    stream::iter(all)
+        .map(one)
+        .buffer_unordered(4)
+        .try_collect::<Vec<()>>()
+        .await?;
     Ok(())
 }
 
@@ -66,14 +86,27 @@ async fn taken(cluster: &Cluster, name: &str, text: &str) -> Result<()> {
     let scene = cluster.scene(name).await?;
     let names = Names::new(name, scene.group()).map_err(|problem| anyhow!("{problem}"))?;
     // No stack may make accounts, and pods whose account is not there are never made.
-    for account in text.lines().filter_map(|line| line.trim().strip_prefix("serviceAccountName: ")) {
+    for account in text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("serviceAccountName: "))
+    {
         let account = serde_json::from_value(json!({ "metadata": { "name": account } }))?;
-        scene.api::<ServiceAccount>().create(&PostParams::default(), &account).await?;
+        scene
+            .api::<ServiceAccount>()
+            .create(&PostParams::default(), &account)
+            .await?;
     }
     // The real server keeps a claim until a controller that is not part of the testbed lets it go.
-    let parts: Vec<&str> = text.split("---\n").filter(|part| !part.contains("kind: PersistentVolumeClaim")).collect();
-    let manifest = Manifest { file: format!("{name}.yaml"), text: parts.join("---\n") };
-    let started = from_manifests(&names, &[manifest]).map_err(|problems| anyhow!("{problems:?}"))?;
+    let parts: Vec<&str> = text
+        .split("---\n")
+        .filter(|part| !part.contains("kind: PersistentVolumeClaim"))
+        .collect();
+    let manifest = Manifest {
+        file: format!("{name}.yaml"),
+        text: parts.join("---\n"),
+    };
+    let started =
+        from_manifests(&names, &[manifest]).map_err(|problems| anyhow!("{problems:?}"))?;
     let first = instance(&started.files, name, &scene)?;
     lives(&scene, &package_of(&started.files), rules()?, vec![first]).await
 }

@@ -1,5 +1,5 @@
-//! What is kept of a live child between two looks: what templates read of it, whose it is, and hashes that tell whether
-//! it is still what was applied. Whole objects are not.
+//! What is kept of a live child between two looks: what templates read of it, whose it is, and
+//! hashes that tell whether it is still what was applied. Whole objects are not.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -45,24 +45,37 @@ pub struct ChildRecord {
 }
 
 impl ChildRecord {
-    /// What is kept of a live object, for a field manager. The view is that of the child's template.
+    /// What is kept of a live object, for a field manager. The view is that of the child's
+    /// template.
     pub fn of(live: &Value, manager: &str, view: &Projection) -> Self {
         let metadata = &live["metadata"];
         let mine = |entry: &&Value| entry["operation"] == "Apply" && entry["manager"] == manager;
-        let fields = metadata["managedFields"].as_array().and_then(|all| all.iter().find(mine));
-        let fields = fields.map(|entry| entry["fieldsV1"].to_string()).unwrap_or_default();
+        let fields = metadata["managedFields"]
+            .as_array()
+            .and_then(|all| all.iter().find(mine));
+        let fields = fields
+            .map(|entry| entry["fieldsV1"].to_string())
+            .unwrap_or_default();
         let noted = &metadata["annotations"];
         let mut kept = Self {
-            version: metadata["resourceVersion"].as_str().and_then(|text| text.parse().ok()).unwrap_or_default(),
+            version: metadata["resourceVersion"]
+                .as_str()
+                .and_then(|text| text.parse().ok())
+                .unwrap_or_default(),
             view: view.fingerprint(),
             is_deleting: !metadata["deletionTimestamp"].is_null(),
             is_orphan: super::desired::is_orphan(live),
             may_adopt: noted[annotations::ADOPT] == "true" && controller_of(live).is_none(),
             is_held: super::field_handover::is_held(live, manager),
             uid: metadata["uid"].as_str().unwrap_or_default().into(),
-            template: metadata["labels"][labels::TEMPLATE].as_str().unwrap_or_default().into(),
+            template: metadata["labels"][labels::TEMPLATE]
+                .as_str()
+                .unwrap_or_default()
+                .into(),
             marks: Marks::of(live),
-            desired: noted[annotations::DESIRED_HASH].as_str().map_or(0, |text| hash(&text)),
+            desired: noted[annotations::DESIRED_HASH]
+                .as_str()
+                .map_or(0, |text| hash(&text)),
             owned: hash(&fields),
             fields: Some(fields.into()),
             is_taken: false,
@@ -70,7 +83,15 @@ impl ChildRecord {
             content: 0,
         };
         let flags = (kept.view, kept.is_deleting, kept.is_orphan, kept.may_adopt);
-        kept.content = hash(&(flags, &kept.uid, &kept.template, &kept.marks, kept.desired, kept.owned, &kept.object));
+        kept.content = hash(&(
+            flags,
+            &kept.uid,
+            &kept.template,
+            &kept.marks,
+            kept.desired,
+            kept.owned,
+            &kept.object,
+        ));
         kept
     }
 
@@ -106,19 +127,41 @@ impl ChildRecord {
 
     /// Whose it is, as people call that: the kind, namespace and name of its parent.
     pub fn owner(&self) -> Option<String> {
-        let Parent { kind, namespace, name, .. } = self.parent()?;
-        Some(if namespace.is_empty() { format!("{kind} {name}") } else { format!("{kind} {namespace}/{name}") })
+        let Parent {
+            kind,
+            namespace,
+            name,
+            ..
+        } = self.parent()?;
+        Some(if namespace.is_empty() {
+            format!("{kind} {name}")
+        } else {
+            format!("{kind} {namespace}/{name}")
+        })
     }
 
-    /// Whether it is as it should be: what is wanted was applied, nobody has taken a field of it since, and no stack
-    /// before ours has left any in it. The schema is that of its kind, as far as it is known.
+    /// Whether it is as it should be: what is wanted was applied, nobody has taken a field of it
+    /// since, and no stack before ours has left any in it. The schema is that of its kind, as far
+    /// as it is known.
     pub fn is_as(&self, wanted: &Value, schema: Option<&Schema>) -> bool {
         let desired = wanted["metadata"]["annotations"][annotations::DESIRED_HASH].as_str();
         desired.is_some_and(|text| hash(&text) == self.desired)
             && self.fields.as_ref().is_none_or(|fields| {
-                let owned = || owns(&serde_json::from_str(fields).unwrap_or_default(), wanted, schema);
-                // Where that is unclear, a change is a reason to apply once more: the answer makes it clear.
-                !self.is_held && if self.is_taken { owned() == Owns::All } else { owned() != Owns::No }
+                let owned = || {
+                    owns(
+                        &serde_json::from_str(fields).unwrap_or_default(),
+                        wanted,
+                        schema,
+                    )
+                };
+                // Where that is unclear, a change is a reason to apply once more: the answer makes
+                // it clear.
+                !self.is_held
+                    && if self.is_taken {
+                        owned() == Owns::All
+                    } else {
+                        owned() != Owns::No
+                    }
             })
     }
 
@@ -135,12 +178,18 @@ impl ChildRecord {
         self.fields.is_none()
     }
 
-    /// The same, after what was known before: if nothing that we own has changed since, it is as it should be too.
+    /// The same, after what was known before: if nothing that we own has changed since, it is as it
+    /// should be too.
     #[must_use]
     pub fn after(mut self, before: &Self) -> Self {
-        let same = before.uid == self.uid && before.desired == self.desired && before.owned == self.owned;
+        let same =
+            before.uid == self.uid && before.desired == self.desired && before.owned == self.owned;
         self.is_taken = before.uid == self.uid && (before.is_taken || before.owned != self.owned);
-        if same && before.is_confirmed() { self.confirmed() } else { self }
+        if same && before.is_confirmed() {
+            self.confirmed()
+        } else {
+            self
+        }
     }
 
     /// Whether it is older than what is known of the same object.
@@ -185,15 +234,17 @@ mod tests {
         let wanted = json!({
             "metadata": {"annotations": {"stacks.crossplane.io/desired-hash": "h"}}, "data": {"a": "1"},
         });
-        let kept =
-            |version: &str, fields: &Value| ChildRecord::of(&live(version, fields), "me", &Projection::default());
+        let kept = |version: &str, fields: &Value| {
+            ChildRecord::of(&live(version, fields), "me", &Projection::default())
+        };
         let first = kept("7", &own);
         assert!(first.is_as(&wanted, None) && !first.is_confirmed());
         let first = first.confirmed();
         let same = kept("8", &own).after(&first);
         assert!(same.is_confirmed() && same.is_as(&wanted, None));
         assert!(first.is_older(&same) && !same.is_older(&first));
-        let taken = json!({"f:metadata": {"f:annotations": {"f:stacks.crossplane.io/desired-hash": {}}}});
+        let taken =
+            json!({"f:metadata": {"f:annotations": {"f:stacks.crossplane.io/desired-hash": {}}}});
         let taken = kept("9", &taken).after(&same);
         assert!(!taken.is_confirmed() && !taken.is_as(&wanted, None));
         let mut other = wanted.clone();
@@ -203,7 +254,9 @@ mod tests {
         let mut left = live("10", &own);
         left["metadata"]["managedFields"][0]["manager"] = json!("stack:ns:before");
         let left = ChildRecord::of(&left, "me", &Projection::default());
-        assert!(left.is_held && !left.is_as(&wanted, None) && left.after(&same).is_as(&wanted, None));
+        assert!(
+            left.is_held && !left.is_as(&wanted, None) && left.after(&same).is_as(&wanted, None)
+        );
     }
 
     #[test]
@@ -212,8 +265,9 @@ mod tests {
         let wanted = json!({
             "metadata": {"annotations": {"stacks.crossplane.io/desired-hash": "h"}}, "spec": {"a": {"size": 1}},
         });
-        let kept =
-            |version: &str, entry: Value| ChildRecord::of(&live(version, &fields(entry)), "me", &Projection::default());
+        let kept = |version: &str, entry: Value| {
+            ChildRecord::of(&live(version, &fields(entry)), "me", &Projection::default())
+        };
         // All of it may be one value.
         assert!(kept("7", json!({})).is_as(&wanted, None));
         let whole = kept("7", json!({".": {}, "f:size": {}})).confirmed();
@@ -222,7 +276,10 @@ mod tests {
         let still = kept("9", json!({})).after(&taken);
         assert!(!still.is_as(&wanted, None));
         let again = kept("10", json!({})).after(&kept("10", json!({})).after(&still).confirmed());
-        assert!(again.is_as(&wanted, None), "what an apply was answered with is as it should be");
+        assert!(
+            again.is_as(&wanted, None),
+            "what an apply was answered with is as it should be"
+        );
     }
 
     #[test]
@@ -236,19 +293,43 @@ mod tests {
             change(&mut live);
             kept(&live)
         };
-        assert_eq!(changed(|live| live["data"]["b"] = json!("2")), first, "a field that no template reads");
+        assert_eq!(
+            changed(|live| live["data"]["b"] = json!("2")),
+            first,
+            "a field that no template reads"
+        );
         assert_eq!(
             changed(|live| live["metadata"]["managedFields"][0]["fieldsV1"] = json!({})),
             first,
             "others' fields"
         );
         for (change, what) in [
-            (changed(|live| live["metadata"]["managedFields"][1]["fieldsV1"] = json!({})), "a field taken from us"),
-            (changed(|live| live["metadata"]["deletionTimestamp"] = json!("now")), "being deleted"),
-            (changed(|live| live["metadata"]["uid"] = json!("other")), "another object"),
-            (changed(|live| live["metadata"]["labels"] = json!({})), "no template"),
-            (changed(|live| live["metadata"]["ownerReferences"] = json!([])), "no parent"),
-            (changed(|live| live["status"] = json!({"conditions": [{"type": "Ready", "status": "True"}]})), "ready"),
+            (
+                changed(|live| live["metadata"]["managedFields"][1]["fieldsV1"] = json!({})),
+                "a field taken from us",
+            ),
+            (
+                changed(|live| live["metadata"]["deletionTimestamp"] = json!("now")),
+                "being deleted",
+            ),
+            (
+                changed(|live| live["metadata"]["uid"] = json!("other")),
+                "another object",
+            ),
+            (
+                changed(|live| live["metadata"]["labels"] = json!({})),
+                "no template",
+            ),
+            (
+                changed(|live| live["metadata"]["ownerReferences"] = json!([])),
+                "no parent",
+            ),
+            (
+                changed(|live| {
+                    live["status"] = json!({"conditions": [{"type": "Ready", "status": "True"}]});
+                }),
+                "ready",
+            ),
         ] {
             assert_ne!(change, first, "{what}");
         }

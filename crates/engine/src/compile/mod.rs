@@ -50,7 +50,11 @@ impl Compiled {
 
     /// Every kind its templates can make.
     pub fn rendered(&self) -> BTreeSet<&Gvk> {
-        self.kinds.iter().flat_map(|kind| &kind.children).map(|child| &child.gvk).collect()
+        self.kinds
+            .iter()
+            .flat_map(|kind| &kind.children)
+            .map(|child| &child.gvk)
+            .collect()
     }
 }
 
@@ -79,8 +83,8 @@ pub struct CompiledKind {
 }
 
 impl CompiledKind {
-    /// Fills in the defaults of the kind's schema. The API server does so when an object is read, but objects that a
-    /// watch has shown before the schema got a default are without it.
+    /// Fills in the defaults of the kind's schema. The API server does so when an object is read,
+    /// but objects that a watch has shown before the schema got a default are without it.
     pub fn fill(&self, instance: &mut serde_json::Value) {
         if let Some(schema) = &self.schema {
             schema.fill(instance);
@@ -156,16 +160,21 @@ pub fn compile(stack: &Stack) -> (Option<Compiled>, Vec<Problem>) {
     compile_knowing(stack, &|_| None)
 }
 
-/// The same with the schemas of kinds that the stack does not own: slips in what it makes of them, and in what it reads
-/// of them, are found without asking an API server.
+/// The same with the schemas of kinds that the stack does not own: slips in what it makes of them,
+/// and in what it reads of them, are found without asking an API server.
 pub fn compile_knowing(stack: &Stack, known: Known<'_>) -> (Option<Compiled>, Vec<Problem>) {
     compile_within(stack, known, &Meter::new(budget::COMPILE))
 }
 
-/// The same within a budget for the whole stack, and with the caller's clock. A stack that spends it has one problem,
-/// which names the template and what was spent; [`Meter::over`] tells that this is why. By a budget of work it is always
-/// so for this stack; by time it may be otherwise on another day.
-pub fn compile_within(stack: &Stack, known: Known<'_>, meter: &Meter<'_>) -> (Option<Compiled>, Vec<Problem>) {
+/// The same within a budget for the whole stack, and with the caller's clock. A stack that spends
+/// it has one problem, which names the template and what was spent; [`Meter::over`] tells that this
+/// is why. By a budget of work it is always so for this stack; by time it may be otherwise on
+/// another day.
+pub fn compile_within(
+    stack: &Stack,
+    known: Known<'_>,
+    meter: &Meter<'_>,
+) -> (Option<Compiled>, Vec<Problem>) {
     let purse = Purse::new(meter);
     let mut problems = Vec::new();
     let mut partials = Set::with_options(options());
@@ -178,8 +187,17 @@ pub fn compile_within(stack: &Stack, known: Known<'_>, meter: &Meter<'_>) -> (Op
             Err(error) => problems.push(parse_problem(&error, source, &partials)),
         }
     }
-    let compiler = Compiler { stack, partials, known, purse };
-    let kinds: Vec<_> = stack.kinds.iter().map_while(|kind| compiler.kind(kind, &mut problems)).collect();
+    let compiler = Compiler {
+        stack,
+        partials,
+        known,
+        purse,
+    };
+    let kinds: Vec<_> = stack
+        .kinds
+        .iter()
+        .map_while(|kind| compiler.kind(kind, &mut problems))
+        .collect();
     if let Some(over) = compiler.purse.over() {
         // What was found of the others is not all, and may not even be so.
         return (None, vec![over]);
@@ -187,8 +205,14 @@ pub fn compile_within(stack: &Stack, known: Known<'_>, meter: &Meter<'_>) -> (Op
     endless::check(&kinds, &mut problems);
     problems.sort();
     problems.dedup();
-    let failed = problems.iter().any(|problem| problem.severity == Severity::Error);
-    let compiled = Compiled { name: stack.name.clone(), namespace: stack.namespace.clone(), kinds };
+    let failed = problems
+        .iter()
+        .any(|problem| problem.severity == Severity::Error);
+    let compiled = Compiled {
+        name: stack.name.clone(),
+        namespace: stack.namespace.clone(),
+        kinds,
+    };
     ((!failed).then_some(compiled), problems)
 }
 
@@ -209,8 +233,9 @@ impl Compiler<'_> {
     /// A kind; none once the budget is spent.
     fn kind(&self, kind: &Kind, problems: &mut Vec<Problem>) -> Option<CompiledKind> {
         let purse = &self.purse;
-        let shared =
-            self.stack.partials.values().fold(0, |sum: u64, source| sum.saturating_add(source.text.len() as u64));
+        let shared = self.stack.partials.values().fold(0, |sum: u64, source| {
+            sum.saturating_add(source.text.len() as u64)
+        });
         if !purse.spend(&kind.gvk.kind, shared) {
             return None;
         }
@@ -234,10 +259,18 @@ impl Compiler<'_> {
                 usable.push((name, source));
             }
         }
-        let status = kind.status.as_ref().filter(|source| parsed(source, &mut set, problems));
+        let status = kind
+            .status
+            .as_ref()
+            .filter(|source| parsed(source, &mut set, problems));
 
         // What each child is has to be known of all before the reads of any can be judged.
-        let origins = Origins::of(kind.templates.values().chain(&kind.status).chain(self.stack.partials.values()));
+        let origins = Origins::of(
+            kind.templates
+                .values()
+                .chain(&kind.status)
+                .chain(self.stack.partials.values()),
+        );
         let mut children: Vec<Child> = Vec::new();
         let mut identities: Vec<identity::Identity> = Vec::new();
         for (name, source) in &usable {
@@ -264,7 +297,13 @@ impl Compiler<'_> {
                 unset_fields::check(&sketch, kind, problems);
                 let made = checked.as_ref().map(|schema| {
                     let (owned, instance) = (owned.is_some(), kind.schema.as_ref());
-                    schema_check::Made { gvk: &found.gvk, schema, owned, known: self.known, instance }
+                    schema_check::Made {
+                        gvk: &found.gvk,
+                        schema,
+                        owned,
+                        known: self.known,
+                        instance,
+                    }
                 });
                 schema_check::child(&sketch, &sketch.documents(), made.as_ref(), problems);
                 schema_check::forbidden(&sketch, &sketch.documents(), problems);
@@ -287,22 +326,23 @@ impl Compiler<'_> {
                     always: sketch.is_always().then(|| found.places.kind.clone()),
                 });
                 permissions::check(self.stack, &found, problems);
-                if kind.namespaced && objects::builtin_kind(&found.gvk).is_some_and(|known| !known.namespaced) {
+                if kind.namespaced
+                    && objects::builtin_kind(&found.gvk).is_some_and(|known| !known.namespaced)
+                {
                     let what = format!(
                         "a namespaced {} cannot make a {}, which belongs to no namespace",
                         kind.gvk.kind, found.gvk.kind
                     );
-                    problems.push(
-                        Problem::at(found.places.kind.clone(), what)
-                            .hint("make the CRD cluster-scoped, or leave this object to an administrator"),
-                    );
+                    problems.push(Problem::at(found.places.kind.clone(), what).hint(
+                        "make the CRD cluster-scoped, or leave this object to an administrator",
+                    ));
                 }
                 identities.push(found);
             }
             problems.extend(self.softened(in_branches));
         }
-        if let Some((source, sketch)) =
-            status.and_then(|source| Some((source, dry_run::Sketch::of(&set, source, &origins, purse)?)))
+        if let Some((source, sketch)) = status
+            .and_then(|source| Some((source, dry_run::Sketch::of(&set, source, &origins, purse)?)))
             && schema_check::status(&sketch, kind, problems)
         {
             let mut in_branches = Vec::new();
@@ -312,12 +352,23 @@ impl Compiler<'_> {
             problems.extend(self.softened(in_branches));
         }
         let names: BTreeSet<&str> = kind.templates.keys().map(String::as_str).collect();
-        let scene = reads::Scene { kind, names: &names, children: &children, stack: self.stack };
+        let scene = reads::Scene {
+            kind,
+            names: &names,
+            children: &children,
+            stack: self.stack,
+        };
         let mut edges = Vec::new();
         let mut reads_own_status = false;
-        let sources = kind.templates.values().chain(&kind.status).chain(self.stack.partials.values());
+        let sources = kind
+            .templates
+            .values()
+            .chain(&kind.status)
+            .chain(self.stack.partials.values());
         let mut views = Projections::new(
-            children.iter().map(|child| (child.name.as_str(), &child.shape)),
+            children
+                .iter()
+                .map(|child| (child.name.as_str(), &child.shape)),
             sources.map(|source| source.text.as_str()),
         );
         for (name, source) in &usable {
@@ -373,16 +424,26 @@ impl Compiler<'_> {
         })
     }
 
-    /// What is wrong in a branch concerns the instances that take it: where a stack runs already, the others go on.
+    /// What is wrong in a branch concerns the instances that take it: where a stack runs already,
+    /// the others go on.
     fn softened(&self, in_branches: Vec<Problem>) -> impl Iterator<Item = Problem> {
         let recorded = self.stack.recorded;
-        in_branches.into_iter().map(move |problem| if recorded { problem.warning() } else { problem })
+        in_branches
+            .into_iter()
+            .map(move |problem| if recorded { problem.warning() } else { problem })
     }
 
     /// What a template can do, and what is wrong with its calls.
-    fn analysed(&self, set: &Set, source: &Source, problems: &mut Vec<Problem>) -> Option<Analysis> {
+    fn analysed(
+        &self,
+        set: &Set,
+        source: &Source,
+        problems: &mut Vec<Problem>,
+    ) -> Option<Analysis> {
         let purse = &self.purse;
-        let analysis = match purse.spending(&source.file, || set.analyze_within(&source.file, purse.meter)) {
+        let analysis = match purse.spending(&source.file, || {
+            set.analyze_within(&source.file, purse.meter)
+        }) {
             Ok(analysis) => analysis,
             Err(error) => {
                 if !purse.is_over(&error) {
@@ -393,46 +454,76 @@ impl Compiler<'_> {
         };
         // Every read is looked for in every use.
         let trace = &analysis.trace;
-        let used = trace.uses.iter().fold(0, |sum: u64, end| sum.saturating_add(1 + end.reads.len() as u64));
-        if !purse.spend(&source.file, 4 * used.saturating_mul(trace.reads.len() as u64)) {
+        let used = trace.uses.iter().fold(0, |sum: u64, end| {
+            sum.saturating_add(1 + end.reads.len() as u64)
+        });
+        if !purse.spend(
+            &source.file,
+            4 * used.saturating_mul(trace.reads.len() as u64),
+        ) {
             return None;
         }
         for call in &analysis.calls {
             if call.function.name == "lookup" {
-                let what =
-                    "`lookup` is not available to templates of a stack: they see their instance and its children";
-                problems
-                    .push(Problem::at(&call.site, what).hint("add a template for the object, or a field to the spec"));
+                let what = "`lookup` is not available to templates of a stack: they see their instance and its children";
+                problems.push(
+                    Problem::at(&call.site, what)
+                        .hint("add a template for the object, or a field to the spec"),
+                );
             }
             if !call.arity_fits {
                 let takes = match call.function.rest {
                     Some(_) => format!("at least {}", call.function.params.len()),
                     None => call.function.params.len().to_string(),
                 };
-                let what = format!("`{}` takes {takes} arguments, not {}", call.function.name, call.arguments);
+                let what = format!(
+                    "`{}` takes {takes} arguments, not {}",
+                    call.function.name, call.arguments
+                );
                 problems.push(Problem::at(&call.site, what));
             }
         }
         for named in &analysis.templates {
             let joined = named.then.as_ref().map(|then| partial(&named.name, then));
-            if !set.contains(&named.name) && !joined.as_ref().is_some_and(|joined| set.contains(joined)) {
+            if !set.contains(&named.name)
+                && !joined.as_ref().is_some_and(|joined| set.contains(joined))
+            {
                 let name = joined.unwrap_or_else(|| named.name.clone());
                 let known: Vec<&str> = set.names().filter(|name| *name != source.file).collect();
-                let problem = Problem::at(&named.site, format!("there is no template {name:?} to include"));
-                let elsewhere = self.stack.partials.keys().find(|(_, partial)| *partial == named.name);
+                let problem = Problem::at(
+                    &named.site,
+                    format!("there is no template {name:?} to include"),
+                );
+                let elsewhere = self
+                    .stack
+                    .partials
+                    .keys()
+                    .find(|(_, partial)| *partial == named.name);
                 problems.push(match elsewhere {
-                    Some((key, name)) => problem.hint(format!("did you mean `include {key:?} {name:?} .`?")),
-                    None => match nearest(&name, known.iter().copied()).or_else(|| nearest(&named.name, known)) {
+                    Some((key, name)) => {
+                        problem.hint(format!("did you mean `include {key:?} {name:?} .`?"))
+                    }
+                    None => match nearest(&name, known.iter().copied())
+                        .or_else(|| nearest(&named.name, known))
+                    {
                         Some(near) => problem.hint(format!("did you mean {near:?}?")),
-                        None => problem.hint("put it into a .tpl file in the templates folder, or define it in one"),
+                        None => problem.hint(
+                            "put it into a .tpl file in the templates folder, or define it in one",
+                        ),
                     },
                 });
             }
         }
         let said = |error: &gotpl::Error| {
-            error.message().contains("no template") || error.message().contains("wrong number of args")
+            error.message().contains("no template")
+                || error.message().contains("wrong number of args")
         };
-        for failure in analysis.trace.failures.iter().filter(|failure| failure.certain && !said(&failure.error)) {
+        for failure in analysis
+            .trace
+            .failures
+            .iter()
+            .filter(|failure| failure.certain && !said(&failure.error))
+        {
             problems.push(Problem::of(&failure.error));
         }
         Some(analysis)
@@ -446,20 +537,37 @@ fn twins(
     found: &identity::Identity,
     problems: &mut Vec<Problem>,
 ) {
-    let same = |other: &identity::Identity| other.gvk == found.gvk && other.name == found.name && found.name.is_some();
+    let same = |other: &identity::Identity| {
+        other.gvk == found.gvk && other.name == found.name && found.name.is_some()
+    };
     if let Some(at) = identities.iter().position(same) {
-        let what = format!("this makes the same {} as template {:?}", found.gvk.kind, children[at].name);
-        problems.push(Problem::at(found.places.name.clone(), what).hint("give one of them another metadata.name"));
+        let what = format!(
+            "this makes the same {} as template {:?}",
+            found.gvk.kind, children[at].name
+        );
+        problems.push(
+            Problem::at(found.places.name.clone(), what)
+                .hint("give one of them another metadata.name"),
+        );
     }
 }
 
 /// A template is a variable to its siblings, and must not hide a field of the instance.
 fn reserved(kind: &Kind, name: &str, source: &Source, problems: &mut Vec<Problem>) {
-    let place = Place { file: source.file.clone(), line: 1, column: None };
+    let place = Place {
+        file: source.file.clone(),
+        line: 1,
+        column: None,
+    };
     let own_field = ["apiVersion", "kind", "metadata", "spec", "status", "errors"].contains(&name)
-        || kind.schema.as_ref().is_some_and(|schema| schema.properties.contains_key(name));
+        || kind
+            .schema
+            .as_ref()
+            .is_some_and(|schema| schema.properties.contains_key(name));
     if own_field {
-        let what = format!("a template cannot be called {name:?}: templates read `.{name}` as a field of the instance");
+        let what = format!(
+            "a template cannot be called {name:?}: templates read `.{name}` as a field of the instance"
+        );
         problems.push(Problem::at(place, what).hint("rename the file"));
     }
 }
@@ -472,15 +580,23 @@ fn parse_problem(error: &gotpl::Error, source: &Source, set: &Set) -> Problem {
     }
     let problem = Problem::of(error);
     if error.message() == "bad character U+002D '-'"
-        && let Some(written) = problem.place.as_ref().and_then(|place| reads::dashed(&source.text, place))
+        && let Some(written) = problem
+            .place
+            .as_ref()
+            .and_then(|place| reads::dashed(&source.text, place))
     {
-        return problem.hint(format!("a name with a dash is read with `index`: `{written}`"));
+        return problem.hint(format!(
+            "a name with a dash is read with `index`: `{written}`"
+        ));
     }
-    let name = error.message().strip_prefix("function \"").and_then(|rest| rest.strip_suffix("\" not defined"));
+    let name = error
+        .message()
+        .strip_prefix("function \"")
+        .and_then(|rest| rest.strip_suffix("\" not defined"));
     match name {
-        Some(name @ ("env" | "expandenv" | "getHostByName")) => {
-            problem.hint(format!("`{name}` is left out on purpose: a template must not read the controller's machine"))
-        }
+        Some(name @ ("env" | "expandenv" | "getHostByName")) => problem.hint(format!(
+            "`{name}` is left out on purpose: a template must not read the controller's machine"
+        )),
         Some("elseif" | "elif" | "elsif") => problem.hint("write `else if`"),
         Some(name) => match nearest(name, set.functions()) {
             Some(near) => problem.hint(format!("did you mean `{near}`?")),

@@ -9,29 +9,40 @@ use crate::problem::Problem;
 /// What each template reads, and whether it cannot do without.
 type Edges = [(String, Reads)];
 
-/// Puts children in order. A circle of reads that each need an answer could never begin, and is a problem.
-pub(super) fn ordered(mut children: Vec<Child>, edges: &Edges, problems: &mut Vec<Problem>) -> Vec<Child> {
+/// Puts children in order. A circle of reads that each need an answer could never begin, and is a
+/// problem.
+pub(super) fn ordered(
+    mut children: Vec<Child>,
+    edges: &Edges,
+    problems: &mut Vec<Problem>,
+) -> Vec<Child> {
     if let Some(circle) = circle(edges) {
         problems.push(circular(&circle, edges));
     }
     let mut placed: BTreeSet<String> = BTreeSet::new();
     let mut order = Vec::with_capacity(children.len());
     while !children.is_empty() {
-        // Among those whose inputs are all placed the first by name; in a guarded circle, the one that needs least.
+        // Among those whose inputs are all placed the first by name; in a guarded circle, the one
+        // that needs least.
         let missing = |child: &Child| {
-            let reads = edges.iter().find(|(name, _)| *name == child.name).map(|(_, found)| &found.siblings);
+            let reads = edges
+                .iter()
+                .find(|(name, _)| *name == child.name)
+                .map(|(_, found)| &found.siblings);
             let open = |strict: bool| {
                 reads.map_or(0, |reads| {
                     reads
                         .iter()
-                        .filter(|(name, needed)| (needed.strict.is_some() || !strict) && !placed.contains(*name))
+                        .filter(|(name, needed)| {
+                            (needed.strict.is_some() || !strict) && !placed.contains(*name)
+                        })
                         .count()
                 })
             };
             (open(true), open(false))
         };
-        let Some(next) =
-            (0..children.len()).min_by_key(|index| (missing(&children[*index]), children[*index].name.clone()))
+        let Some(next) = (0..children.len())
+            .min_by_key(|index| (missing(&children[*index]), children[*index].name.clone()))
         else {
             break;
         };
@@ -47,17 +58,29 @@ fn circular(circle: &[String], edges: &Edges) -> Problem {
     let mut steps = Vec::new();
     for (index, name) in circle.iter().enumerate() {
         let next = &circle[(index + 1) % circle.len()];
-        let found =
-            edges.iter().find(|(edge, _)| edge == name).and_then(|(_, found)| found.siblings.get(next)?.strict.clone());
+        let found = edges
+            .iter()
+            .find(|(edge, _)| edge == name)
+            .and_then(|(_, found)| found.siblings.get(next)?.strict.clone());
         if let Some((path, place)) = found {
-            steps.push((format!("`{name}` reads `.{path}` ({})", place.short()), path, place));
+            steps.push((
+                format!("`{name}` reads `.{path}` ({})", place.short()),
+                path,
+                place,
+            ));
         }
     }
-    let shown = steps.iter().map(|(shown, ..)| shown.as_str()).collect::<Vec<_>>().join(", ");
+    let shown = steps
+        .iter()
+        .map(|(shown, ..)| shown.as_str())
+        .collect::<Vec<_>>()
+        .join(", ");
     let mut problem = Problem::general(format!("none of these can be made first: {shown}"));
     if let Some((_, path, place)) = steps.first() {
         problem.place = Some(place.clone());
-        problem = problem.hint(format!("let one of them do without the other for a while: `.{path} | default \"\"`"));
+        problem = problem.hint(format!(
+            "let one of them do without the other for a while: `.{path} | default \"\"`"
+        ));
     }
     problem
 }
@@ -88,7 +111,12 @@ fn circle(edges: &Edges) -> Option<Vec<String>> {
                         last.1 += 1;
                     }
                     if let Some(from) = path.iter().position(|(name, _)| name == read) {
-                        return Some(path[from..].iter().map(|(name, _)| name.to_string()).collect());
+                        return Some(
+                            path[from..]
+                                .iter()
+                                .map(|(name, _)| name.to_string())
+                                .collect(),
+                        );
                     }
                     if !done.contains(read) {
                         path.push((read, 0));

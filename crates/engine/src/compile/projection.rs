@@ -23,7 +23,10 @@ struct Node {
 impl Projection {
     /// All of an object.
     pub fn whole() -> Self {
-        Self(Node { whole: true, below: BTreeMap::new() })
+        Self(Node {
+            whole: true,
+            below: BTreeMap::new(),
+        })
     }
 
     /// The same number for the same view.
@@ -74,8 +77,14 @@ impl Node {
     fn reduce(&self, value: &Value) -> Value {
         match value {
             Value::Object(fields) if !self.whole => {
-                let kept = self.below.iter().filter_map(|(key, node)| Some((key, node, fields.get(key)?)));
-                Value::Object(kept.map(|(key, node, value)| (key.clone(), node.reduce(value))).collect())
+                let kept = self
+                    .below
+                    .iter()
+                    .filter_map(|(key, node)| Some((key, node, fields.get(key)?)));
+                Value::Object(
+                    kept.map(|(key, node, value)| (key.clone(), node.reduce(value)))
+                        .collect(),
+                )
             }
             value => value.clone(),
         }
@@ -84,7 +93,9 @@ impl Node {
 
 /// Puts a value at a path, unless there is one.
 fn put(object: &mut Value, path: &[&str], value: Value) {
-    let (Some((key, below)), Value::Object(fields)) = (path.split_first(), object) else { return };
+    let (Some((key, below)), Value::Object(fields)) = (path.split_first(), object) else {
+        return;
+    };
     let held = fields.entry(*key).or_insert(Value::Null);
     match (below.is_empty(), &*held) {
         (true, Value::Null) => *held = value,
@@ -107,30 +118,51 @@ pub(crate) struct Projections<'v> {
 
 impl<'v> Projections<'v> {
     /// Of these children, by templates of these texts.
-    pub fn new(children: impl Iterator<Item = (&'v str, &'v Shape)>, mut texts: impl Iterator<Item = &'v str>) -> Self {
+    pub fn new(
+        children: impl Iterator<Item = (&'v str, &'v Shape)>,
+        mut texts: impl Iterator<Item = &'v str>,
+    ) -> Self {
         let shapes: BTreeMap<&str, &Shape> = children.collect();
         let open = texts.any(is_open);
-        let open = shapes.keys().filter(|_| open).map(|name| (*name).to_string()).collect();
-        Self { shapes, views: BTreeMap::new(), open }
+        let open = shapes
+            .keys()
+            .filter(|_| open)
+            .map(|name| (*name).to_string())
+            .collect();
+        Self {
+            shapes,
+            views: BTreeMap::new(),
+            open,
+        }
     }
 
     /// Adds the reads of one template.
     pub fn add(&mut self, analysis: &Analysis) {
         for (index, read) in analysis.trace.reads.iter().enumerate() {
-            let ends: Vec<UseKind> =
-                analysis.trace.uses.iter().filter(|end| end.reads.contains(&index)).map(|end| end.kind).collect();
+            let ends: Vec<UseKind> = analysis
+                .trace
+                .uses
+                .iter()
+                .filter(|end| end.reads.contains(&index))
+                .map(|end| end.kind)
+                .collect();
             let Some(Step::Key(root)) = read.path.0.first() else {
                 // The data as a whole, or some field of it that only the instance decides.
                 if !ends.is_empty() || !read.path.0.is_empty() {
-                    self.open.extend(self.shapes.keys().map(|name| (*name).to_string()));
+                    self.open
+                        .extend(self.shapes.keys().map(|name| (*name).to_string()));
                 }
                 continue;
             };
-            let Some(shape) = self.shapes.get(&**root) else { continue };
+            let Some(shape) = self.shapes.get(&**root) else {
+                continue;
+            };
             let inner = match (shape, &read.path.0[1..]) {
                 (Shape::Collection, [Step::Index(_) | Step::Any, inner @ ..]) => inner,
                 // How many there are is known in any case.
-                (Shape::Collection, []) if ends.iter().all(|end| *end == UseKind::Branch) => continue,
+                (Shape::Collection, []) if ends.iter().all(|end| *end == UseKind::Branch) => {
+                    continue;
+                }
                 (_, inner) => inner,
             };
             if ends.is_empty() {
@@ -154,7 +186,8 @@ impl<'v> Projections<'v> {
     }
 }
 
-/// Whether a template may read what its text does not tell: by `tpl`, or by including what only the data names.
+/// Whether a template may read what its text does not tell: by `tpl`, or by including what only the
+/// data names.
 fn is_open(text: &str) -> bool {
     let words = |word: &'static str| {
         text.match_indices(word).filter(move |(at, _)| {
@@ -176,7 +209,10 @@ mod tests {
     fn view(paths: &[&[&str]]) -> Projection {
         let mut view = Projection::default();
         for path in paths {
-            let steps: Vec<gotpl::Step> = path.iter().map(|key| gotpl::Step::Key((*key).into())).collect();
+            let steps: Vec<gotpl::Step> = path
+                .iter()
+                .map(|key| gotpl::Step::Key((*key).into()))
+                .collect();
             view.add(&steps);
         }
         view
@@ -204,26 +240,55 @@ mod tests {
             whole
         };
         assert_eq!(kept(&[]), base(json!({})));
-        assert_eq!(kept(&[&["spec", "a", "b"]]), base(json!({"spec": {"a": {"b": 1}}})));
-        assert_eq!(kept(&[&["spec", "a", "none"]]), base(json!({"spec": {"a": {}}})));
-        assert_eq!(kept(&[&["spec", "list"]]), base(json!({"spec": {"list": [{"x": 1, "y": 2}]}})));
+        assert_eq!(
+            kept(&[&["spec", "a", "b"]]),
+            base(json!({"spec": {"a": {"b": 1}}}))
+        );
+        assert_eq!(
+            kept(&[&["spec", "a", "none"]]),
+            base(json!({"spec": {"a": {}}}))
+        );
+        assert_eq!(
+            kept(&[&["spec", "list"]]),
+            base(json!({"spec": {"list": [{"x": 1, "y": 2}]}}))
+        );
         assert_eq!(kept(&[&["spec"]])["spec"], object["spec"]);
-        assert_eq!(kept(&[&["status", "conditions"]])["status"]["conditions"], object["status"]["conditions"]);
+        assert_eq!(
+            kept(&[&["status", "conditions"]])["status"]["conditions"],
+            object["status"]["conditions"]
+        );
         assert_eq!(Projection::whole().reduce(&object), object);
-        assert_eq!(Projection::default().reduce(&json!({"metadata": {"name": "n"}}))["status"], Value::Null);
-        assert_eq!(Projection::default().reduce(&json!("x"))["kind"], Value::Null);
+        assert_eq!(
+            Projection::default().reduce(&json!({"metadata": {"name": "n"}}))["status"],
+            Value::Null
+        );
+        assert_eq!(
+            Projection::default().reduce(&json!("x"))["kind"],
+            Value::Null
+        );
     }
 
     #[test]
     fn whatever_templates_read_what_is_kept_is_as_ready_as_the_whole() {
-        let fields = ["observedGeneration", "replicas", "readyReplicas", "updatedReplicas", "conditions"];
+        let fields = [
+            "observedGeneration",
+            "replicas",
+            "readyReplicas",
+            "updatedReplicas",
+            "conditions",
+        ];
         let available = |status: &str| json!([{"type": "Available", "status": status}]);
         for (all, ready, updated, conditions) in [
             (2, 2, 2, available("True")),
             (2, 2, 2, available("False")),
             (3, 2, 2, available("True")),
             (2, 1, 2, available("False")),
-            (2, 2, 1, json!([{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}])),
+            (
+                2,
+                2,
+                1,
+                json!([{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}]),
+            ),
         ] {
             let object = json!({
                 "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "n", "generation": 3},
@@ -240,7 +305,11 @@ mod tests {
                     .collect();
                 let read: Vec<&[&str]> = read.iter().map(<[&str; 2]>::as_slice).collect();
                 let kept = view(&read).reduce(&object);
-                assert_eq!(readiness::why_not(&kept), readiness::why_not(&object), "{kept}");
+                assert_eq!(
+                    readiness::why_not(&kept),
+                    readiness::why_not(&object),
+                    "{kept}"
+                );
             }
         }
     }

@@ -1,4 +1,5 @@
-//! What a template reads: each path against the schema it should fit, and the siblings it depends on.
+//! What a template reads: each path against the schema it should fit, and the siblings it depends
+//! on.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,13 +26,20 @@ impl Scene<'_> {
 
     /// The line of a source that reads something.
     fn line(&self, read: &Read) -> Option<&str> {
-        let sources = self.kind.templates.values().chain(&self.kind.status).chain(self.stack.partials.values());
-        let source = sources.into_iter().find(|source| source.file == *read.site.source)?;
+        let sources = self
+            .kind
+            .templates
+            .values()
+            .chain(&self.kind.status)
+            .chain(self.stack.partials.values());
+        let source = sources
+            .into_iter()
+            .find(|source| source.file == *read.site.source)?;
         source.text.lines().nth(read.site.line.checked_sub(1)?)
     }
 
-    /// The place of one step of a path. Go places a chain such as `.spec.image` at its second step; the text tells where
-    /// the others are, unless the path was put together from variables.
+    /// The place of one step of a path. Go places a chain such as `.spec.image` at its second step;
+    /// the text tells where the others are, unless the path was put together from variables.
     fn step(&self, read: &Read, step: usize) -> Place {
         let place = Place::from(&read.site);
         let names: Option<Vec<&str>> = read
@@ -47,14 +55,24 @@ impl Scene<'_> {
             return place;
         };
         let chain: String = names.iter().map(|name| format!(".{name}")).collect();
-        // The site is that of the second step of the whole chain, of which this read may be the first step only.
+        // The site is that of the second step of the whole chain, of which this read may be the
+        // first step only.
         let starts = [names[0].len() + 1, 0].map(|before| read.site.column.checked_sub(before));
-        let is_chain = |start: &usize| line.get(*start..).is_some_and(|rest| rest.starts_with(&chain));
+        let is_chain = |start: &usize| {
+            line.get(*start..)
+                .is_some_and(|rest| rest.starts_with(&chain))
+        };
         let Some(start) = starts.into_iter().flatten().find(is_chain) else {
             return place;
         };
-        let offset: usize = names[..step.min(names.len())].iter().map(|name| name.len() + 1).sum();
-        Place { column: Some(start + offset + 1), ..place }
+        let offset: usize = names[..step.min(names.len())]
+            .iter()
+            .map(|name| name.len() + 1)
+            .sum();
+        Place {
+            column: Some(start + offset + 1),
+            ..place
+        }
     }
 }
 
@@ -78,11 +96,23 @@ pub(super) struct Needed {
 }
 
 /// Checks every read of a template; `own` is its name, none for the status template.
-pub(super) fn check(scene: &Scene<'_>, own: Option<&str>, analysis: &Analysis, problems: &mut Vec<Problem>) -> Reads {
-    let mut reads = Reads { siblings: BTreeMap::new(), itself: false, own_status: false, prints_all: false };
+pub(super) fn check(
+    scene: &Scene<'_>,
+    own: Option<&str>,
+    analysis: &Analysis,
+    problems: &mut Vec<Problem>,
+) -> Reads {
+    let mut reads = Reads {
+        siblings: BTreeMap::new(),
+        itself: false,
+        own_status: false,
+        prints_all: false,
+    };
     for (index, read) in analysis.trace.reads.iter().enumerate() {
         let Some(Step::Key(root)) = read.path.0.first() else {
-            let prints = |end: &Use| matches!(end.kind, UseKind::Text | UseKind::Failure) && end.reads.contains(&index);
+            let prints = |end: &Use| {
+                matches!(end.kind, UseKind::Text | UseKind::Failure) && end.reads.contains(&index)
+            };
             reads.prints_all |= analysis.trace.uses.iter().any(prints);
             continue;
         };
@@ -93,7 +123,9 @@ pub(super) fn check(scene: &Scene<'_>, own: Option<&str>, analysis: &Analysis, p
             } else {
                 let needed = reads.siblings.entry(root.to_string()).or_default();
                 if is_strict(analysis, index) {
-                    needed.strict.get_or_insert_with(|| (read.path.to_string(), scene.step(read, 0)));
+                    needed
+                        .strict
+                        .get_or_insert_with(|| (read.path.to_string(), scene.step(read, 0)));
                 }
             }
             check_sibling(scene, root, read, problems);
@@ -109,8 +141,16 @@ pub(super) fn check(scene: &Scene<'_>, own: Option<&str>, analysis: &Analysis, p
 
 /// Whether a read has to have an answer: it reaches the text, and no guard answers for it.
 fn is_strict(analysis: &Analysis, read: usize) -> bool {
-    let mut ends = analysis.trace.uses.iter().filter(|end| end.reads.contains(&read));
-    let guarded = analysis.trace.uses.iter().any(|end| end.kind == UseKind::Guard && end.reads.contains(&read));
+    let mut ends = analysis
+        .trace
+        .uses
+        .iter()
+        .filter(|end| end.reads.contains(&read));
+    let guarded = analysis
+        .trace
+        .uses
+        .iter()
+        .any(|end| end.kind == UseKind::Guard && end.reads.contains(&read));
     !guarded && ends.any(|end| matches!(end.kind, UseKind::Text | UseKind::Failure))
 }
 
@@ -118,7 +158,8 @@ fn check_own(scene: &Scene<'_>, read: &Read, problems: &mut Vec<Problem>) {
     let Some(schema) = &scene.kind.schema else {
         return;
     };
-    // Reading a path reads its prefixes too: only the first step that leads nowhere is reported, once.
+    // Reading a path reads its prefixes too: only the first step that leads nowhere is reported,
+    // once.
     let Lookup::Missing(missing) = schema.lookup(&path(&read.path.0)) else {
         return;
     };
@@ -126,7 +167,9 @@ fn check_own(scene: &Scene<'_>, read: &Read, problems: &mut Vec<Problem>) {
         return;
     }
     let what = format!("`.{}` does not exist: {missing}", read.path);
-    let sibling = (missing.step == 0).then(|| nearest(&read.path.to_string(), scene.names.iter().copied())).flatten();
+    let sibling = (missing.step == 0)
+        .then(|| nearest(&read.path.to_string(), scene.names.iter().copied()))
+        .flatten();
     let problem = Problem::at(scene.step(read, missing.step), what);
     if let Some(hint) = misplaced(scene, read, missing.step) {
         problems.push(problem.hint(hint));
@@ -134,7 +177,9 @@ fn check_own(scene: &Scene<'_>, read: &Read, problems: &mut Vec<Problem>) {
     }
     problems.push(match (missing.suggestion.as_deref(), sibling) {
         (Some(near), _) => problem.hint(format!("did you mean `{near}`?")),
-        (None, Some(near)) if !is_word(near) => problem.hint(format!("did you mean `{}`?", written(near))),
+        (None, Some(near)) if !is_word(near) => {
+            problem.hint(format!("did you mean `{}`?", written(near)))
+        }
         (None, Some(near)) => problem.hint(format!("did you mean `{near}`?")),
         _ if is_of_chart(read.path.0.first()) => problem.hint(NO_CHART),
         _ if missing.step == 0 => problem.hint(format!("there are {}", listed(scene))),
@@ -142,16 +187,21 @@ fn check_own(scene: &Scene<'_>, read: &Read, problems: &mut Vec<Problem>) {
     });
 }
 
-const NO_CHART: &str = "this is no chart: what a user sets is under `.spec`, the instance's name is `.metadata.name`";
+const NO_CHART: &str =
+    "this is no chart: what a user sets is under `.spec`, the instance's name is `.metadata.name`";
 
 fn is_of_chart(step: Option<&Step>) -> bool {
     matches!(step, Some(Step::Key(root)) if ["Values", "Release", "Chart"].contains(&&**root))
 }
 
-/// What to do about a read of something at the top, inside of a `with` or `range` that has moved the dot.
+/// What to do about a read of something at the top, inside of a `with` or `range` that has moved
+/// the dot.
 fn misplaced(scene: &Scene<'_>, read: &Read, step: usize) -> Option<String> {
-    let Step::Key(name) = read.path.0.get(step)? else { return None };
-    let top = ["apiVersion", "kind", "metadata", "spec", "status"].contains(&&**name) || scene.names.contains(&**name);
+    let Step::Key(name) = read.path.0.get(step)? else {
+        return None;
+    };
+    let top = ["apiVersion", "kind", "metadata", "spec", "status"].contains(&&**name)
+        || scene.names.contains(&**name);
     let chart = is_of_chart(read.path.0.get(step));
     if step == 0 || !(top || chart) {
         return None;
@@ -166,7 +216,11 @@ fn misplaced(scene: &Scene<'_>, read: &Read, step: usize) -> Option<String> {
     let is_part = |c: char| c.is_alphanumeric() || c == '.' || c == '_';
     let written: String = line[start..].chars().take_while(|c| is_part(*c)).collect();
     let here = format!("`.` is `.{before}` here");
-    Some(if chart { format!("{here}, and {NO_CHART}") } else { format!("{here}: write `${written}`") })
+    Some(if chart {
+        format!("{here}, and {NO_CHART}")
+    } else {
+        format!("{here}: write `${written}`")
+    })
 }
 
 /// What to do about a step that leads nowhere.
@@ -190,10 +244,22 @@ fn way_out(schema: &Schema, steps: &[Step], step: usize) -> String {
 }
 
 fn listed(scene: &Scene<'_>) -> String {
-    let own = scene.kind.schema.iter().flat_map(|schema| schema.properties.keys()).map(String::as_str);
-    let mut names: BTreeSet<&str> = own.chain(["metadata"]).chain(scene.names.iter().copied()).collect();
+    let own = scene
+        .kind
+        .schema
+        .iter()
+        .flat_map(|schema| schema.properties.keys())
+        .map(String::as_str);
+    let mut names: BTreeSet<&str> = own
+        .chain(["metadata"])
+        .chain(scene.names.iter().copied())
+        .collect();
     names.retain(|name| !name.is_empty());
-    names.iter().map(|name| format!("`{}`", written(name))).collect::<Vec<_>>().join(", ")
+    names
+        .iter()
+        .map(|name| format!("`{}`", written(name)))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn is_word(name: &str) -> bool {
@@ -202,16 +268,32 @@ fn is_word(name: &str) -> bool {
 
 /// How a template writes what is called so at the top: a field only if its name is one word.
 pub(super) fn written(name: &str) -> String {
-    if is_word(name) { format!(".{name}") } else { format!("(index . {name:?})") }
+    if is_word(name) {
+        format!(".{name}")
+    } else {
+        format!("(index . {name:?})")
+    }
 }
 
 /// How a path with a dash in it is written, if one stands at a place of a source.
 pub(super) fn dashed(source: &str, place: &Place) -> Option<String> {
-    let line: Vec<char> = source.lines().nth(place.line.checked_sub(1)?)?.chars().collect();
+    let line: Vec<char> = source
+        .lines()
+        .nth(place.line.checked_sub(1)?)?
+        .chars()
+        .collect();
     let is_part = |c: &char| c.is_alphanumeric() || ['_', '.', '$', '-'].contains(c);
     let column = place.column?.checked_sub(1)?;
-    let start = line.get(..column)?.iter().rposition(|c| !is_part(c)).map_or(0, |before| before + 1);
-    let path: String = line.get(start..)?.iter().take_while(|c| is_part(c)).collect();
+    let start = line
+        .get(..column)?
+        .iter()
+        .rposition(|c| !is_part(c))
+        .map_or(0, |before| before + 1);
+    let path: String = line
+        .get(start..)?
+        .iter()
+        .take_while(|c| is_part(c))
+        .collect();
     let dot = path[..path.find('-')?].rfind('.')?;
     let (root, rest) = (&path[..dot], &path[dot + 1..]);
     let (name, after) = rest.split_at(rest.find('.').unwrap_or(rest.len()));
@@ -228,7 +310,8 @@ fn check_sibling(scene: &Scene<'_>, name: &str, read: &Read, problems: &mut Vec<
         if let Some(Step::Key(field)) = inner.first()
             && inner.len() == 1
         {
-            // A name that reads what does not exist is reported as such; the list would only be an echo of it.
+            // A name that reads what does not exist is reported as such; the list would only be an
+            // echo of it.
             let broken = |(read, _): &(Path, Place)| {
                 let schema = scene.kind.schema.as_ref();
                 schema.is_some_and(|schema| matches!(schema.lookup(read), Lookup::Missing(_)))
@@ -242,8 +325,10 @@ fn check_sibling(scene: &Scene<'_>, name: &str, read: &Read, problems: &mut Vec<
             let hint = format!(
                 "`{{{{ range .{name} }}}}{{{{ .{field} }}}}{{{{ end }}}}`, or give the object a name made of .metadata only"
             );
-            let because =
-                child.named_by.first().map(|(path, place)| format!("; its name reads `.{path}` ({})", place.short()));
+            let because = child
+                .named_by
+                .first()
+                .map(|(path, place)| format!("; its name reads `.{path}` ({})", place.short()));
             problems.push(Problem::at(&read.site, what + &because.unwrap_or_default()).hint(hint));
         }
         return;
@@ -266,7 +351,10 @@ fn check_errors(scene: &Scene<'_>, read: &Read, problems: &mut Vec<Problem>) {
     if let Some(Step::Key(name)) = read.path.0.get(1)
         && !scene.names.contains(&**name)
     {
-        let problem = Problem::at(&read.site, format!("`.errors.{name}`: there is no template {name:?}"));
+        let problem = Problem::at(
+            &read.site,
+            format!("`.errors.{name}`: there is no template {name:?}"),
+        );
         problems.push(match nearest(name, scene.names.iter().copied()) {
             Some(near) => problem.hint(format!("did you mean `.errors.{near}`?")),
             None => problem,

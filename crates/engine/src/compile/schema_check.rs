@@ -1,5 +1,6 @@
-//! What is certain of the fields that a template prints, held against the schema they are for: names that the API server
-//! would drop, and values that it would refuse, before there is an instance.
+//! What is certain of the fields that a template prints, held against the schema they are for:
+//! names that the API server would drop, and values that it would refuse, before there is an
+//! instance.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -31,25 +32,51 @@ fn keys(sketch: &Sketch<'_>, document: &Range<usize>, problems: &mut Vec<Problem
     };
     let mut seen = BTreeSet::new();
     for key in spanned.spans.scalars().into_iter().filter(certain) {
-        if let (Some(yaml::Step::Key(name)), false) = (key.path.last(), seen.insert(key.path.clone())) {
+        if let (Some(yaml::Step::Key(name)), false) =
+            (key.path.last(), seen.insert(key.path.clone()))
+        {
             let what = format!("the key `{name}` stands twice in the same mapping");
-            problems.push(Problem::at(sketch.place(document.start + key.span.start), what));
+            problems.push(Problem::at(
+                sketch.place(document.start + key.span.start),
+                what,
+            ));
         }
     }
 }
 
 /// What is certain to be an object that no stack may make.
-pub(super) fn forbidden(sketch: &Sketch<'_>, documents: &[Range<usize>], problems: &mut Vec<Problem>) {
+pub(super) fn forbidden(
+    sketch: &Sketch<'_>,
+    documents: &[Range<usize>],
+    problems: &mut Vec<Problem>,
+) {
     for document in documents {
-        let Ok(spanned) = yaml::parse_spanned(&sketch.blanked(document)) else { continue };
-        let Some(found) = crate::forbidden(&spanned.value) else { continue };
-        let steps: Vec<yaml::Step> = found.field.iter().map(|step| yaml::Step::from(*step)).collect();
-        let Some(place) = spanned.spans.find(&steps) else { continue };
+        let Ok(spanned) = yaml::parse_spanned(&sketch.blanked(document)) else {
+            continue;
+        };
+        let Some(found) = crate::forbidden(&spanned.value) else {
+            continue;
+        };
+        let steps: Vec<yaml::Step> = found
+            .field
+            .iter()
+            .map(|step| yaml::Step::from(*step))
+            .collect();
+        let Some(place) = spanned.spans.find(&steps) else {
+            continue;
+        };
         // An annotation is one whatever its value is.
-        let place = if found.field.len() == 1 { place.value } else { place.key.unwrap_or(place.value) };
+        let place = if found.field.len() == 1 {
+            place.value
+        } else {
+            place.key.unwrap_or(place.value)
+        };
         let range = document.start + place.start..document.start + place.end;
         if sketch.is_certain(&range, false) {
-            problems.push(Problem::at(sketch.place(range.start), found.what).hint(crate::forbidden_kinds::HINT));
+            problems.push(
+                Problem::at(sketch.place(range.start), found.what)
+                    .hint(crate::forbidden_kinds::HINT),
+            );
         }
     }
 }
@@ -74,11 +101,27 @@ pub(super) fn child(
 ) {
     for document in documents {
         keys(sketch, document, problems);
-        let (Some(made), Ok(spanned)) = (made, yaml::parse_spanned(&sketch.blanked(document))) else {
+        let (Some(made), Ok(spanned)) = (made, yaml::parse_spanned(&sketch.blanked(document)))
+        else {
             continue;
         };
-        let Made { gvk, schema, owned, known, instance } = *made;
-        let check = Check { sketch, document, schema, below: Path::root(), what: &gvk.kind, owned, gvk, known };
+        let Made {
+            gvk,
+            schema,
+            owned,
+            known,
+            instance,
+        } = *made;
+        let check = Check {
+            sketch,
+            document,
+            schema,
+            below: Path::root(),
+            what: &gvk.kind,
+            owned,
+            gvk,
+            known,
+        };
         check.names(&spanned, problems);
         check.values(&spanned, &spanned.value, problems);
         if let Some(instance) = instance {
@@ -97,16 +140,26 @@ pub(super) fn status(sketch: &Sketch<'_>, kind: &Kind, problems: &mut Vec<Proble
     may_be
 }
 
-fn fields_of_status(sketch: &Sketch<'_>, document: &Range<usize>, kind: &Kind, problems: &mut Vec<Problem>) {
+fn fields_of_status(
+    sketch: &Sketch<'_>,
+    document: &Range<usize>,
+    kind: &Kind,
+    problems: &mut Vec<Problem>,
+) {
     keys(sketch, document, problems);
     let Ok(spanned) = yaml::parse_spanned(&sketch.blanked(document)) else {
         return;
     };
-    let whole = spanned.spans.find(&[]).map_or(0..0, |found| found.value.start..found.value.end);
+    let whole = spanned
+        .spans
+        .find(&[])
+        .map_or(0..0, |found| found.value.start..found.value.end);
     if !spanned.value.is_object() {
         if !spanned.value.is_null() && sketch.is_certain(&whole, true) {
             let what = "the status is no mapping, but a status has fields";
-            problems.push(Problem::at(sketch.place(whole.start), what).hint("write `field: value` lines"));
+            problems.push(
+                Problem::at(sketch.place(whole.start), what).hint("write `field: value` lines"),
+            );
         }
         return;
     }
@@ -114,9 +167,16 @@ fn fields_of_status(sketch: &Sketch<'_>, document: &Range<usize>, kind: &Kind, p
         return;
     };
     if let Lookup::Missing(_) = schema.lookup(&Path::fields(&["status"])) {
-        let what = format!("the schema of {} has no status: the API server drops all of this", kind.gvk.kind);
+        let what = format!(
+            "the schema of {} has no status: the API server drops all of this",
+            kind.gvk.kind
+        );
         let hint = "describe `status` beside `spec` in the CRD";
-        problems.push(Problem::at(sketch.place(whole.start), what).hint(hint).warning());
+        problems.push(
+            Problem::at(sketch.place(whole.start), what)
+                .hint(hint)
+                .warning(),
+        );
         return;
     }
     let check = Check {
@@ -151,32 +211,50 @@ impl Check<'_> {
     fn names(&self, spanned: &Spanned, problems: &mut Vec<Problem>) {
         // A merge key is no field of the object.
         let merge = yaml::Step::from("<<");
-        for key in spanned.spans.scalars().into_iter().filter(|scalar| scalar.is_key && !scalar.path.contains(&merge)) {
+        for key in spanned
+            .spans
+            .scalars()
+            .into_iter()
+            .filter(|scalar| scalar.is_key && !scalar.path.contains(&merge))
+        {
             let range = self.document.start + key.span.start..self.document.start + key.span.end;
             if !self.sketch.is_certain(&range, false) {
                 continue;
             }
             let path = self.below.join(&path(&key.path));
-            let parent: Path = path.steps()[..path.steps().len() - 1].iter().cloned().collect();
+            let parent: Path = path.steps()[..path.steps().len() - 1]
+                .iter()
+                .cloned()
+                .collect();
             // Fields of what is no object are a wrong type, not a wrong name.
-            if !matches!(self.schema.lookup(&parent), Lookup::Known(schema) if schema.kind == Some(Type::Object)) {
+            if !matches!(self.schema.lookup(&parent), Lookup::Known(schema) if schema.kind == Some(Type::Object))
+            {
                 continue;
             }
             if let Lookup::Missing(missing) = self.schema.lookup(&path) {
-                // A status is cut down to its schema before it is sent; anything else is sent as it is.
+                // A status is cut down to its schema before it is sent; anything else is sent as it
+                // is.
                 let whole = self.below.is_root();
                 let does = if whole { "would refuse" } else { "drops" };
-                let problem =
-                    Problem::at(self.sketch.place(range.start), format!("{missing}: the API server {does} it"));
-                let inside = key.path.last().filter(|_| key.path.len() == 1).and_then(|name| self.holder(name));
+                let problem = Problem::at(
+                    self.sketch.place(range.start),
+                    format!("{missing}: the API server {does} it"),
+                );
+                let inside = key
+                    .path
+                    .last()
+                    .filter(|_| key.path.len() == 1)
+                    .and_then(|name| self.holder(name));
                 let problem = match missing.suggestion {
-                    _ if inside.is_some() => {
-                        problem.hint(format!("it is a field of `{}`: indent it further", inside.unwrap_or_default()))
-                    }
+                    _ if inside.is_some() => problem.hint(format!(
+                        "it is a field of `{}`: indent it further",
+                        inside.unwrap_or_default()
+                    )),
                     Some(near) => problem.hint(format!("did you mean `{near}`?")),
-                    None if self.elsewhere(&path).is_some() => {
-                        problem.hint(format!("`apiVersion: {}` has it", self.elsewhere(&path).unwrap_or_default()))
-                    }
+                    None if self.elsewhere(&path).is_some() => problem.hint(format!(
+                        "`apiVersion: {}` has it",
+                        self.elsewhere(&path).unwrap_or_default()
+                    )),
                     None if whole && self.sketch.included(range.start).is_some() => {
                         let included = self.sketch.included(range.start);
                         let partial = self.sketch.place(range.start);
@@ -198,25 +276,38 @@ impl Check<'_> {
 
     /// Whether quotes make something a text that must be none, whatever is between them.
     fn is_quoted(&self, range: &Range<usize>, invalid: &Invalid) -> bool {
-        let wanted = ["integer", "number", "boolean"].map(|wanted| format!("must be of type {wanted}: \"string\""));
+        let wanted = ["integer", "number", "boolean"]
+            .map(|wanted| format!("must be of type {wanted}: \"string\""));
         wanted.iter().any(|wanted| invalid.what.ends_with(wanted))
             && self.sketch.text[range.clone()].starts_with(['"', '\''])
             && self.sketch.is_in_one_branch(range)
     }
 
-    /// Values of the instance that are printed without quotes where a text is wanted: numbers and truths are refused, and
-    /// texts may look like one.
+    /// Values of the instance that are printed without quotes where a text is wanted: numbers and
+    /// truths are refused, and texts may look like one.
     fn unquoted(&self, spanned: &Spanned, own: &Schema, problems: &mut Vec<Problem>) {
-        for scalar in spanned.spans.scalars().into_iter().filter(|scalar| !scalar.is_key) {
-            let range = self.document.start + scalar.span.start..self.document.start + scalar.span.end;
-            let Some(printed) = self.sketch.printed(&range) else { continue };
-            let (printed, target) = (super::reads::path(&printed.0), path(&scalar.path));
-            let type_of = |schema: &Schema| schema.kind.filter(|_| !schema.int_or_string);
-            let (Lookup::Known(from), Lookup::Known(to)) = (own.lookup(&printed), self.schema.lookup(&target)) else {
+        for scalar in spanned
+            .spans
+            .scalars()
+            .into_iter()
+            .filter(|scalar| !scalar.is_key)
+        {
+            let range =
+                self.document.start + scalar.span.start..self.document.start + scalar.span.end;
+            let Some(printed) = self.sketch.printed(&range) else {
                 continue;
             };
-            if let (Some(from @ (Type::Integer | Type::Number | Type::Boolean)), Some(Type::String)) =
-                (type_of(from), type_of(to))
+            let (printed, target) = (super::reads::path(&printed.0), path(&scalar.path));
+            let type_of = |schema: &Schema| schema.kind.filter(|_| !schema.int_or_string);
+            let (Lookup::Known(from), Lookup::Known(to)) =
+                (own.lookup(&printed), self.schema.lookup(&target))
+            else {
+                continue;
+            };
+            if let (
+                Some(from @ (Type::Integer | Type::Number | Type::Boolean)),
+                Some(Type::String),
+            ) = (type_of(from), type_of(to))
             {
                 let what = format!(
                     "the API server would refuse this {}: {target} must be of type string, but `.{printed}` is of type {from}",
@@ -230,7 +321,11 @@ impl Check<'_> {
                 let what = format!(
                     "`.{printed}` is any text, and printed without quotes: `null`, `1.10` and `a: b` would not arrive as they are"
                 );
-                problems.push(Problem::at(self.sketch.place(range.start), what).hint(QUOTE).warning());
+                problems.push(
+                    Problem::at(self.sketch.place(range.start), what)
+                        .hint(QUOTE)
+                        .warning(),
+                );
             }
         }
     }
@@ -238,11 +333,20 @@ impl Check<'_> {
     /// Another version of one of Kubernetes' own kinds that has a field.
     fn elsewhere(&self, path: &Path) -> Option<String> {
         let own = |known: &&objects::Builtin| {
-            known.group == self.gvk.group && known.kind == self.gvk.kind && known.version != self.gvk.version
+            known.group == self.gvk.group
+                && known.kind == self.gvk.kind
+                && known.version != self.gvk.version
         };
-        let mut others = objects::builtins().iter().filter(own).map(objects::Builtin::gvk);
-        let has = |gvk: &Gvk| (self.known)(gvk).is_some_and(|schema| matches!(schema.lookup(path), Lookup::Known(_)));
-        others.find(|gvk| !self.owned && has(gvk)).map(|gvk| gvk.api_version().to_string())
+        let mut others = objects::builtins()
+            .iter()
+            .filter(own)
+            .map(objects::Builtin::gvk);
+        let has = |gvk: &Gvk| {
+            (self.known)(gvk).is_some_and(|schema| matches!(schema.lookup(path), Lookup::Known(_)))
+        };
+        others
+            .find(|gvk| !self.owned && has(gvk))
+            .map(|gvk| gvk.api_version().to_string())
     }
 
     /// The field at the top that has a field of this name.
@@ -250,8 +354,14 @@ impl Check<'_> {
         let yaml::Step::Key(name) = name else {
             return None;
         };
-        let mut fields = self.schema.properties.iter().filter(|_| self.below.is_root());
-        fields.find(|(_, schema)| schema.properties.contains_key(&**name)).map(|(holder, _)| holder.as_str())
+        let mut fields = self
+            .schema
+            .properties
+            .iter()
+            .filter(|_| self.below.is_root());
+        fields
+            .find(|(_, schema)| schema.properties.contains_key(&**name))
+            .map(|(holder, _)| holder.as_str())
     }
 
     fn values(&self, spanned: &Spanned, value: &Value, problems: &mut Vec<Problem>) {
@@ -263,21 +373,30 @@ impl Check<'_> {
                 continue;
             };
             // What is required may come from a part that is not known yet.
-            let Some(found) = spanned.spans.find(&steps(inner)).filter(|_| !invalid.what.starts_with("Required"))
+            let Some(found) = spanned
+                .spans
+                .find(&steps(inner))
+                .filter(|_| !invalid.what.starts_with("Required"))
             else {
                 continue;
             };
             // Where nothing seems to stand there may be lines of any shape.
-            let range = self.document.start + found.value.start..self.document.start + found.value.end;
+            let range =
+                self.document.start + found.value.start..self.document.start + found.value.end;
             if range.is_empty() {
                 continue;
             }
             let what = format!("the API server would refuse this {}: {invalid}", self.what);
             let problem = Problem::at(self.sketch.place(range.start), what);
-            if self.sketch.is_certain(&range, !is_scalar(value, &invalid.path)) {
+            if self
+                .sketch
+                .is_certain(&range, !is_scalar(value, &invalid.path))
+            {
                 problems.push(match Quotes::of(&invalid, value) {
                     Some(quotes) => problem.hint(quotes.hint()),
-                    None => format_hint(&invalid).into_iter().fold(problem, Problem::hint),
+                    None => format_hint(&invalid)
+                        .into_iter()
+                        .fold(problem, Problem::hint),
                 });
             } else if self.is_quoted(&range, &invalid) {
                 problems.push(problem.hint(NO_QUOTE));
@@ -286,12 +405,12 @@ impl Check<'_> {
     }
 }
 
-/// What to do about a number or a truth where a text is wanted, and the other way round, in a template.
+/// What to do about a number or a truth where a text is wanted, and the other way round, in a
+/// template.
 pub(crate) const QUOTE: &str = "add `| quote` to the action, or quotes around it";
 pub(crate) const NO_QUOTE: &str = "leave `| quote`, or the quotes around it, out";
 /// What to do about a value of a Secret that is not in base64.
-const BYTES: &str =
-    "values below `data` are in base64: add `| b64enc | quote`, or put it below `stringData` with `| quote`";
+const BYTES: &str = "values below `data` are in base64: add `| b64enc | quote`, or put it below `stringData` with `| quote`";
 
 /// What to do about a quantity that is none.
 const QUANTITY: &str = "write a number, with a unit if need be: `500m`, `2`, `1.5Gi`";
@@ -301,7 +420,10 @@ pub(crate) fn format_hint(invalid: &Invalid) -> Option<&'static str> {
     let says = |words: &str| invalid.what.contains(words);
     if says("must be of type byte") || says("illegal base64 data") {
         Some(BYTES)
-    } else if says("quantities must match") || says("parse quantity's suffix") || says("part of quantity") {
+    } else if says("quantities must match")
+        || says("parse quantity's suffix")
+        || says("part of quantity")
+    {
         Some(QUANTITY)
     } else {
         None
@@ -348,11 +470,13 @@ impl Quotes {
 }
 
 fn at<'v>(value: &'v Value, path: &Path) -> Option<&'v Value> {
-    path.steps().iter().try_fold(value, |value, step| match step {
-        objects::Step::Field(name) => value.get(&**name),
-        objects::Step::Index(index) => value.get(index),
-        objects::Step::Each => None,
-    })
+    path.steps()
+        .iter()
+        .try_fold(value, |value, step| match step {
+            objects::Step::Field(name) => value.get(&**name),
+            objects::Step::Index(index) => value.get(index),
+            objects::Step::Each => None,
+        })
 }
 
 /// Whether a schema of a text says nothing of what may be in it.

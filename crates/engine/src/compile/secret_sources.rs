@@ -1,4 +1,5 @@
-//! Which texts of a package may hold values of Secrets: those that make Secrets, and all that these include for values.
+//! Which texts of a package may hold values of Secrets: those that make Secrets, and all that these
+//! include for values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,13 +11,17 @@ use super::functions::{options, partial};
 /// A template or a partial of a Stack: its key and its name.
 pub type TextName<'s> = (&'s str, &'s str);
 
-/// The texts of which nothing is to be shown. `made` are the names of templates that are known to make Secrets; others
-/// are found by how they read.
+/// The texts of which nothing is to be shown. `made` are the names of templates that are known to
+/// make Secrets; others are found by how they read.
 pub fn secret_texts<'s>(spec: &'s StackSpec, made: &BTreeSet<&str>) -> BTreeSet<TextName<'s>> {
     let texts: BTreeMap<TextName<'s>, Text<'s>> = spec
         .templates
         .iter()
-        .flat_map(|(key, named)| named.iter().map(move |(name, text)| ((key.as_str(), name.as_str()), text)))
+        .flat_map(|(key, named)| {
+            named
+                .iter()
+                .map(move |(name, text)| ((key.as_str(), name.as_str()), text))
+        })
         .map(|((key, name), text)| ((key, name), Text::read(key, name, text)))
         .collect();
     let mut found = BTreeSet::new();
@@ -32,7 +37,11 @@ pub fn secret_texts<'s>(spec: &'s StackSpec, made: &BTreeSet<&str>) -> BTreeSet<
         if found.insert(name)
             && let Some(text) = texts.get(&name)
         {
-            reached.extend(text.includes.iter().flat_map(|(include, _)| include.means(&texts)));
+            reached.extend(
+                text.includes
+                    .iter()
+                    .flat_map(|(include, _)| include.means(&texts)),
+            );
         }
     }
     found
@@ -41,9 +50,13 @@ pub fn secret_texts<'s>(spec: &'s StackSpec, made: &BTreeSet<&str>) -> BTreeSet<
 /// Whether a template reads as if a Secret came of it, however its kind is written.
 pub fn makes_secret(text: &str) -> bool {
     let kind = |line: &str| {
-        let bare: String = line.chars().filter(|letter| !" \t\"'`{}".contains(*letter)).collect();
-        bare.match_indices("kind:Secret")
-            .any(|(at, found)| !bare[at + found.len()..].starts_with(|letter: char| letter.is_ascii_alphanumeric()))
+        let bare: String = line
+            .chars()
+            .filter(|letter| !" \t\"'`{}".contains(*letter))
+            .collect();
+        bare.match_indices("kind:Secret").any(|(at, found)| {
+            !bare[at + found.len()..].starts_with(|letter: char| letter.is_ascii_alphanumeric())
+        })
     };
     text.contains("stringData") || text.lines().any(kind)
 }
@@ -69,41 +82,65 @@ impl<'s> Text<'s> {
     fn read(key: &str, name: &str, source: &'s str) -> Self {
         let own = partial(key, name);
         let mut set = Set::with_options(options());
-        let mut text = Text { source, names: vec![format!("{own}.yaml")], includes: Vec::new() };
+        let mut text = Text {
+            source,
+            names: vec![format!("{own}.yaml")],
+            includes: Vec::new(),
+        };
         if set.parse(&own, source).is_err() {
             text.names.push(own);
             text.includes.push((Include::Anything, false));
             return text;
         }
         text.names.extend(set.names().map(str::to_owned));
-        // Text that is defined for later stands where it is not printed, and says nothing of the lines around it.
+        // Text that is defined for later stands where it is not printed, and says nothing of the
+        // lines around it.
         let plain = set.names().count() == 1;
         for name in set.names() {
             let outline = set.outline(name);
-            let named = |at: usize| outline.templates.iter().find(|named| named.site.offset == at);
+            let named = |at: usize| {
+                outline
+                    .templates
+                    .iter()
+                    .find(|named| named.site.offset == at)
+            };
             for call in &outline.calls {
                 let include = match (call.function.name, named(call.site.offset)) {
                     ("include", Some(named)) => Include::of(named),
                     ("include" | "tpl", _) => Include::Anything,
                     // It calls the function that it names.
-                    ("generated", _) if ["\"include\"", "\"tpl\""].iter().any(|word| source.contains(word)) => {
+                    ("generated", _)
+                        if ["\"include\"", "\"tpl\""]
+                            .iter()
+                            .any(|word| source.contains(word)) =>
+                    {
                         Include::Anything
                     }
                     _ => continue,
                 };
                 let prints = named(call.site.offset).is_some_and(|named| named.prints);
-                text.includes.push((include, plain && prints && is_in_metadata(source, call.site.offset)));
+                text.includes.push((
+                    include,
+                    plain && prints && is_in_metadata(source, call.site.offset),
+                ));
             }
             let called = |at: usize| outline.calls.iter().any(|call| call.site.offset == at);
-            let templates = outline.templates.iter().filter(|named| !called(named.site.offset));
-            text.includes.extend(templates.map(|named| (Include::Template(named.name.clone()), false)));
+            let templates = outline
+                .templates
+                .iter()
+                .filter(|named| !called(named.site.offset));
+            text.includes
+                .extend(templates.map(|named| (Include::Template(named.name.clone()), false)));
         }
         text
     }
 
     /// What it includes for anything but metadata.
     fn values(&self) -> impl Iterator<Item = &Include> {
-        self.includes.iter().filter(|(_, in_metadata)| !in_metadata).map(|(include, _)| include)
+        self.includes
+            .iter()
+            .filter(|(_, in_metadata)| !in_metadata)
+            .map(|(include, _)| include)
     }
 }
 
@@ -115,32 +152,44 @@ impl Include {
         }
     }
 
-    /// The texts that it may mean. Where that cannot be known, it may be any but those that print whole objects.
+    /// The texts that it may mean. Where that cannot be known, it may be any but those that print
+    /// whole objects.
     fn means<'s>(&self, texts: &BTreeMap<TextName<'s>, Text<'s>>) -> Vec<TextName<'s>> {
         let is_meant = |key: &str, text: &Text<'_>| {
             let is_called = |name: &str| text.names.iter().any(|own| own == name);
             match self {
                 Include::Template(name) => is_called(name),
-                Include::Partial(first, then) => is_called(&partial(first, then)) || is_called(first),
+                Include::Partial(first, then) => {
+                    is_called(&partial(first, then)) || is_called(first)
+                }
                 Include::PartialOf(name) => is_called(name) || key == name,
                 Include::Anything => false,
             }
         };
-        let meant: Vec<TextName<'s>> =
-            texts.iter().filter(|((key, _), text)| is_meant(key, text)).map(|(name, _)| *name).collect();
+        let meant: Vec<TextName<'s>> = texts
+            .iter()
+            .filter(|((key, _), text)| is_meant(key, text))
+            .map(|(name, _)| *name)
+            .collect();
         if !meant.is_empty() {
             return meant;
         }
         let is_object = |text: &Text<'_>| text.source.lines().any(|line| line.starts_with("kind:"));
-        texts.iter().filter(|(_, text)| !is_object(text)).map(|(name, _)| *name).collect()
+        texts
+            .iter()
+            .filter(|(_, text)| !is_object(text))
+            .map(|(name, _)| *name)
+            .collect()
     }
 }
 
-/// Whether what an action prints can only be a part of an object's `metadata`: it stands in that block, as the value of
-/// a key or with an indentation of its own.
+/// Whether what an action prints can only be a part of an object's `metadata`: it stands in that
+/// block, as the value of a key or with an indentation of its own.
 fn is_in_metadata(source: &str, offset: usize) -> bool {
     let (before, after) = source.split_at(offset);
-    let Some(start) = before.rfind("{{") else { return false };
+    let Some(start) = before.rfind("{{") else {
+        return false;
+    };
     let action = &source[start..offset + after.find("}}").unwrap_or(after.len())];
     let printed = actions_as_marks(&source[..start]);
     let mut inside = false;
@@ -150,7 +199,11 @@ fn is_in_metadata(source: &str, offset: usize) -> bool {
         let text = line.trim_start_matches(MARK);
         match text.chars().next() {
             None | Some('#' | ' ' | '\r') => {}
-            Some(_) => inside = ["metadata:", "\"metadata\":"].iter().any(|key| text.starts_with(key)),
+            Some(_) => {
+                inside = ["metadata:", "\"metadata\":"]
+                    .iter()
+                    .any(|key| text.starts_with(key));
+            }
         }
     }
     inside && (is_indented(action) || lead.contains(": "))
@@ -171,9 +224,19 @@ fn actions_as_marks(source: &str) -> String {
 
 /// Whether an action ends in `indent` or `nindent` with more than nothing.
 fn is_indented(action: &str) -> bool {
-    let last = action.rsplit('|').next().unwrap_or_default().trim().trim_end_matches('-').trim_end();
-    let width = last.strip_prefix("nindent ").or_else(|| last.strip_prefix("indent "));
-    width.and_then(|width| width.trim().parse::<usize>().ok()).is_some_and(|width| width > 0)
+    let last = action
+        .rsplit('|')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .trim_end_matches('-')
+        .trim_end();
+    let width = last
+        .strip_prefix("nindent ")
+        .or_else(|| last.strip_prefix("indent "));
+    width
+        .and_then(|width| width.trim().parse::<usize>().ok())
+        .is_some_and(|width| width > 0)
 }
 
 #[cfg(test)]
@@ -196,15 +259,24 @@ mod tests {
 
     /// The partials that are hidden beside a template of a Secret.
     fn hidden(secret: &str) -> Vec<String> {
-        let partials: serde_json::Map<_, _> =
-            PARTIALS.iter().map(|(name, text)| ((*name).to_owned(), json!(text))).collect();
+        let partials: serde_json::Map<_, _> = PARTIALS
+            .iter()
+            .map(|(name, text)| ((*name).to_owned(), json!(text)))
+            .collect();
         let web = json!({ "user": secret, "deployment": "kind: Deployment\nspec: {{ include \"lib\" \"app\" . }}\n" });
         let templates = json!({ "lib": partials, "web.example.org/v1": web });
         let spec: StackSpec = serde_json::from_value(json!({ "templates": templates })).unwrap();
         let found = secret_texts(&spec, &BTreeSet::from(["user"]));
         assert!(found.contains(&("web.example.org/v1", "user")), "{secret}");
-        assert!(!found.contains(&("web.example.org/v1", "deployment")), "{secret}");
-        found.iter().filter(|(key, _)| *key == "lib").map(|(_, name)| (*name).to_owned()).collect()
+        assert!(
+            !found.contains(&("web.example.org/v1", "deployment")),
+            "{secret}"
+        );
+        found
+            .iter()
+            .filter(|(key, _)| *key == "lib")
+            .map(|(_, name)| (*name).to_owned())
+            .collect()
     }
 
     #[test]

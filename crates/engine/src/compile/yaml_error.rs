@@ -1,29 +1,48 @@
 //! Which line of a text that is no YAML is to blame, and how that is said.
 
-/// The line of the mistake, from 1, which is not always the one where the reader gave up: a key without its colon is
-/// noticed only when the next line begins, or the text ends.
+/// The line of the mistake, from 1, which is not always the one where the reader gave up: a key
+/// without its colon is noticed only when the next line begins, or the text ends.
 pub(crate) fn line(text: &str, error: &yaml::Error) -> usize {
     let lines: Vec<&str> = text.lines().collect();
     let told = error.line().clamp(1, lines.len().max(1));
-    let is_blank = |line: &usize| lines.get(*line - 1).is_none_or(|text| text.trim().is_empty());
+    let is_blank = |line: &usize| {
+        lines
+            .get(*line - 1)
+            .is_none_or(|text| text.trim().is_empty())
+    };
     let lacks_colon = |line: &usize| lines.get(*line - 1).is_some_and(|text| !text.contains(':'));
-    let lacking =
-        (1..=told).rev().filter(|line| !is_blank(line)).take(2).find(|line| is_colon(error) && lacks_colon(line));
-    lacking.or_else(|| (1..=told).rev().find(|line| !is_blank(line))).unwrap_or(told)
+    let lacking = (1..=told)
+        .rev()
+        .filter(|line| !is_blank(line))
+        .take(2)
+        .find(|line| is_colon(error) && lacks_colon(line));
+    lacking
+        .or_else(|| (1..=told).rev().find(|line| !is_blank(line)))
+        .unwrap_or(told)
 }
 
 /// Where a line begins, in bytes.
 pub(crate) fn start(text: &str, line: usize) -> usize {
-    text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum()
+    text.split_inclusive('\n')
+        .take(line.saturating_sub(1))
+        .map(str::len)
+        .sum()
 }
 
-/// The byte to blame: the one where the reader gave up, if that is in the line of the mistake, or where the line begins.
+/// The byte to blame: the one where the reader gave up, if that is in the line of the mistake, or
+/// where the line begins.
 pub(crate) fn offset(text: &str, error: &yaml::Error) -> usize {
     let line = line(text, error);
     let start = start(text, line);
-    let rest = text.get(start..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+    let rest = text
+        .get(start..)
+        .and_then(|rest| rest.lines().next())
+        .unwrap_or_default();
     let column = error.column().saturating_sub(1);
-    let inside = column < rest.len() && rest.is_char_boundary(column) && line == error.line() && !is_colon(error);
+    let inside = column < rest.len()
+        && rest.is_char_boundary(column)
+        && line == error.line()
+        && !is_colon(error);
     start + if inside { column } else { 0 }
 }
 
@@ -33,7 +52,11 @@ fn is_colon(error: &yaml::Error) -> bool {
 
 /// What is wrong, with the line as it is printed.
 pub(crate) fn told(what: &str, text: &str, error: &yaml::Error) -> String {
-    let printed = text.lines().nth(line(text, error) - 1).unwrap_or_default().trim_end();
+    let printed = text
+        .lines()
+        .nth(line(text, error) - 1)
+        .unwrap_or_default()
+        .trim_end();
     let problem = error.problem();
     if printed.is_empty() {
         format!("{what}: {problem}")

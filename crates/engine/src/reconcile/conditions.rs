@@ -1,4 +1,5 @@
-//! What a condition says of several objects that could not be applied: of the first all, of the others which they are.
+//! What a condition says of several objects that could not be applied: of the first all, of the
+//! others which they are.
 
 use crate::children::desired::Failure;
 
@@ -9,7 +10,9 @@ const NAMED: usize = 10;
 
 /// What conditions are to say of failures: that of the first, and the templates of the others.
 pub(super) fn summed(failures: &[Failure]) -> Vec<Failure> {
-    let Some((first, rest)) = failures.split_first() else { return Vec::new() };
+    let Some((first, rest)) = failures.split_first() else {
+        return Vec::new();
+    };
     let mut others: Vec<&str> = Vec::new();
     for other in rest.iter().map(|failure| failure.template.as_str()) {
         if other != first.template && !others.contains(&other) {
@@ -18,20 +21,32 @@ pub(super) fn summed(failures: &[Failure]) -> Vec<Failure> {
     }
     let mut summed = first.clone();
     if !others.is_empty() {
-        let named = others.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+        let named = others
+            .iter()
+            .take(NAMED)
+            .copied()
+            .collect::<Vec<_>>()
+            .join(", ");
         summed.message.push_str(&format!("{ALSO}{named}"));
         if others.len() > NAMED {
-            summed.message.push_str(&format!(" and {} more", others.len() - NAMED));
+            summed
+                .message
+                .push_str(&format!(" and {} more", others.len() - NAMED));
         }
     }
     vec![summed]
 }
 
-/// What a condition says of the first object that could not be applied, and the templates of the others that it names.
+/// What a condition says of the first object that could not be applied, and the templates of the
+/// others that it names.
 pub fn not_applied(message: &str) -> (&str, Vec<&str>) {
-    let Some((first, others)) = message.rsplit_once(ALSO) else { return (message, Vec::new()) };
-    let named =
-        others.rsplit_once(" and ").filter(|(_, more)| more.ends_with(" more")).map_or(others, |(named, _)| named);
+    let Some((first, others)) = message.rsplit_once(ALSO) else {
+        return (message, Vec::new());
+    };
+    let named = others
+        .rsplit_once(" and ")
+        .filter(|(_, more)| more.ends_with(" more"))
+        .map_or(others, |(named, _)| named);
     (first, named.split(", ").collect())
 }
 
@@ -52,17 +67,28 @@ mod tests {
         for (templates, suffix, named) in [
             (vec!["a"], "", vec![]),
             (vec!["a", "a"], "", vec![]),
-            (vec!["a", "b", "b", "a", "c"], "; also not applied: b, c", vec!["b", "c"]),
+            (
+                vec!["a", "b", "b", "a", "c"],
+                "; also not applied: b, c",
+                vec!["b", "c"],
+            ),
             (
                 many.clone(),
                 "; also not applied: t1, t2, t3, t4, t5, t6, t7, t8, t9, t10 and 2 more",
                 many[1..11].to_vec(),
             ),
         ] {
-            let failures: Vec<Failure> = templates.iter().map(|template| failure(template)).collect();
+            let failures: Vec<Failure> =
+                templates.iter().map(|template| failure(template)).collect();
             let [told] = summed(&failures).try_into().expect("one is told");
             let first = failures[0].message.clone();
-            assert_eq!(told, Failure { message: format!("{first}{suffix}"), ..failures[0].clone() });
+            assert_eq!(
+                told,
+                Failure {
+                    message: format!("{first}{suffix}"),
+                    ..failures[0].clone()
+                }
+            );
             assert_eq!(not_applied(&told.message), (first.as_str(), named));
         }
         assert_eq!(summed(&[]), []);

@@ -1,5 +1,5 @@
-//! What the API server says when it refuses an object, without the whole values that it prints, and with what to do
-//! about a field that cannot change.
+//! What the API server says when it refuses an object, without the whole values that it prints, and
+//! with what to do about a field that cannot change.
 
 use serde_json::Value;
 
@@ -9,16 +9,23 @@ const LONG: usize = 60;
 const VALUE: &str = "Invalid value: ";
 
 /// What the API server says of objects of which only some fields may ever change.
-const FIXED: [&str; 2] = ["field is immutable", "updates to statefulset spec for fields other than"];
+const FIXED: [&str; 2] = [
+    "field is immutable",
+    "updates to statefulset spec for fields other than",
+];
 
-/// A refusal of an object for people: long values are cut, and of what can never be applied is said what can.
+/// A refusal of an object for people: long values are cut, and of what can never be applied is said
+/// what can.
 pub fn refusal(message: &str, object: &Value) -> String {
     let short = without_values(message);
     if !FIXED.iter().any(|fixed| message.contains(fixed)) {
         return short;
     }
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let (kind, name) = (text(&object["kind"]).to_lowercase(), text(&object["metadata"]["name"]));
+    let (kind, name) = (
+        text(&object["kind"]).to_lowercase(),
+        text(&object["metadata"]["name"]),
+    );
     let place = match text(&object["metadata"]["namespace"]) {
         namespace if namespace.is_empty() => String::new(),
         namespace => format!(" -n {namespace}"),
@@ -47,8 +54,8 @@ fn without_values(message: &str) -> String {
     short
 }
 
-/// Where a value ends, in JSON or as Go prints it: at the first colon that is in no brackets and no quotes. What never
-/// ends was cut by somebody else.
+/// Where a value ends, in JSON or as Go prints it: at the first colon that is in no brackets and no
+/// quotes. What never ends was cut by somebody else.
 fn value_end(value: &str) -> usize {
     let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
     for (at, letter) in value.char_indices() {
@@ -74,12 +81,15 @@ mod tests {
 
     #[test]
     fn a_refusal_keeps_its_path_and_its_reason_and_says_what_to_do_about_what_cannot_change() {
-        let template =
-            json!({ "metadata": { "labels": { "a": "b: c]" } }, "spec": { "containers": ["x".repeat(500)] } });
-        let job = json!({ "kind": "Job", "metadata": { "name": "pay-migrate", "namespace": "shop" } });
+        let template = json!({ "metadata": { "labels": { "a": "b: c]" } }, "spec": { "containers": ["x".repeat(500)] } });
+        let job =
+            json!({ "kind": "Job", "metadata": { "name": "pay-migrate", "namespace": "shop" } });
         let anew = "give it a name that changes with what changed, such as one that ends in `{{ .spec.image | sha256sum \
             | trunc 8 }}`, or delete it, so that it is made anew: `kubectl delete job/pay-migrate -n shop`";
-        let go = format!("v1.LabelSelector{{MatchLabels:map[string]string{{\"app\":\"{}\"}}}}", "y".repeat(90));
+        let go = format!(
+            "v1.LabelSelector{{MatchLabels:map[string]string{{\"app\":\"{}\"}}}}",
+            "y".repeat(90)
+        );
         for (message, expected) in [
             (
                 format!("Job.batch \"pay-migrate\" is invalid: spec.template: Invalid value: {template}: field is immutable"),

@@ -1,4 +1,5 @@
-//! Planning an instance: from the object, what is observed of its children and a seed to what has to be done.
+//! Planning an instance: from the object, what is observed of its children and a seed to what has
+//! to be done.
 
 mod conditions;
 mod immutable;
@@ -47,7 +48,12 @@ pub struct Context<'c> {
 impl<'c> Context<'c> {
     /// With the usual budget for each plan, whatever time that takes.
     pub fn new(stack: &'c str, seed: &'c Seed) -> Self {
-        Context { stack, seed, limits: budget::RENDER, meter: None }
+        Context {
+            stack,
+            seed,
+            limits: budget::RENDER,
+            meter: None,
+        }
     }
 }
 
@@ -64,15 +70,18 @@ pub struct Plan {
     /// What the status of the instance should be; none if there is nothing to say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Value>,
-    /// Why the instance is not ready by its children, whether or not its status has a place for that.
+    /// Why the instance is not ready by its children, whether or not its status has a place for
+    /// that.
     #[serde(skip)]
     pub unready: Option<Unready>,
-    /// Objects whose labels name the instance though it does not own them: they are left alone, and named.
+    /// Objects whose labels name the instance though it does not own them: they are left alone, and
+    /// named.
     #[serde(skip)]
     pub leftovers: Vec<String>,
     /// What is wrong, by template.
     pub problems: Vec<TemplateProblem>,
-    /// What people should be told of. Nothing on the happy way: who carries plans out tells each once.
+    /// What people should be told of. Nothing on the happy way: who carries plans out tells each
+    /// once.
     pub events: Vec<Event>,
 }
 
@@ -170,13 +179,19 @@ impl Plan {
 }
 
 /// Plans an instance.
-pub fn plan(kind: &CompiledKind, instance: &Value, observed: &Observed, context: &Context<'_>) -> Plan {
+pub fn plan(
+    kind: &CompiledKind,
+    instance: &Value,
+    observed: &Observed,
+    context: &Context<'_>,
+) -> Plan {
     let plan = decide(kind, instance, observed, context, None);
     tell(kind, instance, observed, context, plan, &[])
 }
 
-/// Plans the children of an instance, and says nothing of its status. What was decided `before` for the same instance,
-/// with the children that were there then, is not decided again where nothing of it can have changed.
+/// Plans the children of an instance, and says nothing of its status. What was decided `before` for
+/// the same instance, with the children that were there then, is not decided again where nothing of
+/// it can have changed.
 pub fn decide(
     kind: &CompiledKind,
     instance: &Value,
@@ -203,22 +218,37 @@ pub fn decide(
             Some(Verdict::Make(objects)) => {
                 shrunk(child, &objects, observed, &mut plan.deletes);
                 let is_same = before.as_ref().is_some_and(|before| before.is_same(child));
-                let apply = |object| Apply { template: child.name.clone(), object, is_same };
+                let apply = |object| Apply {
+                    template: child.name.clone(),
+                    object,
+                    is_same,
+                };
                 plan.applies.extend(objects.into_iter().map(apply));
             }
-            Some(Verdict::Nothing) => gone(&child.name, observed.get(&child.name), &mut plan.deletes),
-            Some(Verdict::Wait(waits)) => plan.holds.push(Hold { template: child.name.clone(), waits }),
+            Some(Verdict::Nothing) => {
+                gone(&child.name, observed.get(&child.name), &mut plan.deletes);
+            }
+            Some(Verdict::Wait(waits)) => plan.holds.push(Hold {
+                template: child.name.clone(),
+                waits,
+            }),
             Some(Verdict::Fail(problems)) => {
-                let named =
-                    problems.into_iter().map(|problem| TemplateProblem { template: child.name.clone(), problem });
+                let named = problems.into_iter().map(|problem| TemplateProblem {
+                    template: child.name.clone(),
+                    problem,
+                });
                 plan.problems.extend(named);
             }
             None => {}
         }
     }
-    // A template that is no longer in the stack: its objects go once all the others have their inputs.
+    // A template that is no longer in the stack: its objects go once all the others have their
+    // inputs.
     if plan.is_complete() {
-        for (name, value) in observed.iter().filter(|(name, _)| kind.child(name).is_none()) {
+        for (name, value) in observed
+            .iter()
+            .filter(|(name, _)| kind.child(name).is_none())
+        {
             gone(name, Some(value), &mut plan.deletes);
         }
     }
@@ -227,8 +257,8 @@ pub fn decide(
     plan
 }
 
-/// Adds to a plan of children what the status should say, given what of it could not be carried out: in `.errors` for
-/// its template, and in its conditions.
+/// Adds to a plan of children what the status should say, given what of it could not be carried
+/// out: in `.errors` for its template, and in its conditions.
 pub fn tell(
     kind: &CompiledKind,
     instance: &Value,
@@ -250,19 +280,29 @@ pub fn tell(
     plan
 }
 
-/// What is to be said of an instance that is not served: nothing of it is planned, and all that it says stays but for
-/// its conditions.
-pub fn halted(kind: &CompiledKind, instance: &Value, context: &Context<'_>, failure: &Failure) -> Plan {
+/// What is to be said of an instance that is not served: nothing of it is planned, and all that it
+/// says stays but for its conditions.
+pub fn halted(
+    kind: &CompiledKind,
+    instance: &Value,
+    context: &Context<'_>,
+    failure: &Failure,
+) -> Plan {
     let observed = Observed::new();
     let own = Meter::new(context.limits.clone());
     let renderer = render::Renderer::new(kind, instance, &observed, context, &own);
-    Plan { status: Some(status::halted(&renderer, failure)), ..Plan::default() }
+    Plan {
+        status: Some(status::halted(&renderer, failure)),
+        ..Plan::default()
+    }
 }
 
 /// Deletes everything observed of a template.
 fn gone(template: &str, observed: Option<&Value>, deletes: &mut Vec<Delete>) {
     match observed {
-        Some(Value::Array(objects)) => deletes.extend(objects.iter().map(|object| delete(template, object))),
+        Some(Value::Array(objects)) => {
+            deletes.extend(objects.iter().map(|object| delete(template, object)));
+        }
         Some(object) => deletes.push(delete(template, object)),
         None => {}
     }
@@ -273,9 +313,16 @@ fn shrunk(child: &Child, made: &[Value], observed: &Observed, deletes: &mut Vec<
     if child.shape != Shape::Collection {
         return;
     }
-    let identity = |object: &Value| (text(object, "/metadata/namespace"), text(object, "/metadata/name"));
+    let identity = |object: &Value| {
+        (
+            text(object, "/metadata/namespace"),
+            text(object, "/metadata/name"),
+        )
+    };
     if let Some(Value::Array(objects)) = observed.get(&child.name) {
-        let left = objects.iter().filter(|object| !made.iter().any(|made| identity(made) == identity(object)));
+        let left = objects
+            .iter()
+            .filter(|object| !made.iter().any(|made| identity(made) == identity(object)));
         deletes.extend(left.map(|object| delete(&child.name, object)));
     }
 }
@@ -292,5 +339,8 @@ fn delete(template: &str, object: &Value) -> Delete {
 }
 
 pub(crate) fn text(object: &Value, path: &str) -> String {
-    at(object, path).and_then(Value::as_str).unwrap_or_default().to_string()
+    at(object, path)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_string()
 }

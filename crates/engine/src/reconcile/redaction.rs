@@ -1,7 +1,9 @@
-//! Taking secrets out of what is told: generated values, values of Secrets, and all that was made of them.
+//! Taking secrets out of what is told: generated values, values of Secrets, and all that was made
+//! of them.
 //!
-//! A message may quote a part of a secret, or quote it in an encoding, so that looking for whole secrets is not enough.
-//! Any six bytes in a row that a secret has, and nothing public has, are hidden, with the rest of the word.
+//! A message may quote a part of a secret, or quote it in an encoding, so that looking for whole
+//! secrets is not enough. Any six bytes in a row that a secret has, and nothing public has, are
+//! hidden, with the rest of the word.
 
 use std::collections::HashSet;
 
@@ -86,10 +88,17 @@ impl Secrets {
             }
         }
         for short in &self.short {
-            for at in bytes.windows(short.len()).enumerate().filter(|(_, window)| window == short).map(|(at, _)| at) {
+            for at in bytes
+                .windows(short.len())
+                .enumerate()
+                .filter(|(_, window)| window == short)
+                .map(|(at, _)| at)
+            {
                 let end = at + short.len();
                 let is_word = |place: Option<usize>| {
-                    place.and_then(|place| bytes.get(place)).is_some_and(u8::is_ascii_alphanumeric)
+                    place
+                        .and_then(|place| bytes.get(place))
+                        .is_some_and(u8::is_ascii_alphanumeric)
                 };
                 if !is_word(at.checked_sub(1)) && !is_word(Some(end)) {
                     hidden[at..end].fill(true);
@@ -99,13 +108,18 @@ impl Secrets {
         if !hidden.contains(&true) {
             return message.to_owned();
         }
-        // What is left between two hidden parts of a word, and at its ends, is a part of the secret, too.
-        let is_word =
-            |at: usize| bytes[at].is_ascii_alphanumeric() || bytes[at] >= 0x80 || b"+/=_\\".contains(&bytes[at]);
+        // What is left between two hidden parts of a word, and at its ends, is a part of the
+        // secret, too.
+        let is_word = |at: usize| {
+            bytes[at].is_ascii_alphanumeric() || bytes[at] >= 0x80 || b"+/=_\\".contains(&bytes[at])
+        };
         for order in [false, true] {
             for index in 1..bytes.len() {
-                let (at, before) =
-                    if order { (bytes.len() - 1 - index, bytes.len() - index) } else { (index, index - 1) };
+                let (at, before) = if order {
+                    (bytes.len() - 1 - index, bytes.len() - index)
+                } else {
+                    (index, index - 1)
+                };
                 if hidden[before] && is_word(at) {
                     hidden[at] = true;
                 }
@@ -139,7 +153,10 @@ mod tests {
             ("nothing here", "nothing here"),
             ("bad S3cr\"t-P4ss!w0rd", "bad (hidden)"),
             ("bad \"S3cr\\\"t-P4ss!w0rd\": no", "bad (hidden): no"),
-            ("Invalid value: \"UzNjclwi\", UzNjciJ0LVA0c3MhdzByZA==", "Invalid value: \"(hidden)\", (hidden)"),
+            (
+                "Invalid value: \"UzNjclwi\", UzNjciJ0LVA0c3MhdzByZA==",
+                "Invalid value: \"(hidden)\", (hidden)",
+            ),
             ("cut: P4ss!w...", "cut: (hidden)..."),
             ("is aHVudGVyMg== here", "is (hidden) here"),
             ("is hunter2", "is (hidden)"),
@@ -147,7 +164,10 @@ mod tests {
             ("metadata.name", "metadata.name"),
         ] {
             let shown = secrets.hide(message);
-            assert!(!shown.contains("P4ss") && !shown.contains("hunter"), "{shown}");
+            assert!(
+                !shown.contains("P4ss") && !shown.contains("hunter"),
+                "{shown}"
+            );
             if !message.contains("UzNjclwi") {
                 assert_eq!(shown, expected);
             }

@@ -1,6 +1,7 @@
-//! What may be told of an object that the API server refuses: at which spot of a template it comes from, and the message
-//! without generated values, values of Secrets and anything made of them. What is secret in it only a watched run of the
-//! template says; without one that ends by itself, nothing is told but which field it is and what kind of fault.
+//! What may be told of an object that the API server refuses: at which spot of a template it comes
+//! from, and the message without generated values, values of Secrets and anything made of them.
+//! What is secret in it only a watched run of the template says; without one that ends by itself,
+//! nothing is told but which field it is and what kind of fault.
 
 use std::collections::BTreeMap;
 
@@ -25,8 +26,9 @@ pub struct Refusal {
     pub message: String,
 }
 
-/// For each message the spot of a template that printed the first field it names, or the nearest thing around it, and
-/// the message for people, without anything secret. All of it has one budget together.
+/// For each message the spot of a template that printed the first field it names, or the nearest
+/// thing around it, and the message for people, without anything secret. All of it has one budget
+/// together.
 pub fn refused(
     kind: &CompiledKind,
     instance: &Value,
@@ -71,24 +73,43 @@ pub fn hidden(
     (template, object): (&str, &Value),
     message: &str,
 ) -> String {
-    let refusal = Refusal { template: template.to_owned(), object: object.clone(), message: message.to_owned() };
-    let told = refused(kind, instance, observed, context, std::slice::from_ref(&refusal)).pop();
+    let refusal = Refusal {
+        template: template.to_owned(),
+        object: object.clone(),
+        message: message.to_owned(),
+    };
+    let told = refused(
+        kind,
+        instance,
+        observed,
+        context,
+        std::slice::from_ref(&refusal),
+    )
+    .pop();
     told.map_or_else(|| withheld(kind, template, message), |(_, message)| message)
 }
 
 /// What a template prints, and from what, if a run of it ends within the budget.
 fn watched(renderer: &Renderer<'_>, child: &Child) -> Option<(String, Trace)> {
-    let output = renderer.run(&child.file, &renderer.siblings(), Watch::Closely, true).ok()?;
+    let output = renderer
+        .run(&child.file, &renderer.siblings(), Watch::Closely, true)
+        .ok()?;
     Some((String::from_utf8(output.text).ok()?, output.trace?))
 }
 
 /// Where in a text the object of this name has a field, or the nearest thing around it.
 fn spot(text: &str, name: &str, path: &[yaml::Step]) -> Option<usize> {
-    yaml::documents(text).ok()?.into_iter().find_map(|document| {
-        let spanned = yaml::parse_spanned(&document.text).ok()?;
-        let found = (1..=path.len()).rev().find_map(|end| spanned.spans.find(&path[..end]))?;
-        (text_of(&spanned.value, "/metadata/name") == name).then_some(document.start + found.value.start)
-    })
+    yaml::documents(text)
+        .ok()?
+        .into_iter()
+        .find_map(|document| {
+            let spanned = yaml::parse_spanned(&document.text).ok()?;
+            let found = (1..=path.len())
+                .rev()
+                .find_map(|end| spanned.spans.find(&path[..end]))?;
+            (text_of(&spanned.value, "/metadata/name") == name)
+                .then_some(document.start + found.value.start)
+        })
 }
 
 /// The faults of fields, in the words of the API server.
@@ -106,12 +127,19 @@ const FAULTS: [&str; 11] = [
     "field is immutable",
 ];
 
-/// What may be said of a message where nobody knows what in it is secret: the kind, the first field and its fault. A part
-/// of the field's path is shown if it is written in the template: another may be a key that was made of something secret.
+/// What may be said of a message where nobody knows what in it is secret: the kind, the first field
+/// and its fault. A part of the field's path is shown if it is written in the template: another may
+/// be a key that was made of something secret.
 pub fn withheld(kind: &CompiledKind, template: &str, message: &str) -> String {
     let child = kind.child(template);
-    let written = child.and_then(|child| kind.origins.text(&child.file)).unwrap_or_default();
-    let is_written = |word: &str| written.split(|letter: char| !is_part(letter)).any(|own| own == word);
+    let written = child
+        .and_then(|child| kind.origins.text(&child.file))
+        .unwrap_or_default();
+    let is_written = |word: &str| {
+        written
+            .split(|letter: char| !is_part(letter))
+            .any(|own| own == word)
+    };
     let what = child.map_or("the object", |child| child.gvk.kind.as_str());
     let mut told = format!("{what} was not applied");
     if let Some(path) = field(message) {
@@ -131,7 +159,9 @@ pub fn withheld(kind: &CompiledKind, template: &str, message: &str) -> String {
         let faults: Vec<&str> = FAULTS.iter().filter(fault).copied().collect();
         told.push_str(&format!(": {shown}: {}", faults.join(", ")));
     }
-    format!("{told}; the message is withheld, because finding the secret values in it went over budget")
+    format!(
+        "{told}; the message is withheld, because finding the secret values in it went over budget"
+    )
 }
 
 /// Whether a letter can be a part of a word that names a field.
@@ -139,8 +169,8 @@ fn is_part(letter: char) -> bool {
     letter.is_alphanumeric() || "-_".contains(letter)
 }
 
-/// The first field in the words of the API server: `Service "a" is invalid: spec.ports[0].port: Invalid value: ...`, or
-/// several such in brackets.
+/// The first field in the words of the API server: `Service "a" is invalid: spec.ports[0].port:
+/// Invalid value: ...`, or several such in brackets.
 fn field(message: &str) -> Option<Vec<yaml::Step>> {
     let (_, rest) = message.split_once(" is invalid: ")?;
     let (path, _) = rest.strip_prefix('[').unwrap_or(rest).split_once(": ")?;
@@ -149,7 +179,10 @@ fn field(message: &str) -> Option<Vec<yaml::Step>> {
     while !rest.is_empty() {
         if let Some(inner) = rest.strip_prefix('[') {
             let (word, after) = inner.split_once(']')?;
-            steps.push(word.parse::<usize>().map_or_else(|_| yaml::Step::from(word), yaml::Step::from));
+            steps.push(
+                word.parse::<usize>()
+                    .map_or_else(|_| yaml::Step::from(word), yaml::Step::from),
+            );
             rest = after;
         } else {
             rest = rest.strip_prefix('.').unwrap_or(rest);
@@ -172,7 +205,10 @@ mod tests {
     #[test]
     fn the_first_field_of_a_refusal_is_found() {
         let steps = |steps: &[&str]| -> Option<Vec<yaml::Step>> {
-            let step = |step: &&str| step.parse::<usize>().map_or_else(|_| yaml::Step::from(*step), yaml::Step::from);
+            let step = |step: &&str| {
+                step.parse::<usize>()
+                    .map_or_else(|_| yaml::Step::from(*step), yaml::Step::from)
+            };
             Some(steps.iter().map(step).collect())
         };
         for (message, expected) in [
@@ -180,9 +216,18 @@ mod tests {
                 "Service \"a\" is invalid: spec.ports[0].port: Invalid value: 99999: must be between 1 and 65535",
                 steps(&["spec", "ports", "0", "port"]),
             ),
-            ("X \"a\" is invalid: [spec.a: Required value, spec.b: Required value]", steps(&["spec", "a"])),
-            ("ConfigMap \"a\" is invalid: data[a b/c]: Invalid value: \"a b/c\"", steps(&["data", "a b/c"])),
-            ("X \"a\" is invalid: <nil>: Invalid value", steps(&["<nil>"])),
+            (
+                "X \"a\" is invalid: [spec.a: Required value, spec.b: Required value]",
+                steps(&["spec", "a"]),
+            ),
+            (
+                "ConfigMap \"a\" is invalid: data[a b/c]: Invalid value: \"a b/c\"",
+                steps(&["data", "a b/c"]),
+            ),
+            (
+                "X \"a\" is invalid: <nil>: Invalid value",
+                steps(&["<nil>"]),
+            ),
             ("X \"a\" is invalid: it is not good: really", None),
             ("admission webhook denied the request", None),
         ] {

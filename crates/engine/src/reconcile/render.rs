@@ -1,11 +1,14 @@
 //! What becomes of one template of an instance: made, nothing, waiting, or failed.
 //!
-//! Pending is not absent: a live object goes only because its inputs say so, never because an input is not there yet.
+//! Pending is not absent: a live object goes only because its inputs say so, never because an input
+//! is not there yet.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use gotpl::{Error, Input, Output, Path, Presence, Read, Run, Site, Span, Step, Trace, UseKind, Watch};
+use gotpl::{
+    Error, Input, Output, Path, Presence, Read, Run, Site, Span, Step, Trace, UseKind, Watch,
+};
 use serde_json::Value;
 
 use super::redaction::Secrets;
@@ -98,7 +101,10 @@ impl<'r> Renderer<'r> {
 
     /// What is wrong with a template that failed; that the budget is spent, if that is why.
     pub fn problem(&self, error: &Error) -> Problem {
-        self.purse.over().filter(|_| error.over().is_some()).unwrap_or_else(|| Problem::of(error))
+        self.purse
+            .over()
+            .filter(|_| error.over().is_some())
+            .unwrap_or_else(|| Problem::of(error))
     }
 
     /// The siblings as templates see them: a collection is always a list.
@@ -109,7 +115,11 @@ impl<'r> Renderer<'r> {
             (None, Shape::One) => None,
         };
         // The lifetime of `none` is that of the renderer, which outlives every run.
-        self.kind.children.iter().filter_map(|child| seen(child).map(|value| (child.name.as_str(), value))).collect()
+        self.kind
+            .children
+            .iter()
+            .filter_map(|child| seen(child).map(|value| (child.name.as_str(), value)))
+            .collect()
     }
 
     pub fn run(
@@ -129,7 +139,9 @@ impl<'r> Renderer<'r> {
             secret: Some(&secret),
             ..Run::new(&self.kind.set)
         };
-        let result = self.purse.spending(source, || run.trace(source, &Input::with(self.instance, over)));
+        let result = self.purse.spending(source, || {
+            run.trace(source, &Input::with(self.instance, over))
+        });
         let result = result.map_err(|(error, trace)| {
             self.purse.is_over(&error);
             (error, Box::new(trace.unwrap_or_default()))
@@ -138,7 +150,9 @@ impl<'r> Renderer<'r> {
             Ok(output) => output.trace.as_ref(),
             Err((_, trace)) => Some(&**trace),
         };
-        let is_over = result.as_ref().is_err_and(|(error, _)| error.over().is_some());
+        let is_over = result
+            .as_ref()
+            .is_err_and(|(error, _)| error.over().is_some());
         if matches!(watch, Watch::Closely) && !is_over && !self.watched.borrow().contains(source) {
             self.watched.borrow_mut().insert(source.to_owned());
         }
@@ -169,7 +183,10 @@ impl<'r> Renderer<'r> {
         let child = self.kind.children.iter().find(|child| child.file == source);
         let over = self.purse.over();
         // That the budget is spent is said in words of ours.
-        if problems.iter().all(|problem| Some(problem) == over.as_ref()) {
+        if problems
+            .iter()
+            .all(|problem| Some(problem) == over.as_ref())
+        {
             return problems;
         }
         let is_known = match child.is_some_and(makes_secrets) {
@@ -184,12 +201,17 @@ impl<'r> Renderer<'r> {
                 ..problem
             },
             // It is unknown which parts are secret.
-            false => Problem { what: WITHHELD.to_owned(), ..problem }.hint(budget::HINT),
+            false => Problem {
+                what: WITHHELD.to_owned(),
+                ..problem
+            }
+            .hint(budget::HINT),
         };
         problems.into_iter().map(hide).collect()
     }
 
-    /// Whether all that is secret in a template is known, which takes a watched run. Most failures had one already.
+    /// Whether all that is secret in a template is known, which takes a watched run. Most failures
+    /// had one already.
     fn is_watched(&self, source: &str) -> bool {
         if !self.watched.borrow().contains(source) {
             // If it fails by something else than the budget, what it reads up to there is known.
@@ -201,7 +223,12 @@ impl<'r> Renderer<'r> {
     /// Treats everything that a template prints from data as secret; returns whether that is known.
     fn keep_printed(&self, source: &str) -> bool {
         let run = self.run(source, &self.siblings(), Watch::Closely, true);
-        let Ok(Output { text, trace: Some(trace), .. }) = run else {
+        let Ok(Output {
+            text,
+            trace: Some(trace),
+            ..
+        }) = run
+        else {
             // What fails has printed nothing that the failure could quote.
             return run.is_err_and(|(error, _)| error.over().is_none());
         };
@@ -212,7 +239,8 @@ impl<'r> Renderer<'r> {
         true
     }
 
-    /// Takes for secret the keys and scalars of a text that something secret was printed into, as they are read.
+    /// Takes for secret the keys and scalars of a text that something secret was printed into, as
+    /// they are read.
     pub fn keep_scalars(&self, text: &str, trace: &Trace) {
         let is_secret = |span: &&Span| trace.reads_of(&span.reads).any(|read| read.secret);
         let spans: Vec<&Span> = trace.spans.iter().filter(is_secret).collect();
@@ -222,12 +250,22 @@ impl<'r> Renderer<'r> {
                 continue;
             };
             for scalar in parsed.spans.scalars() {
-                let (start, end) = (document.start + scalar.span.start, document.start + scalar.span.end);
-                if spans.iter().any(|span| span.start < end && span.end > start) {
-                    let found = scalar.path.iter().try_fold(&parsed.value, |value, step| match step {
-                        yaml::Step::Key(key) => value.get(&**key),
-                        yaml::Step::Index(index) => value.get(*index),
-                    });
+                let (start, end) = (
+                    document.start + scalar.span.start,
+                    document.start + scalar.span.end,
+                );
+                if spans
+                    .iter()
+                    .any(|span| span.start < end && span.end > start)
+                {
+                    let found =
+                        scalar
+                            .path
+                            .iter()
+                            .try_fold(&parsed.value, |value, step| match step {
+                                yaml::Step::Key(key) => value.get(&**key),
+                                yaml::Step::Index(index) => value.get(*index),
+                            });
                     found.into_iter().for_each(|value| secrets.add_all(value));
                 }
             }
@@ -258,7 +296,12 @@ impl<'r> Renderer<'r> {
         for child in &self.kind.children {
             secrets.publish(&format!("{:?} {}", child.gvk.kind, child.name));
         }
-        for child in self.kind.children.iter().filter(|child| !makes_secrets(child)) {
+        for child in self
+            .kind
+            .children
+            .iter()
+            .filter(|child| !makes_secrets(child))
+        {
             secrets.publish(self.kind.origins.text(&child.file).unwrap_or_default());
         }
         secrets.hide(message)
@@ -269,7 +312,10 @@ impl<'r> Renderer<'r> {
         match self.judged(child, before) {
             Verdict::Fail(problems) => Verdict::Fail(self.hidden(&child.file, problems)),
             Verdict::Wait(waits) => {
-                let hide = |wait: Wait| Wait { path: self.told(&wait.path), ..wait };
+                let hide = |wait: Wait| Wait {
+                    path: self.told(&wait.path),
+                    ..wait
+                };
                 Verdict::Wait(waits.into_iter().map(hide).collect())
             }
             verdict => verdict,
@@ -278,23 +324,31 @@ impl<'r> Renderer<'r> {
 
     fn judged(&self, child: &Child, before: &BTreeMap<String, Verdict>) -> Verdict {
         let over = self.siblings();
-        // Most runs miss nothing, and are done after one plain pass. One that prints all its data at once does not even
-        // notice that a sibling is not in it.
+        // Most runs miss nothing, and are done after one plain pass. One that prints all its data
+        // at once does not even notice that a sibling is not in it.
         if !child.prints_all {
             match self.run(&child.file, &over, Watch::Lightly, false) {
                 Ok(output) if !output.missing && !output.nil_text && !output.risky => {
                     return self.made(child, &output.text);
                 }
-                Err((error, _)) if error.over().is_some() => return Verdict::Fail(vec![self.problem(&error)]),
+                Err((error, _)) if error.over().is_some() => {
+                    return Verdict::Fail(vec![self.problem(&error)]);
+                }
                 _ => {}
             }
         }
         let (result, trace) = match self.run(&child.file, &over, Watch::Closely, false) {
             Ok(output) => (Ok(output.text), output.trace.unwrap_or_default()),
-            Err((error, _)) if error.over().is_some() => return Verdict::Fail(vec![self.problem(&error)]),
-            // A failure ends the run at the first value it misses; going on past it tells of the others too.
+            Err((error, _)) if error.over().is_some() => {
+                return Verdict::Fail(vec![self.problem(&error)]);
+            }
+            // A failure ends the run at the first value it misses; going on past it tells of the
+            // others too.
             Err((error, trace)) => {
-                let further = self.run(&child.file, &over, Watch::Closely, true).ok().and_then(|output| output.trace);
+                let further = self
+                    .run(&child.file, &over, Watch::Closely, true)
+                    .ok()
+                    .and_then(|output| output.trace);
                 (Err(error), further.unwrap_or(*trace))
             }
         };
@@ -319,8 +373,10 @@ impl<'r> Renderer<'r> {
         if !nils.is_empty() {
             return Verdict::Fail(nils);
         }
-        let exists =
-            self.observed.get(&child.name).is_some_and(|value| value.as_array().is_none_or(|list| !list.is_empty()));
+        let exists = self
+            .observed
+            .get(&child.name)
+            .is_some_and(|value| value.as_array().is_none_or(|list| !list.is_empty()));
         if !findings.pending.is_empty() && (exists || objects::is_nothing(&text)) {
             return Verdict::Wait(sorted(findings.pending));
         }
@@ -328,8 +384,9 @@ impl<'r> Renderer<'r> {
             return Verdict::Wait(sorted(findings.deciding));
         }
         // Text that is not UTF-8 is told as such.
-        let breaches =
-            std::str::from_utf8(&text).map(|text| value_structure::breaches(text, &trace)).unwrap_or_default();
+        let breaches = std::str::from_utf8(&text)
+            .map(|text| value_structure::breaches(text, &trace))
+            .unwrap_or_default();
         if !breaches.is_empty() {
             return Verdict::Fail(breaches);
         }
@@ -344,29 +401,42 @@ impl<'r> Renderer<'r> {
         }
     }
 
-    fn findings(&self, child: &Child, trace: &Trace, before: &BTreeMap<String, Verdict>) -> Findings {
+    fn findings(
+        &self,
+        child: &Child,
+        trace: &Trace,
+        before: &BTreeMap<String, Verdict>,
+    ) -> Findings {
         let mut findings = Findings::default();
         for (index, read) in trace.reads.iter().enumerate() {
             let ends = |kinds: &[UseKind]| {
-                trace.uses.iter().any(|end| kinds.contains(&end.kind) && end.reads.contains(&index))
+                trace
+                    .uses
+                    .iter()
+                    .any(|end| kinds.contains(&end.kind) && end.reads.contains(&index))
             };
             let reaches_text = ends(&[UseKind::Text, UseKind::Failure]);
             if read.path.0.is_empty() && read.presence != Presence::Drawn {
-                for end in trace
-                    .uses
-                    .iter()
-                    .filter(|end| matches!(end.kind, UseKind::Text | UseKind::Failure) && end.reads.contains(&index))
-                {
+                for end in trace.uses.iter().filter(|end| {
+                    matches!(end.kind, UseKind::Text | UseKind::Failure)
+                        && end.reads.contains(&index)
+                }) {
                     self.whole(child, &end.site, before, &mut findings);
                 }
             }
             if read.presence != Presence::Missing {
                 continue;
             }
-            let wait = || Wait { path: read.path.to_string(), place: Place::from(&read.site) };
+            let wait = || Wait {
+                path: read.path.to_string(),
+                place: Place::from(&read.site),
+            };
             match self.owner(child, read) {
-                // An object that is there must not go because it has not said something of itself yet.
-                Owner::Myself if self.observed.contains_key(&child.name) && ends(&[UseKind::Branch]) => {
+                // An object that is there must not go because it has not said something of itself
+                // yet.
+                Owner::Myself
+                    if self.observed.contains_key(&child.name) && ends(&[UseKind::Branch]) =>
+                {
                     findings.deciding.push(wait());
                 }
                 Owner::OwnStatus | Owner::Myself => {}
@@ -387,7 +457,8 @@ impl<'r> Renderer<'r> {
         findings
     }
 
-    /// Go's word for nothing in the text, which must not reach the API. A sibling that is there may still say more.
+    /// Go's word for nothing in the text, which must not reach the API. A sibling that is there may
+    /// still say more.
     fn nils(&self, child: &Child, trace: &Trace, findings: &mut Findings) -> Vec<Problem> {
         let mut problems = Vec::new();
         let printed: BTreeSet<usize> = trace
@@ -402,7 +473,10 @@ impl<'r> Renderer<'r> {
             };
             match self.owner(child, read) {
                 Owner::Sibling(name) if self.observed.contains_key(name) => {
-                    findings.needed.push(Wait { path: read.path.to_string(), place: Place::from(&read.site) });
+                    findings.needed.push(Wait {
+                        path: read.path.to_string(),
+                        place: Place::from(&read.site),
+                    });
                 }
                 _ => problems.push(nil_problem(read, nil.function)),
             }
@@ -411,10 +485,26 @@ impl<'r> Renderer<'r> {
     }
 
     /// The whole of the data in the text: that is every sibling, the missing ones too.
-    fn whole(&self, child: &Child, site: &Site, before: &BTreeMap<String, Verdict>, findings: &mut Findings) {
-        for other in self.kind.children.iter().filter(|other| other.name != child.name && other.shape == Shape::One) {
-            if !self.observed.contains_key(&other.name) && !matches!(before.get(&other.name), Some(Verdict::Nothing)) {
-                findings.needed.push(Wait { path: other.name.clone(), place: Place::from(site) });
+    fn whole(
+        &self,
+        child: &Child,
+        site: &Site,
+        before: &BTreeMap<String, Verdict>,
+        findings: &mut Findings,
+    ) {
+        for other in self
+            .kind
+            .children
+            .iter()
+            .filter(|other| other.name != child.name && other.shape == Shape::One)
+        {
+            if !self.observed.contains_key(&other.name)
+                && !matches!(before.get(&other.name), Some(Verdict::Nothing))
+            {
+                findings.needed.push(Wait {
+                    path: other.name.clone(),
+                    place: Place::from(site),
+                });
             }
         }
     }
@@ -430,9 +520,11 @@ impl<'r> Renderer<'r> {
 }
 
 /// The text of a failure in place of its message, if the secret parts of that are unknown.
-const WITHHELD: &str = "it failed; the message is withheld, because finding the secret values in it went over budget";
+const WITHHELD: &str =
+    "it failed; the message is withheld, because finding the secret values in it went over budget";
 
-/// What the API server says of anything: a secret that happens to have such words in it does not make them secret.
+/// What the API server says of anything: a secret that happens to have such words in it does not
+/// make them secret.
 const WORDS: [&str; 4] = [
     " is invalid: Invalid value: Required value: Unsupported value: Duplicate value: Forbidden: Not found: Too long: ",
     " field is immutable must be a valid must be no more than characters in body should match should be at least ",
@@ -447,20 +539,34 @@ fn makes_secrets(child: &Child) -> bool {
 
 fn nil_problem(read: &Read, function: Option<&str>) -> Problem {
     let printer = function.map_or_else(String::new, |name| format!("`{name}` "));
-    let what = format!("`.{}` is nil, and {printer}would print `<nil>` for it", read.path);
+    let what = format!(
+        "`.{}` is nil, and {printer}would print `<nil>` for it",
+        read.path
+    );
     Problem::at(&read.site, what).hint(guard(read))
 }
 
 fn guard(read: &Read) -> String {
-    format!("write `.{} | default ...`, or put it under an `if`", read.path)
+    format!(
+        "write `.{} | default ...`, or put it under an `if`",
+        read.path
+    )
 }
 
 /// A failure; if it is over something that is not there, and will not be, with what that is.
 fn failed(error: &Error, trace: &Trace) -> Problem {
     let problem = Problem::of(error);
-    let over = trace.uses.iter().rev().find(|end| end.kind == UseKind::Failure);
-    let missing =
-        over.and_then(|end| trace.reads_of(&end.reads).filter(|read| read.presence == Presence::Missing).last());
+    let over = trace
+        .uses
+        .iter()
+        .rev()
+        .find(|end| end.kind == UseKind::Failure);
+    let missing = over.and_then(|end| {
+        trace
+            .reads_of(&end.reads)
+            .filter(|read| read.presence == Presence::Missing)
+            .last()
+    });
     match missing {
         Some(read) => problem.hint(format!("`.{}` is nil here: {}", read.path, guard(read))),
         None => problem,
@@ -471,16 +577,27 @@ fn lacking(read: &Read) -> Problem {
     let steps = &read.path.0;
     let problem = Problem::at(&read.site, format!("`.{}` is not set", read.path));
     // In a loop the author writes the last part only, and the schema knows of no numbers.
-    let item = steps.iter().rposition(|step| matches!(step, Step::Index(_)));
+    let item = steps
+        .iter()
+        .rposition(|step| matches!(step, Step::Index(_)));
     let written: String = match item {
-        Some(at) if at + 1 < steps.len() => steps[at + 1..].iter().map(|step| format!(".{}", named(step))).collect(),
+        Some(at) if at + 1 < steps.len() => steps[at + 1..]
+            .iter()
+            .map(|step| format!(".{}", named(step)))
+            .collect(),
         Some(_) => ".".to_string(),
         None => format!(".{}", read.path),
     };
     let described: Vec<String> = steps.iter().map(|step| named(step).to_string()).collect();
     let described = described.join(".").replace(".[]", "[]");
-    let default = if item.is_some() { format!("`{described}` a default") } else { "it a default".to_string() };
-    problem.hint(format!("set it in the instance, give {default} in the CRD, or write `{written} | default ...`"))
+    let default = if item.is_some() {
+        format!("`{described}` a default")
+    } else {
+        "it a default".to_string()
+    };
+    problem.hint(format!(
+        "set it in the instance, give {default} in the CRD, or write `{written} | default ...`"
+    ))
 }
 
 fn named(step: &Step) -> &str {
@@ -493,12 +610,19 @@ fn named(step: &Step) -> &str {
 fn sorted(mut waits: Vec<Wait>) -> Vec<Wait> {
     waits.sort();
     waits.dedup();
-    // `db` and `db.status` are on the way to `db.status.endpoint`: only the end of the way is worth telling.
+    // `db` and `db.status` are on the way to `db.status.endpoint`: only the end of the way is worth
+    // telling.
     let on_the_way = |wait: &Wait| {
         waits.iter().any(|other| {
-            other.place == wait.place && other.path.len() > wait.path.len() && other.path.starts_with(&wait.path)
+            other.place == wait.place
+                && other.path.len() > wait.path.len()
+                && other.path.starts_with(&wait.path)
         })
     };
-    let ends: Vec<Wait> = waits.iter().filter(|wait| !on_the_way(wait)).cloned().collect();
+    let ends: Vec<Wait> = waits
+        .iter()
+        .filter(|wait| !on_the_way(wait))
+        .cloned()
+        .collect();
     ends
 }

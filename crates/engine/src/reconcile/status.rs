@@ -1,4 +1,5 @@
-//! The status of an instance: its template's fields, as far as they are known, and the conditions that say how it goes.
+//! The status of an instance: its template's fields, as far as they are known, and the conditions
+//! that say how it goes.
 
 use gotpl::{Presence, Span, Step, Trace, Watch};
 use objects::Schema;
@@ -13,7 +14,8 @@ use crate::compile::{Shape, yaml_error};
 use crate::problem::{Place, Problem};
 use crate::readiness::{Readiness, readiness, readiness_of_told};
 
-/// The API server stores no object that is much larger, and says so in words that nobody understands.
+/// The API server stores no object that is much larger, and says so in words that nobody
+/// understands.
 const LARGEST: usize = 1 << 20;
 
 /// Adds to a plan what the status should be, given what of it could not be carried out.
@@ -23,33 +25,46 @@ pub(super) fn add(renderer: &Renderer<'_>, plan: &mut Plan, failures: &[Failure]
         Err(problems) => {
             let source = renderer.kind.status.as_deref().unwrap_or_default();
             let problems = renderer.hidden(source, problems);
-            let named = |problem| TemplateProblem { template: "status".to_string(), problem };
+            let named = |problem| TemplateProblem {
+                template: "status".to_string(),
+                problem,
+            };
             plan.problems.extend(problems.into_iter().map(named));
             // As with children, what cannot be made leaves everything as it is.
             kept(renderer)
         }
     };
     let ready = ready(renderer, plan);
-    plan.unready = (!ready.1).then(|| Unready { reason: ready.2, message: ready.3.clone() });
+    plan.unready = (!ready.1).then(|| Unready {
+        reason: ready.2,
+        message: ready.3.clone(),
+    });
     conditions(renderer, [synced(plan), ready], &mut status);
     let mut status = Value::Object(status);
     if let Some(schema) = described(renderer) {
         schema.prune_part(&mut status);
     }
-    plan.status = Some(status).filter(|status| status.as_object().is_some_and(|fields| !fields.is_empty()));
+    plan.status =
+        Some(status).filter(|status| status.as_object().is_some_and(|fields| !fields.is_empty()));
 }
 
 /// The status of an instance that is not served.
 pub(super) fn halted(renderer: &Renderer<'_>, failure: &Failure) -> Value {
     let mut status = kept(renderer);
-    let both = ["Synced", "Ready"].map(|kind| (kind, false, failure.reason, failure.message.clone()));
+    let both =
+        ["Synced", "Ready"].map(|kind| (kind, false, failure.reason, failure.message.clone()));
     conditions(renderer, both, &mut status);
     Value::Object(status)
 }
 
 /// The status as it is, without the conditions that are to be said again.
 fn kept(renderer: &Renderer<'_>) -> Map<String, Value> {
-    let mut kept = renderer.instance.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
+    let mut kept = renderer
+        .instance
+        .get("status")
+        .and_then(Value::as_object)
+        .cloned()
+        .unwrap_or_default();
     if has_conditions(renderer) {
         kept.remove("conditions");
     }
@@ -64,18 +79,26 @@ fn described<'r>(renderer: &Renderer<'r>) -> Option<&'r Schema> {
     renderer.kind.schema.as_ref()?.properties.get("status")
 }
 
-/// The fields of the status template. A field whose text comes from something missing is left out; if the API server
-/// would refuse one, it would refuse all.
-fn rendered(renderer: &Renderer<'_>, plan: &Plan, failures: &[Failure]) -> Result<Map<String, Value>, Vec<Problem>> {
+/// The fields of the status template. A field whose text comes from something missing is left out;
+/// if the API server would refuse one, it would refuse all.
+fn rendered(
+    renderer: &Renderer<'_>,
+    plan: &Plan,
+    failures: &[Failure],
+) -> Result<Map<String, Value>, Vec<Problem>> {
     let Some(source) = &renderer.kind.status else {
         return Ok(Map::new());
     };
     let mut errors = Map::new();
     for TemplateProblem { template, problem } in &plan.problems {
-        errors.entry(template.clone()).or_insert_with(|| json!(problem.short().to_string()));
+        errors
+            .entry(template.clone())
+            .or_insert_with(|| json!(problem.short().to_string()));
     }
     for failure in failures {
-        errors.entry(failure.template.clone()).or_insert_with(|| json!(failure.message));
+        errors
+            .entry(failure.template.clone())
+            .or_insert_with(|| json!(failure.message));
     }
     let errors = Value::Object(errors);
     let mut over = renderer.siblings();
@@ -84,28 +107,44 @@ fn rendered(renderer: &Renderer<'_>, plan: &Plan, failures: &[Failure]) -> Resul
     if let Some(fields) = plainly(renderer, source, &over) {
         return Ok(fields);
     }
-    let output =
-        renderer.run(source, &over, Watch::Closely, true).map_err(|(error, _)| vec![renderer.problem(&error)])?;
+    let output = renderer
+        .run(source, &over, Watch::Closely, true)
+        .map_err(|(error, _)| vec![renderer.problem(&error)])?;
     let trace = output.trace.unwrap_or_default();
     let fail = |what: String, place: Option<Place>| {
-        let start = Place { file: source.clone(), line: 1, column: None };
+        let start = Place {
+            file: source.clone(),
+            line: 1,
+            column: None,
+        };
         Problem::at(place.unwrap_or(start), what)
     };
     let mut text = output.text;
     if text.len() > LARGEST {
-        let what = format!("the rendered status has {} bytes, and no object may have more than {LARGEST}", text.len());
-        return Err(vec![fail(what, None).hint("let the status hold less, or stop it from growing with each look")]);
+        let what = format!(
+            "the rendered status has {} bytes, and no object may have more than {LARGEST}",
+            text.len()
+        );
+        return Err(vec![fail(what, None).hint(
+            "let the status hold less, or stop it from growing with each look",
+        )]);
     }
     for span in trace.spans.iter().filter(|span| !span.nils.is_empty()) {
         // `%!s(<nil>)` is left out below, but is no YAML as it stands.
         let printed = text.get_mut(span.start..span.end).unwrap_or_default();
-        printed.iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b'x');
+        printed
+            .iter_mut()
+            .filter(|byte| **byte != b'\n')
+            .for_each(|byte| *byte = b'x');
     }
-    let text = String::from_utf8(text).map_err(|_| vec![fail("the rendered status is not UTF-8".into(), None)])?;
+    let text = String::from_utf8(text)
+        .map_err(|_| vec![fail("the rendered status is not UTF-8".into(), None)])?;
     let at = |offset: usize| renderer.kind.origins.line(&trace, &text, offset);
     let spanned = yaml::parse_spanned(&text).map_err(|error| {
         let what = yaml_error::told("the rendered status is not YAML", &text, &error);
-        vec![fail(what, at(yaml_error::offset(&text, &error))).hint(yaml_error::hint(&text, &error))]
+        vec![
+            fail(what, at(yaml_error::offset(&text, &error))).hint(yaml_error::hint(&text, &error)),
+        ]
     })?;
     let breaches = value_structure::breaches(&text, &trace);
     if !breaches.is_empty() {
@@ -121,20 +160,33 @@ fn rendered(renderer: &Renderer<'_>, plan: &Plan, failures: &[Failure]) -> Resul
             }
         }
     }
-    pending.iter().for_each(|path| keep(&mut value, &renderer.instance["status"], path));
+    pending
+        .iter()
+        .for_each(|path| keep(&mut value, &renderer.instance["status"], path));
     match value {
         Value::Object(_) => {}
         Value::Null => return Ok(Map::new()),
-        _ => return Err(vec![fail("the rendered status is no mapping, but a status has fields".into(), at(0))]),
+        _ => {
+            return Err(vec![fail(
+                "the rendered status is no mapping, but a status has fields".into(),
+                at(0),
+            )]);
+        }
     }
     let mut refused = Vec::new();
     if let (Some(schema), Some(whole)) = (described(renderer), &renderer.kind.schema) {
         schema.prune_part(&mut value);
         drop_nulls(&mut value, schema);
-        for invalid in whole.validate(&json!({"status": value})).iter().filter(|invalid| !is_elsewhere(invalid)) {
+        for invalid in whole
+            .validate(&json!({"status": value}))
+            .iter()
+            .filter(|invalid| !is_elsewhere(invalid))
+        {
             let path = steps(invalid.path.steps());
             let inner = path.get(1..).unwrap_or_default();
-            let nearest = (0..=inner.len()).rev().find_map(|end| spanned.spans.find(&inner[..end]));
+            let nearest = (0..=inner.len())
+                .rev()
+                .find_map(|end| spanned.spans.find(&inner[..end]));
             let what = format!("the API server would refuse this status: {invalid}");
             refused.push(fail(what, nearest.and_then(|found| at(found.value.start))));
         }
@@ -146,7 +198,11 @@ fn rendered(renderer: &Renderer<'_>, plan: &Plan, failures: &[Failure]) -> Resul
 }
 
 /// The fields, if there is nothing to tell of them.
-fn plainly(renderer: &Renderer<'_>, source: &str, over: &[(&str, &Value)]) -> Option<Map<String, Value>> {
+fn plainly(
+    renderer: &Renderer<'_>,
+    source: &str,
+    over: &[(&str, &Value)],
+) -> Option<Map<String, Value>> {
     let output = renderer.run(source, over, Watch::Lightly, false).ok()?;
     if output.missing || output.nil_text || output.risky || output.text.len() > LARGEST {
         return None;
@@ -155,7 +211,11 @@ fn plainly(renderer: &Renderer<'_>, source: &str, over: &[(&str, &Value)]) -> Op
     if let (Some(schema), Some(whole)) = (described(renderer), &renderer.kind.schema) {
         schema.prune_part(&mut value);
         drop_nulls(&mut value, schema);
-        if !whole.validate(&json!({"status": value})).iter().all(is_elsewhere) {
+        if !whole
+            .validate(&json!({"status": value}))
+            .iter()
+            .all(is_elsewhere)
+        {
             return None;
         }
     }
@@ -178,12 +238,20 @@ fn is_added_later(invalid: &objects::Invalid) -> bool {
     field(1, "conditions") && field(3, "lastTransitionTime") && invalid.what.starts_with("Required")
 }
 
-/// A null where none is allowed would be refused; a template that printed nothing there meant nothing.
+/// A null where none is allowed would be refused; a template that printed nothing there meant
+/// nothing.
 fn drop_nulls(value: &mut Value, schema: &Schema) {
     match value {
         Value::Object(fields) => {
-            let described = |key: &str| schema.properties.get(key).or_else(|| schema.additional.values());
-            fields.retain(|key, field| !field.is_null() || described(key).is_none_or(|schema| schema.nullable));
+            let described = |key: &str| {
+                schema
+                    .properties
+                    .get(key)
+                    .or_else(|| schema.additional.values())
+            };
+            fields.retain(|key, field| {
+                !field.is_null() || described(key).is_none_or(|schema| schema.nullable)
+            });
             for (key, field) in fields.iter_mut() {
                 if let Some(schema) = described(key) {
                     drop_nulls(field, schema);
@@ -200,10 +268,11 @@ fn drop_nulls(value: &mut Value, schema: &Schema) {
     }
 }
 
-/// Whether text comes from something missing. The instance's own status is no such thing: it fills as it goes; but Go's
-/// word for nothing is never meant.
+/// Whether text comes from something missing. The instance's own status is no such thing: it fills
+/// as it goes; but Go's word for nothing is never meant.
 fn is_missing(trace: &Trace, span: &Span) -> bool {
-    let own_status = |step: Option<&Step>| matches!(step, Some(Step::Key(key)) if &**key == "status");
+    let own_status =
+        |step: Option<&Step>| matches!(step, Some(Step::Key(key)) if &**key == "status");
     !span.nils.is_empty()
         || trace
             .reads_of(&span.reads)
@@ -212,13 +281,21 @@ fn is_missing(trace: &Trace, span: &Span) -> bool {
 
 /// Whether what is missing may still come: it is of a child that is there or is to be there.
 fn is_pending(renderer: &Renderer<'_>, plan: &Plan, trace: &Trace, span: &Span) -> bool {
-    let nils = span.nils.iter().filter_map(|nil| trace.reads.get(trace.nils.get(*nil)?.read));
-    let missing = trace.reads_of(&span.reads).filter(|read| read.presence == Presence::Missing);
+    let nils = span
+        .nils
+        .iter()
+        .filter_map(|nil| trace.reads.get(trace.nils.get(*nil)?.read));
+    let missing = trace
+        .reads_of(&span.reads)
+        .filter(|read| read.presence == Presence::Missing);
     missing.chain(nils).any(|read| match read.path.0.first() {
         Some(Step::Key(root)) if renderer.kind.child(root).is_some() => {
             plan.applies.iter().any(|apply| *apply.template == **root)
                 || plan.holds.iter().any(|hold| *hold.template == **root)
-                || plan.problems.iter().any(|problem| *problem.template == **root)
+                || plan
+                    .problems
+                    .iter()
+                    .any(|problem| *problem.template == **root)
         }
         _ => false,
     })
@@ -226,30 +303,45 @@ fn is_pending(renderer: &Renderer<'_>, plan: &Plan, trace: &Trace, span: &Span) 
 
 /// Leaves a field what it is, until what it is made of has come. A list is left as a whole.
 fn keep(value: &mut Value, live: &Value, path: &[yaml::Step]) {
-    let whole = path.iter().position(|step| matches!(step, yaml::Step::Index(_))).unwrap_or(path.len());
+    let whole = path
+        .iter()
+        .position(|step| matches!(step, yaml::Step::Index(_)))
+        .unwrap_or(path.len());
     let keys = path[..whole].iter().filter_map(|step| match step {
         yaml::Step::Key(key) => Some(&**key),
         yaml::Step::Index(_) => None,
     });
     let keys: Vec<&str> = keys.collect();
-    let Some(said) = keys.iter().try_fold(live, |value, key| value.get(key)).filter(|said| !said.is_null()) else {
+    let Some(said) = keys
+        .iter()
+        .try_fold(live, |value, key| value.get(key))
+        .filter(|said| !said.is_null())
+    else {
         return;
     };
-    let Some((last, parents)) = keys.split_last() else { return };
-    let holder = parents.iter().try_fold(value, |value, key| value.get_mut(key));
+    let Some((last, parents)) = keys.split_last() else {
+        return;
+    };
+    let holder = parents
+        .iter()
+        .try_fold(value, |value, key| value.get_mut(key));
     if let Some(Value::Object(fields)) = holder {
         fields.insert((*last).to_owned(), said.clone());
     }
 }
 
-/// The path of the field that a span of text belongs to: the last key or item that begins before it, on its line.
+/// The path of the field that a span of text belongs to: the last key or item that begins before
+/// it, on its line.
 fn leaf(spans: &yaml::Spans, text: &str, span: &Span) -> Option<Vec<yaml::Step>> {
     if let Some(scalar) = (span.start..span.end).find_map(|offset| spans.at(offset)) {
         return Some(scalar.path);
     }
     // Nothing was printed: the field is the one whose key stands before the spot.
     let scalars = spans.scalars();
-    let before = scalars.iter().rev().find(|scalar| scalar.span.start <= span.start)?;
+    let before = scalars
+        .iter()
+        .rev()
+        .find(|scalar| scalar.span.start <= span.start)?;
     let between = text.get(before.span.end.min(span.start)..span.start)?;
     (!between.contains('\n')).then(|| before.path.clone())
 }
@@ -267,12 +359,15 @@ fn remove(value: &mut Value, path: &[yaml::Step]) {
             fields.remove(&**key);
         }
         // Taking an item out would move the others under paths that are still to be removed.
-        (Some(Value::Array(items)), yaml::Step::Index(index)) if *index < items.len() => items[*index] = Value::Null,
+        (Some(Value::Array(items)), yaml::Step::Index(index)) if *index < items.len() => {
+            items[*index] = Value::Null;
+        }
         _ => {}
     }
 }
 
-/// `Synced` and `Ready`, where the schema has a place for them and the author's template says nothing of its own.
+/// `Synced` and `Ready`, where the schema has a place for them and the author's template says
+/// nothing of its own.
 fn conditions(renderer: &Renderer<'_>, own: [Condition; 2], status: &mut Map<String, Value>) {
     if !has_conditions(renderer) {
         return;
@@ -285,8 +380,7 @@ fn conditions(renderer: &Renderer<'_>, own: [Condition; 2], status: &mut Map<Str
         if found.iter().any(|condition| condition["type"] == kind) {
             continue;
         }
-        let mut condition =
-            json!({"type": kind, "status": if truth { "True" } else { "False" }, "reason": reason, "message": message});
+        let mut condition = json!({"type": kind, "status": if truth { "True" } else { "False" }, "reason": reason, "message": message});
         if let Some(generation) = at(renderer.instance, "/metadata/generation") {
             condition["observedGeneration"] = generation.clone();
         }
@@ -300,7 +394,12 @@ type Condition = (&'static str, bool, &'static str, String);
 fn synced(plan: &Plan) -> Condition {
     match plan.problems.first() {
         None => ("Synced", true, "Rendered", left(&plan.leftovers)),
-        Some(first) => ("Synced", false, "RenderFailed", format!("{}: {}", first.template, first.problem.short())),
+        Some(first) => (
+            "Synced",
+            false,
+            "RenderFailed",
+            format!("{}: {}", first.template, first.problem.short()),
+        ),
     }
 }
 
@@ -312,7 +411,12 @@ fn left(objects: &[String]) -> String {
     if objects.is_empty() {
         return String::new();
     }
-    let named = objects.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let named = objects
+        .iter()
+        .take(NAMED)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(", ");
     let more = match objects.len().saturating_sub(NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
@@ -326,24 +430,61 @@ fn left(objects: &[String]) -> String {
 
 fn ready(renderer: &Renderer<'_>, plan: &Plan) -> Condition {
     if let Some(first) = plan.problems.first() {
-        return ("Ready", false, "RenderFailed", format!("{} failed", first.template));
+        return (
+            "Ready",
+            false,
+            "RenderFailed",
+            format!("{} failed", first.template),
+        );
     }
     if let Some(hold) = plan.holds.first() {
-        let waits = hold.waits.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        return ("Ready", false, "Waiting", format!("{} waits for {waits}", hold.template));
+        let waits = hold
+            .waits
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(", ");
+        return (
+            "Ready",
+            false,
+            "Waiting",
+            format!("{} waits for {waits}", hold.template),
+        );
     }
     for apply in &plan.applies {
         let child = renderer.kind.child(&apply.template);
-        let name = format!("{}/{}", text(&apply.object, "/kind"), text(&apply.object, "/metadata/name"));
+        let name = format!(
+            "{}/{}",
+            text(&apply.object, "/kind"),
+            text(&apply.object, "/metadata/name")
+        );
         let Some(object) = observed(renderer, apply) else {
-            return ("Ready", false, "Creating", format!("{}: {name} is not there yet", apply.template));
+            return (
+                "Ready",
+                false,
+                "Creating",
+                format!("{}: {name} is not there yet", apply.template),
+            );
         };
         let told = child.is_some_and(|child| child.tells_ready);
-        if let Readiness::NotReady { why, .. } = if told { readiness_of_told(object) } else { readiness(object) } {
+        if let Readiness::NotReady { why, .. } = if told {
+            readiness_of_told(object)
+        } else {
+            readiness(object)
+        } {
             // One of several is named; where there is one, its template says which.
             let several = child.is_some_and(|child| child.shape == Shape::Collection);
-            let which = if several { format!(" {name}:") } else { String::new() };
-            return ("Ready", false, "ChildNotReady", format!("{}:{which} {why}", apply.template));
+            let which = if several {
+                format!(" {name}:")
+            } else {
+                String::new()
+            };
+            return (
+                "Ready",
+                false,
+                "ChildNotReady",
+                format!("{}:{which} {why}", apply.template),
+            );
         }
     }
     ("Ready", true, "Available", String::new())
@@ -351,9 +492,9 @@ fn ready(renderer: &Renderer<'_>, plan: &Plan) -> Condition {
 
 fn observed<'r>(renderer: &Renderer<'r>, apply: &super::Apply) -> Option<&'r Value> {
     match renderer.observed.get(&apply.template)? {
-        Value::Array(objects) => {
-            objects.iter().find(|object| at(object, "/metadata/name") == at(&apply.object, "/metadata/name"))
-        }
+        Value::Array(objects) => objects
+            .iter()
+            .find(|object| at(object, "/metadata/name") == at(&apply.object, "/metadata/name")),
         object => Some(object),
     }
 }

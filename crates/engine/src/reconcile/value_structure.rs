@@ -1,9 +1,11 @@
-//! What values may do to the YAML that they are printed into: fill a scalar, or a part of one, and nothing else.
+//! What values may do to the YAML that they are printed into: fill a scalar, or a part of one, and
+//! nothing else.
 //!
-//! A template is its author's, and so is the structure of what it prints: keys, items, documents, comments, tags. The
-//! values are somebody else's, who may have no permission but to write an instance. So each stretch of text that came
-//! from a value has to lie within one scalar, be it a key or a value, and mean there what it says. What `toYaml` and
-//! `toJson` write is a whole value with its own structure: it has to be read as just that.
+//! A template is its author's, and so is the structure of what it prints: keys, items, documents,
+//! comments, tags. The values are somebody else's, who may have no permission but to write an
+//! instance. So each stretch of text that came from a value has to lie within one scalar, be it a
+//! key or a value, and mean there what it says. What `toYaml` and `toJson` write is a whole value
+//! with its own structure: it has to be read as just that.
 
 use gotpl::{Presence, Read, Span, Trace};
 
@@ -40,8 +42,12 @@ pub(crate) fn breaches(text: &str, trace: &Trace) -> Vec<Problem> {
         let Ok(parsed) = yaml::parse_spanned(&document.text) else {
             continue;
         };
-        let page =
-            Page { text, start: document.start, end: document.start + document.text.len(), spans: scalars(&parsed) };
+        let page = Page {
+            text,
+            start: document.start,
+            end: document.start + document.text.len(),
+            spans: scalars(&parsed),
+        };
         let touched = |span: &&Span| span.start < page.end && span.end > page.start;
         for span in trace.spans.iter().filter(from_values).filter(touched) {
             if let Some(breach) = page.breach(span) {
@@ -75,8 +81,14 @@ fn told(breach: &Breach, span: &Span, trace: &Trace) -> Problem {
     };
     let place = Place::from(&span.site);
     match breach {
-        Breach::Altered(_) => Problem::at(place, format!("{value} would not arrive as it is: {what}")).hint(HINT),
-        _ => Problem::at(place, format!("{value} would change the structure of the YAML: {what}")).hint(HINT),
+        Breach::Altered(_) => {
+            Problem::at(place, format!("{value} would not arrive as it is: {what}")).hint(HINT)
+        }
+        _ => Problem::at(
+            place,
+            format!("{value} would change the structure of the YAML: {what}"),
+        )
+        .hint(HINT),
     }
 }
 
@@ -136,9 +148,13 @@ impl Page<'_> {
         if core.len() < text.len() && ends_line {
             let before = self.text[..span.start].chars().next_back();
             if core.is_empty() {
-                return (!before.is_none_or(char::is_whitespace)).then(|| self.adds(from, text.len()));
+                return (!before.is_none_or(char::is_whitespace))
+                    .then(|| self.adds(from, text.len()));
             }
-            if let Some(scalar) = self.around(from, from + core.len()).filter(|scalar| !scalar.is_key) {
+            if let Some(scalar) = self
+                .around(from, from + core.len())
+                .filter(|scalar| !scalar.is_key)
+            {
                 return self.within(scalar, from, core, false);
             }
         }
@@ -155,11 +171,19 @@ impl Page<'_> {
     }
 
     fn document(&self, from: usize, to: usize) -> &str {
-        self.text.get(self.start + from..(self.start + to).min(self.text.len())).unwrap_or_default()
+        self.text
+            .get(self.start + from..(self.start + to).min(self.text.len()))
+            .unwrap_or_default()
     }
 
     /// What a stretch of text does within its scalar.
-    fn within(&self, scalar: &Scalar, from: usize, text: &str, written_whole: bool) -> Option<Breach> {
+    fn within(
+        &self,
+        scalar: &Scalar,
+        from: usize,
+        text: &str,
+        written_whole: bool,
+    ) -> Option<Breach> {
         let written = self.document(scalar.start, scalar.end);
         if scalar.is_key && written == "<<" {
             return Some(Breach::Merges);
@@ -169,13 +193,15 @@ impl Page<'_> {
         match written.as_bytes().first()? {
             // Who opens a quote closes it, or it would hold what the template has further down.
             b'"' | b'\'' if is_all != ends => Some(self.adds(from, text.len())),
-            b'"' if !is_all && text.contains('\\') => {
-                Some(Breach::Altered("a backslash means something else between double quotes"))
+            b'"' if !is_all && text.contains('\\') => Some(Breach::Altered(
+                "a backslash means something else between double quotes",
+            )),
+            b'\'' if !is_all && text.contains('\'') => Some(Breach::Altered(
+                "a quote means something else between single quotes",
+            )),
+            b'|' | b'>' if is_all && !written_whole => {
+                Some(Breach::Altered("it begins as a block scalar does"))
             }
-            b'\'' if !is_all && text.contains('\'') => {
-                Some(Breach::Altered("a quote means something else between single quotes"))
-            }
-            b'|' | b'>' if is_all && !written_whole => Some(Breach::Altered("it begins as a block scalar does")),
             b'|' => None,
             b'>' if is_all => None,
             _ if has_break(text) => Some(Breach::Altered("line breaks are read as spaces here")),
@@ -187,14 +213,19 @@ impl Page<'_> {
     fn is_comment(&self, at: usize) -> bool {
         let line = self.text[..at].rfind('\n').map_or(0, |found| found + 1);
         let bytes = self.text.as_bytes();
-        let begins =
-            |place: &usize| bytes[*place] == b'#' && (*place == line || matches!(bytes[*place - 1], b' ' | b'\t'));
-        let in_scalar =
-            |place: usize| place.checked_sub(self.start).is_some_and(|from| self.around(from, from + 1).is_some());
+        let begins = |place: &usize| {
+            bytes[*place] == b'#' && (*place == line || matches!(bytes[*place - 1], b' ' | b'\t'))
+        };
+        let in_scalar = |place: usize| {
+            place
+                .checked_sub(self.start)
+                .is_some_and(|from| self.around(from, from + 1).is_some())
+        };
         (line..at).filter(begins).any(|place| !in_scalar(place))
     }
 
-    /// Whether what a function wrote as a whole value is read as the same keys and scalars as it would be alone.
+    /// Whether what a function wrote as a whole value is read as the same keys and scalars as it
+    /// would be alone.
     fn is_read_as_written(&self, at: usize, text: &str) -> bool {
         let column = at - self.text[..at].rfind('\n').map_or(0, |found| found + 1);
         let text = text.trim_end();
@@ -205,23 +236,42 @@ impl Page<'_> {
         let shape = |scalars: &[Scalar], start: usize| -> Vec<(usize, usize, bool, usize)> {
             let base = scalars.first().map_or(0, |first| first.path.len());
             let of = |scalar: &Scalar| {
-                let (from, to) = (scalar.start.saturating_sub(start), scalar.end.saturating_sub(start));
-                (from, to.min(text.len()), scalar.is_key, scalar.path.len().saturating_sub(base))
+                let (from, to) = (
+                    scalar.start.saturating_sub(start),
+                    scalar.end.saturating_sub(start),
+                );
+                (
+                    from,
+                    to.min(text.len()),
+                    scalar.is_key,
+                    scalar.path.len().saturating_sub(base),
+                )
             };
             scalars.iter().map(of).collect()
         };
         let from = at - self.start;
-        let first = self.spans.partition_point(|scalar| scalar.end <= from && scalar.start < from);
-        let last = self.spans.partition_point(|scalar| scalar.start < from + text.len());
+        let first = self
+            .spans
+            .partition_point(|scalar| scalar.end <= from && scalar.start < from);
+        let last = self
+            .spans
+            .partition_point(|scalar| scalar.start < from + text.len());
         let here = self.spans.get(first..last).unwrap_or_default();
-        here.iter().all(|scalar| scalar.start >= from) && shape(here, from) == shape(&scalars(&alone), column)
+        here.iter().all(|scalar| scalar.start >= from)
+            && shape(here, from) == shape(&scalars(&alone), column)
     }
 
-    /// The fields that a stretch of the document touches, but for the first, which it is printed into.
+    /// The fields that a stretch of the document touches, but for the first, which it is printed
+    /// into.
     fn adds(&self, from: usize, len: usize) -> Breach {
         let touched = |scalar: &&Scalar| scalar.start < from + len && scalar.end > from;
         let mut fields: Vec<String> = Vec::new();
-        for scalar in self.spans.iter().filter(touched).filter(|scalar| scalar.is_key) {
+        for scalar in self
+            .spans
+            .iter()
+            .filter(touched)
+            .filter(|scalar| scalar.is_key)
+        {
             let field = format!("`{}`", shown(&scalar.path));
             if !fields.contains(&field) {
                 fields.push(field);

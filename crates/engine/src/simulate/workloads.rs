@@ -1,5 +1,6 @@
-//! What a cluster's own controllers would report of built-in objects if everything they ask for ran. A control plane
-//! without nodes runs nothing; whoever wants its instances to become ready all the same writes these statuses.
+//! What a cluster's own controllers would report of built-in objects if everything they ask for
+//! ran. A control plane without nodes runs nothing; whoever wants its instances to become ready all
+//! the same writes these statuses.
 
 use objects::Gvk;
 use serde_json::{Map, Value, json};
@@ -20,11 +21,12 @@ pub const SIMULATED: [(&str, &str, &str); 10] = [
     ("", "v1", "Service"),
 ];
 
-/// The address of whatever is reached from outside: one that is kept for examples, so that it leads nowhere.
+/// The address of whatever is reached from outside: one that is kept for examples, so that it leads
+/// nowhere.
 const OUTSIDE: &str = "192.0.2.1";
 
-/// The merge patch of an object's status after which it says that all it asks for runs; none if it says so already, or
-/// if its kind is not reported on.
+/// The merge patch of an object's status after which it says that all it asks for runs; none if it
+/// says so already, or if its kind is not reported on.
 pub fn play(object: &Value, now: &str) -> Option<Value> {
     let gvk = Gvk::of(object)?;
     let known = (gvk.group.as_str(), gvk.version.as_str(), gvk.kind.as_str());
@@ -48,14 +50,18 @@ pub fn play(object: &Value, now: &str) -> Option<Value> {
 
 /// What is left to write, with times for what changes.
 fn difference(live: &Value, wanted: Value, now: &str) -> Option<Value> {
-    let Value::Object(wanted) = wanted else { return None };
+    let Value::Object(wanted) = wanted else {
+        return None;
+    };
     let mut patch = Map::new();
     for (name, value) in wanted {
         let now_said = match (&live[&name], value) {
             (live, Value::Array(conditions)) if name == "conditions" => {
                 let said = live.as_array().map(Vec::as_slice).unwrap_or_default();
                 let same = |condition: &Value| {
-                    said.iter().any(|own| own["type"] == condition["type"] && own["status"] == condition["status"])
+                    said.iter().any(|own| {
+                        own["type"] == condition["type"] && own["status"] == condition["status"]
+                    })
                 };
                 if conditions.iter().all(same) {
                     continue;
@@ -144,11 +150,17 @@ fn job(object: &Value, now: &str) -> Value {
 
 /// A pod that has ended stays so.
 fn pod(object: &Value, now: &str) -> Value {
-    if ["Succeeded", "Failed"].iter().any(|phase| object["status"]["phase"] == *phase) {
+    if ["Succeeded", "Failed"]
+        .iter()
+        .any(|phase| object["status"]["phase"] == *phase)
+    {
         return Value::Null;
     }
     let kinds = ["PodScheduled", "Initialized", "ContainersReady", "Ready"];
-    let conditions: Vec<Value> = kinds.iter().map(|kind| json!({ "type": kind, "status": "True" })).collect();
+    let conditions: Vec<Value> = kinds
+        .iter()
+        .map(|kind| json!({ "type": kind, "status": "True" }))
+        .collect();
     json!({ "phase": "Running", "startTime": now, "conditions": conditions })
 }
 
@@ -183,13 +195,18 @@ mod tests {
     }
 
     fn object(group: &str, version: &str, kind: &str, spec: &Value) -> Value {
-        let api_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
+        let api_version = if group.is_empty() {
+            version.to_owned()
+        } else {
+            format!("{group}/{version}")
+        };
         json!({ "apiVersion": api_version, "kind": kind, "metadata": { "name": "x", "generation": 3 }, "spec": spec })
     }
 
     #[test]
     fn what_is_said_once_is_not_said_again() {
-        let spec = json!({ "type": "LoadBalancer", "resources": { "requests": { "storage": "1Gi" } } });
+        let spec =
+            json!({ "type": "LoadBalancer", "resources": { "requests": { "storage": "1Gi" } } });
         for (group, version, kind) in SIMULATED {
             let before = object(group, version, kind, &spec);
             let patch = play(&before, "t0").unwrap_or_else(|| panic!("{kind} is reported on"));
@@ -201,13 +218,19 @@ mod tests {
     fn a_deployment_has_the_replicas_that_it_asks_for_now() {
         let before = object("apps", "v1", "Deployment", &json!({ "replicas": 2 }));
         let patch = play(&before, "t0").unwrap();
-        assert_eq!((&patch["readyReplicas"], &patch["observedGeneration"]), (&json!(2), &json!(3)));
+        assert_eq!(
+            (&patch["readyReplicas"], &patch["observedGeneration"]),
+            (&json!(2), &json!(3))
+        );
         assert_eq!(patch["conditions"][0]["lastTransitionTime"], "t0");
         let mut scaled = patched(before, &patch);
         scaled["spec"]["replicas"] = json!(0);
         scaled["metadata"]["generation"] = json!(4);
         let patch = play(&scaled, "t1").unwrap();
-        assert_eq!((&patch["readyReplicas"], &patch["observedGeneration"]), (&Value::Null, &json!(4)));
+        assert_eq!(
+            (&patch["readyReplicas"], &patch["observedGeneration"]),
+            (&Value::Null, &json!(4))
+        );
         assert_eq!(patch.get("conditions"), None);
     }
 

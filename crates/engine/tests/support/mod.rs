@@ -1,9 +1,16 @@
 //! A small stack to try things on: kind `App`, with a schema, and the templates a test gives it.
-#![allow(dead_code, clippy::panic, clippy::unwrap_used, reason = "helpers of tests, not every test uses all")]
+#![allow(
+    dead_code,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "helpers of tests, not every test uses all"
+)]
 
 use std::collections::BTreeMap;
 
-use engine::{Compiled, Context, Kind, Observed, Plan, Problem, Seed, Source, Stack, compile, plan};
+use engine::{
+    Compiled, Context, Kind, Observed, Plan, Problem, Seed, Source, Stack, compile, plan,
+};
 use objects::{Gvk, Schema};
 use serde_json::{Value, json};
 
@@ -28,10 +35,14 @@ pub fn schema() -> Schema {
 }
 
 fn source(name: &str, text: &str) -> Source {
-    Source { file: format!("{name}.yaml"), text: text.to_string() }
+    Source {
+        file: format!("{name}.yaml"),
+        text: text.to_string(),
+    }
 }
 
-/// A stack of the templates; the one called `status` is the status template, those with a slash are partials.
+/// A stack of the templates; the one called `status` is the status template, those with a slash are
+/// partials.
 pub fn stack(templates: &[(&str, &str)]) -> Stack {
     let mut kind = Kind {
         gvk: Gvk::new("example.org", "v1", "App"),
@@ -47,11 +58,18 @@ pub fn stack(templates: &[(&str, &str)]) -> Stack {
         match name.rsplit_once('/') {
             Some((key, partial)) => {
                 let file = format!("{name}.tpl");
-                partials.insert((key.to_string(), partial.to_string()), Source { file, text: (*text).to_string() });
+                partials.insert(
+                    (key.to_string(), partial.to_string()),
+                    Source {
+                        file,
+                        text: (*text).to_string(),
+                    },
+                );
             }
             None if *name == "status" => kind.status = Some(source(name, text)),
             None => {
-                kind.templates.insert((*name).to_string(), source(name, text));
+                kind.templates
+                    .insert((*name).to_string(), source(name, text));
             }
         }
     }
@@ -75,7 +93,11 @@ pub fn compiled(templates: &[(&str, &str)]) -> Compiled {
 }
 
 pub fn lines(problems: &[Problem]) -> String {
-    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    problems
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 pub fn instance(spec: &Value) -> Value {
@@ -88,7 +110,9 @@ pub fn instance(spec: &Value) -> Value {
 
 /// A ConfigMap as a template would write it, with the given text as its data.
 pub fn config_map(name: &str, data: &str) -> String {
-    format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{{{ .metadata.name }}}}-{name}\ndata:\n  v: {data}\n")
+    format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{{{ .metadata.name }}}}-{name}\ndata:\n  v: {data}\n"
+    )
 }
 
 /// The child of that template as the API server would show it.
@@ -100,14 +124,18 @@ pub fn live(name: &str, status: &Value) -> Value {
     })
 }
 
-/// A plan. It is the same over what is kept of the children as over all of them, whatever the templates read.
+/// A plan. It is the same over what is kept of the children as over all of them, whatever the
+/// templates read.
 pub fn planned(compiled: &Compiled, instance: &Value, observed: &Observed) -> Plan {
     let seed = Seed::new(*b"a seed for tests");
     let context = Context::new("demo", &seed);
     let kind = &compiled.kinds[0];
     let whole = plan(kind, instance, observed, &context);
     let kept = |(name, value): (&String, &Value)| {
-        let view = kind.child(name).map(|child| child.view.clone()).unwrap_or_default();
+        let view = kind
+            .child(name)
+            .map(|child| child.view.clone())
+            .unwrap_or_default();
         let value = match value {
             Value::Array(objects) => objects.iter().map(|object| view.reduce(object)).collect(),
             object => view.reduce(object),
@@ -115,18 +143,34 @@ pub fn planned(compiled: &Compiled, instance: &Value, observed: &Observed) -> Pl
         (name.clone(), value)
     };
     let reduced: Observed = observed.iter().map(kept).collect();
-    assert_eq!(plan(kind, instance, &reduced, &context), whole, "over {reduced:?}");
+    assert_eq!(
+        plan(kind, instance, &reduced, &context),
+        whole,
+        "over {reduced:?}"
+    );
     whole
 }
 
 /// A plan in a few words: `apply a`, `wait b for x`, `delete c`, `fail d: ...`.
 pub fn words(plan: &Plan) -> Vec<String> {
-    let mut words: Vec<String> = plan.applies.iter().map(|apply| format!("apply {}", apply.template)).collect();
+    let mut words: Vec<String> = plan
+        .applies
+        .iter()
+        .map(|apply| format!("apply {}", apply.template))
+        .collect();
     for hold in &plan.holds {
         let waits: Vec<_> = hold.waits.iter().map(ToString::to_string).collect();
         words.push(format!("wait {} for {}", hold.template, waits.join(", ")));
     }
-    words.extend(plan.deletes.iter().map(|delete| format!("delete {}", delete.template)));
-    words.extend(plan.problems.iter().map(|problem| format!("fail {}: {}", problem.template, problem.problem)));
+    words.extend(
+        plan.deletes
+            .iter()
+            .map(|delete| format!("delete {}", delete.template)),
+    );
+    words.extend(
+        plan.problems
+            .iter()
+            .map(|problem| format!("fail {}: {}", problem.template, problem.problem)),
+    );
     words
 }

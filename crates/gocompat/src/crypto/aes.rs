@@ -34,7 +34,8 @@ fn cipher(password: &[u8]) -> Aes256 {
     Aes256::new(&key.into())
 }
 
-/// Encrypts with the given initialisation vector, which comes first in the result; nothing stays nothing.
+/// Encrypts with the given initialisation vector, which comes first in the result; nothing stays
+/// nothing.
 #[must_use]
 pub fn encrypt_aes(password: &[u8], text: &[u8], vector: [u8; BLOCK]) -> String {
     if text.is_empty() {
@@ -67,7 +68,9 @@ pub fn decrypt_aes(password: &[u8], text: &[u8]) -> Result<Vec<u8>, AesError> {
         return Ok(Vec::new());
     }
     let data = decode64(text)?;
-    let (vector, body) = data.split_first_chunk::<BLOCK>().ok_or(AesError::TooShort(data.len()))?;
+    let (vector, body) = data
+        .split_first_chunk::<BLOCK>()
+        .ok_or(AesError::TooShort(data.len()))?;
     let (blocks, rest) = body.as_chunks::<BLOCK>();
     if !rest.is_empty() {
         return Err(AesError::PartialBlock);
@@ -82,7 +85,10 @@ pub fn decrypt_aes(password: &[u8], text: &[u8]) -> Result<Vec<u8>, AesError> {
         before = block;
     }
     let padding = usize::from(*out.last().ok_or(AesError::Empty)?);
-    let length = out.len().checked_sub(padding).ok_or_else(|| AesError::Padding(padding - out.len()))?;
+    let length = out
+        .len()
+        .checked_sub(padding)
+        .ok_or_else(|| AesError::Padding(padding - out.len()))?;
     out.truncate(length);
     Ok(out)
 }

@@ -10,7 +10,8 @@ const ALPHABET: &[u8; 64] = b"./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 #[must_use]
 pub fn bcrypt(password: &[u8], salt: [u8; 16]) -> String {
     if password.len() > MAX_PASSWORD {
-        return "failed to encrypt string with bcrypt: bcrypt: password length exceeds 72 bytes".to_owned();
+        return "failed to encrypt string with bcrypt: bcrypt: password length exceeds 72 bytes"
+            .to_owned();
     }
     let key = [password, b"\0"].concat();
     let mut state = Blowfish::bc_init_state();
@@ -21,7 +22,11 @@ pub fn bcrypt(password: &[u8], salt: [u8; 16]) -> String {
     }
     // "OrpheanBeholderScryDoubt", encrypted 64 times; the last byte is left out by convention.
     let mut hash = Vec::with_capacity(24);
-    for pair in [[0x4f72_7068, 0x6561_6e42], [0x6568_6f6c, 0x6465_7253], [0x6372_7944, 0x6f75_6274]] {
+    for pair in [
+        [0x4f72_7068, 0x6561_6e42],
+        [0x6568_6f6c, 0x6465_7253],
+        [0x6372_7944, 0x6f75_6274],
+    ] {
         let words = (0..64).fold(pair, |pair, _| state.bc_encrypt(pair));
         hash.extend(words.iter().flat_map(|word: &u32| word.to_be_bytes()));
     }
@@ -41,9 +46,16 @@ pub fn htpasswd(username: &[u8], password: &[u8], salt: [u8; 16]) -> Vec<u8> {
 fn encode(data: &[u8]) -> String {
     let mut out = String::new();
     for chunk in data.chunks(3) {
-        let bits = chunk.iter().zip([16, 8, 0]).fold(0_u32, |bits, (&byte, shift)| bits | u32::from(byte) << shift);
+        let bits = chunk
+            .iter()
+            .zip([16, 8, 0])
+            .fold(0_u32, |bits, (&byte, shift)| {
+                bits | u32::from(byte) << shift
+            });
         for index in 0..=chunk.len() {
-            out.push(char::from(ALPHABET[(bits >> (18 - 6 * index) & 63) as usize]));
+            out.push(char::from(
+                ALPHABET[(bits >> (18 - 6 * index) & 63) as usize],
+            ));
         }
     }
     out

@@ -66,7 +66,9 @@ pub enum CertError {
     #[error("unable to decode base64 private key")]
     KeyBase64,
     /// The authority's key is not that of its certificate.
-    #[error("error creating certificate: x509: provided PrivateKey doesn't match parent's PublicKey")]
+    #[error(
+        "error creating certificate: x509: provided PrivateKey doesn't match parent's PublicKey"
+    )]
     KeyMismatch,
     /// A DNS name beyond ASCII.
     #[error("error creating certificate: x509: {0} cannot be encoded as an IA5String")]
@@ -95,15 +97,27 @@ pub fn gen_ca(request: &Request<'_>, random: Random<'_>) -> Result<Certificate, 
 ///
 /// # Errors
 /// As [`gen_ca`], and keys that cannot be used.
-pub fn gen_ca_with_key(request: &Request<'_>, key: &[u8], random: Random<'_>) -> Result<Certificate, CertError> {
-    self_signed(request, &PrivateKey::from_pem(key).map_err(CertError::Key)?, true, random)
+pub fn gen_ca_with_key(
+    request: &Request<'_>,
+    key: &[u8],
+    random: Random<'_>,
+) -> Result<Certificate, CertError> {
+    self_signed(
+        request,
+        &PrivateKey::from_pem(key).map_err(CertError::Key)?,
+        true,
+        random,
+    )
 }
 
 /// sprig's `genSelfSignedCert`.
 ///
 /// # Errors
 /// As [`gen_ca`], and names and addresses that are none.
-pub fn gen_self_signed_cert(request: &Request<'_>, random: Random<'_>) -> Result<Certificate, CertError> {
+pub fn gen_self_signed_cert(
+    request: &Request<'_>,
+    random: Random<'_>,
+) -> Result<Certificate, CertError> {
     let key = PrivateKey::generate(random).map_err(CertError::Generate)?;
     self_signed(request, &key, false, random)
 }
@@ -117,7 +131,12 @@ pub fn gen_self_signed_cert_with_key(
     key: &[u8],
     random: Random<'_>,
 ) -> Result<Certificate, CertError> {
-    self_signed(request, &PrivateKey::from_pem(key).map_err(CertError::Key)?, false, random)
+    self_signed(
+        request,
+        &PrivateKey::from_pem(key).map_err(CertError::Key)?,
+        false,
+        random,
+    )
 }
 
 /// sprig's `genSignedCert`.
@@ -143,7 +162,12 @@ pub fn gen_signed_cert_with_key(
     key: &[u8],
     random: Random<'_>,
 ) -> Result<Certificate, CertError> {
-    signed(request, authority, &PrivateKey::from_pem(key).map_err(CertError::Key)?, random)
+    signed(
+        request,
+        authority,
+        &PrivateKey::from_pem(key).map_err(CertError::Key)?,
+        random,
+    )
 }
 
 /// sprig's `buildCustomCert`: checks a certificate and a key given as base 64 of PEM.
@@ -157,7 +181,10 @@ pub fn build_custom_cert(cert: &[u8], key: &[u8]) -> Result<Certificate, CertErr
     read_certificate(&data).ok_or(CertError::CustomCertificate)?;
     PrivateKey::from_pem(&key).map_err(CertError::SignerKey)?;
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Ok(Certificate { cert: text(cert), key: text(key) })
+    Ok(Certificate {
+        cert: text(cert),
+        key: text(key),
+    })
 }
 
 fn self_signed(
@@ -166,7 +193,10 @@ fn self_signed(
     authority: bool,
     random: Random<'_>,
 ) -> Result<Certificate, CertError> {
-    let issuer = Issuer { subject: subject(request.common_name), key_id: None };
+    let issuer = Issuer {
+        subject: subject(request.common_name),
+        key_id: None,
+    };
     create(request, key, &issuer, key, authority, random)
 }
 
@@ -198,7 +228,11 @@ fn create(
     let mut serial = [0; 16];
     random(&mut serial);
     let days = Duration(HOUR.wrapping_mul(24).wrapping_mul(request.days));
-    let validity = [date(request.not_before)?, date(&request.not_before.add(days))?].concat();
+    let validity = [
+        date(request.not_before)?,
+        date(&request.not_before.add(days))?,
+    ]
+    .concat();
     let subject = subject(request.common_name);
     let extensions = extensions(&subject, &names, key, issuer, authority);
     let algorithm = signer.signature_algorithm();
@@ -217,7 +251,10 @@ fn create(
     );
     let signature = der::bits(&signer.sign(&body));
     let whole = der::group(SEQUENCE, &[&body, &algorithm, &signature]);
-    Ok(Certificate { cert: pem::encode("CERTIFICATE", &whole), key: key.to_pem() })
+    Ok(Certificate {
+        cert: pem::encode("CERTIFICATE", &whole),
+        key: key.to_pem(),
+    })
 }
 
 /// A name that consists of a common name, or of nothing.
@@ -226,9 +263,19 @@ fn subject(common_name: &[u8]) -> Vec<u8> {
         return der::element(SEQUENCE, b"");
     }
     let printable = |byte: &u8| byte.is_ascii_alphanumeric() || b" '()+,-./:=?".contains(byte);
-    let tag = if common_name.iter().all(printable) { 0x13 } else { 0x0c };
+    let tag = if common_name.iter().all(printable) {
+        0x13
+    } else {
+        0x0c
+    };
     let text = String::from_utf8_lossy(common_name);
-    let pair = der::group(SEQUENCE, &[&der::element(OID, &[0x55, 4, 3]), &der::element(tag, text.as_bytes())]);
+    let pair = der::group(
+        SEQUENCE,
+        &[
+            &der::element(OID, &[0x55, 4, 3]),
+            &der::element(tag, text.as_bytes()),
+        ],
+    );
     der::element(SEQUENCE, &der::element(0x31, &pair))
 }
 
@@ -265,35 +312,74 @@ fn alternative_names(request: &Request<'_>) -> Result<Vec<u8>, CertError> {
 }
 
 /// The extensions in Go's order.
-fn extensions(subject: &[u8], names: &[u8], key: &PrivateKey, issuer: &Issuer, authority: bool) -> Vec<u8> {
+fn extensions(
+    subject: &[u8],
+    names: &[u8],
+    key: &PrivateKey,
+    issuer: &Issuer,
+    authority: bool,
+) -> Vec<u8> {
     // Digital signature and key encipherment, for an authority also certificate signing.
-    let usage: &[u8] = if authority { &[3, 2, 2, 0xa4] } else { &[3, 2, 5, 0xa0] };
+    let usage: &[u8] = if authority {
+        &[3, 2, 2, 0xa4]
+    } else {
+        &[3, 2, 5, 0xa0]
+    };
     // TLS servers and clients.
-    let purposes = [1, 2].map(|purpose| der::element(OID, &[0x2b, 6, 1, 5, 5, 7, 3, purpose])).concat();
+    let purposes = [1, 2]
+        .map(|purpose| der::element(OID, &[0x2b, 6, 1, 5, 5, 7, 3, purpose]))
+        .concat();
     let constraints: &[u8] = if authority { &[1, 1, 0xff] } else { &[] };
     let mut out = [
         extension(&[0x55, 0x1d, 0x0f], true, usage),
-        extension(&[0x55, 0x1d, 0x25], false, &der::element(SEQUENCE, &purposes)),
-        extension(&[0x55, 0x1d, 0x13], true, &der::element(SEQUENCE, constraints)),
+        extension(
+            &[0x55, 0x1d, 0x25],
+            false,
+            &der::element(SEQUENCE, &purposes),
+        ),
+        extension(
+            &[0x55, 0x1d, 0x13],
+            true,
+            &der::element(SEQUENCE, constraints),
+        ),
     ]
     .concat();
     if authority {
         let id = &Sha256::digest(key.public_bits())[..20];
-        out.extend(extension(&[0x55, 0x1d, 0x0e], false, &der::element(OCTET_STRING, id)));
+        out.extend(extension(
+            &[0x55, 0x1d, 0x0e],
+            false,
+            &der::element(OCTET_STRING, id),
+        ));
     }
     if let Some(id) = issuer.key_id.as_ref().filter(|_| issuer.subject != subject) {
-        out.extend(extension(&[0x55, 0x1d, 0x23], false, &der::element(SEQUENCE, &der::element(0x80, id))));
+        out.extend(extension(
+            &[0x55, 0x1d, 0x23],
+            false,
+            &der::element(SEQUENCE, &der::element(0x80, id)),
+        ));
     }
     if !names.is_empty() {
         let nameless = subject.len() == 2;
-        out.extend(extension(&[0x55, 0x1d, 0x11], nameless, &der::element(SEQUENCE, names)));
+        out.extend(extension(
+            &[0x55, 0x1d, 0x11],
+            nameless,
+            &der::element(SEQUENCE, names),
+        ));
     }
     out
 }
 
 fn extension(id: &[u8], critical: bool, value: &[u8]) -> Vec<u8> {
     let flag: &[u8] = if critical { &[1, 1, 0xff] } else { &[] };
-    der::group(SEQUENCE, &[&der::element(OID, id), flag, &der::element(OCTET_STRING, value)])
+    der::group(
+        SEQUENCE,
+        &[
+            &der::element(OID, id),
+            flag,
+            &der::element(OCTET_STRING, value),
+        ],
+    )
 }
 
 /// The subject and key identifier of a certificate, and its public key information.

@@ -1,4 +1,5 @@
-//! Just enough DER to write certificates and keys and to read them back. Reading never trusts a length.
+//! Just enough DER to write certificates and keys and to read them back. Reading never trusts a
+//! length.
 
 pub(crate) const INTEGER: u8 = 0x02;
 pub(crate) const BIT_STRING: u8 = 0x03;
@@ -29,7 +30,10 @@ pub(crate) fn group(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
 
 /// A positive integer from its bytes, most significant first.
 pub(crate) fn integer(bytes: &[u8]) -> Vec<u8> {
-    let start = bytes.iter().position(|&byte| byte != 0).unwrap_or(bytes.len());
+    let start = bytes
+        .iter()
+        .position(|&byte| byte != 0)
+        .unwrap_or(bytes.len());
     let digits = &bytes[start..];
     if digits.first().is_none_or(|&byte| byte >= 0x80) {
         element(INTEGER, &[&[0], digits].concat())
@@ -63,17 +67,28 @@ impl<'a> Reader<'a> {
 
     /// The next element, if there is a whole one.
     pub(crate) fn next(&mut self) -> Option<Element<'a>> {
-        let [tag, first, after @ ..] = self.rest else { return None };
+        let [tag, first, after @ ..] = self.rest else {
+            return None;
+        };
         let (length, header) = if *first < 0x80 {
             (usize::from(*first), 2)
         } else {
             let count = usize::from(first & 0x7f);
             let bytes = after.get(..count).filter(|_| (1..=4).contains(&count))?;
-            (bytes.iter().fold(0, |sum, &byte| sum << 8 | usize::from(byte)), 2 + count)
+            (
+                bytes
+                    .iter()
+                    .fold(0, |sum, &byte| sum << 8 | usize::from(byte)),
+                2 + count,
+            )
         };
         let (raw, rest) = self.rest.split_at_checked(header.checked_add(length)?)?;
         self.rest = rest;
-        Some(Element { tag: *tag, content: &raw[header..], raw })
+        Some(Element {
+            tag: *tag,
+            content: &raw[header..],
+            raw,
+        })
     }
 
     /// The next element if it has this tag.
@@ -83,7 +98,11 @@ impl<'a> Reader<'a> {
 
     /// The next element if it has this tag; another is left in place.
     pub(crate) fn optional(&mut self, tag: u8) -> Option<Element<'a>> {
-        if self.rest.first() == Some(&tag) { self.next() } else { None }
+        if self.rest.first() == Some(&tag) {
+            self.next()
+        } else {
+            None
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -15,8 +15,10 @@ const ED25519: &[u8] = &[0x2b, 0x65, 0x70];
 const ECDSA_SHA256: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02];
 const RSA_SHA256: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x0b];
 /// What PKCS #1 puts before a SHA-256 digest.
-const SHA256_INFO: &[u8] =
-    &[0x30, 0x31, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01, 0x05, 0x00, 0x04, 0x20];
+const SHA256_INFO: &[u8] = &[
+    0x30, 0x31, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01, 0x05,
+    0x00, 0x04, 0x20,
+];
 const NULL: &[u8] = &[0x05, 0x00];
 /// Bits beyond which an RSA key is refused, for the time it would take.
 const MAX_RSA_BITS: u64 = 8192;
@@ -62,8 +64,8 @@ pub(crate) struct RsaKey {
     encoded: Vec<u8>,
 }
 
-/// sprig's `genPrivateKey`: PEM of a new key. `rsa`, `dsa` and none give an ECDSA key as `ecdsa` does; an unknown kind
-/// gives sprig's error as text.
+/// sprig's `genPrivateKey`: PEM of a new key. `rsa`, `dsa` and none give an ECDSA key as `ecdsa`
+/// does; an unknown kind gives sprig's error as text.
 ///
 /// # Errors
 /// A source of random bytes that only yields bytes which are no key.
@@ -73,7 +75,10 @@ pub fn gen_private_key(kind: &[u8], random: Random<'_>) -> Result<String, KeyErr
         b"ed25519" => {
             let mut seed = [0; 32];
             random(&mut seed);
-            Ok(PrivateKey::Ed25519(Box::new(ed25519_dalek::SigningKey::from_bytes(&seed))).to_pem())
+            Ok(
+                PrivateKey::Ed25519(Box::new(ed25519_dalek::SigningKey::from_bytes(&seed)))
+                    .to_pem(),
+            )
         }
         _ => Ok(format!("Unknown type {}", String::from_utf8_lossy(kind))),
     }
@@ -122,11 +127,17 @@ impl PrivateKey {
             RSA => RsaKey::read(key).map(Self::Rsa).map_err(KeyError::Pkcs8),
             EC_PUBLIC_KEY => read_ec(key, curve).map_err(KeyError::Pkcs8),
             ED25519 => {
-                let seed = Reader::new(key).take(OCTET_STRING).and_then(|seed| <[u8; 32]>::try_from(seed.content).ok());
+                let seed = Reader::new(key)
+                    .take(OCTET_STRING)
+                    .and_then(|seed| <[u8; 32]>::try_from(seed.content).ok());
                 let seed = seed.ok_or(KeyError::Pkcs8("x509: invalid Ed25519 private key"))?;
-                Ok(Self::Ed25519(Box::new(ed25519_dalek::SigningKey::from_bytes(&seed))))
+                Ok(Self::Ed25519(Box::new(
+                    ed25519_dalek::SigningKey::from_bytes(&seed),
+                )))
             }
-            _ => Err(KeyError::Pkcs8("x509: PKCS#8 wrapping contained private key with unknown algorithm")),
+            _ => Err(KeyError::Pkcs8(
+                "x509: PKCS#8 wrapping contained private key with unknown algorithm",
+            )),
         }
     }
 
@@ -136,14 +147,20 @@ impl PrivateKey {
             Self::Ed25519(key) => {
                 let algorithm = der::element(SEQUENCE, &der::element(OID, ED25519));
                 let seed = der::element(OCTET_STRING, &der::element(OCTET_STRING, &key.to_bytes()));
-                pem::encode("PRIVATE KEY", &der::group(SEQUENCE, &[&der::integer(&[0]), &algorithm, &seed]))
+                pem::encode(
+                    "PRIVATE KEY",
+                    &der::group(SEQUENCE, &[&der::integer(&[0]), &algorithm, &seed]),
+                )
             }
             Self::Rsa(key) => pem::encode("RSA PRIVATE KEY", &key.encoded),
             Self::Ec(key) => {
                 let curve = der::element(0xa0, &der::element(OID, P256));
                 let public = der::element(0xa1, &der::bits(&self.public_bits()));
                 let secret = der::element(OCTET_STRING, &key.to_bytes());
-                pem::encode("EC PRIVATE KEY", &der::group(SEQUENCE, &[&der::integer(&[1]), &secret, &curve, &public]))
+                pem::encode(
+                    "EC PRIVATE KEY",
+                    &der::group(SEQUENCE, &[&der::integer(&[1]), &secret, &curve, &public]),
+                )
             }
         }
     }
@@ -155,7 +172,10 @@ impl PrivateKey {
             Self::Ec(key) => key.verifying_key().to_sec1_point(false).as_bytes().to_vec(),
             Self::Rsa(key) => {
                 let (modulus, exponent) = (key.modulus.to_bytes_be(), key.public.to_bytes_be());
-                der::group(SEQUENCE, &[&der::integer(&modulus), &der::integer(&exponent)])
+                der::group(
+                    SEQUENCE,
+                    &[&der::integer(&modulus), &der::integer(&exponent)],
+                )
             }
         }
     }
@@ -163,7 +183,10 @@ impl PrivateKey {
     /// The public key with its algorithm, as certificates hold it.
     pub(crate) fn public_info(&self) -> Vec<u8> {
         let algorithm = match self {
-            Self::Ec(_) => der::group(SEQUENCE, &[&der::element(OID, EC_PUBLIC_KEY), &der::element(OID, P256)]),
+            Self::Ec(_) => der::group(
+                SEQUENCE,
+                &[&der::element(OID, EC_PUBLIC_KEY), &der::element(OID, P256)],
+            ),
             Self::Ed25519(_) => der::element(SEQUENCE, &der::element(OID, ED25519)),
             Self::Rsa(_) => der::group(SEQUENCE, &[&der::element(OID, RSA), NULL]),
         };
@@ -179,7 +202,8 @@ impl PrivateKey {
         }
     }
 
-    /// Signs `data`, by way of its SHA-256 digest unless Ed25519 has its own, always to the same result.
+    /// Signs `data`, by way of its SHA-256 digest unless Ed25519 has its own, always to the same
+    /// result.
     pub(crate) fn sign(&self, data: &[u8]) -> Vec<u8> {
         match self {
             Self::Ec(key) => {
@@ -199,7 +223,9 @@ fn read_ec(data: &[u8], curve: Option<&[u8]>) -> Result<PrivateKey, &'static str
         let mut fields = Reader::new(data).take(SEQUENCE)?.reader();
         fields.take(INTEGER)?;
         let secret = fields.take(OCTET_STRING)?.content;
-        let named = fields.optional(0xa0).and_then(|field| field.reader().take(OID));
+        let named = fields
+            .optional(0xa0)
+            .and_then(|field| field.reader().take(OID));
         Some((secret, named.map(|named| named.content)))
     };
     let (secret, named) = parts().ok_or("x509: failed to parse EC private key")?;
@@ -209,7 +235,8 @@ fn read_ec(data: &[u8], curve: Option<&[u8]>) -> Result<PrivateKey, &'static str
     let start = secret.len().saturating_sub(32);
     let mut padded = [0; 32];
     padded[32 - (secret.len() - start)..].copy_from_slice(&secret[start..]);
-    let key = SigningKey::from_slice(&padded).map_err(|_| "x509: invalid elliptic curve private key value")?;
+    let key = SigningKey::from_slice(&padded)
+        .map_err(|_| "x509: invalid elliptic curve private key value")?;
     Ok(PrivateKey::Ec(Box::new(key)))
 }
 
@@ -218,15 +245,25 @@ impl RsaKey {
         let numbers = || {
             let mut fields = Reader::new(data).take(SEQUENCE)?.reader();
             fields.take(INTEGER)?;
-            let mut number = || fields.take(INTEGER).map(|field| BigUint::from_bytes_be(field.content));
+            let mut number = || {
+                fields
+                    .take(INTEGER)
+                    .map(|field| BigUint::from_bytes_be(field.content))
+            };
             Some([number()?, number()?, number()?, number()?, number()?])
         };
-        let [modulus, public, private, first, second] = numbers().ok_or("x509: failed to parse RSA private key")?;
+        let [modulus, public, private, first, second] =
+            numbers().ok_or("x509: failed to parse RSA private key")?;
         let sized = (1024..=MAX_RSA_BITS).contains(&modulus.bits()) && private < modulus;
         if !sized || &first * &second != modulus {
             return Err("crypto/rsa: invalid modulus");
         }
-        Ok(Self { modulus, public, private, encoded: data.to_vec() })
+        Ok(Self {
+            modulus,
+            public,
+            private,
+            encoded: data.to_vec(),
+        })
     }
 
     /// PKCS #1 v1.5.
@@ -237,7 +274,9 @@ impl RsaKey {
         block[..2].copy_from_slice(&[0, 1]);
         let at = size - tail.len();
         block[at..].copy_from_slice(&tail);
-        let signed = BigUint::from_bytes_be(&block).modpow(&self.private, &self.modulus).to_bytes_be();
+        let signed = BigUint::from_bytes_be(&block)
+            .modpow(&self.private, &self.modulus)
+            .to_bytes_be();
         [vec![0; size - signed.len()], signed].concat()
     }
 }

@@ -54,10 +54,19 @@ fn characters(set: u8) -> &'static [u8] {
     }
 }
 
-/// sprig's `derivePassword`; an unknown kind gives sprig's error as text. Takes 32 MiB and a good part of a second.
+/// sprig's `derivePassword`; an unknown kind gives sprig's error as text. Takes 32 MiB and a good
+/// part of a second.
 #[must_use]
-pub fn derive_password(counter: u32, kind: &[u8], password: &[u8], user: &[u8], site: &[u8]) -> Vec<u8> {
-    let Some(shapes) = shapes(kind) else { return [b"cannot find password template ", kind].concat() };
+pub fn derive_password(
+    counter: u32,
+    kind: &[u8],
+    password: &[u8],
+    user: &[u8],
+    site: &[u8],
+) -> Vec<u8> {
+    let Some(shapes) = shapes(kind) else {
+        return [b"cannot find password template ", kind].concat();
+    };
     let sized = |text: &[u8]| [&(text.len() as u32).to_be_bytes(), text].concat();
     let mut key = [0; 64];
     let derived = scrypt::Params::new(15, 8, 2)

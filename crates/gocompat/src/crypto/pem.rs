@@ -23,11 +23,18 @@ pub(crate) fn decode(text: &[u8]) -> Option<(String, Vec<u8>)> {
         let after = &rest[begin + "-----BEGIN ".len()..];
         rest = after;
         let (kind, body) = after.split_once('\n')?;
-        let Some(kind) = kind.trim_end().strip_suffix("-----") else { continue };
-        let Some(end) = body.find(&format!("-----END {kind}-----")) else { continue };
+        let Some(kind) = kind.trim_end().strip_suffix("-----") else {
+            continue;
+        };
+        let Some(end) = body.find(&format!("-----END {kind}-----")) else {
+            continue;
+        };
         // Headers, if any, end at a blank line.
         let lines = body[..end].lines().filter(|line| !line.contains(": "));
-        let solid: String = lines.flat_map(str::chars).filter(|letter| !letter.is_ascii_whitespace()).collect();
+        let solid: String = lines
+            .flat_map(str::chars)
+            .filter(|letter| !letter.is_ascii_whitespace())
+            .collect();
         if let Ok(data) = decode64(solid.as_bytes()) {
             return Some((kind.to_owned(), data));
         }

@@ -1,5 +1,5 @@
-//! Named character classes of Go's expressions, as classes of the `regex` crate.
-//! `\d`, `\s` and `\w` are ASCII here, and Unicode groups are held to the characters that Unicode 15.0 assigned.
+//! Named character classes of Go's expressions, as classes of the `regex` crate. `\d`, `\s` and
+//! `\w` are ASCII here, and Unicode groups are held to the characters that Unicode 15.0 assigned.
 
 /// The inside of a bracketed class for `\d` and its like.
 pub(crate) fn perl(letter: u8) -> Option<&'static str> {
@@ -44,14 +44,26 @@ pub(crate) fn posix(name: &[u8]) -> Option<String> {
 pub(crate) fn unicode(name: &str, negated: bool) -> Option<String> {
     const AGE: &str = r"\p{Age=15.0}";
     let mut canonical = String::with_capacity(name.len());
-    for letter in name.chars().filter(|letter| !matches!(letter, '_' | '-' | ' ')) {
-        canonical.push(if canonical.is_empty() { letter.to_ascii_uppercase() } else { letter.to_ascii_lowercase() });
+    for letter in name
+        .chars()
+        .filter(|letter| !matches!(letter, '_' | '-' | ' '))
+    {
+        canonical.push(if canonical.is_empty() {
+            letter.to_ascii_uppercase()
+        } else {
+            letter.to_ascii_lowercase()
+        });
     }
     let category = CATEGORIES
         .iter()
         .find(|known| **known == canonical)
         .copied()
-        .or_else(|| CATEGORY_ALIASES.iter().find(|(alias, _)| *alias == canonical).map(|&(_, category)| category));
+        .or_else(|| {
+            CATEGORY_ALIASES
+                .iter()
+                .find(|(alias, _)| *alias == canonical)
+                .map(|&(_, category)| category)
+        });
     let (negated, inside) = match (canonical.as_str(), category) {
         ("Any", _) => (negated, r"\x00-\x{10FFFF}".to_owned()),
         ("Ascii", _) => (negated, r"\x00-\x7F".to_owned()),
@@ -60,7 +72,9 @@ pub(crate) fn unicode(name: &str, negated: bool) -> Option<String> {
         // What later versions assigned is unassigned here.
         (_, Some(category @ ("C" | "Cn"))) => (negated, format!(r"\p{{{category}}}[^{AGE}]")),
         (_, Some(category)) => (negated, format!(r"\p{{{category}}}&&{AGE}")),
-        _ if SCRIPTS.contains(&canonical.as_str()) => (negated, format!(r"\p{{Script={canonical}}}&&{AGE}")),
+        _ if SCRIPTS.contains(&canonical.as_str()) => {
+            (negated, format!(r"\p{{Script={canonical}}}&&{AGE}"))
+        }
         _ => return None,
     };
     Some(format!("[{}{inside}]", if negated { "^" } else { "" }))

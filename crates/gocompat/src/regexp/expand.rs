@@ -3,8 +3,15 @@
 use super::super::unicode::{is_digit, is_letter, runes};
 use super::Groups;
 
-/// Appends `template` with groups of a match in `text` put in; a malformed reference stays as it is.
-pub(crate) fn expand(out: &mut Vec<u8>, template: &[u8], text: &[u8], groups: &Groups, names: &[String]) {
+/// Appends `template` with groups of a match in `text` put in; a malformed reference stays as it
+/// is.
+pub(crate) fn expand(
+    out: &mut Vec<u8>,
+    template: &[u8],
+    text: &[u8],
+    groups: &Groups,
+    names: &[String],
+) {
     let mut rest = template;
     while let Some(at) = rest.iter().position(|&byte| byte == b'$') {
         out.extend_from_slice(&rest[..at]);
@@ -41,12 +48,18 @@ fn reference(text: &[u8]) -> Option<(&[u8], &[u8])> {
         None => (false, text),
     };
     let belongs = |rune| is_letter(rune) || is_digit(rune) || rune == '_';
-    let length = runes(body).find(|item| !belongs(item.rune)).map_or(body.len(), |item| item.at);
+    let length = runes(body)
+        .find(|item| !belongs(item.rune))
+        .map_or(body.len(), |item| item.at);
     if length == 0 {
         return None;
     }
     let (name, rest) = body.split_at(length);
-    if brace { Some((name, rest.strip_prefix(b"}")?)) } else { Some((name, rest)) }
+    if brace {
+        Some((name, rest.strip_prefix(b"}")?))
+    } else {
+        Some((name, rest))
+    }
 }
 
 /// The group number a name spells, unless it has a leading zero or is beyond any group.
@@ -54,5 +67,8 @@ fn number(name: &[u8]) -> Option<usize> {
     if name.len() > 9 || name.len() > 1 && name[0] == b'0' || !name.iter().all(u8::is_ascii_digit) {
         return None;
     }
-    Some(name.iter().fold(0, |sum, byte| sum * 10 + usize::from(byte - b'0')))
+    Some(
+        name.iter()
+            .fold(0, |sum, byte| sum * 10 + usize::from(byte - b'0')),
+    )
 }

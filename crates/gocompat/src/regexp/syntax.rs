@@ -1,5 +1,6 @@
-//! Translates Go's expression syntax into that of the `regex` crate, refusing what Go refuses in Go's words.
-//! Flags are resolved while translating, so the result does not depend on where a `(?i)` stood.
+//! Translates Go's expression syntax into that of the `regex` crate, refusing what Go refuses in
+//! Go's words. Flags are resolved while translating, so the result does not depend on where a
+//! `(?i)` stood.
 
 use super::super::unicode::decode_rune;
 use super::{RegexpError, class};
@@ -41,23 +42,56 @@ struct Group {
 
 impl Group {
     fn new(opener: &'static str, outer: Flags) -> Self {
-        Self { opener, outer, branches: Vec::new(), pieces: Vec::new() }
+        Self {
+            opener,
+            outer,
+            branches: Vec::new(),
+            pieces: Vec::new(),
+        }
     }
 
     fn end_branch(&mut self) {
-        let weight = self.pieces.iter().map(|piece| piece.weight).max().unwrap_or(1);
-        let size = self.pieces.iter().fold(1, |size: u64, piece| size.saturating_add(piece.size));
+        let weight = self
+            .pieces
+            .iter()
+            .map(|piece| piece.weight)
+            .max()
+            .unwrap_or(1);
+        let size = self
+            .pieces
+            .iter()
+            .fold(1, |size: u64, piece| size.saturating_add(piece.size));
         let text = self.pieces.drain(..).map(|piece| piece.text).collect();
         self.branches.push(Piece { text, weight, size });
     }
 
     fn close(mut self) -> Piece {
         self.end_branch();
-        let weight = self.branches.iter().map(|branch| branch.weight).max().unwrap_or(1);
-        let size = self.branches.iter().fold(0, |size: u64, branch| size.saturating_add(branch.size));
-        let branches: Vec<String> = self.branches.into_iter().map(|branch| branch.text).collect();
+        let weight = self
+            .branches
+            .iter()
+            .map(|branch| branch.weight)
+            .max()
+            .unwrap_or(1);
+        let size = self
+            .branches
+            .iter()
+            .fold(0, |size: u64, branch| size.saturating_add(branch.size));
+        let branches: Vec<String> = self
+            .branches
+            .into_iter()
+            .map(|branch| branch.text)
+            .collect();
         let body = branches.join("|");
-        Piece { text: if self.opener.is_empty() { body } else { format!("{}{body})", self.opener) }, weight, size }
+        Piece {
+            text: if self.opener.is_empty() {
+                body
+            } else {
+                format!("{}{body})", self.opener)
+            },
+            weight,
+            size,
+        }
     }
 }
 
@@ -75,7 +109,14 @@ pub(crate) struct Parser<'a> {
 impl<'a> Parser<'a> {
     pub(crate) fn new(whole: &'a [u8]) -> Self {
         let flags = Flags::default();
-        Self { whole, at: 0, flags, groups: Vec::new(), top: Group::new("", flags), names: vec![String::new()] }
+        Self {
+            whole,
+            at: 0,
+            flags,
+            groups: Vec::new(),
+            top: Group::new("", flags),
+            names: vec![String::new()],
+        }
     }
 
     /// The translation, the names of its groups, and about how many states it takes to match.
@@ -91,9 +132,30 @@ impl<'a> Parser<'a> {
                     self.at += 1;
                     self.top.end_branch();
                 }
-                b'^' => self.push_symbol(if self.flags.multi_line { "(?m:^)" } else { r"\A" }, 1),
-                b'$' => self.push_symbol(if self.flags.multi_line { "(?m:$)" } else { r"\z" }, 1),
-                b'.' => self.push_symbol(if self.flags.dot_newline { "(?s:.)" } else { r"[^\n]" }, 1),
+                b'^' => self.push_symbol(
+                    if self.flags.multi_line {
+                        "(?m:^)"
+                    } else {
+                        r"\A"
+                    },
+                    1,
+                ),
+                b'$' => self.push_symbol(
+                    if self.flags.multi_line {
+                        "(?m:$)"
+                    } else {
+                        r"\z"
+                    },
+                    1,
+                ),
+                b'.' => self.push_symbol(
+                    if self.flags.dot_newline {
+                        "(?s:.)"
+                    } else {
+                        r"[^\n]"
+                    },
+                    1,
+                ),
                 b'[' => self.bracket()?,
                 b'*' | b'+' | b'?' => {
                     self.at += 1;
@@ -108,7 +170,12 @@ impl<'a> Parser<'a> {
                         {
                             return Err(self.error_since("invalid repeat count", start));
                         }
-                        self.repeat(start, repeated_at, "", Some((least as u64, most.map(|most| most as u64))))?;
+                        self.repeat(
+                            start,
+                            repeated_at,
+                            "",
+                            Some((least as u64, most.map(|most| most as u64))),
+                        )?;
                         repeated = Some(start);
                     }
                     None => self.literal()?,
@@ -136,7 +203,11 @@ impl<'a> Parser<'a> {
     fn push(&mut self, text: String) {
         let classes = text.matches(r"\p").count() + text.matches(r"\P").count();
         let size = (text.len() as u64).saturating_add(CLASS.saturating_mul(classes as u64));
-        self.top.pieces.push(Piece { text, weight: 1, size });
+        self.top.pieces.push(Piece {
+            text,
+            weight: 1,
+            size,
+        });
     }
 
     fn push_symbol(&mut self, text: &str, width: usize) {
@@ -154,7 +225,11 @@ impl<'a> Parser<'a> {
     }
 
     fn folded(&self, text: String) -> String {
-        if self.flags.fold { format!("(?i:{text})") } else { text }
+        if self.flags.fold {
+            format!("(?i:{text})")
+        } else {
+            text
+        }
     }
 
     fn next_rune(&mut self) -> Outcome<char> {
@@ -182,7 +257,10 @@ impl<'a> Parser<'a> {
     }
 
     fn close(&mut self) -> Outcome<()> {
-        let outer = self.groups.pop().ok_or_else(|| RegexpError::new("unexpected )", self.whole))?;
+        let outer = self
+            .groups
+            .pop()
+            .ok_or_else(|| RegexpError::new("unexpected )", self.whole))?;
         let group = std::mem::replace(&mut self.top, outer);
         self.flags = group.outer;
         self.top.pieces.push(group.close());
@@ -208,12 +286,17 @@ impl<'a> Parser<'a> {
         };
         let name = rest.get(name_at..end).unwrap_or_default();
         check_utf8(name)?;
-        if name.is_empty() || !name.iter().all(|&byte| byte == b'_' || byte.is_ascii_alphanumeric()) {
+        if name.is_empty()
+            || !name
+                .iter()
+                .all(|&byte| byte == b'_' || byte.is_ascii_alphanumeric())
+        {
             return Err(RegexpError::new("invalid named capture", &rest[..=end]));
         }
         self.names.push(String::from_utf8_lossy(name).into_owned());
         self.at += end + 1;
-        // Go allows a name twice and the regex crate does not, so names are kept apart from the translation.
+        // Go allows a name twice and the regex crate does not, so names are kept apart from the
+        // translation.
         self.enter("(", self.flags)
     }
 
@@ -279,14 +362,22 @@ impl<'a> Parser<'a> {
                 return Err(self.error_since("invalid repeat count", start));
             }
             piece.size = piece.size.saturating_mul(most.unwrap_or(least + 1).max(1));
-            operator = most.map_or_else(|| format!("{{{least},}}"), |most| format!("{{{least},{most}}}"));
+            operator = most.map_or_else(
+                || format!("{{{least},}}"),
+                |most| format!("{{{least},{most}}}"),
+            );
         }
-        piece.text = format!("(?:{}){operator}{}", piece.text, if lazy { "?" } else { "" });
+        piece.text = format!(
+            "(?:{}){operator}{}",
+            piece.text,
+            if lazy { "?" } else { "" }
+        );
         self.top.pieces.push(piece);
         Ok(())
     }
 
-    /// The counts of `{n}`, `{n,}` or `{n,m}` here and where they end; a count too big to hold is -1.
+    /// The counts of `{n}`, `{n,}` or `{n,m}` here and where they end; a count too big to hold is
+    /// -1.
     fn counts(&self) -> Option<(i64, Option<i64>, usize)> {
         let (mut least, rest) = count(self.rest().get(1..)?)?;
         let (most, rest) = match rest.split_first()? {
@@ -300,7 +391,8 @@ impl<'a> Parser<'a> {
             }
             _ => (Some(least), rest),
         };
-        rest.starts_with(b"}").then(|| (least, most, self.whole.len() - rest.len() + 1))
+        rest.starts_with(b"}")
+            .then(|| (least, most, self.whole.len() - rest.len() + 1))
     }
 
     fn escape(&mut self) -> Outcome<()> {
@@ -340,7 +432,9 @@ impl<'a> Parser<'a> {
     /// `\pN`, `\d` and their like, if one stands here.
     fn class_escape(&mut self) -> Outcome<Option<String>> {
         let rest = self.rest();
-        let [b'\\', letter, after @ ..] = rest else { return Ok(None) };
+        let [b'\\', letter, after @ ..] = rest else {
+            return Ok(None);
+        };
         if let Some(class) = class::perl(*letter) {
             self.at += 2;
             return Ok(Some(class.to_owned()));
@@ -367,8 +461,12 @@ impl<'a> Parser<'a> {
             None => (false, name),
         };
         let negated = (*letter == b'P') != inverted;
-        let found = std::str::from_utf8(name).ok().and_then(|name| class::unicode(name, negated));
-        found.map(Some).ok_or_else(|| self.error_since("invalid character class range", start))
+        let found = std::str::from_utf8(name)
+            .ok()
+            .and_then(|name| class::unicode(name, negated));
+        found
+            .map(Some)
+            .ok_or_else(|| self.error_since("invalid character class range", start))
     }
 
     /// An escape that stands for one character.
@@ -376,7 +474,10 @@ impl<'a> Parser<'a> {
         let start = self.at;
         self.at += 1;
         if self.rest().is_empty() {
-            return Err(RegexpError::new("trailing backslash at end of expression", b""));
+            return Err(RegexpError::new(
+                "trailing backslash at end of expression",
+                b"",
+            ));
         }
         let rune = self.next_rune()?;
         let octal = |byte: Option<&u8>| byte.is_some_and(|byte| (b'0'..=b'7').contains(byte));
@@ -390,7 +491,9 @@ impl<'a> Parser<'a> {
             '0'..='7' if rune == '0' || octal(self.rest().first()) => {
                 let mut code = u32::from(rune) - u32::from('0');
                 for _ in 0..2 {
-                    let Some(&digit) = self.rest().first().filter(|byte| octal(Some(byte))) else { break };
+                    let Some(&digit) = self.rest().first().filter(|byte| octal(Some(byte))) else {
+                        break;
+                    };
                     code = code * 8 + u32::from(digit - b'0');
                     self.at += 1;
                 }
@@ -412,7 +515,10 @@ impl<'a> Parser<'a> {
         let first = self.next_rune()?;
         if first != '{' {
             let second = self.next_rune()?;
-            return Ok(first.to_digit(16).zip(second.to_digit(16)).map(|(high, low)| high * 16 + low));
+            return Ok(first
+                .to_digit(16)
+                .zip(second.to_digit(16))
+                .map(|(high, low)| high * 16 + low));
         }
         let mut code = None;
         while !self.rest().is_empty() {
@@ -420,7 +526,9 @@ impl<'a> Parser<'a> {
             if rune == '}' {
                 return Ok(code);
             }
-            let Some(digit) = rune.to_digit(16) else { return Ok(None) };
+            let Some(digit) = rune.to_digit(16) else {
+                return Ok(None);
+            };
             let next = code.unwrap_or(0) * 16 + digit;
             if next > u32::from(char::MAX) {
                 return Ok(None);
@@ -477,16 +585,25 @@ impl<'a> Parser<'a> {
 
     fn posix_class(&mut self) -> Outcome<Option<String>> {
         let rest = self.rest();
-        let Some(body) = rest.strip_prefix(b"[:") else { return Ok(None) };
-        let Some(end) = body.windows(2).position(|pair| pair == b":]") else { return Ok(None) };
+        let Some(body) = rest.strip_prefix(b"[:") else {
+            return Ok(None);
+        };
+        let Some(end) = body.windows(2).position(|pair| pair == b":]") else {
+            return Ok(None);
+        };
         let found = class::posix(&body[..end]);
         self.at += end + 4;
-        found.map(Some).ok_or_else(|| RegexpError::new("invalid character class range", &rest[..end + 4]))
+        found
+            .map(Some)
+            .ok_or_else(|| RegexpError::new("invalid character class range", &rest[..end + 4]))
     }
 
     fn class_char(&mut self, class_start: usize) -> Outcome<u32> {
         match self.rest().first() {
-            None => Err(RegexpError::new("missing closing ]", &self.whole[class_start..])),
+            None => Err(RegexpError::new(
+                "missing closing ]",
+                &self.whole[class_start..],
+            )),
             Some(b'\\') => self.escaped_char(),
             Some(_) => self.next_rune().map(u32::from),
         }
@@ -498,8 +615,16 @@ const NOTHING: &str = "[a&&b]";
 
 /// Appends a range to the inside of a class, without the surrogates, which no text contains.
 fn push_range(inside: &mut String, low: u32, high: u32) {
-    let low = if (0xd800..0xe000).contains(&low) { 0xe000 } else { low };
-    let high = if (0xd800..0xe000).contains(&high) { 0xd7ff } else { high };
+    let low = if (0xd800..0xe000).contains(&low) {
+        0xe000
+    } else {
+        low
+    };
+    let high = if (0xd800..0xe000).contains(&high) {
+        0xd7ff
+    } else {
+        high
+    };
     if low <= high {
         inside.push_str(&format!(r"\x{{{low:X}}}-\x{{{high:X}}}"));
     }
@@ -507,18 +632,30 @@ fn push_range(inside: &mut String, low: u32, high: u32) {
 
 /// A decimal count without leading zeros and what follows it; one too big to hold is -1.
 fn count(text: &[u8]) -> Option<(i64, &[u8])> {
-    let length = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
+    let length = text
+        .iter()
+        .position(|byte| !byte.is_ascii_digit())
+        .unwrap_or(text.len());
     if length == 0 || length > 1 && text[0] == b'0' {
         return None;
     }
     let (digits, rest) = text.split_at(length);
-    let value = if length > 9 { -1 } else { digits.iter().fold(0, |sum, byte| sum * 10 + i64::from(byte - b'0')) };
+    let value = if length > 9 {
+        -1
+    } else {
+        digits
+            .iter()
+            .fold(0, |sum, byte| sum * 10 + i64::from(byte - b'0'))
+    };
     Some((value, rest))
 }
 
 fn check_utf8(text: &[u8]) -> Outcome<()> {
     match std::str::from_utf8(text) {
         Ok(_) => Ok(()),
-        Err(error) => Err(RegexpError::new("invalid UTF-8", &text[error.valid_up_to()..])),
+        Err(error) => Err(RegexpError::new(
+            "invalid UTF-8",
+            &text[error.valid_up_to()..],
+        )),
     }
 }

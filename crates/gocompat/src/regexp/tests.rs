@@ -7,8 +7,13 @@ fn text(bytes: &[u8]) -> String {
 }
 
 fn all(expr: &str, given: &str, limit: i64) -> Vec<String> {
-    let found = Regexp::new(expr.as_bytes()).unwrap().find_all(given.as_bytes(), limit);
-    found.into_iter().map(|range| given[range].to_owned()).collect()
+    let found = Regexp::new(expr.as_bytes())
+        .unwrap()
+        .find_all(given.as_bytes(), limit);
+    found
+        .into_iter()
+        .map(|range| given[range].to_owned())
+        .collect()
 }
 
 #[test]
@@ -42,7 +47,10 @@ fn what_go_refuses_is_refused_in_its_words() {
         let error = Regexp::new(expr.as_bytes()).unwrap_err().to_string();
         assert_eq!(error, format!("error parsing regexp: {want}"), "{expr}");
     }
-    assert_eq!(Regexp::new(b"a\xff").unwrap_err().to_string(), "error parsing regexp: invalid UTF-8: `\u{fffd}`");
+    assert_eq!(
+        Regexp::new(b"a\xff").unwrap_err().to_string(),
+        "error parsing regexp: invalid UTF-8: `\u{fffd}`"
+    );
     assert!(Regexp::new("(".repeat(1000).as_bytes()).is_err());
     assert!(Regexp::new(br"(\pL{1000}\pN{1000}){1}").is_err());
 }
@@ -93,9 +101,14 @@ fn empty_matches_follow_go() {
         ("(a)|b", "ab", "[$1$2$01]", "[a][]"),
     ] {
         let expr = Regexp::new(expr.as_bytes()).unwrap();
-        assert_eq!(text(&expr.replace_all(given.as_bytes(), template.as_bytes())), want);
+        assert_eq!(
+            text(&expr.replace_all(given.as_bytes(), template.as_bytes())),
+            want
+        );
     }
-    let dollar = Regexp::new(b"a").unwrap().replace_all_literal(b"aba", b"$1");
+    let dollar = Regexp::new(b"a")
+        .unwrap()
+        .replace_all_literal(b"aba", b"$1");
     assert_eq!(text(&dollar), "$1b$1");
 }
 
@@ -108,11 +121,20 @@ fn splitting_keeps_and_drops_empty_parts_as_go() {
         ("a", "", -1, vec![""]),
         ("", "", -1, vec![]),
         ("", "abc", -1, vec!["a", "b", "c"]),
-        ("a*", "abaabaccadaaae", 5, vec!["", "b", "b", "c", "cadaaae"]),
+        (
+            "a*",
+            "abaabaccadaaae",
+            5,
+            vec!["", "b", "b", "c", "cadaaae"],
+        ),
         ("z+", "pizza", -1, vec!["pi", "a"]),
     ] {
         let expr = Regexp::new(expr.as_bytes()).unwrap();
-        let got: Vec<String> = expr.split(given.as_bytes(), limit).into_iter().map(text).collect();
+        let got: Vec<String> = expr
+            .split(given.as_bytes(), limit)
+            .into_iter()
+            .map(text)
+            .collect();
         assert_eq!(got, want, "{given}");
     }
 }
@@ -122,13 +144,22 @@ fn bytes_that_are_not_utf8_match_as_replacement_characters() {
     let any = Regexp::new(b".").unwrap();
     assert_eq!(any.find_all(b"\xffa\xc3", -1), [0..1, 1..2, 2..3]);
     let expr = Regexp::new(br"\x{FFFD}(a)").unwrap();
-    assert_eq!(expr.replace_all(b"-\xffa\xfe", b"<$0|$1>"), b"-<\xffa|a>\xfe");
+    assert_eq!(
+        expr.replace_all(b"-\xffa\xfe", b"<$0|$1>"),
+        b"-<\xffa|a>\xfe"
+    );
     assert!(expr.is_match(b"\xffa"));
     assert_eq!(expr.find(b"x\xffa"), Some(1..3));
-    assert_eq!(expr.find_groups(b"x\xffa"), Some(vec![Some(1..3), Some(2..3)]));
+    assert_eq!(
+        expr.find_groups(b"x\xffa"),
+        Some(vec![Some(1..3), Some(2..3)])
+    );
 }
 
 #[test]
 fn quoting_escapes_every_operator() {
-    assert_eq!(text(&quote_meta(br"a.b\c+*?()|[]{}^$-#")), r"a\.b\\c\+\*\?\(\)\|\[\]\{\}\^\$-#");
+    assert_eq!(
+        text(&quote_meta(br"a.b\c+*?()|[]{}^$-#")),
+        r"a\.b\\c\+\*\?\(\)\|\[\]\{\}\^\$-#"
+    );
 }

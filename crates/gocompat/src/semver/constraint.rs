@@ -1,4 +1,5 @@
-//! Version constraints: `^ ~ ~> = != < <= > >= => =<`, wildcards, hyphen ranges, spaces or commas for "and", `||` for "or".
+//! Version constraints: `^ ~ ~> = != < <= > >= => =<`, wildcards, hyphen ranges, spaces or commas
+//! for "and", `||` for "or".
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -58,7 +59,8 @@ struct Constraint {
 
 const OPERATOR: &str = r"(?:!=|>=|=>|<=|=<|~>|=|>|<|~|\^|)";
 
-/// Nine groups: the numbers with their dots, and prerelease and metadata each with their mark and without.
+/// Nine groups: the numbers with their dots, and prerelease and metadata each with their mark and
+/// without.
 const VERSION: &str = concat!(
     r"v?([0-9xX*|]+)(\.[0-9xX*|]+)?(\.[0-9xX*|]+)?",
     r"(-([0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*))?",
@@ -77,7 +79,9 @@ static GRAMMAR: LazyLock<Option<Grammar>> = LazyLock::new(|| {
     Some(Grammar {
         one: compile(format!(r"^\s*({OPERATOR})\s*({VERSION})\s*$"))?,
         each: compile(format!(r"{OPERATOR}\s*(?:{VERSION})"))?,
-        group: compile(format!(r"^\s*{OPERATOR}\s*(?:{VERSION})\s*(?:(?:\s+|,\s*){OPERATOR}\s*(?:{VERSION})\s*)*$"))?,
+        group: compile(format!(
+            r"^\s*{OPERATOR}\s*(?:{VERSION})\s*(?:(?:\s+|,\s*){OPERATOR}\s*(?:{VERSION})\s*)*$"
+        ))?,
         range: compile(format!(r"\s*({VERSION})\s+-\s+({VERSION})\s*"))?,
     })
 });
@@ -104,18 +108,23 @@ impl Constraints {
                 return Err(improper(group));
             }
             let parts = grammar.each.find_all(group, -1);
-            let parts = parts.into_iter().map(|part| Constraint::parse(grammar, &group[part]));
+            let parts = parts
+                .into_iter()
+                .map(|part| Constraint::parse(grammar, &group[part]));
             groups.push(parts.collect::<Result<Vec<_>, _>>()?);
         }
         Ok(Self { groups })
     }
 
-    /// Whether a version satisfies them; a prerelease does only where a constraint of the group names one.
+    /// Whether a version satisfies them; a prerelease does only where a constraint of the group
+    /// names one.
     #[must_use]
     pub fn check(&self, version: &Version) -> bool {
         self.groups.iter().any(|group| {
             let prereleases = names_prerelease(group);
-            group.iter().all(|constraint| constraint.fault(version, prereleases).is_none())
+            group
+                .iter()
+                .all(|constraint| constraint.fault(version, prereleases).is_none())
         })
     }
 
@@ -160,18 +169,28 @@ impl fmt::Display for Constraints {
 }
 
 fn names_prerelease(group: &[Constraint]) -> bool {
-    group.iter().any(|constraint| !constraint.version.pre.is_empty())
+    group
+        .iter()
+        .any(|constraint| !constraint.version.pre.is_empty())
 }
 
 fn only_releases(version: &Version) -> String {
-    format!("{version} is a prerelease version and the constraint is only looking for release versions")
+    format!(
+        "{version} is a prerelease version and the constraint is only looking for release versions"
+    )
 }
 
 /// Turns `1.2 - 1.4` into `>= 1.2, <= 1.4`.
 fn rewrite_ranges(grammar: &Grammar, text: &[u8]) -> Vec<u8> {
     let mut out = text.to_vec();
     for groups in grammar.range.find_all_groups(text, -1) {
-        let part = |index: usize| groups.get(index).cloned().flatten().map_or(&b""[..], |range| &text[range]);
+        let part = |index: usize| {
+            groups
+                .get(index)
+                .cloned()
+                .flatten()
+                .map_or(&b""[..], |range| &text[range])
+        };
         let range = [b">= ", part(1), b", <= ", part(11), b" "].concat();
         let whole = part(0);
         if let Some(at) = super::super::strings::index(&out, whole) {
@@ -184,8 +203,19 @@ fn rewrite_ranges(grammar: &Grammar, text: &[u8]) -> Vec<u8> {
 impl Constraint {
     fn parse(grammar: &Grammar, text: &[u8]) -> Result<Self, ConstraintError> {
         let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let groups = grammar.one.find_groups(text).ok_or_else(|| ConstraintError::Improper(text.to_vec()))?;
-        let part = |index: usize| lossy(groups.get(index).cloned().flatten().map_or(&b""[..], |range| &text[range]));
+        let groups = grammar
+            .one
+            .find_groups(text)
+            .ok_or_else(|| ConstraintError::Improper(text.to_vec()))?;
+        let part = |index: usize| {
+            lossy(
+                groups
+                    .get(index)
+                    .cloned()
+                    .flatten()
+                    .map_or(&b""[..], |range| &text[range]),
+            )
+        };
         let (written, major, minor, patch, pre) = (part(2), part(3), part(4), part(5), part(6));
         let wild = |number: &str| matches!(number, "" | "x" | "X" | "*" | ".x" | ".X" | ".*");
         let (open, version) = if wild(&major) {
@@ -198,7 +228,12 @@ impl Constraint {
             (Open::No, written.clone())
         };
         let version = Version::parse(version.as_bytes()).map_err(|_| ConstraintError::Version)?;
-        Ok(Self { version, operator: part(1), written, open })
+        Ok(Self {
+            version,
+            operator: part(1),
+            written,
+            open,
+        })
     }
 
     /// Why `version` does not satisfy this, if it does not.
@@ -213,8 +248,11 @@ impl Constraint {
             },
             "!=" => self.differs(version),
             ">" => self.exceeds(version),
-            "<" => (version.compare(&self.version) != Ordering::Less).then_some("is greater than or equal to"),
-            ">=" | "=>" => (version.compare(&self.version) == Ordering::Less).then_some("is less than"),
+            "<" => (version.compare(&self.version) != Ordering::Less)
+                .then_some("is greater than or equal to"),
+            ">=" | "=>" => {
+                (version.compare(&self.version) == Ordering::Less).then_some("is less than")
+            }
             "<=" | "=<" => self.reaches(version),
             "^" => return self.caret(version),
             _ => self.tilde(version),
@@ -242,7 +280,9 @@ impl Constraint {
     fn exceeds(&self, version: &Version) -> Option<&'static str> {
         let wanted = &self.version;
         let exceeds = match (self.open, version.major.cmp(&wanted.major)) {
-            (Open::No, _) | (Open::All, Ordering::Equal) => version.compare(wanted) == Ordering::Greater,
+            (Open::No, _) | (Open::All, Ordering::Equal) => {
+                version.compare(wanted) == Ordering::Greater
+            }
             (_, Ordering::Greater) => true,
             (_, Ordering::Less) | (Open::Minor, Ordering::Equal) => false,
             (Open::Patch, Ordering::Equal) => version.minor > wanted.minor,
@@ -256,15 +296,17 @@ impl Constraint {
             version.compare(wanted) == Ordering::Greater
         } else {
             version.major > wanted.major
-                || version.major == wanted.major && version.minor > wanted.minor && self.open != Open::Minor
+                || version.major == wanted.major
+                    && version.minor > wanted.minor
+                    && self.open != Open::Minor
         };
         beyond.then_some("is greater than")
     }
 
     fn tilde(&self, version: &Version) -> Option<&'static str> {
         let wanted = &self.version;
-        let anything =
-            (wanted.major, wanted.minor, wanted.patch) == (0, 0, 0) && !matches!(self.open, Open::Minor | Open::Patch);
+        let anything = (wanted.major, wanted.minor, wanted.patch) == (0, 0, 0)
+            && !matches!(self.open, Open::Minor | Open::Patch);
         if version.compare(wanted) == Ordering::Less {
             Some("is less than")
         } else if anything {
@@ -302,7 +344,10 @@ impl Constraint {
         } else if version.patch == wanted.patch {
             return None;
         } else {
-            ("does not equal", ". Expect version and constraint to equal when major and minor versions are 0")
+            (
+                "does not equal",
+                ". Expect version and constraint to equal when major and minor versions are 0",
+            )
         };
         Some(format!("{version} {relation} {}{hint}", self.written))
     }

@@ -1,4 +1,5 @@
-//! Floating-point numbers to and from text: every verb of `strconv.FormatFloat`, and what `ParseFloat` accepts.
+//! Floating-point numbers to and from text: every verb of `strconv.FormatFloat`, and what
+//! `ParseFloat` accepts.
 
 use super::number::{NumError, NumErrorKind, underscores_ok};
 
@@ -11,11 +12,16 @@ struct Decimal {
     point: i32,
 }
 
-/// `strconv.FormatFloat`: `verb` is one of `eEfgGbxX`, `prec` -1 is the shortest exact form, `bits` is 32 or 64.
+/// `strconv.FormatFloat`: `verb` is one of `eEfgGbxX`, `prec` -1 is the shortest exact form, `bits`
+/// is 32 or 64.
 #[must_use]
 pub fn format_float(value: f64, verb: u8, prec: i32, bits: u32) -> String {
     let single = bits == 32;
-    let value = if single { f64::from(value as f32) } else { value };
+    let value = if single {
+        f64::from(value as f32)
+    } else {
+        value
+    };
     if value.is_nan() {
         return "NaN".to_owned();
     }
@@ -40,7 +46,10 @@ fn push_decimal(out: &mut String, size: f64, verb: u8, prec: i32, single: bool) 
     let shortest = prec < 0;
     let wanted = usize::try_from(prec).unwrap_or(0);
     let decimal = if size == 0.0 {
-        Decimal { digits: Vec::new(), point: 0 }
+        Decimal {
+            digits: Vec::new(),
+            point: 0,
+        }
     } else if shortest {
         shortest_digits(size, single)
     } else {
@@ -53,11 +62,19 @@ fn push_decimal(out: &mut String, size: f64, verb: u8, prec: i32, single: bool) 
     let count = decimal.digits.len();
     match verb {
         b'f' => {
-            let places = if shortest { places_of(&decimal) } else { wanted };
+            let places = if shortest {
+                places_of(&decimal)
+            } else {
+                wanted
+            };
             push_fixed(out, &decimal, places);
         }
         b'e' | b'E' => {
-            let places = if shortest { count.saturating_sub(1) } else { wanted };
+            let places = if shortest {
+                count.saturating_sub(1)
+            } else {
+                wanted
+            };
             push_exponent(out, &decimal, places, verb);
         }
         _ => {
@@ -71,7 +88,11 @@ fn push_decimal(out: &mut String, size: f64, verb: u8, prec: i32, single: bool) 
                 push_exponent(out, &decimal, limit.min(count).saturating_sub(1), verb - 2);
             } else {
                 let digits = if limit as i64 > point { count } else { limit };
-                push_fixed(out, &decimal, usize::try_from(digits as i64 - point).unwrap_or(0));
+                push_fixed(
+                    out,
+                    &decimal,
+                    usize::try_from(digits as i64 - point).unwrap_or(0),
+                );
             }
         }
     }
@@ -89,7 +110,11 @@ fn push_exponent(out: &mut String, decimal: &Decimal, places: usize, verb: u8) {
         out.extend((1..=places).map(digit));
     }
     out.push(char::from(verb));
-    let exponent = if decimal.digits.is_empty() { 0 } else { decimal.point - 1 };
+    let exponent = if decimal.digits.is_empty() {
+        0
+    } else {
+        decimal.point - 1
+    };
     out.push(if exponent < 0 { '-' } else { '+' });
     out.push_str(&format!("{:02}", exponent.unsigned_abs()));
 }
@@ -97,7 +122,9 @@ fn push_exponent(out: &mut String, decimal: &Decimal, places: usize, verb: u8) {
 fn push_fixed(out: &mut String, decimal: &Decimal, places: usize) {
     let point = i64::from(decimal.point);
     let digit = |at: i64| {
-        let found = usize::try_from(at).ok().and_then(|at| decimal.digits.get(at));
+        let found = usize::try_from(at)
+            .ok()
+            .and_then(|at| decimal.digits.get(at));
         char::from(found.copied().unwrap_or(b'0'))
     };
     if point > 0 {
@@ -112,14 +139,27 @@ fn push_fixed(out: &mut String, decimal: &Decimal, places: usize) {
 }
 
 fn shortest_digits(size: f64, single: bool) -> Decimal {
-    let text = if single { format!("{:e}", size as f32) } else { format!("{size:e}") };
+    let text = if single {
+        format!("{:e}", size as f32)
+    } else {
+        format!("{size:e}")
+    };
     let found = split_scientific(&text);
-    if found.digits.last().is_none_or(|digit| digit.is_multiple_of(2)) {
+    if found
+        .digits
+        .last()
+        .is_none_or(|digit| digit.is_multiple_of(2))
+    {
         return found;
     }
-    // Of two shortest forms equally near, Go takes the even one and the standard library the upper one.
+    // Of two shortest forms equally near, Go takes the even one and the standard library the upper
+    // one.
     let even = format!("{:.*e}", found.digits.len() - 1, size);
-    let same = if single { even.parse() == Ok(size as f32) } else { even.parse() == Ok(size) };
+    let same = if single {
+        even.parse() == Ok(size as f32)
+    } else {
+        even.parse() == Ok(size)
+    };
     if same { split_scientific(&even) } else { found }
 }
 
@@ -139,10 +179,16 @@ fn digits_to_place(size: f64, places: usize) -> Decimal {
         Ok(0) => {
             // Everything goes: only more than half a unit of the last place rounds up to one.
             let up = whole.digits.as_slice() > b"5".as_slice();
-            Decimal { digits: if up { vec![b'1'] } else { Vec::new() }, point: whole.point + 1 }
+            Decimal {
+                digits: if up { vec![b'1'] } else { Vec::new() },
+                point: whole.point + 1,
+            }
         }
         Ok(keep) => exact_digits(size, keep),
-        Err(_) => Decimal { digits: Vec::new(), point: 0 },
+        Err(_) => Decimal {
+            digits: Vec::new(),
+            point: 0,
+        },
     }
 }
 
@@ -152,35 +198,59 @@ fn split_scientific(text: &str) -> Decimal {
     while digits.last() == Some(&b'0') {
         digits.pop();
     }
-    let point = if digits.is_empty() { 0 } else { exponent.parse::<i32>().unwrap_or(0) + 1 };
+    let point = if digits.is_empty() {
+        0
+    } else {
+        exponent.parse::<i32>().unwrap_or(0) + 1
+    };
     Decimal { digits, point }
 }
 
-/// Layout of a binary format: bits of the fraction and of the exponent, and what the exponent is offset by.
+/// Layout of a binary format: bits of the fraction and of the exponent, and what the exponent is
+/// offset by.
 struct Layout {
     fraction: u32,
     exponent: u32,
     bias: i32,
 }
 
-const DOUBLE: Layout = Layout { fraction: 52, exponent: 11, bias: -1023 };
-const SINGLE: Layout = Layout { fraction: 23, exponent: 8, bias: -127 };
+const DOUBLE: Layout = Layout {
+    fraction: 52,
+    exponent: 11,
+    bias: -1023,
+};
+const SINGLE: Layout = Layout {
+    fraction: 23,
+    exponent: 8,
+    bias: -127,
+};
 
 /// Mantissa with its implicit bit, and the power of two of that bit.
 fn split_binary(size: f64, single: bool) -> (u64, i32, &'static Layout) {
-    let (bits, layout) = if single { (u64::from((size as f32).to_bits()), &SINGLE) } else { (size.to_bits(), &DOUBLE) };
+    let (bits, layout) = if single {
+        (u64::from((size as f32).to_bits()), &SINGLE)
+    } else {
+        (size.to_bits(), &DOUBLE)
+    };
     let fraction = bits & ((1 << layout.fraction) - 1);
     let exponent = (bits >> layout.fraction) as i32 & ((1 << layout.exponent) - 1);
     if exponent == 0 {
         (fraction, 1 + layout.bias, layout)
     } else {
-        (fraction | 1 << layout.fraction, exponent + layout.bias, layout)
+        (
+            fraction | 1 << layout.fraction,
+            exponent + layout.bias,
+            layout,
+        )
     }
 }
 
 fn push_binary(out: &mut String, size: f64, single: bool) {
     let (mantissa, exponent, layout) = split_binary(size, single);
-    out.push_str(&format!("{mantissa}p{:+}", exponent - layout.fraction as i32));
+    out.push_str(&format!(
+        "{mantissa}p{:+}",
+        exponent - layout.fraction as i32
+    ));
 }
 
 fn push_hex(out: &mut String, size: f64, verb: u8, prec: i32, single: bool) {
@@ -211,7 +281,11 @@ fn push_hex(out: &mut String, size: f64, verb: u8, prec: i32, single: bool) {
     let upper = verb == b'X';
     let digit = |nibble: u64| {
         let digit = char::from_digit((nibble & 15) as u32, 16).unwrap_or('0');
-        if upper { digit.to_ascii_uppercase() } else { digit }
+        if upper {
+            digit.to_ascii_uppercase()
+        } else {
+            digit
+        }
     };
     out.push_str(if upper { "0X" } else { "0x" });
     out.push(digit(mantissa >> TOP & 1));
@@ -234,7 +308,8 @@ fn push_hex(out: &mut String, size: f64, verb: u8, prec: i32, single: bool) {
     out.push_str(&format!("{:02}", exponent.unsigned_abs()));
 }
 
-/// `strconv.ParseFloat`: decimal and hexadecimal forms, underscores between digits, and the names of infinity and NaN.
+/// `strconv.ParseFloat`: decimal and hexadecimal forms, underscores between digits, and the names
+/// of infinity and NaN.
 ///
 /// # Errors
 /// Syntax, or range when the value rounds to infinity.
@@ -262,19 +337,31 @@ pub fn parse_float(text: &[u8], bits: u32) -> Result<f64, NumError> {
         }
         decimal => parse_decimal(decimal, bits == 32).ok_or_else(syntax)?,
     };
-    if size.is_infinite() { Err(fail(NumErrorKind::Range)) } else { Ok(sign * size) }
+    if size.is_infinite() {
+        Err(fail(NumErrorKind::Range))
+    } else {
+        Ok(sign * size)
+    }
 }
 
 fn parse_decimal(text: &[u8], single: bool) -> Option<f64> {
     // The standard parser also takes names and signs, so only numerals are let through to it.
-    let numeral = text.first().is_some_and(|byte| byte.is_ascii_digit() || *byte == b'.');
+    let numeral = text
+        .first()
+        .is_some_and(|byte| byte.is_ascii_digit() || *byte == b'.');
     let text = std::str::from_utf8(text).ok().filter(|_| numeral)?;
-    if single { text.parse::<f32>().ok().map(f64::from) } else { text.parse().ok() }
+    if single {
+        text.parse::<f32>().ok().map(f64::from)
+    } else {
+        text.parse().ok()
+    }
 }
 
 /// Digits after `0x`, with the binary exponent that Go requires.
 fn parse_hex(text: &[u8], layout: &Layout) -> Option<f64> {
-    let at = text.iter().position(|byte| byte.eq_ignore_ascii_case(&b'p'))?;
+    let at = text
+        .iter()
+        .position(|byte| byte.eq_ignore_ascii_case(&b'p'))?;
     let exponent = text.get(at + 1..)?;
     let (down, power) = match exponent {
         [b'-', rest @ ..] => (true, rest),
@@ -284,7 +371,9 @@ fn parse_hex(text: &[u8], layout: &Layout) -> Option<f64> {
     if power.is_empty() || !power.iter().all(u8::is_ascii_digit) {
         return None;
     }
-    let power = power.iter().fold(0_i64, |sum, byte| (sum * 10 + i64::from(byte - b'0')).min(1_000_000_000));
+    let power = power.iter().fold(0_i64, |sum, byte| {
+        (sum * 10 + i64::from(byte - b'0')).min(1_000_000_000)
+    });
     let mut scale = if down { -power } else { power };
     let mut mantissa = 0_u64;
     let (mut seen, mut point) = (false, false);
@@ -380,7 +469,12 @@ mod tests {
             (f64::NEG_INFINITY, b'g', -1, 64, "-Inf"),
             (1.0, b'q', -1, 64, "%q"),
         ] {
-            assert_eq!(format_float(value, verb, prec, bits), want, "{value} {} {prec}", char::from(verb));
+            assert_eq!(
+                format_float(value, verb, prec, bits),
+                want,
+                "{value} {} {prec}",
+                char::from(verb)
+            );
         }
         assert_eq!(format_float(1.0, b'f', 70_000, 64).len(), 70_002);
     }
@@ -414,10 +508,17 @@ mod tests {
             ("", Err(NumErrorKind::Syntax)),
             (" 1", Err(NumErrorKind::Syntax)),
         ] {
-            assert_eq!(parse_float(text.as_bytes(), 64).map_err(|error| error.kind), want, "{text}");
+            assert_eq!(
+                parse_float(text.as_bytes(), 64).map_err(|error| error.kind),
+                want,
+                "{text}"
+            );
         }
         assert!(parse_float(b"NaN", 64).unwrap().is_nan());
-        assert_eq!(parse_float(b"1e39", 32).unwrap_err().kind, NumErrorKind::Range);
+        assert_eq!(
+            parse_float(b"1e39", 32).unwrap_err().kind,
+            NumErrorKind::Range
+        );
         assert_eq!(parse_float(b"0.1", 32), Ok(f64::from(0.1_f32)));
     }
 }

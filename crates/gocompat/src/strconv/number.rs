@@ -30,7 +30,11 @@ pub struct NumError {
 
 impl NumError {
     pub(crate) fn new(func: &'static str, text: &[u8], kind: NumErrorKind) -> Self {
-        Self { func, text: text.to_vec(), kind }
+        Self {
+            func,
+            text: text.to_vec(),
+            kind,
+        }
     }
 
     /// The value Go returns beside the error: the nearest 64-bit integer when out of range, else 0.
@@ -47,7 +51,12 @@ impl NumError {
 impl fmt::Display for NumError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let quoted = quote(&self.text);
-        write!(f, "strconv.{}: parsing {}: ", self.func, String::from_utf8_lossy(&quoted))?;
+        write!(
+            f,
+            "strconv.{}: parsing {}: ",
+            self.func,
+            String::from_utf8_lossy(&quoted)
+        )?;
         match self.kind {
             NumErrorKind::Syntax => f.write_str("invalid syntax"),
             NumErrorKind::Range => f.write_str("value out of range"),
@@ -98,7 +107,11 @@ pub fn parse_bool(text: &[u8]) -> Result<bool, NumError> {
 /// `strconv.FormatInt` for bases 2 to 36; other bases are taken as 10.
 #[must_use]
 pub fn format_int(value: i64, base: u32) -> String {
-    let base = if (2..=36).contains(&base) { u64::from(base) } else { 10 };
+    let base = if (2..=36).contains(&base) {
+        u64::from(base)
+    } else {
+        10
+    };
     let mut left = value.unsigned_abs();
     let mut digits = Vec::new();
     loop {
@@ -127,7 +140,11 @@ fn signed(func: &'static str, text: &[u8], base: i32, bits: i32) -> Result<i64, 
     let value = magnitude(body, base, bits).map_err(fail)?;
     let limit = 1_u64 << (size - 1);
     if negative {
-        if value > limit { Err(fail(NumErrorKind::Range)) } else { Ok((value as i64).wrapping_neg()) }
+        if value > limit {
+            Err(fail(NumErrorKind::Range))
+        } else {
+            Ok((value as i64).wrapping_neg())
+        }
     } else if value >= limit {
         Err(fail(NumErrorKind::Range))
     } else {
@@ -154,7 +171,11 @@ fn magnitude(text: &[u8], base: i32, bits: i32) -> Result<u64, NumErrorKind> {
     if !(0..=64).contains(&bits) {
         return Err(NumErrorKind::BitSize(bits));
     }
-    let max = if bits == 0 || bits == 64 { u64::MAX } else { (1 << bits) - 1 };
+    let max = if bits == 0 || bits == 64 {
+        u64::MAX
+    } else {
+        (1 << bits) - 1
+    };
     let mut value = 0_u64;
     let mut underscores = false;
     for &byte in digits {
@@ -162,14 +183,20 @@ fn magnitude(text: &[u8], base: i32, bits: i32) -> Result<u64, NumErrorKind> {
             underscores = true;
             continue;
         }
-        let digit = char::from(byte).to_digit(radix).ok_or(NumErrorKind::Syntax)?;
+        let digit = char::from(byte)
+            .to_digit(radix)
+            .ok_or(NumErrorKind::Syntax)?;
         value = value
             .checked_mul(u64::from(radix))
             .and_then(|value| value.checked_add(u64::from(digit)))
             .filter(|&value| value <= max)
             .ok_or(NumErrorKind::Range)?;
     }
-    if underscores && !underscores_ok(text) { Err(NumErrorKind::Syntax) } else { Ok(value) }
+    if underscores && !underscores_ok(text) {
+        Err(NumErrorKind::Syntax)
+    } else {
+        Ok(value)
+    }
 }
 
 /// Whether every underscore separates digits, a base prefix counting as one.
@@ -179,7 +206,9 @@ pub(crate) fn underscores_ok(text: &[u8]) -> bool {
         _ => text,
     };
     let (hex, rest, mut before) = match body {
-        [b'0', mark, rest @ ..] if b"bBoOxX".contains(mark) => (mark.eq_ignore_ascii_case(&b'x'), rest, b'0'),
+        [b'0', mark, rest @ ..] if b"bBoOxX".contains(mark) => {
+            (mark.eq_ignore_ascii_case(&b'x'), rest, b'0')
+        }
         _ => (false, body, b'^'),
     };
     for &byte in rest {
@@ -211,28 +240,88 @@ mod tests {
                 64,
                 Err("strconv.ParseInt: parsing \"9223372036854775808\": value out of range"),
             ),
-            ("128", 10, 8, Err("strconv.ParseInt: parsing \"128\": value out of range")),
+            (
+                "128",
+                10,
+                8,
+                Err("strconv.ParseInt: parsing \"128\": value out of range"),
+            ),
             ("-128", 10, 8, Ok(-128)),
             ("0x1F", 0, 0, Ok(31)),
             ("0b11", 0, 0, Ok(3)),
             ("0o17", 0, 0, Ok(15)),
             ("017", 0, 0, Ok(15)),
-            ("08", 0, 0, Err("strconv.ParseInt: parsing \"08\": invalid syntax")),
+            (
+                "08",
+                0,
+                0,
+                Err("strconv.ParseInt: parsing \"08\": invalid syntax"),
+            ),
             ("1_000", 0, 0, Ok(1000)),
             ("0_7", 0, 0, Ok(7)),
             ("0x_1", 0, 0, Ok(1)),
-            ("1__0", 0, 0, Err("strconv.ParseInt: parsing \"1__0\": invalid syntax")),
-            ("_1", 0, 0, Err("strconv.ParseInt: parsing \"_1\": invalid syntax")),
-            ("1_", 0, 0, Err("strconv.ParseInt: parsing \"1_\": invalid syntax")),
-            ("1_0", 10, 0, Err("strconv.ParseInt: parsing \"1_0\": invalid syntax")),
-            ("0x", 0, 0, Err("strconv.ParseInt: parsing \"0x\": invalid syntax")),
+            (
+                "1__0",
+                0,
+                0,
+                Err("strconv.ParseInt: parsing \"1__0\": invalid syntax"),
+            ),
+            (
+                "_1",
+                0,
+                0,
+                Err("strconv.ParseInt: parsing \"_1\": invalid syntax"),
+            ),
+            (
+                "1_",
+                0,
+                0,
+                Err("strconv.ParseInt: parsing \"1_\": invalid syntax"),
+            ),
+            (
+                "1_0",
+                10,
+                0,
+                Err("strconv.ParseInt: parsing \"1_0\": invalid syntax"),
+            ),
+            (
+                "0x",
+                0,
+                0,
+                Err("strconv.ParseInt: parsing \"0x\": invalid syntax"),
+            ),
             ("+5", 10, 0, Ok(5)),
-            ("+-5", 10, 0, Err("strconv.ParseInt: parsing \"+-5\": invalid syntax")),
-            ("", 10, 0, Err("strconv.ParseInt: parsing \"\": invalid syntax")),
-            ("-", 10, 0, Err("strconv.ParseInt: parsing \"-\": invalid syntax")),
+            (
+                "+-5",
+                10,
+                0,
+                Err("strconv.ParseInt: parsing \"+-5\": invalid syntax"),
+            ),
+            (
+                "",
+                10,
+                0,
+                Err("strconv.ParseInt: parsing \"\": invalid syntax"),
+            ),
+            (
+                "-",
+                10,
+                0,
+                Err("strconv.ParseInt: parsing \"-\": invalid syntax"),
+            ),
             ("zZ", 36, 0, Ok(1295)),
-            ("1", 37, 0, Err("strconv.ParseInt: parsing \"1\": invalid base 37")),
-            ("1", 10, 65, Err("strconv.ParseInt: parsing \"1\": invalid bit size 65")),
+            (
+                "1",
+                37,
+                0,
+                Err("strconv.ParseInt: parsing \"1\": invalid base 37"),
+            ),
+            (
+                "1",
+                10,
+                65,
+                Err("strconv.ParseInt: parsing \"1\": invalid bit size 65"),
+            ),
             (
                 "99999999999999999999x",
                 10,
@@ -243,7 +332,10 @@ mod tests {
             let got = parse_int(text.as_bytes(), base, bits).map_err(|error| error.to_string());
             assert_eq!(got, want.map_err(str::to_owned), "{text}");
         }
-        assert_eq!(atoi(b"x\xff").unwrap_err().to_string(), r#"strconv.Atoi: parsing "x\xff": invalid syntax"#);
+        assert_eq!(
+            atoi(b"x\xff").unwrap_err().to_string(),
+            r#"strconv.Atoi: parsing "x\xff": invalid syntax"#
+        );
         assert_eq!(parse_uint(b"18446744073709551615", 10, 64), Ok(u64::MAX));
         assert!(parse_uint(b"-1", 10, 64).is_err());
         assert_eq!(parse_bool(b"True"), Ok(true));
@@ -252,9 +344,12 @@ mod tests {
 
     #[test]
     fn integers_are_written_in_any_base() {
-        for (value, base, want) in
-            [(0, 10, "0"), (-255, 16, "-ff"), (i64::MIN, 2, &*format!("-1{}", "0".repeat(63))), (35, 36, "z")]
-        {
+        for (value, base, want) in [
+            (0, 10, "0"),
+            (-255, 16, "-ff"),
+            (i64::MIN, 2, &*format!("-1{}", "0".repeat(63))),
+            (35, 36, "z"),
+        ] {
             assert_eq!(format_int(value, base), want);
         }
     }

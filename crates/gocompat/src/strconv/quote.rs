@@ -53,13 +53,23 @@ fn quote_with(text: &[u8], ascii: bool) -> Vec<u8> {
 
 fn quote_rune_with(rune: u32, ascii: bool) -> Vec<u8> {
     let mut out = vec![b'\''];
-    push_escaped(&mut out, char::from_u32(rune).unwrap_or(char::REPLACEMENT_CHARACTER), b'\'', ascii);
+    push_escaped(
+        &mut out,
+        char::from_u32(rune).unwrap_or(char::REPLACEMENT_CHARACTER),
+        b'\'',
+        ascii,
+    );
     out.push(b'\'');
     out
 }
 
 fn push_hex_byte(out: &mut Vec<u8>, byte: u8) {
-    out.extend_from_slice(&[b'\\', b'x', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
+    out.extend_from_slice(&[
+        b'\\',
+        b'x',
+        HEX[usize::from(byte >> 4)],
+        HEX[usize::from(byte & 15)],
+    ]);
 }
 
 fn push_escaped(out: &mut Vec<u8>, rune: char, quote: u8, ascii: bool) {
@@ -87,7 +97,8 @@ fn push_escaped(out: &mut Vec<u8>, rune: char, quote: u8, ascii: bool) {
     }
 }
 
-/// Reads a Go literal in double quotes, backquotes or (one character) single quotes; `None` is Go's `invalid syntax`.
+/// Reads a Go literal in double quotes, backquotes or (one character) single quotes; `None` is Go's
+/// `invalid syntax`.
 #[must_use]
 pub fn unquote(literal: &[u8]) -> Option<Vec<u8>> {
     let (&mark, rest) = literal.split_first()?;
@@ -96,7 +107,8 @@ pub fn unquote(literal: &[u8]) -> Option<Vec<u8>> {
         return None;
     }
     match mark {
-        b'`' => (!body.contains(&b'`')).then(|| body.iter().copied().filter(|&byte| byte != b'\r').collect()),
+        b'`' => (!body.contains(&b'`'))
+            .then(|| body.iter().copied().filter(|&byte| byte != b'\r').collect()),
         b'"' | b'\'' => {
             let mut out = Vec::with_capacity(body.len());
             let mut left = body;
@@ -129,7 +141,8 @@ pub enum Unit {
     Rune(char),
 }
 
-/// Reads the first character or escape of a literal's body and its width; `mark` is the quote that may be escaped.
+/// Reads the first character or escape of a literal's body and its width; `mark` is the quote that
+/// may be escaped.
 #[must_use]
 pub fn unquote_char(body: &[u8], mark: u8) -> Option<(Unit, usize)> {
     let first = *body.first()?;
@@ -143,7 +156,9 @@ pub fn unquote_char(body: &[u8], mark: u8) -> Option<(Unit, usize)> {
     let digits = |from: usize, len: usize, radix: u32| {
         body.get(from..from + len)?
             .iter()
-            .try_fold(0_u32, |sum, &byte| Some((sum << radix.ilog2()) | char::from(byte).to_digit(radix)?))
+            .try_fold(0_u32, |sum, &byte| {
+                Some((sum << radix.ilog2()) | char::from(byte).to_digit(radix)?)
+            })
     };
     let simple = |rune: char| Some((Unit::Rune(rune), 2));
     match *body.get(1)? {
@@ -178,17 +193,37 @@ mod tests {
                 r#""\x00\a\b\f\n\r\t\v\x1f\x7f""#,
                 r#""\x00\a\b\f\n\r\t\v\x1f\x7f""#,
             ),
-            ("é\u{a0}\u{ad}".as_bytes(), r#""é\u00a0\u00ad""#, r#""\u00e9\u00a0\u00ad""#),
-            ("\u{2028}😀\u{e0001}".as_bytes(), r#""\u2028😀\U000e0001""#, r#""\u2028\U0001f600\U000e0001""#),
-            (b"\xff\xc3\xa9\xe2\x82", r#""\xffé\xe2\x82""#, r#""\xff\u00e9\xe2\x82""#),
-            ("\u{fffd}\u{feff}".as_bytes(), "\"\u{fffd}\\ufeff\"", r#""\ufffd\ufeff""#),
+            (
+                "é\u{a0}\u{ad}".as_bytes(),
+                r#""é\u00a0\u00ad""#,
+                r#""\u00e9\u00a0\u00ad""#,
+            ),
+            (
+                "\u{2028}😀\u{e0001}".as_bytes(),
+                r#""\u2028😀\U000e0001""#,
+                r#""\u2028\U0001f600\U000e0001""#,
+            ),
+            (
+                b"\xff\xc3\xa9\xe2\x82",
+                r#""\xffé\xe2\x82""#,
+                r#""\xff\u00e9\xe2\x82""#,
+            ),
+            (
+                "\u{fffd}\u{feff}".as_bytes(),
+                "\"\u{fffd}\\ufeff\"",
+                r#""\ufffd\ufeff""#,
+            ),
         ] {
             assert_eq!(String::from_utf8(quote(text)).unwrap(), plain);
             assert_eq!(String::from_utf8(quote_to_ascii(text)).unwrap(), ascii);
         }
-        for (rune, want) in
-            [(0x27, r"'\''"), (0x22, "'\"'"), (0x0a, r"'\n'"), (0xd800, "'\u{fffd}'"), (0x11_0000, "'\u{fffd}'")]
-        {
+        for (rune, want) in [
+            (0x27, r"'\''"),
+            (0x22, "'\"'"),
+            (0x0a, r"'\n'"),
+            (0xd800, "'\u{fffd}'"),
+            (0x11_0000, "'\u{fffd}'"),
+        ] {
             assert_eq!(String::from_utf8(quote_rune(rune)).unwrap(), want);
         }
         assert_eq!(quote_rune_to_ascii(0x263a), br"'\u263a'");
@@ -212,7 +247,10 @@ mod tests {
     fn literals_are_read_back_or_refused() {
         for (literal, want) in [
             (r#""a\tb""#, Some(&b"a\tb"[..])),
-            (r#""\x41\101\u00e9\U0001f600""#, Some("AA\u{e9}\u{1f600}".as_bytes())),
+            (
+                r#""\x41\101\u00e9\U0001f600""#,
+                Some("AA\u{e9}\u{1f600}".as_bytes()),
+            ),
             (r#""\xff\377""#, Some(b"\xff\xff")),
             (r#""\'""#, None),
             (r#"'\''"#, Some(b"'")),

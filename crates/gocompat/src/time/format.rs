@@ -23,7 +23,11 @@ impl Time {
         let date = self.calendar();
         let (hour, minute, second) = self.clock();
         let (name, offset) = self.zone_at();
-        let hour12 = if hour.is_multiple_of(12) { 12 } else { hour % 12 };
+        let hour12 = if hour.is_multiple_of(12) {
+            12
+        } else {
+            hour % 12
+        };
         let month = MONTHS[date.month as usize - 1];
         let weekday = WEEKDAYS[self.weekday() as usize];
         let mut out = Vec::with_capacity(layout.len() + 10);
@@ -31,7 +35,9 @@ impl Time {
         loop {
             let chunk = next_chunk(rest);
             out.extend_from_slice(chunk.prefix);
-            let Some((element, _)) = chunk.element else { return out };
+            let Some((element, _)) = chunk.element else {
+                return out;
+            };
             rest = chunk.suffix;
             let text = match element {
                 Element::Year => format!("{:02}", date.year.unsigned_abs() % 100),
@@ -58,10 +64,20 @@ impl Time {
                 Element::LowerPm => if hour >= 12 { "pm" } else { "am" }.to_owned(),
                 Element::Offset(form) => offset_text(offset, form),
                 Element::ZoneName if !name.is_empty() => name.clone(),
-                Element::ZoneName => {
-                    offset_text(offset, OffsetForm { z: false, colons: false, minutes: true, seconds: false })
-                }
-                Element::Fraction { digits, trim, separator } => self.fraction(digits, trim, separator),
+                Element::ZoneName => offset_text(
+                    offset,
+                    OffsetForm {
+                        z: false,
+                        colons: false,
+                        minutes: true,
+                        seconds: false,
+                    },
+                ),
+                Element::Fraction {
+                    digits,
+                    trim,
+                    separator,
+                } => self.fraction(digits, trim, separator),
             };
             out.extend_from_slice(text.as_bytes());
         }
@@ -70,8 +86,16 @@ impl Time {
     fn fraction(&self, digits: usize, trim: bool, separator: u8) -> String {
         let all = format!("{:09}", self.nanosecond());
         let kept = &all[..digits.min(9)];
-        let kept = if trim { kept.trim_end_matches('0') } else { kept };
-        if kept.is_empty() { String::new() } else { format!("{}{kept}", char::from(separator)) }
+        let kept = if trim {
+            kept.trim_end_matches('0')
+        } else {
+            kept
+        };
+        if kept.is_empty() {
+            String::new()
+        } else {
+            format!("{}{kept}", char::from(separator))
+        }
     }
 
     /// The form of `MarshalText`: RFC 3339 with as many digits as needed.
@@ -93,7 +117,9 @@ impl Time {
     /// # Errors
     /// As [`Time::marshal_text`].
     pub fn marshal_json(&self) -> Result<String, String> {
-        self.marshal_text().map(|text| format!("\"{text}\"")).map_err(|error| format!("Time.MarshalJSON: {error}"))
+        self.marshal_text()
+            .map(|text| format!("\"{text}\""))
+            .map_err(|error| format!("Time.MarshalJSON: {error}"))
     }
 
     /// The form of `%#v`.
@@ -114,13 +140,19 @@ impl Time {
 
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&String::from_utf8_lossy(&self.format(b"2006-01-02 15:04:05.999999999 -0700 MST")))
+        f.write_str(&String::from_utf8_lossy(
+            &self.format(b"2006-01-02 15:04:05.999999999 -0700 MST"),
+        ))
     }
 }
 
 /// A number with zeros up to `width`, the sign not counted.
 fn padded(value: i64, width: usize) -> String {
-    format!("{}{:0width$}", if value < 0 { "-" } else { "" }, value.unsigned_abs())
+    format!(
+        "{}{:0width$}",
+        if value < 0 { "-" } else { "" },
+        value.unsigned_abs()
+    )
 }
 
 fn offset_text(offset: i32, form: OffsetForm) -> String {
@@ -129,13 +161,21 @@ fn offset_text(offset: i32, form: OffsetForm) -> String {
     }
     let minutes = offset / 60;
     let colon = if form.colons { ":" } else { "" };
-    let mut out = format!("{}{:02}", if minutes < 0 { '-' } else { '+' }, minutes.unsigned_abs() / 60);
+    let mut out = format!(
+        "{}{:02}",
+        if minutes < 0 { '-' } else { '+' },
+        minutes.unsigned_abs() / 60
+    );
     if form.minutes {
         out.push_str(&format!("{colon}{:02}", minutes.unsigned_abs() % 60));
     }
     if form.seconds {
         // Less than a minute west of UTC has a plus and negative seconds in Go too.
-        let seconds = if minutes < 0 { -(offset % 60) } else { offset % 60 };
+        let seconds = if minutes < 0 {
+            -(offset % 60)
+        } else {
+            offset % 60
+        };
         out.push_str(&format!("{colon}{}", padded(i64::from(seconds), 2)));
     }
     out

@@ -59,10 +59,18 @@ pub(crate) fn next_chunk(layout: &[u8]) -> Chunk<'_> {
             let start = at + skip;
             let (prefix, rest) = layout.split_at(start);
             let (text, suffix) = rest.split_at(length);
-            return Chunk { prefix, element: Some((element, text)), suffix };
+            return Chunk {
+                prefix,
+                element: Some((element, text)),
+                suffix,
+            };
         }
     }
-    Chunk { prefix: layout, element: None, suffix: b"" }
+    Chunk {
+        prefix: layout,
+        element: None,
+        suffix: b"",
+    }
 }
 
 const OFFSETS: [(&[u8], bool, bool, bool); 5] = [
@@ -85,8 +93,14 @@ fn element_at(text: &[u8]) -> Option<(usize, Element, usize)> {
         [b'M', b'o', b'n', ..] if not_a_word(3) => plain(E::WeekDay, 3),
         [b'M', b'S', b'T', ..] => plain(E::ZoneName, 3),
         [b'0', digit @ b'1'..=b'6', ..] => {
-            const ZEROED: [Element; 6] =
-                [E::ZeroMonth, E::ZeroDay, E::ZeroHour12, E::ZeroMinute, E::ZeroSecond, E::Year];
+            const ZEROED: [Element; 6] = [
+                E::ZeroMonth,
+                E::ZeroDay,
+                E::ZeroHour12,
+                E::ZeroMinute,
+                E::ZeroSecond,
+                E::Year,
+            ];
             plain(ZEROED[usize::from(digit - b'1')], 2)
         }
         [b'0', b'0', b'2', ..] => plain(E::ZeroYearDay, 3),
@@ -104,15 +118,34 @@ fn element_at(text: &[u8]) -> Option<(usize, Element, usize)> {
         [b'P', b'M', ..] => plain(E::UpperPm, 2),
         [b'p', b'm', ..] => plain(E::LowerPm, 2),
         [sign @ (b'-' | b'Z'), rest @ ..] => {
-            let &(form, colons, minutes, seconds) = OFFSETS.iter().find(|(form, ..)| rest.starts_with(form))?;
-            plain(E::Offset(OffsetForm { z: *sign == b'Z', colons, minutes, seconds }), form.len() + 1)
+            let &(form, colons, minutes, seconds) =
+                OFFSETS.iter().find(|(form, ..)| rest.starts_with(form))?;
+            plain(
+                E::Offset(OffsetForm {
+                    z: *sign == b'Z',
+                    colons,
+                    minutes,
+                    seconds,
+                }),
+                form.len() + 1,
+            )
         }
         [separator @ (b'.' | b','), digit @ (b'0' | b'9'), ..] => {
-            let length = text[1..].iter().position(|byte| byte != digit).unwrap_or(text.len() - 1);
+            let length = text[1..]
+                .iter()
+                .position(|byte| byte != digit)
+                .unwrap_or(text.len() - 1);
             if text.get(1 + length).is_some_and(u8::is_ascii_digit) {
                 return None;
             }
-            plain(E::Fraction { digits: length, trim: *digit == b'9', separator: *separator }, length + 1)
+            plain(
+                E::Fraction {
+                    digits: length,
+                    trim: *digit == b'9',
+                    separator: *separator,
+                },
+                length + 1,
+            )
         }
         _ => None,
     }

@@ -54,7 +54,9 @@ impl Time {
                 ))
             };
             rest = skip(rest, chunk.prefix).map_err(|rest| mismatch(chunk.prefix, rest))?;
-            let Some((element, text)) = chunk.element else { break };
+            let Some((element, text)) = chunk.element else {
+                break;
+            };
             form = chunk.suffix;
             rest = fields.read(element, rest, form).map_err(|bad| match bad {
                 Bad::Form => mismatch(text, rest),
@@ -62,7 +64,10 @@ impl Time {
             })?;
         }
         if !rest.is_empty() {
-            return Err(plain_error(value, &format!("extra text: {}", quote_plain(rest))));
+            return Err(plain_error(
+                value,
+                &format!("extra text: {}", quote_plain(rest)),
+            ));
         }
         fields.finish().map_err(|what| plain_error(value, what))
     }
@@ -73,7 +78,12 @@ fn plain_error(value: &[u8], what: &str) -> ParseError {
 }
 
 impl Fields {
-    fn read<'a>(&mut self, element: Element, value: &'a [u8], next: &[u8]) -> Result<&'a [u8], Bad> {
+    fn read<'a>(
+        &mut self,
+        element: Element,
+        value: &'a [u8],
+        next: &[u8],
+    ) -> Result<&'a [u8], Bad> {
         use Element as E;
         match element {
             E::Year => {
@@ -100,9 +110,15 @@ impl Fields {
                 self.month = Some(in_range(month, 1..=12, "month")?);
                 Ok(rest)
             }
-            E::WeekDay | E::LongWeekDay => name(&WEEKDAYS, value, element == E::WeekDay).map(|(_, rest)| rest),
+            E::WeekDay | E::LongWeekDay => {
+                name(&WEEKDAYS, value, element == E::WeekDay).map(|(_, rest)| rest)
+            }
             E::Day | E::UnderDay | E::ZeroDay => {
-                let value = if element == E::UnderDay { trim_spaces(value, 1) } else { value };
+                let value = if element == E::UnderDay {
+                    trim_spaces(value, 1)
+                } else {
+                    value
+                };
                 let (day, rest) = number(value, element == E::ZeroDay)?;
                 self.day = Some(day);
                 Ok(rest)
@@ -110,7 +126,11 @@ impl Fields {
             E::UnderYearDay | E::ZeroYearDay => {
                 let fixed = element == E::ZeroYearDay;
                 let value = if fixed { value } else { trim_spaces(value, 2) };
-                let length = value.iter().take(3).take_while(|byte| byte.is_ascii_digit()).count();
+                let length = value
+                    .iter()
+                    .take(3)
+                    .take_while(|byte| byte.is_ascii_digit())
+                    .count();
                 if length == 0 || fixed && length != 3 {
                     return Err(Bad::Form);
                 }
@@ -119,25 +139,43 @@ impl Fields {
             }
             E::Hour => self.set(value, false, 0..=23, "hour", |fields| &mut fields.hour),
             E::Hour12 | E::ZeroHour12 => {
-                self.set(value, element == E::ZeroHour12, 0..=12, "hour", |fields| &mut fields.hour)
+                self.set(value, element == E::ZeroHour12, 0..=12, "hour", |fields| {
+                    &mut fields.hour
+                })
             }
-            E::Minute | E::ZeroMinute => {
-                self.set(value, element == E::ZeroMinute, 0..=59, "minute", |fields| &mut fields.minute)
-            }
+            E::Minute | E::ZeroMinute => self.set(
+                value,
+                element == E::ZeroMinute,
+                0..=59,
+                "minute",
+                |fields| &mut fields.minute,
+            ),
             E::Second | E::ZeroSecond => {
                 let fixed = element == E::ZeroSecond;
                 let rest = self.set(value, fixed, 0..=59, "second", |fields| &mut fields.second)?;
                 // A fraction may follow seconds even if the layout does not ask for one.
                 let asked = matches!(next_chunk(next).element, Some((E::Fraction { .. }, _)));
                 let length = fraction_length(rest);
-                if asked || length == 0 { Ok(rest) } else { self.fraction(rest, length) }
+                if asked || length == 0 {
+                    Ok(rest)
+                } else {
+                    self.fraction(rest, length)
+                }
             }
             E::UpperPm | E::LowerPm => {
                 let (text, rest) = take(value, 2)?;
-                let words: [&[u8]; 2] = if element == E::UpperPm { [b"AM", b"PM"] } else { [b"am", b"pm"] };
+                let words: [&[u8]; 2] = if element == E::UpperPm {
+                    [b"AM", b"PM"]
+                } else {
+                    [b"am", b"pm"]
+                };
                 self.am |= text == words[0];
                 self.pm |= text == words[1];
-                if words.contains(&text) { Ok(rest) } else { Err(Bad::Form) }
+                if words.contains(&text) {
+                    Ok(rest)
+                } else {
+                    Err(Bad::Form)
+                }
             }
             E::Offset(form) => self.offset(value, form),
             E::ZoneName => {
@@ -149,7 +187,11 @@ impl Fields {
                 self.zone_name = text.to_vec();
                 Ok(rest)
             }
-            E::Fraction { digits, trim: false, .. } => {
+            E::Fraction {
+                digits,
+                trim: false,
+                ..
+            } => {
                 if value.len() < digits + 1 {
                     Err(Bad::Form)
                 } else {
@@ -197,13 +239,18 @@ impl Fields {
             return Ok(&value[1..]);
         }
         let colon = usize::from(form.colons);
-        let length = 3 + usize::from(form.minutes) * (2 + colon) + usize::from(form.seconds) * (2 + colon);
+        let length =
+            3 + usize::from(form.minutes) * (2 + colon) + usize::from(form.seconds) * (2 + colon);
         let (text, rest) = take(value, length)?;
         let part = |index: usize| {
             let at = 1 + index * (2 + colon);
             let valid = index == 0 || colon == 0 || text[at - 1] == b':';
             let digits = &text[at..at + 2];
-            if valid && digits.iter().all(u8::is_ascii_digit) { atoi(digits) } else { Err(Bad::Form) }
+            if valid && digits.iter().all(u8::is_ascii_digit) {
+                atoi(digits)
+            } else {
+                Err(Bad::Form)
+            }
         };
         if form.colons && (text[3] != b':' || form.seconds && text[6] != b':') {
             return Err(Bad::Form);
@@ -211,7 +258,10 @@ impl Fields {
         let mut parts = [0; 3];
         let mut failed = false;
         let present = [true, form.minutes, form.seconds];
-        for (index, part) in (0..3).filter(|&index| present[index]).map(|index| (index, part(index))) {
+        for (index, part) in (0..3)
+            .filter(|&index| present[index])
+            .map(|index| (index, part(index)))
+        {
             match part {
                 Ok(number) => parts[index] = number,
                 Err(_) => {
@@ -261,12 +311,25 @@ impl Fields {
         let name = String::from_utf8_lossy(&self.zone_name).into_owned();
         Ok(match offset {
             Some(0) if name.is_empty() => time,
-            Some(offset) => Time { secs: time.secs - i64::from(offset), zone: Zone::Fixed { name, offset }, ..time },
+            Some(offset) => Time {
+                secs: time.secs - i64::from(offset),
+                zone: Zone::Fixed { name, offset },
+                ..time
+            },
             None if name.is_empty() => time,
             // An abbreviation says nothing of its offset, except for GMT with hours.
             None => {
-                let hours = name.strip_prefix("GMT").and_then(|hours| hours.parse::<i32>().ok()).unwrap_or(0);
-                Time { zone: Zone::Fixed { name, offset: hours * 3600 }, ..time }
+                let hours = name
+                    .strip_prefix("GMT")
+                    .and_then(|hours| hours.parse::<i32>().ok())
+                    .unwrap_or(0);
+                Time {
+                    zone: Zone::Fixed {
+                        name,
+                        offset: hours * 3600,
+                    },
+                    ..time
+                }
             }
         })
     }
@@ -312,7 +375,11 @@ fn skip<'a>(mut value: &'a [u8], mut prefix: &[u8]) -> Result<&'a [u8], &'a [u8]
 }
 
 fn trim_spaces(value: &[u8], most: usize) -> &[u8] {
-    let count = value.iter().take(most).take_while(|&&byte| byte == b' ').count();
+    let count = value
+        .iter()
+        .take(most)
+        .take_while(|&&byte| byte == b' ')
+        .count();
     &value[count..]
 }
 
@@ -320,13 +387,25 @@ fn take(value: &[u8], length: usize) -> Field<'_, &[u8]> {
     value.split_at_checked(length).ok_or(Bad::Form)
 }
 
-fn in_range(number: i64, range: std::ops::RangeInclusive<i64>, what: &'static str) -> Result<i64, Bad> {
-    if range.contains(&number) { Ok(number) } else { Err(Bad::Range(what)) }
+fn in_range(
+    number: i64,
+    range: std::ops::RangeInclusive<i64>,
+    what: &'static str,
+) -> Result<i64, Bad> {
+    if range.contains(&number) {
+        Ok(number)
+    } else {
+        Err(Bad::Range(what))
+    }
 }
 
 /// One or two digits; two if `fixed`.
 fn number(value: &[u8], fixed: bool) -> Field<'_, i64> {
-    let length = value.iter().take(2).take_while(|byte| byte.is_ascii_digit()).count();
+    let length = value
+        .iter()
+        .take(2)
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
     if length == 0 || fixed && length < 2 {
         return Err(Bad::Form);
     }
@@ -343,13 +422,19 @@ fn atoi(text: &[u8]) -> Result<i64, Bad> {
     if digits.iter().any(|byte| !byte.is_ascii_digit()) {
         return Err(Bad::Form);
     }
-    let size = digits.iter().fold(0, |sum, byte| sum * 10 + i64::from(byte - b'0'));
+    let size = digits
+        .iter()
+        .fold(0, |sum, byte| sum * 10 + i64::from(byte - b'0'));
     Ok(if negative { -size } else { size })
 }
 
 fn name<'a>(names: &[&str], value: &'a [u8], short: bool) -> Field<'a, i64> {
     for (index, name) in (0..).zip(names) {
-        let name = if short { &name.as_bytes()[..3] } else { name.as_bytes() };
+        let name = if short {
+            &name.as_bytes()[..3]
+        } else {
+            name.as_bytes()
+        };
         if let Some((text, rest)) = value.split_at_checked(name.len())
             && text.eq_ignore_ascii_case(name)
         {
@@ -383,7 +468,11 @@ fn zone_name_length(value: &[u8]) -> Option<usize> {
     if matches!(value[0], b'+' | b'-') {
         return Some(signed_hours_length(value)).filter(|&length| length > 0);
     }
-    let capitals = value.iter().take(6).take_while(|byte| byte.is_ascii_uppercase()).count();
+    let capitals = value
+        .iter()
+        .take(6)
+        .take_while(|byte| byte.is_ascii_uppercase())
+        .count();
     match capitals {
         3 => Some(3),
         4 if value[3] == b'T' || value.starts_with(b"WITA") => Some(4),
@@ -393,8 +482,16 @@ fn zone_name_length(value: &[u8]) -> Option<usize> {
 }
 
 fn signed_hours_length(value: &[u8]) -> usize {
-    let [b'+' | b'-', rest @ ..] = value else { return 0 };
+    let [b'+' | b'-', rest @ ..] = value else {
+        return 0;
+    };
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let hours = rest[..digits].iter().fold(0_u64, |sum, byte| (sum * 10 + u64::from(byte - b'0')).min(1000));
-    if digits == 0 || hours > 23 { 0 } else { digits + 1 }
+    let hours = rest[..digits].iter().fold(0_u64, |sum, byte| {
+        (sum * 10 + u64::from(byte - b'0')).min(1000)
+    });
+    if digits == 0 || hours > 23 {
+        0
+    } else {
+        digits + 1
+    }
 }

@@ -22,10 +22,16 @@ pub fn decode(text: &[u8]) -> Result<Table, DecodeError> {
         .find_map(|mark| text.strip_prefix(*mark))
         .unwrap_or(text);
     if text.iter().take(6).any(|&byte| byte == 0) {
-        let message = "files cannot contain NULL bytes; probably using UTF-16; TOML files must be UTF-8";
+        let message =
+            "files cannot contain NULL bytes; probably using UTF-16; TOML files must be UTF-8";
         return Err(DecodeError(format!("toml: line 1: {message}")));
     }
-    let mut decoder = Decoder { lexer: Lexer::new(text), tree: Tree::default(), current: Vec::new(), key_line: 1 };
+    let mut decoder = Decoder {
+        lexer: Lexer::new(text),
+        tree: Tree::default(),
+        current: Vec::new(),
+        key_line: 1,
+    };
     match decoder.document() {
         Ok(()) => Ok(decoder.tree.finish()),
         Err(fault) => Err(decoder.error(&fault)),
@@ -50,13 +56,23 @@ impl Decoder<'_> {
             }
             key.extend_from_slice(&self.current);
         }
-        let last = if key.is_empty() { String::new() } else { format!(" (last key {})", quoted(&key)) };
-        DecodeError(format!("toml: line {}{last}: {}", fault.line, fault.message))
+        let last = if key.is_empty() {
+            String::new()
+        } else {
+            format!(" (last key {})", quoted(&key))
+        };
+        DecodeError(format!(
+            "toml: line {}{last}: {}",
+            fault.line, fault.message
+        ))
     }
 
     /// An error about the key being defined.
     fn key_fault(&self, message: String) -> Fault {
-        Fault { line: self.key_line, message }
+        Fault {
+            line: self.key_line,
+            message,
+        }
     }
 
     fn document(&mut self) -> Outcome<()> {
@@ -103,10 +119,14 @@ impl Decoder<'_> {
             self.lexer.skip_blanks()?;
             match self.lexer.peek()? {
                 Some(']') | None => {
-                    return Err(self.lexer.fault("unexpected end of table name (table names cannot be empty)"));
+                    return Err(self
+                        .lexer
+                        .fault("unexpected end of table name (table names cannot be empty)"));
                 }
                 Some('.') => {
-                    return Err(self.lexer.fault("unexpected table separator (table names cannot be empty)"));
+                    return Err(self
+                        .lexer
+                        .fault("unexpected table separator (table names cannot be empty)"));
                 }
                 Some(_) => key.push(self.key_part(key.is_empty())?),
             }
@@ -115,7 +135,10 @@ impl Decoder<'_> {
                 Some('.') => {}
                 Some(']') => break,
                 other => {
-                    let message = format!("expected '.' or ']' to end table name, but got {} instead", shown(other));
+                    let message = format!(
+                        "expected '.' or ']' to end table name, but got {} instead",
+                        shown(other)
+                    );
                     return Err(self.lexer.fault(message));
                 }
             }
@@ -123,11 +146,16 @@ impl Decoder<'_> {
         if array {
             let end = self.lexer.next()?;
             if end != Some(']') {
-                let message = format!("expected end of table array name delimiter ']', but got {} instead", shown(end));
+                let message = format!(
+                    "expected end of table array name delimiter ']', but got {} instead",
+                    shown(end)
+                );
                 return Err(self.lexer.fault(message));
             }
         }
-        self.tree.enter(&key, array).map_err(|message| self.key_fault(message))?;
+        self.tree
+            .enter(&key, array)
+            .map_err(|message| self.key_fault(message))?;
         self.tree.note(b"", false);
         Ok(())
     }
@@ -140,7 +168,8 @@ impl Decoder<'_> {
             }
             _ => {
                 let start = self.lexer.at();
-                self.lexer.skip(|rune| u8::try_from(rune).is_ok_and(is_bare))?;
+                self.lexer
+                    .skip(|rune| u8::try_from(rune).is_ok_and(is_bare))?;
                 self.lexer.since(start).to_vec()
             }
         };
@@ -154,7 +183,9 @@ impl Decoder<'_> {
     fn pair(&mut self) -> Outcome<()> {
         let (_, value, is_array) = self.key_and_value(MAX_DEPTH)?;
         let current = self.current.clone();
-        self.tree.set(&current, value).map_err(|message| self.key_fault(message))?;
+        self.tree
+            .set(&current, value)
+            .map_err(|message| self.key_fault(message))?;
         self.tree.note(&current, is_array);
         Ok(())
     }
@@ -163,8 +194,14 @@ impl Decoder<'_> {
     fn key_and_value(&mut self, depth: usize) -> Outcome<(Key, Value, bool)> {
         self.lexer.skip_blanks()?;
         match self.lexer.peek()? {
-            Some('=') | None => return Err(self.lexer.fault("unexpected '=': key name appears blank")),
-            Some('.') => return Err(self.lexer.fault("unexpected '.': keys cannot start with a '.'")),
+            Some('=') | None => {
+                return Err(self.lexer.fault("unexpected '=': key name appears blank"));
+            }
+            Some('.') => {
+                return Err(self
+                    .lexer
+                    .fault("unexpected '.': keys cannot start with a '.'"));
+            }
             Some(_) => {}
         }
         let mut key = Key::new();
@@ -179,18 +216,28 @@ impl Decoder<'_> {
             match self.lexer.next()? {
                 Some('.') => {}
                 Some('=') => break,
-                None => return Err(self.lexer.fault("unexpected EOF; expected key separator '='")),
+                None => {
+                    return Err(self
+                        .lexer
+                        .fault("unexpected EOF; expected key separator '='"));
+                }
                 other => {
                     let message = format!("expected '.' or '=', but got {} instead", shown(other));
                     let broken = other == Some('\n');
-                    return Err(if broken { self.lexer.fault_before(message) } else { self.lexer.fault(message) });
+                    return Err(if broken {
+                        self.lexer.fault_before(message)
+                    } else {
+                        self.lexer.fault(message)
+                    });
                 }
             }
         }
         let last = key.pop().unwrap_or_default();
         self.current.clone_from(&last);
         for part in &key {
-            self.tree.enter_part(part).map_err(|message| self.key_fault(message))?;
+            self.tree
+                .enter_part(part)
+                .map_err(|message| self.key_fault(message))?;
         }
         let (value, is_array) = self.value(false, depth)?;
         key.push(last);
@@ -219,7 +266,9 @@ impl Decoder<'_> {
                 return plain(Value::Text(text));
             }
             Some('.') => return Err(self.lexer.fault("floats must start with a digit, not '.'")),
-            Some('i' | 'n') if self.ends_inf_or_nan()? => return plain(self.float(self.lexer.since(start))?),
+            Some('i' | 'n') if self.ends_inf_or_nan()? => {
+                return plain(self.float(self.lexer.since(start))?);
+            }
             _ => {}
         }
         let unexpected = |text: String| format!("expected value but found {text} instead");
@@ -228,7 +277,11 @@ impl Decoder<'_> {
             Some('\n') => Err(self.lexer.fault_before(unexpected(shown(first)))),
             Some(rune) if is_letter(rune) => {
                 // The library goes back one character only, which shows in its message.
-                let from = if rune.is_ascii() { self.lexer.at() - 1 } else { start };
+                let from = if rune.is_ascii() {
+                    self.lexer.at() - 1
+                } else {
+                    start
+                };
                 self.lexer.skip(is_letter)?;
                 match self.lexer.since(from) {
                     b"true" => plain(Value::Bool(true)),
@@ -242,11 +295,15 @@ impl Decoder<'_> {
 
     /// Reads `nf` or `an`, and may stop after the first letter of either.
     fn ends_inf_or_nan(&mut self) -> Outcome<bool> {
-        Ok(self.lexer.accept('n')? && self.lexer.accept('f')? || self.lexer.accept('a')? && self.lexer.accept('n')?)
+        Ok(self.lexer.accept('n')? && self.lexer.accept('f')?
+            || self.lexer.accept('a')? && self.lexer.accept('n')?)
     }
 
     fn item_fault(&self, message: String) -> Fault {
-        Fault { line: self.lexer.line(), message }
+        Fault {
+            line: self.lexer.line(),
+            message,
+        }
     }
 
     fn number_or_date(&mut self, start: usize) -> Outcome<Value> {
@@ -264,9 +321,12 @@ impl Decoder<'_> {
                 if !next.is_some_and(|rune| rune.is_digit(radix)) {
                     let text = String::from_utf8_lossy(self.lexer.since(start)).into_owned();
                     let next = next.unwrap_or('\0');
-                    return Err(self.lexer.fault(format!("not {name} number: '{text}{next}'")));
+                    return Err(self
+                        .lexer
+                        .fault(format!("not {name} number: '{text}{next}'")));
                 }
-                self.lexer.skip(|rune| rune.is_digit(radix) || rune == '_')?;
+                self.lexer
+                    .skip(|rune| rune.is_digit(radix) || rune == '_')?;
                 return self.integer(self.lexer.since(start));
             }
         }
@@ -275,7 +335,8 @@ impl Decoder<'_> {
         match self.lexer.peek()? {
             // All dates begin with two digits or more, unless they begin with another than zero.
             Some('-' | ':') if first_digits > 1 || self.lexer.since(start) != b"0" => {
-                self.lexer.skip(|rune| rune.is_ascii_digit() || "-:Tt .Zz+".contains(rune))?;
+                self.lexer
+                    .skip(|rune| rune.is_ascii_digit() || "-:Tt .Zz+".contains(rune))?;
                 self.date(trim_space(self.lexer.since(start)))
             }
             _ => self.decimal(start),
@@ -284,9 +345,11 @@ impl Decoder<'_> {
 
     /// The rest of an integer or float.
     fn decimal(&mut self, start: usize) -> Outcome<Value> {
-        self.lexer.skip(|rune| rune.is_ascii_digit() || rune == '_')?;
+        self.lexer
+            .skip(|rune| rune.is_ascii_digit() || rune == '_')?;
         if matches!(self.lexer.peek()?, Some('.' | 'e' | 'E')) {
-            self.lexer.skip(|rune| rune.is_ascii_digit() || "_.-+eE".contains(rune))?;
+            self.lexer
+                .skip(|rune| rune.is_ascii_digit() || "_.-+eE".contains(rune))?;
             return self.float(self.lexer.since(start));
         }
         self.integer(self.lexer.since(start))
@@ -297,39 +360,55 @@ impl Decoder<'_> {
         let text = |lexer: &Lexer<'_>| String::from_utf8_lossy(lexer.since(start)).into_owned();
         match first {
             Some('i' | 'n') => {
-                let rest = if first == Some('i') { ['n', 'f'] } else { ['a', 'n'] };
+                let rest = if first == Some('i') {
+                    ['n', 'f']
+                } else {
+                    ['a', 'n']
+                };
                 if !self.lexer.accept(rest[0])? || !self.lexer.accept(rest[1])? {
-                    return Err(self.lexer.fault(format!("invalid float: '{}'", text(&self.lexer))));
+                    return Err(self
+                        .lexer
+                        .fault(format!("invalid float: '{}'", text(&self.lexer))));
                 }
                 self.float(self.lexer.since(start))
             }
             Some('0') if matches!(self.lexer.peek()?, Some('b' | 'o' | 'x')) => {
                 let base = self.lexer.peek()?.unwrap_or('\0');
                 let sign = text(&self.lexer);
-                Err(self.lexer.fault(format!("cannot use sign with non-decimal numbers: '{sign}{base}'")))
+                Err(self.lexer.fault(format!(
+                    "cannot use sign with non-decimal numbers: '{sign}{base}'"
+                )))
             }
             Some('.') => Err(self.lexer.fault("floats must start with a digit, not '.'")),
             Some('0'..='9') => self.decimal(start),
-            other => Err(self.lexer.fault(format!("expected a digit but got {}", shown(other)))),
+            other => Err(self
+                .lexer
+                .fault(format!("expected a digit but got {}", shown(other)))),
         }
     }
 
     fn integer(&self, text: &[u8]) -> Outcome<Value> {
-        let invalid = |why: &str| self.item_fault(format!("Invalid integer {}: {why}", quoted(text)));
+        let invalid =
+            |why: &str| self.item_fault(format!("Invalid integer {}: {why}", quoted(text)));
         if !underscores_ok(text) {
             return Err(invalid("underscores must be surrounded by digits"));
         }
         if has_leading_zero(text) {
             return Err(invalid("cannot have leading zeroes"));
         }
-        parse_int(text, 0, 64)
-            .map(Value::Int)
-            .map_err(|_| self.item_fault(format!("{} is out of range for int64", String::from_utf8_lossy(text))))
+        parse_int(text, 0, 64).map(Value::Int).map_err(|_| {
+            self.item_fault(format!(
+                "{} is out of range for int64",
+                String::from_utf8_lossy(text)
+            ))
+        })
     }
 
     fn float(&self, text: &[u8]) -> Outcome<Value> {
         let invalid = |why: &str| self.item_fault(format!("Invalid float {}: {why}", quoted(text)));
-        let mut parts = text.split(|byte| b".eE".contains(byte)).filter(|part| !part.is_empty());
+        let mut parts = text
+            .split(|byte| b".eE".contains(byte))
+            .filter(|part| !part.is_empty());
         if !parts.clone().all(underscores_ok) {
             return Err(invalid("underscores must be surrounded by digits"));
         }
@@ -337,7 +416,11 @@ impl Decoder<'_> {
             return Err(invalid("cannot have leading zeroes"));
         }
         let digit_after = |at: usize| text.get(at + 1).is_some_and(u8::is_ascii_digit);
-        if text.iter().enumerate().any(|(at, &byte)| byte == b'.' && !digit_after(at)) {
+        if text
+            .iter()
+            .enumerate()
+            .any(|(at, &byte)| byte == b'.' && !digit_after(at))
+        {
             return Err(invalid("'.' must be followed by one or more digits"));
         }
         match text {
@@ -348,7 +431,10 @@ impl Decoder<'_> {
         let plain: Vec<u8> = text.iter().copied().filter(|&byte| byte != b'_').collect();
         parse_float(&plain, 64).map(Value::Float).map_err(|error| {
             self.item_fault(match error.kind {
-                NumErrorKind::Range => format!("{} is out of range for float64", String::from_utf8_lossy(text)),
+                NumErrorKind::Range => format!(
+                    "{} is out of range for float64",
+                    String::from_utf8_lossy(text)
+                ),
                 _ => format!("Invalid float value: {}", quoted(text)),
             })
         })
@@ -377,15 +463,24 @@ impl Decoder<'_> {
                 if !separators_fit(&text, layout) {
                     break;
                 }
-                let named = Zone::Fixed { name: zone.to_owned(), offset: 0 };
-                return Ok(Value::Time(if zone.is_empty() { time } else { time.in_zone(named) }));
+                let named = Zone::Fixed {
+                    name: zone.to_owned(),
+                    offset: 0,
+                };
+                return Ok(Value::Time(if zone.is_empty() {
+                    time
+                } else {
+                    time.in_zone(named)
+                }));
             }
         }
         Err(self.item_fault(format!("invalid datetime: {}", quoted(&text))))
     }
 
     fn array(&mut self, depth: usize) -> Outcome<Value> {
-        let depth = depth.checked_sub(1).ok_or_else(|| self.item_fault("arrays nest too deeply".to_owned()))?;
+        let depth = depth
+            .checked_sub(1)
+            .ok_or_else(|| self.item_fault("arrays nest too deeply".to_owned()))?;
         let current = self.current.clone();
         self.tree.note(&current, true);
         let mut items = Vec::new();
@@ -420,14 +515,18 @@ impl Decoder<'_> {
     }
 
     fn inline_table(&mut self, in_array: bool, depth: usize) -> Outcome<Value> {
-        let depth = depth.checked_sub(1).ok_or_else(|| self.item_fault("tables nest too deeply".to_owned()))?;
+        let depth = depth
+            .checked_sub(1)
+            .ok_or_else(|| self.item_fault("tables nest too deeply".to_owned()))?;
         let mut fields = Table::new();
         let (outer, outer_key) = (self.tree.context.clone(), std::mem::take(&mut self.current));
         let mut inner = outer.clone();
         inner.push(outer_key.clone());
         self.tree.context.clone_from(&inner);
         self.tree.imply(&inner);
-        self.tree.enter(&inner, in_array).map_err(|message| self.key_fault(message))?;
+        self.tree
+            .enter(&inner, in_array)
+            .map_err(|message| self.key_fault(message))?;
         let mut pair_next = true;
         loop {
             match self.lexer.peek()? {
@@ -446,7 +545,9 @@ impl Decoder<'_> {
                 _ if pair_next => {
                     let (key, value, is_array) = self.key_and_value(depth)?;
                     let current = self.current.clone();
-                    self.tree.set(&current, value.clone()).map_err(|message| self.key_fault(message))?;
+                    self.tree
+                        .set(&current, value.clone())
+                        .map_err(|message| self.key_fault(message))?;
                     self.tree.note(&current, is_array);
                     insert(&mut fields, &key, value);
                     self.tree.context.clone_from(&inner);
@@ -456,7 +557,9 @@ impl Decoder<'_> {
                     Some(',') => pair_next = true,
                     other => {
                         let message = "expected a comma or an inline table terminator '}', but got";
-                        return Err(self.lexer.fault(format!("{message} {} instead", or_end(other))));
+                        return Err(self
+                            .lexer
+                            .fault(format!("{message} {} instead", or_end(other))));
                     }
                 },
             }
@@ -475,7 +578,10 @@ fn insert(fields: &mut Table, key: &[Vec<u8>], value: Value) {
             fields.insert(last.clone(), value);
         }
         [first, rest @ ..] => {
-            if let Value::Table(inner) = fields.entry(first.clone()).or_insert_with(|| Value::Table(Table::new())) {
+            if let Value::Table(inner) = fields
+                .entry(first.clone())
+                .or_insert_with(|| Value::Table(Table::new()))
+            {
                 insert(inner, rest, value);
             }
         }
@@ -496,7 +602,10 @@ fn has_leading_zero(text: &[u8]) -> bool {
 
 /// Whether every underscore, and the end, follows a digit.
 fn underscores_ok(text: &[u8]) -> bool {
-    let name = text.strip_prefix(b"+").or_else(|| text.strip_prefix(b"-")).unwrap_or(text);
+    let name = text
+        .strip_prefix(b"+")
+        .or_else(|| text.strip_prefix(b"-"))
+        .unwrap_or(text);
     if name == b"nan" || name == b"inf" {
         return true;
     }
@@ -510,7 +619,8 @@ fn underscores_ok(text: &[u8]) -> bool {
     after_digit
 }
 
-/// Whether the separators of a date stand where the layout has them, which they do not if a zero is missing.
+/// Whether the separators of a date stand where the layout has them, which they do not if a zero is
+/// missing.
 fn separators_fit(text: &[u8], layout: &str) -> bool {
     layout
         .bytes()

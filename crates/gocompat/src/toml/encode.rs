@@ -158,7 +158,8 @@ fn write_element(out: &mut Vec<u8>, value: &Value) {
     }
 }
 
-/// An inline table; a comma follows every field but the last, even if that is null and so not written.
+/// An inline table; a comma follows every field but the last, even if that is null and so not
+/// written.
 fn write_inline(out: &mut Vec<u8>, fields: &Table) {
     out.push(b'{');
     let (tables, plain): (Vec<_>, Vec<_>) = fields.iter().partition(|(_, value)| is_table(value));
@@ -187,5 +188,9 @@ fn float(value: f64) -> String {
         return format!("{sign}inf");
     }
     let text = format_float(value, b'g', -1, 64);
-    if text.contains(['.', 'e']) { text } else { format!("{text}.0") }
+    if text.contains(['.', 'e']) {
+        text
+    } else {
+        format!("{text}.0")
+    }
 }

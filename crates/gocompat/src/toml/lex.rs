@@ -1,4 +1,5 @@
-//! Reading TOML's characters: what may not occur at all, where lines end, and strings with their escapes.
+//! Reading TOML's characters: what may not occur at all, where lines end, and strings with their
+//! escapes.
 
 use super::super::strconv::{quote, quote_rune};
 use super::super::unicode::{decode_rune, push_rune};
@@ -22,7 +23,12 @@ pub(crate) struct Lexer<'a> {
 
 impl<'a> Lexer<'a> {
     pub(crate) fn new(text: &'a [u8]) -> Self {
-        Self { text, at: 0, line: 1, ended: false }
+        Self {
+            text,
+            at: 0,
+            line: 1,
+            ended: false,
+        }
     }
 
     pub(crate) fn line(&self) -> usize {
@@ -59,15 +65,22 @@ impl<'a> Lexer<'a> {
 
     fn look(&self) -> Outcome<Option<char>> {
         let rest = &self.text[self.at..];
-        let Some(&first) = rest.first() else { return Ok(None) };
+        let Some(&first) = rest.first() else {
+            return Ok(None);
+        };
         let (rune, width) = decode_rune(rest);
-        let here = |message| Fault { line: self.line + usize::from(first == b'\n'), message };
+        let here = |message| Fault {
+            line: self.line + usize::from(first == b'\n'),
+            message,
+        };
         if rune == char::REPLACEMENT_CHARACTER && width == 1 {
             return Err(here(format!("invalid UTF-8 byte: 0x{first:02x}")));
         }
         let lone_return = rune == '\r' && rest.get(1) != Some(&b'\n');
         if lone_return || rune.is_ascii_control() && !matches!(rune, '\t' | '\r' | '\n') {
-            return Err(here(format!("TOML files cannot contain control characters: '0x{first:02x}'")));
+            return Err(here(format!(
+                "TOML files cannot contain control characters: '0x{first:02x}'"
+            )));
         }
         Ok(Some(rune))
     }
@@ -101,12 +114,18 @@ impl<'a> Lexer<'a> {
     /// An error here; at the end it belongs to the last line that has something in it.
     pub(crate) fn fault(&self, message: impl Into<String>) -> Fault {
         let blank = self.ended && self.at > 0 && self.text[self.at - 1] == b'\n';
-        Fault { line: self.line - usize::from(blank), message: message.into() }
+        Fault {
+            line: self.line - usize::from(blank),
+            message: message.into(),
+        }
     }
 
     /// An error about a line break just read, which belongs to the line it ended.
     pub(crate) fn fault_before(&self, message: impl Into<String>) -> Fault {
-        Fault { line: self.line - 1, message: message.into() }
+        Fault {
+            line: self.line - 1,
+            message: message.into(),
+        }
     }
 
     /// A string in `"` or `'`, its opening quote already read.
@@ -116,15 +135,22 @@ impl<'a> Lexer<'a> {
             match self.next()? {
                 None if mark == '"' => return Err(self.fault("unexpected EOF; expected '\"'")),
                 None => return Err(self.fault("unexpected EOF; expected \"'\"")),
-                // A carriage return has not ended its line yet, but Go counts back from it all the same.
-                Some('\n' | '\r') => return Err(self.fault_before("strings cannot contain newlines")),
+                // A carriage return has not ended its line yet, but Go counts back from it all the
+                // same.
+                Some('\n' | '\r') => {
+                    return Err(self.fault_before("strings cannot contain newlines"));
+                }
                 Some('\\') if mark == '"' => self.escape(start)?,
                 Some(rune) if rune == mark => break,
                 Some(_) => {}
             }
         }
         let body = &self.text[start..self.at - 1];
-        if mark == '"' { self.unescape(body) } else { Ok(body.to_vec()) }
+        if mark == '"' {
+            self.unescape(body)
+        } else {
+            Ok(body.to_vec())
+        }
     }
 
     /// A string in `"""` or `'''`, its opening quotes already read.
@@ -141,7 +167,10 @@ impl<'a> Lexer<'a> {
                     _ => self.escape(start)?,
                 },
                 Some(rune) if rune == mark => {
-                    let run = 1 + self.text[self.at..].iter().take_while(|&&byte| char::from(byte) == mark).count();
+                    let run = 1 + self.text[self.at..]
+                        .iter()
+                        .take_while(|&&byte| char::from(byte) == mark)
+                        .count();
                     match run {
                         1 | 2 => self.at += run - 1,
                         // Up to two quotes may stand right before the closing three.
@@ -157,8 +186,15 @@ impl<'a> Lexer<'a> {
             }
         }
         let body = &self.text[start..self.at - 3];
-        let body = body.strip_prefix(b"\n").or_else(|| body.strip_prefix(b"\r\n")).unwrap_or(body);
-        if mark == '"' { self.unescape(&join_lines(body)) } else { Ok(body.to_vec()) }
+        let body = body
+            .strip_prefix(b"\n")
+            .or_else(|| body.strip_prefix(b"\r\n"))
+            .unwrap_or(body);
+        if mark == '"' {
+            self.unescape(&join_lines(body))
+        } else {
+            Ok(body.to_vec())
+        }
     }
 
     /// Checks what follows a backslash.
@@ -173,7 +209,10 @@ impl<'a> Lexer<'a> {
         };
         for _ in 0..count {
             if !self.next()?.is_some_and(|rune| rune.is_ascii_hexdigit()) {
-                return Err(self.fault(format!("expected {name}, but got {} instead", quoted(self.since(start)))));
+                return Err(self.fault(format!(
+                    "expected {name}, but got {} instead",
+                    quoted(self.since(start))
+                )));
             }
         }
         Ok(())
@@ -181,7 +220,10 @@ impl<'a> Lexer<'a> {
 
     /// Replaces the escapes of a text that [`Lexer::escape`] checked.
     fn unescape(&self, body: &[u8]) -> Outcome<Vec<u8>> {
-        let fault = |message| Fault { line: self.line, message };
+        let fault = |message| Fault {
+            line: self.line,
+            message,
+        };
         let mut out = Vec::with_capacity(body.len());
         let mut rest = body;
         while let Some((&byte, after)) = rest.split_first() {
@@ -190,13 +232,17 @@ impl<'a> Lexer<'a> {
                 out.push(byte);
                 continue;
             }
-            let Some((&mark, after)) = rest.split_first() else { break };
+            let Some((&mark, after)) = rest.split_first() else {
+                break;
+            };
             rest = after;
             let digits = match mark {
                 b'x' => 2,
                 b'u' => 4,
                 b'U' => 8,
-                b' ' | b'\t' => return Err(fault(format!("invalid escape: '\\{}'", char::from(mark)))),
+                b' ' | b'\t' => {
+                    return Err(fault(format!("invalid escape: '\\{}'", char::from(mark))));
+                }
                 _ => {
                     out.push(match mark {
                         b'b' => 8,
@@ -214,7 +260,9 @@ impl<'a> Lexer<'a> {
             rest = after;
             let text = String::from_utf8_lossy(code);
             let rune = u32::from_str_radix(&text, 16).ok().and_then(char::from_u32);
-            let rune = rune.ok_or_else(|| fault(format!("Escaped character '\\u{text}' is not valid UTF-8.")))?;
+            let rune = rune.ok_or_else(|| {
+                fault(format!("Escaped character '\\u{text}' is not valid UTF-8."))
+            })?;
             push_rune(&mut out, rune);
         }
         Ok(out)
@@ -232,7 +280,10 @@ fn join_lines(body: &[u8]) -> Vec<u8> {
                 at += 2;
                 continue;
             }
-            let blanks = body[at + 1..].iter().take_while(|byte| b" \t\r\n".contains(byte)).count();
+            let blanks = body[at + 1..]
+                .iter()
+                .take_while(|byte| b" \t\r\n".contains(byte))
+                .count();
             if body[at + 1..at + 1 + blanks].contains(&b'\n') {
                 at += 1 + blanks;
                 continue;

@@ -1,4 +1,5 @@
-//! The tables being filled: which keys exist, which only by implication, and which may still be extended.
+//! The tables being filled: which keys exist, which only by implication, and which may still be
+//! extended.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +39,9 @@ fn show(key: &[Vec<u8>]) -> String {
 impl Tree {
     /// Makes `key` the context and creates what it needs; `array` adds a table to an array of them.
     pub(crate) fn enter(&mut self, key: &[Vec<u8>], array: bool) -> Result<(), String> {
-        let Some((last, parents)) = key.split_last() else { return Ok(()) };
+        let Some((last, parents)) = key.split_last() else {
+            return Ok(());
+        };
         if key.len() > MAX_DEPTH {
             return Err("tables nest too deeply".to_owned());
         }
@@ -48,7 +51,10 @@ impl Tree {
             if !here.contains_key(part) {
                 self.implied.insert(join_key(walked));
             }
-            here = match here.entry(part.clone()).or_insert_with(|| Node::Table(Tables::new())) {
+            here = match here
+                .entry(part.clone())
+                .or_insert_with(|| Node::Table(Tables::new()))
+            {
                 Node::Table(table) => table,
                 Node::Array(tables) => {
                     if tables.is_empty() {
@@ -57,15 +63,26 @@ impl Tree {
                     let last = tables.len() - 1;
                     &mut tables[last]
                 }
-                Node::Leaf(_) => return Err(format!("Key '{}' was already created as a hash.", show(walked))),
+                Node::Leaf(_) => {
+                    return Err(format!(
+                        "Key '{}' was already created as a hash.",
+                        show(walked)
+                    ));
+                }
             };
         }
         self.context = parents.to_vec();
         if array {
-            match here.entry(last.clone()).or_insert_with(|| Node::Array(Vec::new())) {
+            match here
+                .entry(last.clone())
+                .or_insert_with(|| Node::Array(Vec::new()))
+            {
                 Node::Array(tables) => tables.push(Tables::new()),
                 _ => {
-                    return Err(format!("Key '{}' was already created and cannot be used as an array.", show(key)));
+                    return Err(format!(
+                        "Key '{}' was already created and cannot be used as an array.",
+                        show(key)
+                    ));
                 }
             }
         } else {
@@ -110,7 +127,12 @@ impl Tree {
     fn set_node(&mut self, key: &[u8], node: Node) -> Result<(), String> {
         let mut here = &mut self.root;
         for (index, part) in self.context.iter().enumerate() {
-            let defined = || format!("Key '{}' has already been defined.", show(&self.context[..=index]));
+            let defined = || {
+                format!(
+                    "Key '{}' has already been defined.",
+                    show(&self.context[..=index])
+                )
+            };
             here = match here.get_mut(part) {
                 Some(Node::Table(table)) => table,
                 Some(Node::Array(tables)) => tables.last_mut().ok_or_else(defined)?,
@@ -146,9 +168,12 @@ fn table(tables: Tables) -> Table {
             let value = match node {
                 Node::Leaf(value) => value,
                 Node::Table(fields) => Value::Table(table(fields)),
-                Node::Array(tables) => {
-                    Value::Array(tables.into_iter().map(|fields| Value::Table(table(fields))).collect())
-                }
+                Node::Array(tables) => Value::Array(
+                    tables
+                        .into_iter()
+                        .map(|fields| Value::Table(table(fields)))
+                        .collect(),
+                ),
             };
             (key, value)
         })

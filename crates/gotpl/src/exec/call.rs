@@ -28,16 +28,26 @@ impl<'a> Frame<'_, 'a> {
         self.work(ARGUMENT.saturating_mul(1 + count as u64))?;
         if func.rest.is_some() {
             if count < fixed {
-                return self
-                    .fail(format!("wrong number of args for {name}: want at least {fixed} got {}", words.len()));
+                return self.fail(format!(
+                    "wrong number of args for {name}: want at least {fixed} got {}",
+                    words.len()
+                ));
             }
         } else if count != fixed {
-            return self.fail(format!("wrong number of args for {name}: want {fixed} got {count}"));
+            return self.fail(format!(
+                "wrong number of args for {name}: want {fixed} got {count}"
+            ));
         }
         if let "and" | "or" = name {
             return self.short_circuit(dot, func, words, last);
         }
-        let param = |index: usize| func.params.get(index).copied().or(func.rest).unwrap_or(Param::Any);
+        let param = |index: usize| {
+            func.params
+                .get(index)
+                .copied()
+                .or(func.rest)
+                .unwrap_or(Param::Any)
+        };
         let mut arguments = Arguments::new();
         for (index, word) in words.iter().enumerate() {
             arguments.push(self.argument(dot, Some(param(index)), word)?);
@@ -77,24 +87,47 @@ impl<'a> Frame<'_, 'a> {
             return self.watched_invoke(dot, func, node, arguments);
         }
         self.cx.swap_drawn(0);
-        let result = (func.body)(&mut Call { frame: self, dot, args: arguments, func });
+        let result = (func.body)(&mut Call {
+            frame: self,
+            dot,
+            args: arguments,
+            func,
+        });
         let drawn = self.cx.swap_drawn(0);
         let result = result.map(|value| self.lightly_marked(func, arguments, value, drawn));
-        result.and_then(|value| self.paid(value)).map_err(|fault| self.call_error(func, node, fault))
+        result
+            .and_then(|value| self.paid(value))
+            .map_err(|fault| self.call_error(func, node, fault))
     }
 
     /// In an unwatched run: what a function answers, marked if it is made of data.
-    fn lightly_marked(&self, func: &Func, arguments: &[Value<'a>], value: Value<'a>, drawn: u32) -> Value<'a> {
+    fn lightly_marked(
+        &self,
+        func: &Func,
+        arguments: &[Value<'a>],
+        value: Value<'a>,
+        drawn: u32,
+    ) -> Value<'a> {
         // A truth is a scalar, whatever it is of; a number may yet become a letter.
         let is_plain = matches!(value.kind, Kind::Bool(_));
-        let passed = matches!(func.flow, Flow::Carry | Flow::Guard | Flow::Decide) && value.mark != 0;
-        if is_plain || passed || (drawn == 0 && !arguments.iter().any(|argument| self.cx.is_data(argument))) {
+        let passed =
+            matches!(func.flow, Flow::Carry | Flow::Guard | Flow::Decide) && value.mark != 0;
+        if is_plain
+            || passed
+            || (drawn == 0 && !arguments.iter().any(|argument| self.cx.is_data(argument)))
+        {
             return value;
         }
         // What `tpl` runs is a text of the author only if it was given one.
-        let tpl = func.name == "tpl" && arguments.first().is_some_and(|source| source.mark == provenance::AUTHOR);
+        let tpl = func.name == "tpl"
+            && arguments
+                .first()
+                .is_some_and(|source| source.mark == provenance::AUTHOR);
         let name = if tpl { "include" } else { func.name };
-        value.marked(provenance::made_by(name, arguments.last().map_or(0, |last| last.mark)))
+        value.marked(provenance::made_by(
+            name,
+            arguments.last().map_or(0, |last| last.mark),
+        ))
     }
 
     /// Charges for the text a function made.
@@ -105,7 +138,12 @@ impl<'a> Frame<'_, 'a> {
         Ok(value)
     }
 
-    fn call_error(&mut self, func: &'static Func, node: At<'a>, mut fault: Fault) -> Box<crate::error::Error> {
+    fn call_error(
+        &mut self,
+        func: &'static Func,
+        node: At<'a>,
+        mut fault: Fault,
+    ) -> Box<crate::error::Error> {
         self.set_at(node);
         fault.text = format!("error calling {}: {}", func.name, fault.text);
         self.error(fault)
@@ -118,7 +156,8 @@ impl<'a> Frame<'_, 'a> {
         node: At<'a>,
         arguments: &[Value<'a>],
     ) -> Done<Value<'a>> {
-        // Only the watcher moves to the call: which node a failure is blamed on must not depend on being watched.
+        // Only the watcher moves to the call: which node a failure is blamed on must not depend on
+        // being watched.
         let spot = self.spot_of(node);
         self.cx.set_spot(spot);
         let mut mark = 0;
@@ -134,23 +173,34 @@ impl<'a> Frame<'_, 'a> {
             && tracer.holds_nil(mark)
             && arguments.iter().any(names_nil)
         {
-            // `replace "<nil>" ""` and its like: the template looks for the word, and has an answer for it.
+            // `replace "<nil>" ""` and its like: the template looks for the word, and has an answer
+            // for it.
             mark = tracer.without_nil(mark);
         }
-        let unknown = arguments.iter().any(|argument| self.cx.is_unknown(argument));
+        let unknown = arguments
+            .iter()
+            .any(|argument| self.cx.is_unknown(argument));
         let held: Arguments<'a>;
         let mut arguments = arguments;
         if unknown {
             match func.flow {
                 Flow::Carry if is_made(func, arguments) => {
-                    let mark = self.cx.tracer().map_or(0, |mut tracer| tracer.derived(mark));
+                    let mark = self
+                        .cx
+                        .tracer()
+                        .map_or(0, |mut tracer| tracer.derived(mark));
                     return Ok(Value::of(Kind::Unknown).marked(mark));
                 }
                 Flow::Compute | Flow::Decide => {
-                    let mark = self.cx.tracer().map_or(0, |mut tracer| tracer.derived(mark));
+                    let mark = self
+                        .cx
+                        .tracer()
+                        .map_or(0, |mut tracer| tracer.derived(mark));
                     return Ok(Value::of(Kind::Unknown).marked(mark));
                 }
-                Flow::Guard if matches!(arguments.last().map(|last| &last.kind), Some(Kind::Unknown)) => {
+                Flow::Guard
+                    if matches!(arguments.last().map(|last| &last.kind), Some(Kind::Unknown)) =>
+                {
                     let mut mark = mark;
                     if let Some(mut tracer) = self.cx.tracer() {
                         tracer.note(UseKind::Guard, spot, Some(func.name), mark);
@@ -161,10 +211,13 @@ impl<'a> Frame<'_, 'a> {
                     }
                     return Ok(Value::of(Kind::Unknown).marked(mark));
                 }
-                // It has words of its own for something unknown, whatever it is asked to print it as.
+                // It has words of its own for something unknown, whatever it is asked to print it
+                // as.
                 Flow::Shape if func.name == "printf" => {
                     let held_format = arguments.iter().take(1).map(stand_in);
-                    held = held_format.chain(arguments.iter().skip(1).cloned()).collect();
+                    held = held_format
+                        .chain(arguments.iter().skip(1).cloned())
+                        .collect();
                     arguments = &held;
                 }
                 Flow::Shape => {
@@ -177,7 +230,12 @@ impl<'a> Frame<'_, 'a> {
         let outer = self.cx.swap_nils(0);
         let drawn_before = self.cx.swap_drawn(0);
         self.cx.take_blamed();
-        let result = (func.body)(&mut Call { frame: self, dot, args: arguments, func });
+        let result = (func.body)(&mut Call {
+            frame: self,
+            dot,
+            args: arguments,
+            func,
+        });
         let drawn = self.cx.swap_drawn(drawn_before);
         self.cx.set_spot(spot);
         let printed = self.cx.swap_nils(outer);
@@ -202,8 +260,11 @@ impl<'a> Frame<'_, 'a> {
                     Flow::Compute | Flow::Shape if value.mark == 0 => Ok(value.marked(mark)),
                     Flow::Compute | Flow::Shape => Ok(value),
                     Flow::Carry if value.mark == 0 => {
-                        // What was packed keeps its own marks; what was not there to be packed is noted on the whole.
-                        let lost = arguments.iter().filter(|argument| argument.is_nil() || is_nil_map(argument));
+                        // What was packed keeps its own marks; what was not there to be packed is
+                        // noted on the whole.
+                        let lost = arguments
+                            .iter()
+                            .filter(|argument| argument.is_nil() || is_nil_map(argument));
                         let mark = lost.fold(0, |mark, argument| tracer.join(mark, argument.mark));
                         Ok(value.marked(mark))
                     }
@@ -214,7 +275,11 @@ impl<'a> Frame<'_, 'a> {
                     }
                     Flow::Decide => {
                         tracer.note(UseKind::Branch, spot, Some(func.name), mark);
-                        if value.mark == 0 { Ok(value.marked(mark)) } else { Ok(value) }
+                        if value.mark == 0 {
+                            Ok(value.marked(mark))
+                        } else {
+                            Ok(value)
+                        }
                     }
                 }
             }
@@ -237,20 +302,36 @@ impl<'a> Frame<'_, 'a> {
         }
     }
 
-    /// In a watched run that guesses nothing: marks what only shows from outside of a function that made something of
-    /// arguments with this mark. What it wrote as YAML or JSON is a whole, what it chose by them is not made of them,
-    /// and all in a list or dict that it made is.
-    fn closely_marked(&self, func: &Func, arguments: &[Value<'a>], value: Value<'a>, mark: u32) -> Value<'a> {
+    /// In a watched run that guesses nothing: marks what only shows from outside of a function that
+    /// made something of arguments with this mark. What it wrote as YAML or JSON is a whole, what
+    /// it chose by them is not made of them, and all in a list or dict that it made is.
+    fn closely_marked(
+        &self,
+        func: &Func,
+        arguments: &[Value<'a>],
+        value: Value<'a>,
+        mark: u32,
+    ) -> Value<'a> {
         let spot = self.spot();
         if mark == 0 || self.cx.tracer().is_none_or(|tracer| tracer.guesses()) {
             return value;
         }
-        let piece = |len, mark, under, written| vec![Piece { len, mark, under, spot, written }];
+        let piece = |len, mark, under, written| {
+            vec![Piece {
+                len,
+                mark,
+                under,
+                spot,
+                written,
+            }]
+        };
         let value = match (&value.kind, func.flow) {
             (Kind::Text(text), Flow::Compute | Flow::Shape) if value.mark == 0 => {
                 let len = text.len();
                 let woven = provenance::writes_value(func.name).then(|| piece(len, mark, 0, true));
-                let mark = self.cx.tracer().map_or(0, |mut tracer| woven.map_or(mark, |woven| tracer.weave(woven)));
+                let mark = self.cx.tracer().map_or(0, |mut tracer| {
+                    woven.map_or(mark, |woven| tracer.weave(woven))
+                });
                 value.marked(mark)
             }
             (Kind::Text(text), Flow::Decide) if value.mark == 0 => {
@@ -293,7 +374,8 @@ impl<'a> Frame<'_, 'a> {
         for word in words {
             value = self.argument(dot, Some(Param::Value), word)?;
             if self.cx.watched() {
-                let (spot, mark, unknown) = (self.spot(), value.mark, matches!(value.kind, Kind::Unknown));
+                let (spot, mark, unknown) =
+                    (self.spot(), value.mark, matches!(value.kind, Kind::Unknown));
                 if let Some(mut tracer) = self.cx.tracer() {
                     tracer.note(UseKind::Branch, spot, Some(func.name), mark);
                     if unknown {
@@ -319,7 +401,10 @@ impl<'a> Frame<'_, 'a> {
         if doubt == 0 {
             return value;
         }
-        let mark = self.cx.tracer().map_or(0, |mut tracer| tracer.join(value.mark, doubt));
+        let mark = self
+            .cx
+            .tracer()
+            .map_or(0, |mut tracer| tracer.join(value.mark, doubt));
         Value::of(Kind::Unknown).marked(mark)
     }
 
@@ -333,24 +418,39 @@ impl<'a> Frame<'_, 'a> {
         words: &'a [Expr],
         last: Option<Value<'a>>,
     ) -> Done<Value<'a>> {
-        // Go names the type as it was declared, and the elements of lists and dicts are declared to be anything.
-        let shown = || if receiver.boxed { "interface {}".into() } else { receiver.type_name() };
+        // Go names the type as it was declared, and the elements of lists and dicts are declared to
+        // be anything.
+        let shown = || {
+            if receiver.boxed {
+                "interface {}".into()
+            } else {
+                receiver.type_name()
+            }
+        };
         let Kind::Object(object) = &receiver.kind else {
             return self.fail(format!("can't evaluate field {name} in type {}", shown()));
         };
         let Some(method) = object.method(name) else {
             if object.hides(name) {
-                return self.fail(format!("{name} is an unexported field of struct type {}", shown()));
+                return self.fail(format!(
+                    "{name} is an unexported field of struct type {}",
+                    shown()
+                ));
             }
             return self.fail(format!("can't evaluate field {name} in type {}", shown()));
         };
         let count = words.len() + usize::from(last.is_some());
         if method.is_field {
             if count > 0 {
-                return self.fail(format!("{name} has arguments but cannot be invoked as function"));
+                return self.fail(format!(
+                    "{name} has arguments but cannot be invoked as function"
+                ));
             }
         } else if count != method.params.len() {
-            return self.fail(format!("wrong number of args for {name}: want {} got {count}", method.params.len()));
+            return self.fail(format!(
+                "wrong number of args for {name}: want {} got {count}",
+                method.params.len()
+            ));
         }
         if let Some(unfit) = method.unfit {
             return self.fail(unfit.text(name));
@@ -360,7 +460,11 @@ impl<'a> Frame<'_, 'a> {
             arguments.push(self.argument(dot, method.params.get(index).copied(), word)?);
         }
         if let Some(last) = last {
-            let param = method.params.get(words.len()).copied().unwrap_or(Param::Any);
+            let param = method
+                .params
+                .get(words.len())
+                .copied()
+                .unwrap_or(Param::Any);
             let last = self.checked(last, param)?;
             arguments.push(last);
         }
@@ -380,15 +484,16 @@ impl<'a> Frame<'_, 'a> {
     }
 }
 
-/// Whether what a function answers is something else than what it was given: what it takes by something unknown, or an
-/// unknown list with one more in it.
+/// Whether what a function answers is something else than what it was given: what it takes by
+/// something unknown, or an unknown list with one more in it.
 fn is_made(func: &Func, arguments: &[Value<'_>]) -> bool {
-    let mut are_unknown = arguments.iter().map(|argument| matches!(argument.kind, Kind::Unknown));
+    let mut are_unknown = arguments
+        .iter()
+        .map(|argument| matches!(argument.kind, Kind::Unknown));
     match func.name.trim_start_matches("must") {
         "slice" | "Slice" | "pick" | "omit" => are_unknown.skip(1).any(|unknown| unknown),
-        "pluck" | "chunk" | "Chunk" | "append" | "Append" | "push" | "Push" | "prepend" | "Prepend" => {
-            are_unknown.next().is_some_and(|unknown| unknown)
-        }
+        "pluck" | "chunk" | "Chunk" | "append" | "Append" | "push" | "Push" | "prepend"
+        | "Prepend" => are_unknown.next().is_some_and(|unknown| unknown),
         _ => false,
     }
 }
@@ -398,12 +503,16 @@ fn is_nil_map(value: &Value<'_>) -> bool {
     matches!(&value.kind, Kind::Map(map) if map.is_nil())
 }
 
-/// Whether an argument is a text that speaks of Go's words for nothing, and is not itself one that printed them.
+/// Whether an argument is a text that speaks of Go's words for nothing, and is not itself one that
+/// printed them.
 fn names_nil(argument: &Value<'_>) -> bool {
     let Kind::Text(text) = &argument.kind else {
         return false;
     };
-    argument.mark == 0 && ["nil>", "no value>"].iter().any(|word| memchr::memmem::find(text, word.as_bytes()).is_some())
+    argument.mark == 0
+        && ["nil>", "no value>"]
+            .iter()
+            .any(|word| memchr::memmem::find(text, word.as_bytes()).is_some())
 }
 
 /// What a function that keeps the shape of a text gets for an argument that is unknown.

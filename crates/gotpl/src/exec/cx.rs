@@ -1,4 +1,5 @@
-//! What one run shares among all its templates: the data and its changed parts, the budget, and the watcher.
+//! What one run shares among all its templates: the data and its changed parts, the budget, and the
+//! watcher.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -27,7 +28,12 @@ pub(crate) struct Scope<'a> {
 
 impl<'a> Scope<'a> {
     pub fn of(set: &'a Set) -> Self {
-        Scope { set: Some(set), own: BTreeMap::new(), outer: None, missing_key: set.options.missing_key }
+        Scope {
+            set: Some(set),
+            own: BTreeMap::new(),
+            outer: None,
+            missing_key: set.options.missing_key,
+        }
     }
 
     pub fn find(&'a self, name: &str) -> Option<&'a Tree> {
@@ -64,7 +70,8 @@ pub(crate) struct Cx<'a> {
     missing: Cell<bool>,
     nil_text: Cell<bool>,
     risky: Cell<bool>,
-    /// What was generated since someone asked: in a watched run its mark, in another whether there was any.
+    /// What was generated since someone asked: in a watched run its mark, in another whether there
+    /// was any.
     drawn: Cell<u32>,
     /// In a watched run: what was printed as `<nil>` since someone asked.
     nil_mark: Cell<u32>,
@@ -73,7 +80,8 @@ pub(crate) struct Cx<'a> {
     /// Objects of the data that were changed in place, by address of the original.
     changed: RefCell<HashMap<usize, Rc<Dict<'a>>>>,
     any_changed: Cell<bool>,
-    /// Every dict made, to take apart at the end: `set` can tie them into knots that would never be freed.
+    /// Every dict made, to take apart at the end: `set` can tie them into knots that would never be
+    /// freed.
     dicts: RefCell<Vec<Rc<Dict<'a>>>>,
     /// Sources that `tpl` parsed, by the scope it was called from and their text.
     parsed: RefCell<HashMap<ParsedKey, &'a Scope<'a>>>,
@@ -214,7 +222,8 @@ impl<'a> Cx<'a> {
     pub fn prints_nil(&self, value: &Value<'a>) {
         self.nil_text.set(true);
         if let Some(mut tracer) = self.tracer() {
-            self.nil_mark.set(tracer.join(self.nil_mark.get(), value.mark));
+            self.nil_mark
+                .set(tracer.join(self.nil_mark.get(), value.mark));
         }
     }
 
@@ -253,9 +262,18 @@ impl<'a> Cx<'a> {
         }
         let mut entries: BTreeMap<Text<'a>, Value<'a>> = BTreeMap::new();
         if let Json::Object(fields) = input.data {
-            entries.extend(fields.iter().map(|(key, value)| (Text::Borrowed(key.as_bytes()), self.data(value))));
+            entries.extend(
+                fields
+                    .iter()
+                    .map(|(key, value)| (Text::Borrowed(key.as_bytes()), self.data(value))),
+            );
         }
-        entries.extend(input.over.iter().map(|(key, value)| (Text::Borrowed(key.as_bytes()), self.data(value))));
+        entries.extend(
+            input
+                .over
+                .iter()
+                .map(|(key, value)| (Text::Borrowed(key.as_bytes()), self.data(value))),
+        );
         let mut root = self.dict(Element::Any, entries);
         if self.tracer.is_none() {
             root.mark = provenance::DATA;
@@ -265,7 +283,11 @@ impl<'a> Cx<'a> {
 
     /// A view of JSON data, which an unwatched run marks as such.
     fn data(&self, json: &'a Json) -> Value<'a> {
-        let mark = if self.tracer.is_none() { provenance::DATA } else { 0 };
+        let mark = if self.tracer.is_none() {
+            provenance::DATA
+        } else {
+            0
+        };
         Value::json(json).marked(mark)
     }
 
@@ -275,10 +297,19 @@ impl<'a> Cx<'a> {
             return value;
         };
         let known = tracer.known(path);
-        let value = if known == Known::Not { Value { kind: Kind::Unknown, ..value } } else { value };
+        let value = if known == Known::Not {
+            Value {
+                kind: Kind::Unknown,
+                ..value
+            }
+        } else {
+            value
+        };
         match &value.kind {
             Kind::Map(map) => tracer.locate(map.address(), path),
-            Kind::List(List::Json(values)) => tracer.locate(std::ptr::from_ref(*values).addr(), path),
+            Kind::List(List::Json(values)) => {
+                tracer.locate(std::ptr::from_ref(*values).addr(), path);
+            }
             _ => {}
         }
         let presence = match (&value.kind, known) {
@@ -301,7 +332,11 @@ impl<'a> Cx<'a> {
 
     /// A dict of this run.
     pub fn dict(&self, element: Element, entries: BTreeMap<Text<'a>, Value<'a>>) -> Value<'a> {
-        let dict = Rc::new(Dict { element, nil: false, entries: RefCell::new(entries) });
+        let dict = Rc::new(Dict {
+            element,
+            nil: false,
+            entries: RefCell::new(entries),
+        });
         self.dicts.borrow_mut().push(dict.clone());
         Value::of(Kind::Map(Map::Own(dict)))
     }
@@ -323,11 +358,19 @@ impl<'a> Cx<'a> {
             Map::Own(dict) => dict,
             Map::Json(fields) => {
                 self.add_work(ELEMENT.saturating_mul(fields.len() as u64));
-                let entries =
-                    fields.iter().map(|(key, value)| (Text::Borrowed(key.as_bytes()), self.data(value))).collect();
-                let dict = Rc::new(Dict { element: Element::Any, nil: false, entries: RefCell::new(entries) });
+                let entries = fields
+                    .iter()
+                    .map(|(key, value)| (Text::Borrowed(key.as_bytes()), self.data(value)))
+                    .collect();
+                let dict = Rc::new(Dict {
+                    element: Element::Any,
+                    nil: false,
+                    entries: RefCell::new(entries),
+                });
                 self.dicts.borrow_mut().push(dict.clone());
-                self.changed.borrow_mut().insert(map.address(), dict.clone());
+                self.changed
+                    .borrow_mut()
+                    .insert(map.address(), dict.clone());
                 self.any_changed.set(true);
                 if let Some(mut tracer) = self.tracer()
                     && let Some(path) = tracer.path_at(map.address())
@@ -350,7 +393,9 @@ impl<'a> Cx<'a> {
 
     /// As [`Cx::get`], for a key that is known to be text.
     pub fn field(&self, map: &Map<'a>, key: &str) -> Value<'a> {
-        self.look_up(map, key.as_bytes(), |fields| fields.get(key).map(|value| self.data(value)))
+        self.look_up(map, key.as_bytes(), |fields| {
+            fields.get(key).map(|value| self.data(value))
+        })
     }
 
     #[inline]
@@ -373,13 +418,18 @@ impl<'a> Cx<'a> {
         }
         let found = found.unwrap_or(Value::MISSING);
         if self.tracer.is_some() {
-            self.seen(&current, Step::Key(String::from_utf8_lossy(key).into()), found)
+            self.seen(
+                &current,
+                Step::Key(String::from_utf8_lossy(key).into()),
+                found,
+            )
         } else {
             found
         }
     }
 
-    /// In a watched run: marks what was found in a dict. What templates put there keeps the mark it has.
+    /// In a watched run: marks what was found in a dict. What templates put there keeps the mark it
+    /// has.
     fn seen(&self, map: &Map<'a>, step: Step, found: Value<'a>) -> Value<'a> {
         let path = match self.tracer() {
             Some(mut tracer) if found.mark == 0 => {
@@ -401,7 +451,11 @@ impl<'a> Cx<'a> {
             let path = tracer.child(parent, step);
             Some((path, tracer.is_written(path)))
         });
-        let value = Value { kind: value.kind.clone(), mark: value.mark, boxed: false };
+        let value = Value {
+            kind: value.kind.clone(),
+            mark: value.mark,
+            boxed: false,
+        };
         match path {
             Some((_, true)) => self.derived(&[&value]),
             Some((path, false)) => self.placed(value, path),
@@ -413,7 +467,9 @@ impl<'a> Cx<'a> {
     pub fn derived(&self, from: &[&Value<'a>]) -> Value<'a> {
         let marks: Vec<u32> = from.iter().map(|value| self.deep_mark(value)).collect();
         let mark = self.tracer().map_or(0, |mut tracer| {
-            let mark = marks.into_iter().fold(0, |mark, other| tracer.join(mark, other));
+            let mark = marks
+                .into_iter()
+                .fold(0, |mark, other| tracer.join(mark, other));
             tracer.derived(mark)
         });
         Value::of(Kind::Unknown).marked(mark)
@@ -445,13 +501,25 @@ impl<'a> Cx<'a> {
     pub fn entries(&self, map: &Map<'a>) -> Vec<(Text<'a>, Value<'a>)> {
         let current = self.current(map);
         let entries: Vec<_> = match &current {
-            Map::Json(fields) => {
-                fields.iter().map(|(key, value)| (Text::Borrowed(key.as_bytes()), self.data(value))).collect()
-            }
+            Map::Json(fields) => fields
+                .iter()
+                .map(|(key, value)| (Text::Borrowed(key.as_bytes()), self.data(value)))
+                .collect(),
             Map::Own(dict) => {
                 let boxed = dict.element == Element::Any;
                 let entries = dict.entries.borrow();
-                entries.iter().map(|(key, value)| (key.clone(), Value { boxed, ..value.clone() })).collect()
+                entries
+                    .iter()
+                    .map(|(key, value)| {
+                        (
+                            key.clone(),
+                            Value {
+                                boxed,
+                                ..value.clone()
+                            },
+                        )
+                    })
+                    .collect()
             }
         };
         if self.tracer.is_none() {
@@ -467,9 +535,10 @@ impl<'a> Cx<'a> {
     /// An element of a list.
     pub fn item(&self, list: &List<'a>, index: usize) -> Option<Value<'a>> {
         match list {
-            List::Own(items) => {
-                items.values.get(index).map(|value| Value { boxed: items.element == Element::Any, ..value.clone() })
-            }
+            List::Own(items) => items.values.get(index).map(|value| Value {
+                boxed: items.element == Element::Any,
+                ..value.clone()
+            }),
             List::Json(values) => {
                 let value = self.data(values.get(index)?);
                 let path = self.tracer().and_then(|mut tracer| {
@@ -485,11 +554,13 @@ impl<'a> Cx<'a> {
     }
 
     pub fn items(&self, list: &List<'a>) -> Vec<Value<'a>> {
-        (0..list.len()).filter_map(|index| self.item(list, index)).collect()
+        (0..list.len())
+            .filter_map(|index| self.item(list, index))
+            .collect()
     }
 
-    /// The mark of a value and of all that templates packed into it. What is in it several times, or in itself, is
-    /// looked at once.
+    /// The mark of a value and of all that templates packed into it. What is in it several times,
+    /// or in itself, is looked at once.
     pub fn deep_mark(&self, value: &Value<'a>) -> u32 {
         let mut mark = value.mark;
         if !is_packed(value) {
@@ -512,7 +583,10 @@ impl<'a> Cx<'a> {
             match &container.kind {
                 Kind::List(List::Own(items)) if looked.insert(Rc::as_ptr(items).addr()) => {
                     self.add_work(ELEMENT.saturating_mul(items.values.len() as u64));
-                    items.values.iter().for_each(|inner| add(&mut mark, &mut waiting, inner));
+                    items
+                        .values
+                        .iter()
+                        .for_each(|inner| add(&mut mark, &mut waiting, inner));
                 }
                 Kind::Map(map) => {
                     if let Map::Own(dict) = self.current(map)
@@ -523,7 +597,10 @@ impl<'a> Cx<'a> {
                             let keys = tracer.keys_of(Rc::as_ptr(&dict).addr());
                             mark = tracer.join(mark, keys);
                         }
-                        dict.entries.borrow().values().for_each(|inner| add(&mut mark, &mut waiting, inner));
+                        dict.entries
+                            .borrow()
+                            .values()
+                            .for_each(|inner| add(&mut mark, &mut waiting, inner));
                     }
                 }
                 _ => {}
@@ -533,26 +610,42 @@ impl<'a> Cx<'a> {
         mark
     }
 
-    /// In a watched run that guesses nothing: the lists and dicts that a function has made of something, with a mark on
-    /// all in them that has none yet.
+    /// In a watched run that guesses nothing: the lists and dicts that a function has made of
+    /// something, with a mark on all in them that has none yet.
     pub fn steeped(&self, value: Value<'a>, mark: u32, depth: usize) -> Value<'a> {
         if mark == 0 || depth == 0 || !is_packed(&value) {
             return value;
         }
         let inner = |value: &Value<'a>| {
             let value = self.steeped(value.clone(), mark, depth - 1);
-            if value.mark == 0 { value.marked(mark) } else { value }
+            if value.mark == 0 {
+                value.marked(mark)
+            } else {
+                value
+            }
         };
         let kind = match &value.kind {
             Kind::List(List::Own(items)) => {
                 let values = items.values.iter().map(inner).collect();
-                let items = Items { element: items.element, nil: items.nil, values, depth: items.depth };
+                let items = Items {
+                    element: items.element,
+                    nil: items.nil,
+                    values,
+                    depth: items.depth,
+                };
                 Kind::List(List::Own(Rc::new(items)))
             }
             Kind::Map(Map::Own(dict)) => {
-                let entries: Vec<_> =
-                    dict.entries.borrow().iter().map(|(key, value)| (key.clone(), value.clone())).collect();
-                let entries: BTreeMap<_, _> = entries.iter().map(|(key, value)| (key.clone(), inner(value))).collect();
+                let entries: Vec<_> = dict
+                    .entries
+                    .borrow()
+                    .iter()
+                    .map(|(key, value)| (key.clone(), value.clone()))
+                    .collect();
+                let entries: BTreeMap<_, _> = entries
+                    .iter()
+                    .map(|(key, value)| (key.clone(), inner(value)))
+                    .collect();
                 *dict.entries.borrow_mut() = entries;
                 return value;
             }
@@ -595,7 +688,8 @@ impl<'a> Cx<'a> {
             return false;
         }
         let mark = self.deep_mark(value);
-        self.tracer().is_some_and(|tracer| tracer.holds(mark, Presence::Unknown))
+        self.tracer()
+            .is_some_and(|tracer| tracer.holds(mark, Presence::Unknown))
     }
 
     // Outside.
@@ -610,7 +704,11 @@ impl<'a> Cx<'a> {
     ) -> Result<(), Fault> {
         let name = self.draw_name.borrow().clone();
         let template = if name.is_some() { "" } else { template };
-        let key = (name.clone().unwrap_or_else(|| template.to_string()), function, arguments);
+        let key = (
+            name.clone().unwrap_or_else(|| template.to_string()),
+            function,
+            arguments,
+        );
         let occurrence = {
             let mut draws = self.draws.borrow_mut();
             let count = draws.entry(key.clone()).or_insert(0);
@@ -619,35 +717,67 @@ impl<'a> Cx<'a> {
         };
         let mark = match (self.tracer(), self.spot()) {
             (None, _) => provenance::DATA,
-            (Some(mut tracer), Some(spot)) if !tracer.guesses() => tracer.read(ROOT, Presence::Drawn, spot),
+            (Some(mut tracer), Some(spot)) if !tracer.guesses() => {
+                tracer.read(ROOT, Presence::Drawn, spot)
+            }
             _ => 0,
         };
         self.drawn.set(mark);
-        let draw = Draw { name: name.as_deref(), template, function, arguments: &key.2, occurrence };
+        let draw = Draw {
+            name: name.as_deref(),
+            template,
+            function,
+            arguments: &key.2,
+            occurrence,
+        };
         self.run.host.random(&draw, bytes).map_err(Fault::new)
     }
 
     /// Parses a text given at run time; its definitions are seen only from inside it.
-    pub fn parse(&self, outer: &'a Scope<'a>, name: &str, source: &[u8]) -> Result<&'a Scope<'a>, Fault> {
-        let key = (std::ptr::from_ref(outer).addr(), name.to_string(), source.to_vec());
+    pub fn parse(
+        &self,
+        outer: &'a Scope<'a>,
+        name: &str,
+        source: &[u8],
+    ) -> Result<&'a Scope<'a>, Fault> {
+        let key = (
+            std::ptr::from_ref(outer).addr(),
+            name.to_string(),
+            source.to_vec(),
+        );
         if let Some(scope) = self.parsed.borrow().get(&key) {
             return Ok(scope);
         }
         self.charge(source.len())?;
         self.work(PARSED.saturating_mul(source.len() as u64))?;
-        let trees = parse_source(&self.run.set.options, name, &String::from_utf8_lossy(source), false)
-            .map_err(|error| Fault::nested(error.placeless()))?;
+        let trees = parse_source(
+            &self.run.set.options,
+            name,
+            &String::from_utf8_lossy(source),
+            false,
+        )
+        .map_err(|error| Fault::nested(error.placeless()))?;
         let mut own = BTreeMap::new();
         for tree in trees {
-            if tree.name != name && crate::ast::is_empty(&tree) && outer.find(&tree.name).is_some() {
+            if tree.name != name && crate::ast::is_empty(&tree) && outer.find(&tree.name).is_some()
+            {
                 continue;
             }
             own.insert(tree.name.clone(), tree);
         }
         // Helm's `tpl` knows only these two.
         let strict = outer.missing_key == MissingKey::Error;
-        let missing_key = if strict { MissingKey::Error } else { MissingKey::Zero };
-        let scope = &*self.arena.alloc(Scope { set: None, own, outer: Some(outer), missing_key });
+        let missing_key = if strict {
+            MissingKey::Error
+        } else {
+            MissingKey::Zero
+        };
+        let scope = &*self.arena.alloc(Scope {
+            set: None,
+            own,
+            outer: Some(outer),
+            missing_key,
+        });
         self.parsed.borrow_mut().insert(key, scope);
         Ok(scope)
     }
@@ -655,7 +785,8 @@ impl<'a> Cx<'a> {
 
 impl Drop for Cx<'_> {
     fn drop(&mut self) {
-        // Flat, so that neither a knot nor a long chain of dicts outlives the run or overflows the stack.
+        // Flat, so that neither a knot nor a long chain of dicts outlives the run or overflows the
+        // stack.
         self.changed.get_mut().clear();
         let dicts = std::mem::take(self.dicts.get_mut());
         for dict in &dicts {

@@ -36,7 +36,12 @@ impl<'a> Frame<'_, 'a> {
         Ok(value)
     }
 
-    fn command(&mut self, dot: &Value<'a>, command: &'a Command, last: Option<Value<'a>>) -> Done<Value<'a>> {
+    fn command(
+        &mut self,
+        dot: &Value<'a>,
+        command: &'a Command,
+        last: Option<Value<'a>>,
+    ) -> Done<Value<'a>> {
         let Some(first) = command.words.first() else {
             return Ok(Value::MISSING);
         };
@@ -51,13 +56,21 @@ impl<'a> Frame<'_, 'a> {
             }
             Expr::Function(_, func) => {
                 self.set_at(At::Expr(first));
-                self.call(dot, func, At::Command(command), command.words.get(1..).unwrap_or_default(), last)
+                self.call(
+                    dot,
+                    func,
+                    At::Command(command),
+                    command.words.get(1..).unwrap_or_default(),
+                    last,
+                )
             }
             Expr::Pipe(pipe) => {
                 self.not_a_function(&command.words, last.is_some())?;
                 stacker::maybe_grow(RED_ZONE, MORE_STACK, || self.pipeline(dot, pipe))
             }
-            Expr::Variable(variable) => self.variable_chain(dot, first, variable, &command.words, last),
+            Expr::Variable(variable) => {
+                self.variable_chain(dot, first, variable, &command.words, last)
+            }
             _ => {
                 self.set_at(At::Expr(first));
                 self.not_a_function(&command.words, last.is_some())?;
@@ -90,9 +103,13 @@ impl<'a> Frame<'_, 'a> {
     fn constant(&mut self, number: &'a Number) -> Done<Value<'a>> {
         let text = &*number.text;
         if let Some((real, imaginary)) = number.complex {
-            return Ok(Value::of(Kind::Complex(std::rc::Rc::new((real, imaginary)))));
+            return Ok(Value::of(Kind::Complex(std::rc::Rc::new((
+                real, imaginary,
+            )))));
         }
-        let hex = text.len() > 2 && (text.starts_with("0x") || text.starts_with("0X")) && !text.contains(['p', 'P']);
+        let hex = text.len() > 2
+            && (text.starts_with("0x") || text.starts_with("0X"))
+            && !text.contains(['p', 'P']);
         if let Some(float) = number.float
             && !hex
             && !text.starts_with('\'')
@@ -179,7 +196,8 @@ impl<'a> Frame<'_, 'a> {
                 }
                 let mut value = self.cx.field(map, name);
                 if value.mark == 0 && (matches!(value.kind, Kind::Missing) || !self.cx.watched()) {
-                    // Not in a dict that templates made: perhaps because something it was made of is missing.
+                    // Not in a dict that templates made: perhaps because something it was made of
+                    // is missing.
                     value.mark = receiver.mark;
                 }
                 if !matches!(value.kind, Kind::Missing) {
@@ -187,9 +205,17 @@ impl<'a> Frame<'_, 'a> {
                 }
                 match self.scope.missing_key {
                     MissingKey::Default => Ok(value),
-                    MissingKey::Zero if map.element() == Element::Text => Ok(Value::borrowed(b"").marked(value.mark)),
-                    MissingKey::Zero => Ok(Value { kind: Kind::Nil, boxed: true, ..value }),
-                    MissingKey::Error => self.fail(format!("map has no entry for key {}", quoted())),
+                    MissingKey::Zero if map.element() == Element::Text => {
+                        Ok(Value::borrowed(b"").marked(value.mark))
+                    }
+                    MissingKey::Zero => Ok(Value {
+                        kind: Kind::Nil,
+                        boxed: true,
+                        ..value
+                    }),
+                    MissingKey::Error => {
+                        self.fail(format!("map has no entry for key {}", quoted()))
+                    }
                 }
             }
             Kind::Missing => {
@@ -206,7 +232,11 @@ impl<'a> Frame<'_, 'a> {
             Kind::Object(_) => self.method(dot, expr, receiver, name, arguments, last),
             _ => {
                 self.fails_over(receiver);
-                let shown = if receiver.boxed { "interface {}".into() } else { receiver.type_name() };
+                let shown = if receiver.boxed {
+                    "interface {}".into()
+                } else {
+                    receiver.type_name()
+                };
                 self.fail(format!("can't evaluate field {name} in type {shown}"))
             }
         }
@@ -220,7 +250,12 @@ impl<'a> Frame<'_, 'a> {
     }
 
     /// An argument as the type that a parameter wants; any type if there is none.
-    pub fn argument(&mut self, dot: &Value<'a>, param: Option<Param>, expr: &'a Expr) -> Done<Value<'a>> {
+    pub fn argument(
+        &mut self,
+        dot: &Value<'a>,
+        param: Option<Param>,
+        expr: &'a Expr,
+    ) -> Done<Value<'a>> {
         self.set_at(At::Expr(expr));
         let value = match expr {
             Expr::Dot(_) => dot.clone(),
@@ -233,7 +268,9 @@ impl<'a> Frame<'_, 'a> {
             }
             Expr::Field(_, fields) => self.fields(dot, expr, dot, fields, &[], None)?,
             Expr::Variable(variable) => self.variable_chain(dot, expr, variable, &[], None)?,
-            Expr::Pipe(pipe) => stacker::maybe_grow(RED_ZONE, MORE_STACK, || self.pipeline(dot, pipe))?,
+            Expr::Pipe(pipe) => {
+                stacker::maybe_grow(RED_ZONE, MORE_STACK, || self.pipeline(dot, pipe))?
+            }
             Expr::Function(_, func) => self.call(dot, func, At::Expr(expr), &[], None)?,
             Expr::Chain(chain) => self.chain(dot, expr, chain, &[], None)?,
             literal => return self.literal(param.unwrap_or(Param::Any), literal),
@@ -246,23 +283,34 @@ impl<'a> Frame<'_, 'a> {
 
     fn literal(&mut self, param: Param, expr: &'a Expr) -> Done<Value<'a>> {
         match (param, expr) {
-            (Param::Any | Param::Value | Param::Bool, Expr::Bool(_, value)) => Ok(Value::bool(*value)),
+            (Param::Any | Param::Value | Param::Bool, Expr::Bool(_, value)) => {
+                Ok(Value::bool(*value))
+            }
             (Param::Any | Param::Value, Expr::Number(_, number)) => self.constant(number),
-            (Param::Any | Param::Value | Param::Text, Expr::Text(literal)) => Ok(Value::borrowed(&literal.bytes)),
+            (Param::Any | Param::Value | Param::Text, Expr::Text(literal)) => {
+                Ok(Value::borrowed(&literal.bytes))
+            }
             (Param::Int | Param::Int64 | Param::Uint32 | Param::Float, Expr::Number(_, number)) => {
                 self.number(param, number, expr)
             }
             // An integer by another name takes integers.
             (Param::Object("time.Duration"), Expr::Number(_, number)) if number.int.is_some() => {
-                Ok(Value::object(Object::Duration(number.int.unwrap_or_default())))
+                Ok(Value::object(Object::Duration(
+                    number.int.unwrap_or_default(),
+                )))
             }
-            (Param::Object("time.Duration"), _) => self.fail(format!("expected integer; found {expr}")),
+            (Param::Object("time.Duration"), _) => {
+                self.fail(format!("expected integer; found {expr}"))
+            }
             (Param::Bool, _) => self.fail(format!("expected bool; found {expr}")),
             (Param::Text, _) => self.fail(format!("expected string; found {expr}")),
             (Param::Int | Param::Int64, _) => self.fail(format!("expected integer; found {expr}")),
             (Param::Uint32, _) => self.fail(format!("expected unsigned integer; found {expr}")),
             (Param::Float, _) => self.fail(format!("expected float; found {expr}")),
-            (param, _) => self.fail(format!("can't handle {expr} for arg of type {}", param.name())),
+            (param, _) => self.fail(format!(
+                "can't handle {expr} for arg of type {}",
+                param.name()
+            )),
         }
     }
 
@@ -299,14 +347,22 @@ impl<'a> Frame<'_, 'a> {
     fn fitted(&self, value: Value<'a>, param: Param) -> Done<Value<'a>> {
         match &value.kind {
             Kind::Missing => match param.zero() {
-                Some(zero) => Ok(Value { mark: value.mark, ..zero }),
+                Some(zero) => Ok(Value {
+                    mark: value.mark,
+                    ..zero
+                }),
                 None => self.fail(format!("invalid value; expected {}", param.name())),
             },
-            Kind::Nil if !matches!(param, Param::Any | Param::Value) => {
-                self.fail(format!("wrong type for value; expected {}; got interface {{}}", param.name()))
-            }
+            Kind::Nil if !matches!(param, Param::Any | Param::Value) => self.fail(format!(
+                "wrong type for value; expected {}; got interface {{}}",
+                param.name()
+            )),
             _ if param.accepts(&value) => Ok(value),
-            _ => self.fail(format!("wrong type for value; expected {}; got {}", param.name(), value.type_name())),
+            _ => self.fail(format!(
+                "wrong type for value; expected {}; got {}",
+                param.name(),
+                value.type_name()
+            )),
         }
     }
 }

@@ -61,15 +61,31 @@ pub(crate) struct Frame<'r, 'a> {
     pub variables: Vec<(&'a str, Value<'a>)>,
     pub depth: usize,
     pub at: Option<At<'a>>,
-    /// In a watched run: the `tpl` call whose text is being run. It stands for every spot of a text that is no file.
+    /// In a watched run: the `tpl` call whose text is being run. It stands for every spot of a text
+    /// that is no file.
     pub origin: Option<Spot<'a>>,
     /// Variables assigned since an unknown branch began, by position; see `walk`.
     pub assigned: Vec<usize>,
 }
 
 impl<'r, 'a> Frame<'r, 'a> {
-    pub fn new(cx: &'r Cx<'a>, scope: &'a Scope<'a>, tree: &'a Tree, dot: Value<'a>, depth: usize) -> Self {
-        Frame { cx, scope, tree, variables: vec![("$", dot)], depth, at: None, origin: None, assigned: Vec::new() }
+    pub fn new(
+        cx: &'r Cx<'a>,
+        scope: &'a Scope<'a>,
+        tree: &'a Tree,
+        dot: Value<'a>,
+        depth: usize,
+    ) -> Self {
+        Frame {
+            cx,
+            scope,
+            tree,
+            variables: vec![("$", dot)],
+            depth,
+            at: None,
+            origin: None,
+            assigned: Vec::new(),
+        }
     }
 
     pub fn run(&mut self, dot: &Value<'a>, sink: &mut Sink<'a>) -> Done<()> {
@@ -85,14 +101,24 @@ impl<'r, 'a> Frame<'r, 'a> {
     }
 
     pub fn spot(&self) -> Spot<'a> {
-        let start = Spot { tree: self.tree, offset: 0 };
+        let start = Spot {
+            tree: self.tree,
+            offset: 0,
+        };
         self.at.map_or(start, |at| self.spot_of(at))
     }
 
     /// Where a node stands, for those who look at files.
     pub fn spot_of(&self, at: At<'a>) -> Spot<'a> {
-        let own = Spot { tree: self.tree, offset: at.offset() };
-        if self.tree.in_file { own } else { self.origin.unwrap_or(own) }
+        let own = Spot {
+            tree: self.tree,
+            offset: at.offset(),
+        };
+        if self.tree.in_file {
+            own
+        } else {
+            self.origin.unwrap_or(own)
+        }
     }
 
     pub fn fail<T>(&self, fault: impl Into<Fault>) -> Done<T> {
@@ -100,13 +126,25 @@ impl<'r, 'a> Frame<'r, 'a> {
     }
 
     pub fn error(&self, fault: Fault) -> Box<Error> {
-        // Its text shows the node, and its place is counted from the start. A guessing run may have many.
+        // Its text shows the node, and its place is counted from the start. A guessing run may have
+        // many.
         self.cx.add_work(2 * self.tree.source.len() as u64);
         let offset = self.at.map_or(0, |at| at.offset());
         let shown = self.at.map(|at| at.shown()).unwrap_or_default();
         let (line, column) = line_column(&self.tree.source, offset);
-        let place = Place { source: self.tree.source_name.to_string(), line, column: Some(column) };
-        Error::execute(ErrorKind::Execute, place, self.tree.in_file, &self.tree.name, &shown, fault)
+        let place = Place {
+            source: self.tree.source_name.to_string(),
+            line,
+            column: Some(column),
+        };
+        Error::execute(
+            ErrorKind::Execute,
+            place,
+            self.tree.in_file,
+            &self.tree.name,
+            &shown,
+            fault,
+        )
     }
 
     /// In a watched run: notes what a failure is about.
@@ -127,7 +165,12 @@ impl<'r, 'a> Frame<'r, 'a> {
     }
 
     pub fn variable(&self, name: &str) -> Option<&Value<'a>> {
-        let mut found = self.variables.iter().rev().enumerate().filter(|(_, (known, _))| *known == name);
+        let mut found = self
+            .variables
+            .iter()
+            .rev()
+            .enumerate()
+            .filter(|(_, (known, _))| *known == name);
         let (distance, (_, value)) = found.next()?;
         self.cx.add_work(distance as u64);
         Some(value)

@@ -18,7 +18,8 @@ pub(crate) enum Way {
     Continue,
 }
 
-/// How often a template may stand on the stack below an unknown condition, which would never end a recursion.
+/// How often a template may stand on the stack below an unknown condition, which would never end a
+/// recursion.
 const GUESSED_TURNS: usize = 2;
 
 impl<'a> Frame<'_, 'a> {
@@ -29,7 +30,8 @@ impl<'a> Frame<'_, 'a> {
                 Ok(Way::On) => {}
                 Ok(way) => return Ok(way),
                 Err(error) => {
-                    // A guessing run wants to see all of a template, and only notes what fails on the way.
+                    // A guessing run wants to see all of a template, and only notes what fails on
+                    // the way.
                     self.tolerate(error, node, sink)?;
                     self.variables.truncate(variables);
                     self.declare_unknown(node);
@@ -45,7 +47,9 @@ impl<'a> Frame<'_, 'a> {
         match node {
             Node::Text(text) => {
                 let text = text.as_str().as_bytes();
-                self.cx.charge(text.len()).map_err(|fault| self.error(fault))?;
+                self.cx
+                    .charge(text.len())
+                    .map_err(|fault| self.error(fault))?;
                 sink.bytes.extend_from_slice(text);
                 self.piece(sink, text.len(), 0);
             }
@@ -87,9 +91,12 @@ impl<'a> Frame<'_, 'a> {
         self.cx.swap_nils(0);
         match &value.kind {
             Kind::Text(text) => sink.bytes.extend_from_slice(text),
-            Kind::Missing => sink.bytes.extend_from_slice(self.cx.run.no_value.as_bytes()),
+            Kind::Missing => sink
+                .bytes
+                .extend_from_slice(self.cx.run.no_value.as_bytes()),
             Kind::Unknown => sink.bytes.extend_from_slice(crate::fmt::UNKNOWN.as_bytes()),
-            _ => crate::fmt::print(self.cx, value, &mut sink.bytes).map_err(|fault| self.error(fault))?,
+            _ => crate::fmt::print(self.cx, value, &mut sink.bytes)
+                .map_err(|fault| self.error(fault))?,
         }
         let len = sink.bytes.len() - before;
         self.cx.charge(len).map_err(|fault| self.error(fault))?;
@@ -97,7 +104,11 @@ impl<'a> Frame<'_, 'a> {
             self.look_closer(value, sink, before);
         }
         if self.cx.watched() {
-            let mut mark = if matches!(value.kind, Kind::Text(_)) { value.mark } else { self.cx.deep_mark(value) };
+            let mut mark = if matches!(value.kind, Kind::Text(_)) {
+                value.mark
+            } else {
+                self.cx.deep_mark(value)
+            };
             let printed = self.cx.swap_nils(0);
             if printed != 0
                 && let Some(mut tracer) = self.cx.tracer()
@@ -129,13 +140,19 @@ impl<'a> Frame<'_, 'a> {
     fn branch(&mut self, dot: &Value<'a>, branch: &'a Branch, sink: &mut Sink<'a>) -> Done<Way> {
         let mark = self.variables.len();
         let value = self.pipeline(dot, &branch.pipe)?;
-        let inner = if branch.kind == BranchKind::With { value.clone() } else { dot.clone() };
+        let inner = if branch.kind == BranchKind::With {
+            value.clone()
+        } else {
+            dot.clone()
+        };
         let condition = self.condition(&value);
         let way = if self.undecided(&value) {
-            self.both(condition, sink, |frame, sink, side| match (side, &branch.otherwise) {
-                (true, _) => frame.list(&inner, &branch.list, sink),
-                (false, Some(otherwise)) => frame.list(dot, otherwise, sink),
-                (false, None) => Ok(Way::On),
+            self.both(condition, sink, |frame, sink, side| {
+                match (side, &branch.otherwise) {
+                    (true, _) => frame.list(&inner, &branch.list, sink),
+                    (false, Some(otherwise)) => frame.list(dot, otherwise, sink),
+                    (false, None) => Ok(Way::On),
+                }
             })?
         } else if crate::fmt::truth(self.cx, &value) {
             self.under(condition, |frame| frame.list(&inner, &branch.list, sink))?
@@ -167,7 +184,13 @@ impl<'a> Frame<'_, 'a> {
             Kind::Unknown => true,
             // A list or dict that is there is as long as it is, whatever is unknown inside it.
             Kind::List(_) | Kind::Map(_) => false,
-            _ => value.mark != 0 && self.cx.tracer().is_some_and(|tracer| tracer.holds(value.mark, Presence::Unknown)),
+            _ => {
+                value.mark != 0
+                    && self
+                        .cx
+                        .tracer()
+                        .is_some_and(|tracer| tracer.holds(value.mark, Presence::Unknown))
+            }
         }
     }
 
@@ -185,7 +208,8 @@ impl<'a> Frame<'_, 'a> {
         result
     }
 
-    /// Takes both sides of a branch nobody can decide, or the one that is assumed. Failures are only possible, and what either side assigns is unknown.
+    /// Takes both sides of a branch nobody can decide, or the one that is assumed. Failures are
+    /// only possible, and what either side assigns is unknown.
     fn both(
         &mut self,
         condition: u32,
@@ -220,7 +244,8 @@ impl<'a> Frame<'_, 'a> {
         Ok(Way::On)
     }
 
-    /// Notes a failure and goes on, if this run guesses, or if it forgives and something missing is to blame.
+    /// Notes a failure and goes on, if this run guesses, or if it forgives and something missing is
+    /// to blame.
     fn tolerate(&mut self, error: Box<Error>, node: &'a Node, sink: &mut Sink<'a>) -> Done<()> {
         let Some(mut tracer) = self.cx.tracer() else {
             return Err(error);
@@ -245,7 +270,8 @@ impl<'a> Frame<'_, 'a> {
             && !action.pipe.assign
         {
             for variable in &action.pipe.declared {
-                self.variables.push((&variable.name, Value::of(Kind::Unknown)));
+                self.variables
+                    .push((&variable.name, Value::of(Kind::Unknown)));
             }
         }
     }
@@ -259,18 +285,23 @@ impl<'a> Frame<'_, 'a> {
             Kind::Unknown => {
                 let element = self.cx.beyond(&value, Step::Any);
                 let key = Value::of(Kind::Unknown).marked(element.mark);
-                self.both(condition, sink, |frame, sink, side| match (side, &branch.otherwise) {
-                    (true, _) => frame.turn(branch, &key, &element, sink).map(|_| Way::On),
-                    (false, Some(otherwise)) => frame.list(dot, otherwise, sink),
-                    (false, None) => Ok(Way::On),
+                self.both(condition, sink, |frame, sink, side| {
+                    match (side, &branch.otherwise) {
+                        (true, _) => frame.turn(branch, &key, &element, sink).map(|_| Way::On),
+                        (false, Some(otherwise)) => frame.list(dot, otherwise, sink),
+                        (false, None) => Ok(Way::On),
+                    }
                 })?;
                 self.variables.truncate(mark);
                 return Ok(Way::On);
             }
             Kind::Int(count, width) => {
                 if branch.pipe.declared.len() > 1 {
-                    let shown = crate::fmt::display(self.cx, &value).map_err(|fault| self.error(fault))?;
-                    return self.fail(format!("can't use {shown} to iterate over more than one variable"));
+                    let shown =
+                        crate::fmt::display(self.cx, &value).map_err(|fault| self.error(fault))?;
+                    return self.fail(format!(
+                        "can't use {shown} to iterate over more than one variable"
+                    ));
                 }
                 self.under(condition, |frame| frame.count(branch, *count, *width, sink))?
             }
@@ -284,7 +315,8 @@ impl<'a> Frame<'_, 'a> {
                         break;
                     };
                     element.mark = frame.inherited(element.mark, value.mark);
-                    if frame.turn(branch, &Value::int(index as i64), &element, sink)? == Way::Break {
+                    if frame.turn(branch, &Value::int(index as i64), &element, sink)? == Way::Break
+                    {
                         break;
                     }
                 }
@@ -309,7 +341,8 @@ impl<'a> Frame<'_, 'a> {
             })?,
             Kind::Missing | Kind::Nil => false,
             _ => {
-                let shown = crate::fmt::display(self.cx, &value).map_err(|fault| self.error(fault))?;
+                let shown =
+                    crate::fmt::display(self.cx, &value).map_err(|fault| self.error(fault))?;
                 self.fails_over(&value);
                 return self.fail(format!("range can't iterate over {shown}"));
             }
@@ -322,13 +355,28 @@ impl<'a> Frame<'_, 'a> {
         Ok(way)
     }
 
-    /// In an unwatched run: the mark of what is in a list or dict, which is at least that of the whole.
+    /// In an unwatched run: the mark of what is in a list or dict, which is at least that of the
+    /// whole.
     fn inherited(&self, mark: u32, whole: u32) -> u32 {
-        if mark == 0 && !self.cx.watched() { whole } else { mark }
+        if mark == 0 && !self.cx.watched() {
+            whole
+        } else {
+            mark
+        }
     }
 
-    fn count(&mut self, branch: &'a Branch, count: i64, width: Width, sink: &mut Sink<'a>) -> Done<bool> {
-        let end = if width.unsigned() { count.cast_unsigned() } else { u64::try_from(count).unwrap_or(0) };
+    fn count(
+        &mut self,
+        branch: &'a Branch,
+        count: i64,
+        width: Width,
+        sink: &mut Sink<'a>,
+    ) -> Done<bool> {
+        let end = if width.unsigned() {
+            count.cast_unsigned()
+        } else {
+            u64::try_from(count).unwrap_or(0)
+        };
         for turn in 0..end {
             let element = Value::of(Kind::Int(turn.cast_signed(), width));
             if self.turn(branch, &Value::MISSING, &element, sink)? == Way::Break {
@@ -339,9 +387,17 @@ impl<'a> Frame<'_, 'a> {
     }
 
     /// One turn of a loop.
-    fn turn(&mut self, branch: &'a Branch, key: &Value<'a>, element: &Value<'a>, sink: &mut Sink<'a>) -> Done<Way> {
+    fn turn(
+        &mut self,
+        branch: &'a Branch,
+        key: &Value<'a>,
+        element: &Value<'a>,
+        sink: &mut Sink<'a>,
+    ) -> Done<Way> {
         self.step()?;
-        let Pipe { declared, assign, .. } = &branch.pipe;
+        let Pipe {
+            declared, assign, ..
+        } = &branch.pipe;
         let values: &[&Value<'a>] = match declared.len() {
             0 => &[],
             1 => &[element],
@@ -351,8 +407,9 @@ impl<'a> Frame<'_, 'a> {
         for (offset, (variable, value)) in declared.iter().zip(values).enumerate() {
             if *assign {
                 self.assign(&variable.name, (*value).clone())?;
-            } else if let Some(slot) =
-                (top + offset).checked_sub(declared.len()).and_then(|at| self.variables.get_mut(at))
+            } else if let Some(slot) = (top + offset)
+                .checked_sub(declared.len())
+                .and_then(|at| self.variables.get_mut(at))
             {
                 slot.1 = (*value).clone();
             }
@@ -362,15 +419,25 @@ impl<'a> Frame<'_, 'a> {
         Ok(way)
     }
 
-    fn template(&mut self, dot: &Value<'a>, template: &'a Template, sink: &mut Sink<'a>) -> Done<()> {
+    fn template(
+        &mut self,
+        dot: &Value<'a>,
+        template: &'a Template,
+        sink: &mut Sink<'a>,
+    ) -> Done<()> {
         self.set_at(At::Template(template));
         let Some(tree) = self.scope.find(&template.name) else {
             let quoted = quote(template.name.as_bytes());
-            return self.fail(format!("template {} not defined", String::from_utf8_lossy(&quoted)));
+            return self.fail(format!(
+                "template {} not defined",
+                String::from_utf8_lossy(&quoted)
+            ));
         };
         let limit = self.cx.limits().depth;
         if self.depth >= limit {
-            return self.fail(Fault::limit(format!("exceeded maximum template depth ({limit})")));
+            return self.fail(Fault::limit(format!(
+                "exceeded maximum template depth ({limit})"
+            )));
         }
         let argument = match &template.pipe {
             Some(pipe) => self.pipeline(dot, pipe)?,
@@ -380,13 +447,26 @@ impl<'a> Frame<'_, 'a> {
     }
 
     /// Runs a template that this one calls.
-    fn enter(&mut self, scope: &'a Scope<'a>, tree: &'a Tree, dot: &Value<'a>, sink: &mut Sink<'a>) -> Done<()> {
-        let origin = if self.tree.in_file && !tree.in_file { self.cx.spot().or(self.origin) } else { self.origin };
+    fn enter(
+        &mut self,
+        scope: &'a Scope<'a>,
+        tree: &'a Tree,
+        dot: &Value<'a>,
+        sink: &mut Sink<'a>,
+    ) -> Done<()> {
+        let origin = if self.tree.in_file && !tree.in_file {
+            self.cx.spot().or(self.origin)
+        } else {
+            self.origin
+        };
         if self.cx.watched() && self.guessed_enough(tree) {
             return Ok(());
         }
         self.cx.active.borrow_mut().push(tree);
-        let mut frame = Frame { origin, ..Frame::new(self.cx, scope, tree, dot.clone(), self.depth + 1) };
+        let mut frame = Frame {
+            origin,
+            ..Frame::new(self.cx, scope, tree, dot.clone(), self.depth + 1)
+        };
         let result = stacker::maybe_grow(RED_ZONE, MORE_STACK, || frame.run(dot, sink));
         self.cx.active.borrow_mut().pop();
         if self.cx.watched() {
@@ -395,17 +475,31 @@ impl<'a> Frame<'_, 'a> {
         result
     }
 
-    /// Whether an unknown condition has led into the same template often enough: nothing below would ever say stop.
+    /// Whether an unknown condition has led into the same template often enough: nothing below
+    /// would ever say stop.
     fn guessed_enough(&self, tree: &'a Tree) -> bool {
         self.cx.tracer().is_some_and(|tracer| tracer.in_doubt())
-            && self.cx.active.borrow().iter().filter(|active| std::ptr::eq(**active, tree)).count() >= GUESSED_TURNS
+            && self
+                .cx
+                .active
+                .borrow()
+                .iter()
+                .filter(|active| std::ptr::eq(**active, tree))
+                .count()
+                >= GUESSED_TURNS
     }
 
     /// Runs a template into a text of its own, for `include` and `tpl`.
-    pub fn capture(&mut self, scope: &'a Scope<'a>, name: &str, dot: &Value<'a>) -> Result<Value<'a>, Fault> {
+    pub fn capture(
+        &mut self,
+        scope: &'a Scope<'a>,
+        name: &str,
+        dot: &Value<'a>,
+    ) -> Result<Value<'a>, Fault> {
         let Some(tree) = scope.find(name) else {
             let quoted = |text: &str| String::from_utf8_lossy(&quote(text.as_bytes())).into_owned();
-            // Go names the template that the look-up started from; for Helm that is always its root, named "gotpl".
+            // Go names the template that the look-up started from; for Helm that is always its
+            // root, named "gotpl".
             return Err(Fault::new(format!(
                 "template: no template {} associated with template {}",
                 quoted(name),
@@ -414,10 +508,16 @@ impl<'a> Frame<'_, 'a> {
         };
         let limit = self.cx.limits().depth;
         if self.depth >= limit {
-            return Err(Fault::limit(format!("exceeded maximum template depth ({limit})")));
+            return Err(Fault::limit(format!(
+                "exceeded maximum template depth ({limit})"
+            )));
         }
-        let mut sink = Sink { nested: true, ..Sink::default() };
-        self.enter(scope, tree, dot, &mut sink).map_err(Fault::nested)?;
+        let mut sink = Sink {
+            nested: true,
+            ..Sink::default()
+        };
+        self.enter(scope, tree, dot, &mut sink)
+            .map_err(Fault::nested)?;
         let mark = match self.cx.tracer() {
             Some(mut tracer) => tracer.weave(sink.pieces),
             None => 0,

@@ -11,7 +11,8 @@ use gocompat::unicode::{decode_rune, push_rune};
 /// Beyond this a width or precision is a mistake.
 const TOO_LARGE: i64 = 1_000_000;
 
-/// `fmt.Sprintf`. In a watched run, the bytes that each verb printed, and the index of its value, go to `verbs`.
+/// `fmt.Sprintf`. In a watched run, the bytes that each verb printed, and the index of its value,
+/// go to `verbs`.
 pub(crate) fn sprintf<'a>(
     cx: &Cx<'a>,
     format: &[u8],
@@ -19,11 +20,21 @@ pub(crate) fn sprintf<'a>(
     out: &mut Vec<u8>,
     verbs: &mut Vec<(Range<usize>, usize)>,
 ) -> Result<(), Fault> {
-    let mut state = State { format, values, at: 0, argument: 0, reordered: false, good_index: true };
+    let mut state = State {
+        format,
+        values,
+        at: 0,
+        argument: 0,
+        reordered: false,
+        good_index: true,
+    };
     let mut printer = Printer::new(cx, out);
     while state.at < format.len() {
         let rest = &format[state.at..];
-        let plain = rest.iter().position(|byte| *byte == b'%').unwrap_or(rest.len());
+        let plain = rest
+            .iter()
+            .position(|byte| *byte == b'%')
+            .unwrap_or(rest.len());
         printer.out.extend_from_slice(&rest[..plain]);
         state.at += plain;
         if state.at >= format.len() {
@@ -73,7 +84,8 @@ impl<'a> State<'_, 'a> {
         self.format.get(self.at).copied()
     }
 
-    /// One verb with all that precedes it; the percent sign is past. Answers which value it printed.
+    /// One verb with all that precedes it; the percent sign is past. Answers which value it
+    /// printed.
     fn verb(&mut self, printer: &mut Printer<'_, '_, 'a>) -> Result<Option<usize>, Fault> {
         self.good_index = true;
         self.flags(printer);
@@ -130,7 +142,11 @@ impl<'a> State<'_, 'a> {
         if !self.good_index || self.argument >= self.values.len() {
             printer.out.extend_from_slice(b"%!");
             push_rune(printer.out, verb);
-            printer.out.extend_from_slice(if self.good_index { b"(MISSING)" } else { b"(BADINDEX)" });
+            printer.out.extend_from_slice(if self.good_index {
+                b"(MISSING)"
+            } else {
+                b"(BADINDEX)"
+            });
             return Ok(None);
         }
         if verb == 'v' || verb == 'w' {
@@ -164,7 +180,11 @@ impl<'a> State<'_, 'a> {
         }
         self.reordered = true;
         let rest = &self.format[self.at..];
-        let close = if rest.len() < 3 { None } else { rest.iter().position(|byte| *byte == b']') };
+        let close = if rest.len() < 3 {
+            None
+        } else {
+            rest.iter().position(|byte| *byte == b']')
+        };
         let Some(close) = close else {
             self.at += 1;
             self.good_index = false;

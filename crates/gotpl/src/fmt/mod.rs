@@ -35,8 +35,8 @@ pub(crate) fn display<'a>(cx: &Cx<'a>, value: &Value<'a>) -> Result<String, Faul
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
-/// `fmt.Sprint`: a space between two operands if neither is a string. In a watched run, the bytes of each value, and
-/// its index, go to `spots`.
+/// `fmt.Sprint`: a space between two operands if neither is a string. In a watched run, the bytes
+/// of each value, and its index, go to `spots`.
 pub(crate) fn sprint<'a>(
     cx: &Cx<'a>,
     values: &[Value<'a>],

@@ -57,7 +57,8 @@ impl<'p, 'o, 'a> Printer<'p, 'o, 'a> {
 
     pub fn clear(&mut self) {
         (self.width, self.precision) = (None, None);
-        (self.minus, self.plus, self.sharp, self.space, self.zero) = (false, false, false, false, false);
+        (self.minus, self.plus, self.sharp, self.space, self.zero) =
+            (false, false, false, false, false);
         (self.go_syntax, self.field_names) = (false, false);
     }
 
@@ -78,14 +79,19 @@ impl<'p, 'o, 'a> Printer<'p, 'o, 'a> {
     }
 
     fn value(&mut self, value: &Value<'a>, verb: char) -> Result<(), Fault> {
-        // `%w` is for errors, and there are none: a list is refused as a whole, not element by element.
+        // `%w` is for errors, and there are none: a list is refused as a whole, not element by
+        // element.
         if verb == 'w' && matches!(value.kind, Kind::List(_) | Kind::Map(_) | Kind::Object(_)) {
             return self.bad_verb(value, verb);
         }
         match &value.kind {
             Kind::Missing | Kind::Nil => {
                 self.cx.prints_nil(value);
-                self.out.extend_from_slice(if self.go_syntax { b"interface {}(nil)" } else { b"<nil>" });
+                self.out.extend_from_slice(if self.go_syntax {
+                    b"interface {}(nil)"
+                } else {
+                    b"<nil>"
+                });
                 Ok(())
             }
             Kind::Unknown => match verb {
@@ -124,7 +130,9 @@ impl<'p, 'o, 'a> Printer<'p, 'o, 'a> {
     fn nested(&mut self, inside: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<(), Fault> {
         let limit = self.cx.limits().nesting;
         if self.depth >= limit {
-            return Err(Fault::limit(format!("exceeded the limit of {limit} nested lists and dicts")));
+            return Err(Fault::limit(format!(
+                "exceeded the limit of {limit} nested lists and dicts"
+            )));
         }
         self.cx.fits(self.out.len())?;
         self.depth += 1;
@@ -154,7 +162,8 @@ impl<'p, 'o, 'a> Printer<'p, 'o, 'a> {
 
     fn separator(&mut self, index: usize) {
         if index > 0 {
-            self.out.extend_from_slice(if self.go_syntax { b", " } else { b" " });
+            self.out
+                .extend_from_slice(if self.go_syntax { b", " } else { b" " });
         }
     }
 
@@ -230,15 +239,19 @@ impl<'p, 'o, 'a> Printer<'p, 'o, 'a> {
     fn nil_pointer(&mut self, type_name: &str, verb: char) -> Result<(), Fault> {
         match verb {
             'v' if self.go_syntax => {
-                self.out.extend_from_slice(format!("({type_name})(nil)").as_bytes());
+                self.out
+                    .extend_from_slice(format!("({type_name})(nil)").as_bytes());
                 Ok(())
             }
             'v' => self.pad(b"<nil>"),
-            'b' | 'o' | 'd' | 'x' | 'X' => self.integer(0, Width::Uint64, verb, &Value::of(Kind::Nil)),
+            'b' | 'o' | 'd' | 'x' | 'X' => {
+                self.integer(0, Width::Uint64, verb, &Value::of(Kind::Nil))
+            }
             _ => {
                 self.out.extend_from_slice(b"%!");
                 push_rune(self.out, verb);
-                self.out.extend_from_slice(format!("({type_name}=").as_bytes());
+                self.out
+                    .extend_from_slice(format!("({type_name}=").as_bytes());
                 self.pad(b"<nil>")?;
                 self.out.push(b')');
                 Ok(())
@@ -328,12 +341,18 @@ impl<'p, 'o, 'a> Printer<'p, 'o, 'a> {
             let raw = [b"`", text, b"`"].concat();
             return self.pad(&raw);
         }
-        let quoted = if self.plus { strconv::quote_to_ascii(text) } else { strconv::quote(text) };
+        let quoted = if self.plus {
+            strconv::quote_to_ascii(text)
+        } else {
+            strconv::quote(text)
+        };
         self.pad(&quoted)
     }
 
     fn hex_bytes(&mut self, text: &[u8], digits: &[u8; 17]) -> Result<(), Fault> {
-        let text = &text[..self.precision.map_or(text.len(), |precision| precision.min(text.len()))];
+        let text = &text[..self
+            .precision
+            .map_or(text.len(), |precision| precision.min(text.len()))];
         let mut out = Vec::with_capacity(text.len() * 2);
         for (index, byte) in text.iter().enumerate() {
             if index > 0 && self.space {
@@ -342,7 +361,10 @@ impl<'p, 'o, 'a> Printer<'p, 'o, 'a> {
             if self.sharp && (index == 0 || self.space) {
                 out.extend_from_slice(&[b'0', digits[16]]);
             }
-            out.extend_from_slice(&[digits[usize::from(byte >> 4)], digits[usize::from(byte & 15)]]);
+            out.extend_from_slice(&[
+                digits[usize::from(byte >> 4)],
+                digits[usize::from(byte & 15)],
+            ]);
         }
         if text.is_empty() {
             if let Some(width) = self.width {
@@ -355,7 +377,13 @@ impl<'p, 'o, 'a> Printer<'p, 'o, 'a> {
 
     // Numbers.
 
-    fn integer(&mut self, number: i64, width: Width, verb: char, value: &Value<'a>) -> Result<(), Fault> {
+    fn integer(
+        &mut self,
+        number: i64,
+        width: Width,
+        verb: char,
+        value: &Value<'a>,
+    ) -> Result<(), Fault> {
         let signed = !width.unsigned();
         let bits = number.cast_unsigned();
         match verb {
@@ -377,7 +405,11 @@ impl<'p, 'o, 'a> Printer<'p, 'o, 'a> {
             }
             'q' => {
                 let rune = rune(bits) as u32;
-                let text = if self.plus { strconv::quote_rune_to_ascii(rune) } else { strconv::quote_rune(rune) };
+                let text = if self.plus {
+                    strconv::quote_rune_to_ascii(rune)
+                } else {
+                    strconv::quote_rune(rune)
+                };
                 self.pad(&text)
             }
             'U' => self.code_point(bits),
@@ -386,11 +418,17 @@ impl<'p, 'o, 'a> Printer<'p, 'o, 'a> {
     }
 
     fn code_point(&mut self, bits: u64) -> Result<(), Fault> {
-        let digits = self.precision.filter(|precision| *precision > 4).unwrap_or(4);
+        let digits = self
+            .precision
+            .filter(|precision| *precision > 4)
+            .unwrap_or(4);
         self.cx.charge(digits)?;
         let mut text = format!("U+{bits:0digits$X}").into_bytes();
         if self.sharp
-            && let Some(rune) = u32::try_from(bits).ok().and_then(char::from_u32).filter(|rune| is_print(*rune))
+            && let Some(rune) = u32::try_from(bits)
+                .ok()
+                .and_then(char::from_u32)
+                .filter(|rune| is_print(*rune))
         {
             text.extend_from_slice(b" '");
             push_rune(&mut text, rune);
@@ -399,7 +437,14 @@ impl<'p, 'o, 'a> Printer<'p, 'o, 'a> {
         self.pad_with_spaces(&text)
     }
 
-    fn digits(&mut self, bits: u64, base: u64, signed: bool, verb: char, digits: &[u8; 17]) -> Result<(), Fault> {
+    fn digits(
+        &mut self,
+        bits: u64,
+        base: u64,
+        signed: bool,
+        verb: char,
+        digits: &[u8; 17],
+    ) -> Result<(), Fault> {
         let negative = signed && bits.cast_signed() < 0;
         let mut rest = if negative { bits.wrapping_neg() } else { bits };
         let mut least = 0;
@@ -460,8 +505,17 @@ impl<'p, 'o, 'a> Printer<'p, 'o, 'a> {
         }
     }
 
-    fn complex(&mut self, real: f64, imaginary: f64, verb: char, value: &Value<'a>) -> Result<(), Fault> {
-        if !matches!(verb, 'v' | 'b' | 'g' | 'G' | 'x' | 'X' | 'f' | 'F' | 'e' | 'E') {
+    fn complex(
+        &mut self,
+        real: f64,
+        imaginary: f64,
+        verb: char,
+        value: &Value<'a>,
+    ) -> Result<(), Fault> {
+        if !matches!(
+            verb,
+            'v' | 'b' | 'g' | 'G' | 'x' | 'X' | 'f' | 'F' | 'e' | 'E'
+        ) {
             return self.bad_verb(value, verb);
         }
         let plus = self.plus;
@@ -475,7 +529,9 @@ impl<'p, 'o, 'a> Printer<'p, 'o, 'a> {
     }
 
     fn float(&mut self, number: f64, verb: char, precision: i32) -> Result<(), Fault> {
-        let precision = self.precision.map_or(precision, |precision| i32::try_from(precision).unwrap_or(i32::MAX));
+        let precision = self.precision.map_or(precision, |precision| {
+            i32::try_from(precision).unwrap_or(i32::MAX)
+        });
         self.cx.charge(usize::try_from(precision).unwrap_or(0))?;
         let mut text = strconv::format_float(number, verb as u8, precision, 64).into_bytes();
         if !matches!(text.first(), Some(b'-' | b'+')) {
@@ -542,7 +598,10 @@ fn sharpen(text: &mut Vec<u8>, verb: char, precision: i32) {
 }
 
 fn rune(bits: u64) -> char {
-    u32::try_from(bits).ok().and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER)
+    u32::try_from(bits)
+        .ok()
+        .and_then(char::from_u32)
+        .unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
 fn byte_of(value: &Value<'_>) -> u8 {

@@ -35,8 +35,22 @@ pub(crate) const TABLE: &[Func] = &[
         cost: Cost::UNKNOWN,
         body: |call| Ok(call.value(0)),
     },
-    Func { name: "not", params: &[Param::Value], rest: None, flow: Flow::Compute, cost: Cost::UNKNOWN, body: not },
-    Func { name: "len", params: &[Param::Value], rest: None, flow: Flow::Compute, cost: Cost::UNKNOWN, body: len },
+    Func {
+        name: "not",
+        params: &[Param::Value],
+        rest: None,
+        flow: Flow::Compute,
+        cost: Cost::UNKNOWN,
+        body: not,
+    },
+    Func {
+        name: "len",
+        params: &[Param::Value],
+        rest: None,
+        flow: Flow::Compute,
+        cost: Cost::UNKNOWN,
+        body: len,
+    },
     Func {
         name: "index",
         params: &[Param::Value],
@@ -53,7 +67,14 @@ pub(crate) const TABLE: &[Func] = &[
         cost: Cost::UNKNOWN,
         body: slice,
     },
-    Func { name: "print", params: &[], rest: Some(Param::Any), flow: Flow::Shape, cost: Cost::UNKNOWN, body: print },
+    Func {
+        name: "print",
+        params: &[],
+        rest: Some(Param::Any),
+        flow: Flow::Shape,
+        cost: Cost::UNKNOWN,
+        body: print,
+    },
     Func {
         name: "println",
         params: &[],
@@ -94,7 +115,9 @@ fn position(index: &Value<'_>, len: usize) -> Result<usize, Fault> {
     let at = match &index.kind {
         Kind::Int(at, _) => *at,
         Kind::Missing | Kind::Nil => return Err("cannot index slice/array with nil".into()),
-        _ => return Err(format!("cannot index slice/array with type {}", index.type_name()).into()),
+        _ => {
+            return Err(format!("cannot index slice/array with type {}", index.type_name()).into());
+        }
     };
     match usize::try_from(at) {
         Ok(position) if position <= len => Ok(position),
@@ -112,7 +135,9 @@ fn index<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
             item = call.cx().beyond(&item, step(index));
             continue;
         }
-        if let (Kind::Unknown, Kind::Map(_) | Kind::List(_) | Kind::Text(_)) = (&index.kind, &item.kind) {
+        if let (Kind::Unknown, Kind::Map(_) | Kind::List(_) | Kind::Text(_)) =
+            (&index.kind, &item.kind)
+        {
             item = call.cx().derived(&[&item, index]);
             continue;
         }
@@ -124,7 +149,9 @@ fn index<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
             Kind::Text(text) => {
                 let at = position(index, text.len())?;
                 match text.get(at) {
-                    Some(byte) => Value::of(Kind::Int(i64::from(*byte), Width::Uint8)).marked(item.mark),
+                    Some(byte) => {
+                        Value::of(Kind::Int(i64::from(*byte), Width::Uint8)).marked(item.mark)
+                    }
                     None => return Err("reflect: string index out of range".into()),
                 }
             }
@@ -142,7 +169,9 @@ fn index<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
 fn step(index: &Value<'_>) -> crate::trace::Step {
     match &index.kind {
         Kind::Text(text) => crate::trace::Step::Key(text.lossy().into()),
-        Kind::Int(at, _) => usize::try_from(*at).map_or(crate::trace::Step::Any, crate::trace::Step::Index),
+        Kind::Int(at, _) => {
+            usize::try_from(*at).map_or(crate::trace::Step::Any, crate::trace::Step::Index)
+        }
         _ => crate::trace::Step::Any,
     }
 }
@@ -152,8 +181,14 @@ fn entry<'a>(call: &Call<'_, '_, 'a>, map: &Map<'a>, key: &Value<'a>) -> Answer<
         Kind::Text(text) => {
             let found = call.cx().get(map, text);
             Ok(match found.kind {
-                Kind::Missing if map.element() == Element::Text => Value::borrowed(b"").marked(found.mark),
-                Kind::Missing => Value { kind: Kind::Nil, boxed: true, ..found },
+                Kind::Missing if map.element() == Element::Text => {
+                    Value::borrowed(b"").marked(found.mark)
+                }
+                Kind::Missing => Value {
+                    kind: Kind::Nil,
+                    boxed: true,
+                    ..found
+                },
                 _ => found,
             })
         }
@@ -167,7 +202,9 @@ fn slice<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let indexes = &call.args[1..];
     let len = match &item.kind {
         Kind::Missing | Kind::Nil => return Err("slice of untyped nil".into()),
-        _ if indexes.len() > 3 => return Err(format!("too many slice indexes: {}", indexes.len()).into()),
+        _ if indexes.len() > 3 => {
+            return Err(format!("too many slice indexes: {}", indexes.len()).into());
+        }
         Kind::Text(_) if indexes.len() == 3 => return Err("cannot 3-index slice a string".into()),
         Kind::Text(text) => text.len(),
         Kind::List(list) => list.len(),
@@ -186,7 +223,12 @@ fn slice<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     Ok(match &item.kind {
         Kind::List(list) => {
             let values = call.cx().items(list).drain(from..to).collect();
-            let items = Items { element: list.element(), nil: list.is_nil(), values, depth: 1 };
+            let items = Items {
+                element: list.element(),
+                nil: list.is_nil(),
+                values,
+                depth: 1,
+            };
             Value::of(Kind::List(List::Own(items.into())))
         }
         _ => Value::text(&call.text(0)[from..to]),
@@ -220,7 +262,8 @@ fn printf<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let format = call.shared_text(0);
     let mut verbs = Vec::new();
     fmt::sprintf(call.cx(), &format, &call.args[1..], &mut out, &mut verbs)?;
-    // A format that is data itself, or takes widths or more arguments than it says, belongs to all of them.
+    // A format that is data itself, or takes widths or more arguments than it says, belongs to all
+    // of them.
     if !call.cx().watched()
         || call.args[0].mark != 0
         || format.contains(&b'*')

@@ -27,7 +27,8 @@ pub(crate) fn to_float(value: &Value<'_>) -> f64 {
     }
 }
 
-/// What the processor Go is usually compiled for makes of a double that no `int64` can hold: the least one.
+/// What the processor Go is usually compiled for makes of a double that no `int64` can hold: the
+/// least one.
 fn truncate(value: f64) -> i64 {
     let fits = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&value);
     if fits { value as i64 } else { i64::MIN }

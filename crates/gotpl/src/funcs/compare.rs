@@ -31,11 +31,21 @@ pub(crate) const TABLE: &[Func] = &[
         cost: Cost::UNKNOWN,
         body: eq,
     },
-    comparison!("ne", |call| Ok(Value::bool(!equal(call, &call.args[0], &call.args[1])?))),
-    comparison!("lt", |call| Ok(Value::bool(less(&call.args[0], &call.args[1])?))),
+    comparison!("ne", |call| Ok(Value::bool(!equal(
+        call,
+        &call.args[0],
+        &call.args[1]
+    )?))),
+    comparison!("lt", |call| Ok(Value::bool(less(
+        &call.args[0],
+        &call.args[1]
+    )?))),
     comparison!("le", |call| Ok(Value::bool(less_or_equal(call)?))),
     comparison!("gt", |call| Ok(Value::bool(!less_or_equal(call)?))),
-    comparison!("ge", |call| Ok(Value::bool(!less(&call.args[0], &call.args[1])?))),
+    comparison!("ge", |call| Ok(Value::bool(!less(
+        &call.args[0],
+        &call.args[1]
+    )?))),
 ];
 
 fn eq<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
@@ -92,7 +102,9 @@ fn integer(value: &Value<'_>) -> i128 {
 fn equal<'a>(call: &Call<'_, '_, 'a>, one: &Value<'a>, other: &Value<'a>) -> Result<bool, Fault> {
     let (left, right) = (basic(one), basic(other));
     match (left, right) {
-        (Basic::Int | Basic::Uint, Basic::Int | Basic::Uint) => return Ok(integer(one) == integer(other)),
+        (Basic::Int | Basic::Uint, Basic::Int | Basic::Uint) => {
+            return Ok(integer(one) == integer(other));
+        }
         _ if left != right => {
             if one.is_nil() || other.is_nil() {
                 return Ok(false);
@@ -111,7 +123,11 @@ fn equal<'a>(call: &Call<'_, '_, 'a>, one: &Value<'a>, other: &Value<'a>) -> Res
 }
 
 /// Lists, dicts, objects and nothing.
-fn incomparable<'a>(call: &Call<'_, '_, 'a>, one: &Value<'a>, other: &Value<'a>) -> Result<bool, Fault> {
+fn incomparable<'a>(
+    call: &Call<'_, '_, 'a>,
+    one: &Value<'a>,
+    other: &Value<'a>,
+) -> Result<bool, Fault> {
     if one.kind_name() != other.kind_name() && !one.is_nil() && !other.is_nil() {
         let (shown, other_shown) = (as_text(call, one)?, fmt::display(call.cx(), other)?);
         let (one, other) = (one.type_name(), other.type_name());
@@ -138,12 +154,23 @@ fn incomparable<'a>(call: &Call<'_, '_, 'a>, one: &Value<'a>, other: &Value<'a>)
 /// A value under `%s`, which Go's messages happen to use here.
 fn as_text<'a>(call: &Call<'_, '_, 'a>, value: &Value<'a>) -> Result<String, Fault> {
     let mut out = Vec::new();
-    fmt::sprintf(call.cx(), b"%s", std::slice::from_ref(value), &mut out, &mut Vec::new())?;
+    fmt::sprintf(
+        call.cx(),
+        b"%s",
+        std::slice::from_ref(value),
+        &mut out,
+        &mut Vec::new(),
+    )?;
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
 fn incompatible(one: &Value<'_>, other: &Value<'_>) -> Fault {
-    format!("incompatible types for comparison: {} and {}", one.type_name(), other.type_name()).into()
+    format!(
+        "incompatible types for comparison: {} and {}",
+        one.type_name(),
+        other.type_name()
+    )
+    .into()
 }
 
 fn less(one: &Value<'_>, other: &Value<'_>) -> Result<bool, Fault> {
@@ -152,12 +179,16 @@ fn less(one: &Value<'_>, other: &Value<'_>) -> Result<bool, Fault> {
         return Err("invalid type for comparison".into());
     }
     match (left, right) {
-        (Basic::Int | Basic::Uint, Basic::Int | Basic::Uint) => return Ok(integer(one) < integer(other)),
+        (Basic::Int | Basic::Uint, Basic::Int | Basic::Uint) => {
+            return Ok(integer(one) < integer(other));
+        }
         _ if left != right => return Err(incompatible(one, other)),
         _ => {}
     }
     match (&one.kind, &other.kind) {
-        (Kind::Float(one), Kind::Float(other)) => Ok(one.partial_cmp(other) == Some(Ordering::Less)),
+        (Kind::Float(one), Kind::Float(other)) => {
+            Ok(one.partial_cmp(other) == Some(Ordering::Less))
+        }
         (Kind::Text(one), Kind::Text(other)) => Ok(one < other),
         _ => Err("invalid type for comparison".into()),
     }

@@ -1,4 +1,5 @@
-//! sprig's cryptography. Keys, salts and serial numbers are made from bytes of the host, so that a run can be repeated.
+//! sprig's cryptography. Keys, salts and serial numbers are made from bytes of the host, so that a
+//! run can be repeated.
 
 use Flow::Compute;
 use Param::{Int, List, Text, Uint32};
@@ -23,50 +24,95 @@ pub(crate) const TABLE: &[Func] = &[
         Ok(Value::text(crypto::bcrypt(call.text(0), salt)))
     }),
     fixed("htpasswd", &[Text, Text], Compute, |call| {
-        let salt = if call.text(0).contains(&b':') { [0; 16] } else { salt(call, 1)? };
-        Ok(Value::text(crypto::htpasswd(call.text(0), call.text(1), salt)))
+        let salt = if call.text(0).contains(&b':') {
+            [0; 16]
+        } else {
+            salt(call, 1)?
+        };
+        Ok(Value::text(crypto::htpasswd(
+            call.text(0),
+            call.text(1),
+            salt,
+        )))
     }),
-    fixed("derivePassword", &[Uint32, Text, Text, Text, Text], Compute, derive_password),
+    fixed(
+        "derivePassword",
+        &[Uint32, Text, Text, Text, Text],
+        Compute,
+        derive_password,
+    ),
     fixed("encryptAES", &[Text, Text], Compute, encrypt_aes),
-    fixed("decryptAES", &[Text, Text], Compute, |call| match crypto::decrypt_aes(call.text(0), call.text(1)) {
-        Ok(text) => Ok(Value::text(text)),
-        Err(error) => Err(error.to_string().into()),
-    }),
+    fixed(
+        "decryptAES",
+        &[Text, Text],
+        Compute,
+        |call| match crypto::decrypt_aes(call.text(0), call.text(1)) {
+            Ok(text) => Ok(Value::text(text)),
+            Err(error) => Err(error.to_string().into()),
+        },
+    ),
     fixed("genPrivateKey", &[Text], Compute, gen_private_key),
     fixed("buildCustomCert", &[Text, Text], Compute, |call| {
         answer(crypto::build_custom_cert(call.text(0), call.text(1)))
     }),
     fixed("genCA", &[Text, Int], Compute, |call| {
-        certified(call, None, 1, |request, stream| crypto::gen_ca(request, &mut stream.source()))
+        certified(call, None, 1, |request, stream| {
+            crypto::gen_ca(request, &mut stream.source())
+        })
     }),
     fixed("genCAWithKey", &[Text, Int, Text], Compute, |call| {
         let key = call.shared_text(2);
-        certified(call, None, 1, |request, stream| crypto::gen_ca_with_key(request, &key, &mut stream.source()))
-    }),
-    fixed("genSelfSignedCert", &[Text, List, List, Int], Compute, |call| {
-        certified(call, Some(1), 3, |request, stream| crypto::gen_self_signed_cert(request, &mut stream.source()))
-    }),
-    fixed("genSelfSignedCertWithKey", &[Text, List, List, Int, Text], Compute, |call| {
-        let key = call.shared_text(4);
-        certified(call, Some(1), 3, |request, stream| {
-            crypto::gen_self_signed_cert_with_key(request, &key, &mut stream.source())
+        certified(call, None, 1, |request, stream| {
+            crypto::gen_ca_with_key(request, &key, &mut stream.source())
         })
     }),
-    fixed("genSignedCert", &[Text, List, List, Int, CERTIFICATE], Compute, |call| {
-        let authority = authority(call, 4);
-        certified(call, Some(1), 3, |request, stream| {
-            crypto::gen_signed_cert(request, &authority, &mut stream.source())
-        })
-    }),
-    fixed("genSignedCertWithKey", &[Text, List, List, Int, CERTIFICATE, Text], Compute, |call| {
-        let (authority, key) = (authority(call, 4), call.shared_text(5));
-        certified(call, Some(1), 3, |request, stream| {
-            crypto::gen_signed_cert_with_key(request, &authority, &key, &mut stream.source())
-        })
-    }),
+    fixed(
+        "genSelfSignedCert",
+        &[Text, List, List, Int],
+        Compute,
+        |call| {
+            certified(call, Some(1), 3, |request, stream| {
+                crypto::gen_self_signed_cert(request, &mut stream.source())
+            })
+        },
+    ),
+    fixed(
+        "genSelfSignedCertWithKey",
+        &[Text, List, List, Int, Text],
+        Compute,
+        |call| {
+            let key = call.shared_text(4);
+            certified(call, Some(1), 3, |request, stream| {
+                crypto::gen_self_signed_cert_with_key(request, &key, &mut stream.source())
+            })
+        },
+    ),
+    fixed(
+        "genSignedCert",
+        &[Text, List, List, Int, CERTIFICATE],
+        Compute,
+        |call| {
+            let authority = authority(call, 4);
+            certified(call, Some(1), 3, |request, stream| {
+                crypto::gen_signed_cert(request, &authority, &mut stream.source())
+            })
+        },
+    ),
+    fixed(
+        "genSignedCertWithKey",
+        &[Text, List, List, Int, CERTIFICATE, Text],
+        Compute,
+        |call| {
+            let (authority, key) = (authority(call, 4), call.shared_text(5));
+            certified(call, Some(1), 3, |request, stream| {
+                crypto::gen_signed_cert_with_key(request, &authority, &key, &mut stream.source())
+            })
+        },
+    ),
 ];
 
-/// Any number of random bytes out of one draw: the digests of its bytes and a counter, one after another.
+/// Any number of random bytes out of one draw: the digests of its bytes and a counter, one after
+/// another.
 struct Stream {
     seed: Vec<u8>,
     count: u64,
@@ -75,7 +121,11 @@ struct Stream {
 
 impl Stream {
     fn new(call: &Call<'_, '_, '_>) -> Result<Stream, Fault> {
-        Ok(Stream { seed: draw(call, 32)?, count: 0, ready: Vec::new() })
+        Ok(Stream {
+            seed: draw(call, 32)?,
+            count: 0,
+            ready: Vec::new(),
+        })
     }
 
     /// It as a function that fills a slice.
@@ -89,8 +139,10 @@ impl Stream {
 
     fn next(&mut self) -> u8 {
         if self.ready.is_empty() {
-            let block: digest::Output<Sha256> =
-                Sha256::new().chain_update(&self.seed).chain_update(self.count.to_be_bytes()).finalize();
+            let block: digest::Output<Sha256> = Sha256::new()
+                .chain_update(&self.seed)
+                .chain_update(self.count.to_be_bytes())
+                .finalize();
             self.count += 1;
             self.ready = block.to_vec();
         }
@@ -98,7 +150,8 @@ impl Stream {
     }
 }
 
-/// The salt for hashing the password at `index`; one that is too long is refused before any salt matters.
+/// The salt for hashing the password at `index`; one that is too long is refused before any salt
+/// matters.
 fn salt(call: &Call<'_, '_, '_>, index: usize) -> Result<[u8; 16], Fault> {
     let mut salt = [0; 16];
     if call.text(index).len() <= 72 {
@@ -110,7 +163,9 @@ fn salt(call: &Call<'_, '_, '_>, index: usize) -> Result<[u8; 16], Fault> {
 fn derive_password<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let counter = u32::try_from(call.int(0)).unwrap_or(0);
     let [kind, password, user, site] = [1, 2, 3, 4].map(|index| call.text(index));
-    Ok(Value::text(crypto::derive_password(counter, kind, password, user, site)))
+    Ok(Value::text(crypto::derive_password(
+        counter, kind, password, user, site,
+    )))
 }
 
 fn encrypt_aes<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
@@ -118,12 +173,18 @@ fn encrypt_aes<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     if !call.text(1).is_empty() {
         vector.copy_from_slice(&draw(call, 16)?);
     }
-    Ok(Value::text(crypto::encrypt_aes(call.text(0), call.text(1), vector)))
+    Ok(Value::text(crypto::encrypt_aes(
+        call.text(0),
+        call.text(1),
+        vector,
+    )))
 }
 
 fn gen_private_key<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let key = crypto::gen_private_key(call.text(0), &mut Stream::new(call)?.source());
-    Ok(Value::text(key.unwrap_or_else(|error| format!("failed to generate private key: {error}"))))
+    Ok(Value::text(key.unwrap_or_else(|error| {
+        format!("failed to generate private key: {error}")
+    })))
 }
 
 fn answer<'a>(made: Result<Certificate, CertError>) -> Answer<'a> {
@@ -135,7 +196,10 @@ fn answer<'a>(made: Result<Certificate, CertError>) -> Answer<'a> {
 
 /// The texts of a list argument; `complaint` comes before what is no string.
 fn texts(call: &Call<'_, '_, '_>, index: usize, complaint: &str) -> Result<Vec<Vec<u8>>, Fault> {
-    let items = call.list(index).map(|list| call.cx().items(&list)).unwrap_or_default();
+    let items = call
+        .list(index)
+        .map(|list| call.cx().items(&list))
+        .unwrap_or_default();
     let mut texts = Vec::with_capacity(items.len());
     for item in &items {
         match &item.kind {
@@ -169,7 +233,8 @@ fn signing(call: &Call<'_, '_, '_>) -> Result<(), Fault> {
         .try_for_each(|work| call.spend(work))
 }
 
-/// Makes a certificate for the name at 0, the addresses and DNS names at `names` and after it, and the days at `days`.
+/// Makes a certificate for the name at 0, the addresses and DNS names at `names` and after it, and
+/// the days at `days`.
 fn certified<'a>(
     call: &Call<'_, '_, 'a>,
     names: Option<usize>,
@@ -198,7 +263,10 @@ fn certified<'a>(
 fn authority(call: &Call<'_, '_, '_>, index: usize) -> Certificate {
     match call.args.get(index).map(|value| &value.kind) {
         Some(Kind::Object(object)) => match &**object {
-            Object::Certificate { cert, key } => Certificate { cert: cert.clone(), key: key.clone() },
+            Object::Certificate { cert, key } => Certificate {
+                cert: cert.clone(),
+                key: key.clone(),
+            },
             _ => Certificate::default(),
         },
         _ => Certificate::default(),

@@ -18,30 +18,51 @@ const TIME: Param = Param::Object("time.Time");
 const HTML: &[u8] = b"2006-01-02";
 
 pub(crate) const TABLE: &[Func] = &[
-    fixed("now", &[], Compute, |call| Ok(Value::object(Object::Time(now(call)?)))),
+    fixed("now", &[], Compute, |call| {
+        Ok(Value::object(Object::Time(now(call)?)))
+    }),
     fixed("date", &[Text, Any], Compute, |call| {
         let layout = call.shared_text(0);
         shown(call, &layout, 1, b"UTC")
     }),
     fixed("dateInZone", &[Text, Any, Text], Compute, date_in_zone),
     fixed("date_in_zone", &[Text, Any, Text], Compute, date_in_zone),
-    fixed("htmlDate", &[Any], Compute, |call| shown(call, HTML, 0, b"UTC")),
+    fixed("htmlDate", &[Any], Compute, |call| {
+        shown(call, HTML, 0, b"UTC")
+    }),
     fixed("htmlDateInZone", &[Any, Text], Compute, |call| {
         let zone = call.shared_text(1);
         shown(call, HTML, 0, &zone)
     }),
     fixed("toDate", &[Text, Text], Compute, |call| {
-        Ok(Value::object(Object::Time(Time::parse(call.text(0), call.text(1)).unwrap_or_default())))
+        Ok(Value::object(Object::Time(
+            Time::parse(call.text(0), call.text(1)).unwrap_or_default(),
+        )))
     }),
-    fixed("mustToDate", &[Text, Text], Compute, |call| match Time::parse(call.text(0), call.text(1)) {
-        Ok(time) => Ok(Value::object(Object::Time(time))),
-        Err(error) => Err(error.to_string().into()),
+    fixed(
+        "mustToDate",
+        &[Text, Text],
+        Compute,
+        |call| match Time::parse(call.text(0), call.text(1)) {
+            Ok(time) => Ok(Value::object(Object::Time(time))),
+            Err(error) => Err(error.to_string().into()),
+        },
+    ),
+    fixed("dateModify", &[Text, TIME], Compute, |call| {
+        modified(call, false)
     }),
-    fixed("dateModify", &[Text, TIME], Compute, |call| modified(call, false)),
-    fixed("date_modify", &[Text, TIME], Compute, |call| modified(call, false)),
-    fixed("mustDateModify", &[Text, TIME], Compute, |call| modified(call, true)),
-    fixed("must_date_modify", &[Text, TIME], Compute, |call| modified(call, true)),
-    fixed("unixEpoch", &[TIME], Compute, |call| Ok(Value::text(time(call, 0).unix_seconds().to_string()))),
+    fixed("date_modify", &[Text, TIME], Compute, |call| {
+        modified(call, false)
+    }),
+    fixed("mustDateModify", &[Text, TIME], Compute, |call| {
+        modified(call, true)
+    }),
+    fixed("must_date_modify", &[Text, TIME], Compute, |call| {
+        modified(call, true)
+    }),
+    fixed("unixEpoch", &[TIME], Compute, |call| {
+        Ok(Value::text(time(call, 0).unix_seconds().to_string()))
+    }),
     fixed("ago", &[Any], Compute, ago),
     fixed("duration", &[Any], Compute, duration),
     fixed("durationRound", &[Any], Compute, duration_round),
@@ -50,7 +71,10 @@ pub(crate) const TABLE: &[Func] = &[
 /// The time of the host.
 pub(super) fn now(call: &Call<'_, '_, '_>) -> Result<Time, Fault> {
     let nanos = call.cx().run.host.now().map_err(Fault::new)?;
-    let (seconds, rest) = (nanos.div_euclid(i128::from(SECOND)), nanos.rem_euclid(i128::from(SECOND)));
+    let (seconds, rest) = (
+        nanos.div_euclid(i128::from(SECOND)),
+        nanos.rem_euclid(i128::from(SECOND)),
+    );
     let (Ok(seconds), Ok(rest)) = (i64::try_from(seconds), i64::try_from(rest)) else {
         return Err("the time is out of range".into());
     };
@@ -79,7 +103,10 @@ fn instant(call: &Call<'_, '_, '_>, index: usize, widths: &[Width]) -> Result<Ti
 
 fn shown<'a>(call: &Call<'_, '_, 'a>, layout: &[u8], index: usize, zone: &[u8]) -> Answer<'a> {
     let time = instant(call, index, &[Width::Int, Width::Int64, Width::Int32])?;
-    let zone = std::str::from_utf8(zone).ok().and_then(|name| Zone::load(name).ok()).unwrap_or(Zone::Utc);
+    let zone = std::str::from_utf8(zone)
+        .ok()
+        .and_then(|name| Zone::load(name).ok())
+        .unwrap_or(Zone::Utc);
     Ok(Value::text(time.in_zone(zone).format(layout)))
 }
 
@@ -104,18 +131,24 @@ fn ago<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
 
 fn duration<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let seconds = match &call.value(0).kind {
-        Kind::Text(text) => strconv::parse_int(text, 10, 64).unwrap_or_else(|error| error.clamped()),
+        Kind::Text(text) => {
+            strconv::parse_int(text, 10, 64).unwrap_or_else(|error| error.clamped())
+        }
         Kind::Int(seconds, Width::Int64) => *seconds,
         _ => 0,
     };
-    Ok(Value::text(Duration(seconds.wrapping_mul(SECOND)).to_string()))
+    Ok(Value::text(
+        Duration(seconds.wrapping_mul(SECOND)).to_string(),
+    ))
 }
 
 fn duration_round<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let span = match &call.value(0).kind {
         Kind::Text(text) => Duration::parse(text).unwrap_or_default(),
         Kind::Int(nanoseconds, Width::Int64) => Duration(*nanoseconds),
-        Kind::Object(object) if matches!(**object, Object::Time(_)) => now(call)?.sub(&time(call, 0)),
+        Kind::Object(object) if matches!(**object, Object::Time(_)) => {
+            now(call)?.sub(&time(call, 0))
+        }
         _ => Duration(0),
     };
     Ok(Value::text(span.rough()))

@@ -11,10 +11,21 @@ pub(crate) const TABLE: &[Func] = &[
     variadic("coalesce", Param::Any, Flow::Guard, coalesce),
     variadic("all", Param::Any, Flow::Decide, all),
     variadic("any", Param::Any, Flow::Decide, any),
-    fixed("ternary", &[Param::Any, Param::Any, Param::Bool], Flow::Decide, |call| {
-        Ok(if call.bool(2) { call.value(0) } else { call.value(1) })
+    fixed(
+        "ternary",
+        &[Param::Any, Param::Any, Param::Bool],
+        Flow::Decide,
+        |call| {
+            Ok(if call.bool(2) {
+                call.value(0)
+            } else {
+                call.value(1)
+            })
+        },
+    ),
+    fixed("fail", &[Param::Text], Flow::Compute, |call| {
+        Err(call.utf8(0).into_owned().into())
     }),
-    fixed("fail", &[Param::Text], Flow::Compute, |call| Err(call.utf8(0).into_owned().into())),
 ];
 
 /// Whether sprig takes a value for unset. Objects never are, save a duration of nothing.
@@ -24,7 +35,11 @@ pub(crate) fn is_empty<'a>(call: &Call<'_, '_, 'a>, value: &Value<'a>) -> bool {
 
 fn default<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let given = call.value(1);
-    Ok(if call.len() < 2 || is_empty(call, &given) { call.value(0) } else { given })
+    Ok(if call.len() < 2 || is_empty(call, &given) {
+        call.value(0)
+    } else {
+        given
+    })
 }
 
 fn empty<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
@@ -38,13 +53,22 @@ fn empty<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
 }
 
 fn coalesce<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
-    Ok(call.args.iter().find(|value| !is_empty(call, value)).cloned().unwrap_or(Value::NIL))
+    Ok(call
+        .args
+        .iter()
+        .find(|value| !is_empty(call, value))
+        .cloned()
+        .unwrap_or(Value::NIL))
 }
 
 fn all<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
-    Ok(Value::bool(!call.args.iter().any(|value| is_empty(call, value))))
+    Ok(Value::bool(
+        !call.args.iter().any(|value| is_empty(call, value)),
+    ))
 }
 
 fn any<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
-    Ok(Value::bool(call.args.iter().any(|value| !is_empty(call, value))))
+    Ok(Value::bool(
+        call.args.iter().any(|value| !is_empty(call, value)),
+    ))
 }

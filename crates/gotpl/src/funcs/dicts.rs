@@ -18,7 +18,12 @@ use gocompat::semver::Version;
 pub(crate) const TABLE: &[Func] = &[
     open("dict", &[], Param::Any, Flow::Carry, dict),
     fixed("get", &[Param::Map, Param::Text], Flow::Guard, get),
-    fixed("set", &[Param::Map, Param::Text, Param::Any], Flow::Carry, set),
+    fixed(
+        "set",
+        &[Param::Map, Param::Text, Param::Any],
+        Flow::Carry,
+        set,
+    ),
     fixed("unset", &[Param::Map, Param::Text], Flow::Carry, unset),
     fixed("hasKey", &[Param::Map, Param::Text], Flow::Guard, has_key),
     open("pluck", &[Param::Text], Param::Map, Flow::Carry, pluck),
@@ -41,7 +46,12 @@ fn packed<'a>(cx: &Cx<'a>, entries: BTreeMap<Text<'a>, Value<'a>>) -> Answer<'a>
 }
 
 /// Puts a value into a dict.
-pub(crate) fn put<'a>(cx: &Cx<'a>, dict: &Rc<Dict<'a>>, key: Text<'a>, mut value: Value<'a>) -> Result<(), Fault> {
+pub(crate) fn put<'a>(
+    cx: &Cx<'a>,
+    dict: &Rc<Dict<'a>>,
+    key: Text<'a>,
+    mut value: Value<'a>,
+) -> Result<(), Fault> {
     if value.mark == 0
         && let Some(mut tracer) = cx.tracer()
         && tracer.path_at(Rc::as_ptr(dict).addr()).is_some()
@@ -76,14 +86,21 @@ fn looked_up<'a>(call: &Call<'_, '_, 'a>, map: &Map<'a>, key: &[u8]) -> Value<'a
     if found.mark != 0
         && let Some(mut tracer) = call.cx().tracer()
     {
-        tracer.note(UseKind::Guard, call.frame.spot(), Some(call.func.name), found.mark);
+        tracer.note(
+            UseKind::Guard,
+            call.frame.spot(),
+            Some(call.func.name),
+            found.mark,
+        );
     }
     found
 }
 
 fn get<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     if is_unknown(&call.args[0]) {
-        return Ok(call.cx().beyond(&call.args[0], Step::Key(call.utf8(1).into())));
+        return Ok(call
+            .cx()
+            .beyond(&call.args[0], Step::Key(call.utf8(1).into())));
     }
     let found = looked_up(call, &call.map(0), call.text(1));
     Ok(if let Kind::Missing = found.kind {
@@ -93,7 +110,8 @@ fn get<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     })
 }
 
-/// An answer in place of what is missing from these. Who asks takes it as it is; who fails over it fails over them.
+/// An answer in place of what is missing from these. Who asks takes it as it is; who fails over it
+/// fails over them.
 fn answer<'a>(call: &Call<'_, '_, 'a>, answer: Value<'a>, missing: &[&Value<'a>]) -> Value<'a> {
     let Some(mut tracer) = call.cx().tracer() else {
         return answer;
@@ -109,7 +127,9 @@ fn answer<'a>(call: &Call<'_, '_, 'a>, answer: Value<'a>, missing: &[&Value<'a>]
 
 fn has_key<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     if is_unknown(&call.args[0]) {
-        return Ok(call.cx().beyond(&call.args[0], Step::Key(call.utf8(1).into())));
+        return Ok(call
+            .cx()
+            .beyond(&call.args[0], Step::Key(call.utf8(1).into())));
     }
     let found = looked_up(call, &call.map(0), call.text(1));
     Ok(match found.kind {
@@ -123,7 +143,11 @@ fn has_key<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
 fn set<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let holder = call.value(0);
     if is_unknown(&holder) {
-        let step = if is_unknown(&call.args[1]) { Step::Any } else { Step::Key(call.utf8(1).into()) };
+        let step = if is_unknown(&call.args[1]) {
+            Step::Any
+        } else {
+            Step::Key(call.utf8(1).into())
+        };
         call.cx().writes(&holder, step);
         return Ok(holder);
     }
@@ -133,7 +157,10 @@ fn set<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     }
     let (key, value) = match is_unknown(&call.args[1]) {
         // There is an entry then, of a name and a value that nobody knows.
-        true => (Text::Borrowed(fmt::UNKNOWN.as_bytes()), call.cx().derived(&[&call.args[1], &call.args[2]])),
+        true => (
+            Text::Borrowed(fmt::UNKNOWN.as_bytes()),
+            call.cx().derived(&[&call.args[1], &call.args[2]]),
+        ),
         false => (call.shared_text(1), call.value(2)),
     };
     put(call.cx(), &call.cx().changeable(&map), key, value)?;
@@ -144,7 +171,11 @@ fn unset<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let holder = call.value(0);
     let map = call.map(0);
     if !is_unknown(&holder) && !map.is_nil() {
-        call.cx().changeable(&map).entries.borrow_mut().remove(call.text(1));
+        call.cx()
+            .changeable(&map)
+            .entries
+            .borrow_mut()
+            .remove(call.text(1));
     }
     Ok(holder)
 }
@@ -156,7 +187,8 @@ fn contains<'a>(cx: &Cx<'a>, map: &Map<'a>, key: &[u8]) -> bool {
     }
 }
 
-/// The value under a key, if there is one. Absence is the function's business, and not noted as missing.
+/// The value under a key, if there is one. Absence is the function's business, and not noted as
+/// missing.
 pub(crate) fn entry<'a>(cx: &Cx<'a>, map: &Map<'a>, key: &[u8]) -> Option<Value<'a>> {
     contains(cx, map, key).then(|| cx.get(map, key))
 }
@@ -177,7 +209,12 @@ fn keys<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let mut keys = Vec::new();
     for index in 0..call.len() {
         charge_elements(call.cx(), call.cx().size(&call.map(index)))?;
-        keys.extend(call.cx().entries(&call.map(index)).into_iter().map(|(key, _)| Value::of(Kind::Text(key))));
+        keys.extend(
+            call.cx()
+                .entries(&call.map(index))
+                .into_iter()
+                .map(|(key, _)| Value::of(Kind::Text(key))),
+        );
     }
     pack(call.cx(), Element::Text, keys)
 }
@@ -186,7 +223,12 @@ fn values<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     if is_unknown(&call.args[0]) {
         return Ok(call.value(0));
     }
-    let values = call.cx().entries(&call.map(0)).into_iter().map(|(_, value)| value).collect();
+    let values = call
+        .cx()
+        .entries(&call.map(0))
+        .into_iter()
+        .map(|(_, value)| value)
+        .collect();
     pack(call.cx(), Element::Any, values)
 }
 
@@ -208,13 +250,23 @@ fn omit<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     if is_unknown(&call.args[0]) {
         return Ok(call.value(0));
     }
-    let omitted: std::collections::HashSet<&[u8]> = (1..call.len()).map(|index| call.text(index)).collect();
-    let entries = call.cx().entries(&call.map(0)).into_iter().filter(|(key, _)| !omitted.contains(&**key)).collect();
+    let omitted: std::collections::HashSet<&[u8]> =
+        (1..call.len()).map(|index| call.text(index)).collect();
+    let entries = call
+        .cx()
+        .entries(&call.map(0))
+        .into_iter()
+        .filter(|(key, _)| !omitted.contains(&**key))
+        .collect();
     packed(call.cx(), entries)
 }
 
 fn not_a(value: &Value<'_>, wanted: &str) -> Fault {
-    let found = if value.is_nil() { "nil".into() } else { value.type_name() };
+    let found = if value.is_nil() {
+        "nil".into()
+    } else {
+        value.type_name()
+    };
     format!("interface conversion: interface {{}} is {found}, not {wanted}").into()
 }
 
@@ -234,7 +286,10 @@ fn dig<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
         return Err("dig needs at least three arguments".into());
     }
     as_map(holder)?;
-    if let Some(key) = path.iter().find(|key| !matches!(key.kind, Kind::Text(_) | Kind::Unknown)) {
+    if let Some(key) = path
+        .iter()
+        .find(|key| !matches!(key.kind, Kind::Text(_) | Kind::Unknown))
+    {
         return Err(not_a(key, "string"));
     }
     let mut at = holder.clone();
@@ -272,28 +327,43 @@ fn copied<'a>(cx: &Cx<'a>, value: &Value<'a>, depth: usize) -> Answer<'a> {
             charge_elements(cx, list.len())?;
             cx.work(COPIED * list.len() as u64)?;
             let copies: Result<Vec<_>, _> = stacker::maybe_grow(RED_ZONE, MORE_STACK, || {
-                cx.items(list).iter().map(|value| copied(cx, value, depth)).collect()
+                cx.items(list)
+                    .iter()
+                    .map(|value| copied(cx, value, depth))
+                    .collect()
             });
             let depth = match list {
                 List::Own(items) => items.depth,
                 List::Json(_) => 1,
             };
-            let items = Items { element: list.element(), nil: false, values: copies?, depth };
+            let items = Items {
+                element: list.element(),
+                nil: false,
+                values: copies?,
+                depth,
+            };
             Value::of(Kind::List(List::Own(items.into())))
         }
         Kind::Map(map) => {
             let depth = deeper(cx, depth)?;
             charge_elements(cx, cx.size(map))?;
             cx.work(COPIED * cx.size(map) as u64)?;
-            let entries: Result<BTreeMap<_, _>, Fault> = stacker::maybe_grow(RED_ZONE, MORE_STACK, || {
-                cx.entries(map).into_iter().map(|(key, value)| Ok((key, copied(cx, &value, depth)?))).collect()
-            });
+            let entries: Result<BTreeMap<_, _>, Fault> =
+                stacker::maybe_grow(RED_ZONE, MORE_STACK, || {
+                    cx.entries(map)
+                        .into_iter()
+                        .map(|(key, value)| Ok((key, copied(cx, &value, depth)?)))
+                        .collect()
+                });
             cx.dict(map.element(), entries?)
         }
         Kind::Object(object) => match &**object {
             // Go copies what it can reach from outside, and of a version that is nothing.
             Object::Version { value: false, .. } => match Version::parse(b"0.0.0") {
-                Ok(version) => Value::object(Object::Version { version, value: false }),
+                Ok(version) => Value::object(Object::Version {
+                    version,
+                    value: false,
+                }),
                 Err(_) => return Ok(value.clone()),
             },
             _ => return Ok(value.clone()),

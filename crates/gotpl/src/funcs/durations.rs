@@ -10,17 +10,39 @@ use gocompat::strconv::{parse_float, quote};
 use gocompat::strings::trim_space;
 
 pub(crate) const TABLE: &[Func] = &[
-    of_one("mustToDuration", |call| Ok(Value::object(Object::Duration(duration(call, 0)?.0)))),
+    of_one("mustToDuration", |call| {
+        Ok(Value::object(Object::Duration(duration(call, 0)?.0)))
+    }),
     of_one("durationSeconds", |call| floats(call, Duration::seconds)),
-    of_one("durationMilliseconds", |call| integers(call, Duration::milliseconds)),
-    of_one("durationMicroseconds", |call| integers(call, Duration::microseconds)),
-    of_one("durationNanoseconds", |call| integers(call, |duration| duration.0)),
+    of_one("durationMilliseconds", |call| {
+        integers(call, Duration::milliseconds)
+    }),
+    of_one("durationMicroseconds", |call| {
+        integers(call, Duration::microseconds)
+    }),
+    of_one("durationNanoseconds", |call| {
+        integers(call, |duration| duration.0)
+    }),
     of_one("durationMinutes", |call| floats(call, Duration::minutes)),
     of_one("durationHours", |call| floats(call, Duration::hours)),
-    of_one("durationDays", |call| floats(call, |duration| duration.hours() / 24.0)),
-    of_one("durationWeeks", |call| floats(call, |duration| duration.hours() / 24.0 / 7.0)),
-    fixed("durationRoundTo", &[Param::Any, Param::Any], Flow::Compute, |call| multiple(call, Duration::round)),
-    fixed("durationTruncateTo", &[Param::Any, Param::Any], Flow::Compute, |call| multiple(call, Duration::truncate)),
+    of_one("durationDays", |call| {
+        floats(call, |duration| duration.hours() / 24.0)
+    }),
+    of_one("durationWeeks", |call| {
+        floats(call, |duration| duration.hours() / 24.0 / 7.0)
+    }),
+    fixed(
+        "durationRoundTo",
+        &[Param::Any, Param::Any],
+        Flow::Compute,
+        |call| multiple(call, Duration::round),
+    ),
+    fixed(
+        "durationTruncateTo",
+        &[Param::Any, Param::Any],
+        Flow::Compute,
+        |call| multiple(call, Duration::truncate),
+    ),
 ];
 
 const fn of_one(name: &'static str, body: Body) -> Func {
@@ -67,11 +89,17 @@ fn duration(call: &Call<'_, '_, '_>, index: usize) -> Result<Duration, Fault> {
             }
             match parse_float(trimmed, 64) {
                 Ok(seconds) => fractional_seconds(call, seconds),
-                Err(_) => Err(format!("could not parse duration {}", String::from_utf8_lossy(&quote(text))).into()),
+                Err(_) => Err(format!(
+                    "could not parse duration {}",
+                    String::from_utf8_lossy(&quote(text))
+                )
+                .into()),
             }
         }
         Kind::Missing | Kind::Nil => Err("invalid duration".into()),
-        Kind::Int(seconds, width) if width.unsigned() => whole_seconds(i128::from(seconds.cast_unsigned())),
+        Kind::Int(seconds, width) if width.unsigned() => {
+            whole_seconds(i128::from(seconds.cast_unsigned()))
+        }
         Kind::Int(seconds, _) => whole_seconds(i128::from(*seconds)),
         Kind::Float(seconds) => fractional_seconds(call, *seconds),
         _ => Err(unsupported(value)),
@@ -84,7 +112,9 @@ fn unsupported(value: &Value<'_>) -> Fault {
 
 fn whole_seconds(seconds: i128) -> Result<Duration, Fault> {
     let nanoseconds = seconds * i128::from(SECOND);
-    i64::try_from(nanoseconds).map(Duration).map_err(|_| format!("duration seconds overflow: {seconds}").into())
+    i64::try_from(nanoseconds)
+        .map(Duration)
+        .map_err(|_| format!("duration seconds overflow: {seconds}").into())
 }
 
 fn fractional_seconds(call: &Call<'_, '_, '_>, seconds: f64) -> Result<Duration, Fault> {
@@ -98,5 +128,9 @@ fn fractional_seconds(call: &Call<'_, '_, '_>, seconds: f64) -> Result<Duration,
     }
     let nanoseconds = seconds * SECOND as f64;
     // The greatest double allowed is one more than an `int64` holds, and wraps to the least.
-    Ok(Duration(if nanoseconds >= RANGE { i64::MIN } else { nanoseconds as i64 }))
+    Ok(Duration(if nanoseconds >= RANGE {
+        i64::MIN
+    } else {
+        nanoseconds as i64
+    }))
 }

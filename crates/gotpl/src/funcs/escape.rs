@@ -10,7 +10,14 @@ type Answer<'a> = Result<Value<'a>, Fault>;
 
 macro_rules! escaper {
     ($name:literal, $body:expr) => {
-        Func { name: $name, params: &[], rest: Some(Param::Any), flow: Flow::Compute, cost: Cost::UNKNOWN, body: $body }
+        Func {
+            name: $name,
+            params: &[],
+            rest: Some(Param::Any),
+            flow: Flow::Compute,
+            cost: Cost::UNKNOWN,
+            body: $body,
+        }
     };
 }
 
@@ -26,9 +33,18 @@ fn escaped<'a>(call: &mut Call<'_, '_, 'a>, escape: fn(&[u8]) -> Vec<u8>) -> Ans
     let shown: Vec<_> = call
         .args
         .iter()
-        .map(|value| if value.is_nil() { Value::borrowed(b"<no value>") } else { value.clone() })
+        .map(|value| {
+            if value.is_nil() {
+                Value::borrowed(b"<no value>")
+            } else {
+                value.clone()
+            }
+        })
         .collect();
-    call.args.iter().filter(|value| value.is_nil()).for_each(|value| call.cx().prints_nil(value));
+    call.args
+        .iter()
+        .filter(|value| value.is_nil())
+        .for_each(|value| call.cx().prints_nil(value));
     fmt::sprint(call.cx(), &shown, &mut text, &mut Vec::new())?;
     Ok(Value::text(escape(&text)))
 }

@@ -1,5 +1,5 @@
-//! The functions of `gtf` whose names neither Go nor sprig nor Helm has. They never fail: what they cannot read gives
-//! an empty answer.
+//! The functions of `gtf` whose names neither Go nor sprig nor Helm has. They never fail: what they
+//! cannot read gives an empty answer.
 
 use Flow::{Compute, Shape};
 use Param::{Any, Int, Text};
@@ -13,31 +13,61 @@ use gocompat::unicode::{push_rune, rune_count, runes, to_upper};
 use gocompat::{strconv, strings};
 
 pub(crate) const TABLE: &[Func] = &[
-    fixed("length", &[Any], Compute, |call| Ok(Value::int(size(call, 0).unwrap_or(0)))),
-    fixed("lengthis", &[Int, Any], Compute, |call| Ok(Value::bool(size(call, 1) == Some(call.int(0))))),
+    fixed("length", &[Any], Compute, |call| {
+        Ok(Value::int(size(call, 0).unwrap_or(0)))
+    }),
+    fixed("lengthis", &[Int, Any], Compute, |call| {
+        Ok(Value::bool(size(call, 1) == Some(call.int(0))))
+    }),
     fixed("truncatechars", &[Int, Text], Compute, truncate_chars),
-    fixed("urlencode", &[Text], Compute, |call| Ok(Value::text(url_query(call.text(0))))),
-    fixed("wordcount", &[Text], Compute, |call| Ok(Value::int(strings::fields(call.text(0)).len() as i64))),
+    fixed("urlencode", &[Text], Compute, |call| {
+        Ok(Value::text(url_query(call.text(0))))
+    }),
+    fixed("wordcount", &[Text], Compute, |call| {
+        Ok(Value::int(strings::fields(call.text(0)).len() as i64))
+    }),
     fixed("divisibleby", &[Any, Any], Compute, |call| {
-        let divides = number(call, 0).zip(number(call, 1)).is_some_and(|(by, number)| number % by == 0.0);
+        let divides = number(call, 0)
+            .zip(number(call, 1))
+            .is_some_and(|(by, number)| number % by == 0.0);
         Ok(Value::bool(divides))
     }),
-    fixed("capfirst", &[Text], Shape, |call| Ok(Value::text(capitalized(call.text(0))))),
+    fixed("capfirst", &[Text], Shape, |call| {
+        Ok(Value::text(capitalized(call.text(0))))
+    }),
     fixed("pluralize", &[Text, Any], Compute, pluralize),
     fixed("yesno", &[Text, Text, Param::Bool], Compute, |call| {
         let chosen = if call.bool(2) { 0 } else { 1 };
         Ok(Value::of(Kind::Text(call.shared_text(chosen))))
     }),
-    fixed("rjust", &[Int, Text], Shape, |call| justified(call, |gap| (gap, 0))),
-    fixed("ljust", &[Int, Text], Shape, |call| justified(call, |gap| (0, gap))),
-    fixed("center", &[Int, Text], Shape, |call| justified(call, |gap| (gap / 2, gap - gap / 2))),
+    fixed("rjust", &[Int, Text], Shape, |call| {
+        justified(call, |gap| (gap, 0))
+    }),
+    fixed("ljust", &[Int, Text], Shape, |call| {
+        justified(call, |gap| (0, gap))
+    }),
+    fixed("center", &[Int, Text], Shape, |call| {
+        justified(call, |gap| (gap / 2, gap - gap / 2))
+    }),
     fixed("filesizeformat", &[Any], Compute, |call| {
-        Ok(Value::text(number(call, 0).map(file_size).unwrap_or_default()))
+        Ok(Value::text(
+            number(call, 0).map(file_size).unwrap_or_default(),
+        ))
     }),
     fixed("apnumber", &[Any], Compute, ap_number),
-    fixed("intcomma", &[Any], Compute, |call| Ok(Value::text(integer(call, 0).map(with_commas).unwrap_or_default()))),
-    fixed("ordinal", &[Any], Compute, |call| Ok(Value::text(integer(call, 0).map(ordinal).unwrap_or_default()))),
-    fixed("striptags", &[Text], Shape, |call| Ok(Value::text(without_tags(call.text(0))))),
+    fixed("intcomma", &[Any], Compute, |call| {
+        Ok(Value::text(
+            integer(call, 0).map(with_commas).unwrap_or_default(),
+        ))
+    }),
+    fixed("ordinal", &[Any], Compute, |call| {
+        Ok(Value::text(
+            integer(call, 0).map(ordinal).unwrap_or_default(),
+        ))
+    }),
+    fixed("striptags", &[Text], Shape, |call| {
+        Ok(Value::text(without_tags(call.text(0))))
+    }),
     fixed("random", &[Any], Compute, random),
 ];
 
@@ -78,7 +108,9 @@ fn truncate_chars<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     };
     let dots: &[u8] = if limit > 3 { b"..." } else { b"" };
     let mut out = Vec::new();
-    runes(&text).take(limit - dots.len()).for_each(|item| push_rune(&mut out, item.rune));
+    runes(&text)
+        .take(limit - dots.len())
+        .for_each(|item| push_rune(&mut out, item.rune));
     out.extend_from_slice(dots);
     Ok(Value::text(out))
 }
@@ -110,7 +142,9 @@ fn pluralize<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
 /// A text in a field of some width; `sides` says how the missing space is shared out.
 fn justified<'a>(call: &Call<'_, '_, 'a>, sides: fn(usize) -> (usize, usize)) -> Answer<'a> {
     let text = call.text(1);
-    let gap = usize::try_from(call.int(0)).unwrap_or(0).saturating_sub(rune_count(text));
+    let gap = usize::try_from(call.int(0))
+        .unwrap_or(0)
+        .saturating_sub(rune_count(text));
     call.cx().charge(gap)?;
     let (left, right) = sides(gap);
     let mut out = vec![b' '; left];
@@ -121,7 +155,9 @@ fn justified<'a>(call: &Call<'_, '_, 'a>, sides: fn(usize) -> (usize, usize)) ->
 
 fn file_size(bytes: f64) -> String {
     let mut size = bytes;
-    let mut units = ["bytes", "KB", "MB", "GB", "TB", "PB"].into_iter().peekable();
+    let mut units = ["bytes", "KB", "MB", "GB", "TB", "PB"]
+        .into_iter()
+        .peekable();
     let mut unit = units.next().unwrap_or_default();
     while size >= 1024.0
         && let Some(larger) = units.next()
@@ -133,9 +169,13 @@ fn file_size(bytes: f64) -> String {
 }
 
 fn ap_number<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
-    const NAMES: [&str; 9] = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
+    const NAMES: [&str; 9] = [
+        "one", "two", "three", "four", "five", "six", "seven", "eight", "nine",
+    ];
     match integer(call, 0) {
-        Some(number @ 1..=9) => Ok(NAMES.get(number as usize - 1).map_or(Value::NIL, |name| Value::text(*name))),
+        Some(number @ 1..=9) => Ok(NAMES
+            .get(number as usize - 1)
+            .map_or(Value::NIL, |name| Value::text(*name))),
         // Zero and less fall off the front of gtf's table.
         Some(..=0) => Ok(Value::NIL),
         _ => Ok(call.value(0)),
@@ -188,14 +228,18 @@ fn random<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
         if count == 0 {
             return Ok(None);
         }
-        Ok(numbers(call, 1)?.first().map(|number| (number % count as u64) as usize))
+        Ok(numbers(call, 1)?
+            .first()
+            .map(|number| (number % count as u64) as usize))
     };
     let chosen = match &value.kind {
-        Kind::Text(text) => choose(rune_count(text))?.and_then(|at| runes(text).nth(at)).map(|item| {
-            let mut out = Vec::new();
-            push_rune(&mut out, item.rune);
-            Value::text(out)
-        }),
+        Kind::Text(text) => choose(rune_count(text))?
+            .and_then(|at| runes(text).nth(at))
+            .map(|item| {
+                let mut out = Vec::new();
+                push_rune(&mut out, item.rune);
+                Value::text(out)
+            }),
         Kind::List(list) => choose(list.len())?.and_then(|at| call.cx().item(list, at)),
         _ => Some(Value::borrowed(b"")),
     };

@@ -9,8 +9,18 @@ use gocompat::strconv::quote;
 pub(crate) const TABLE: &[Func] = &[
     fixed("include", &[Param::Text, Param::Any], Flow::Carry, include),
     fixed("tpl", &[Param::Text, Param::Any], Flow::Carry, tpl),
-    fixed("required", &[Param::Text, Param::Any], Flow::Carry, required),
-    fixed("lookup", &[Param::Text, Param::Text, Param::Text, Param::Text], Flow::Compute, lookup),
+    fixed(
+        "required",
+        &[Param::Text, Param::Any],
+        Flow::Carry,
+        required,
+    ),
+    fixed(
+        "lookup",
+        &[Param::Text, Param::Text, Param::Text, Param::Text],
+        Flow::Compute,
+        lookup,
+    ),
 ];
 
 /// How often a template may include itself, straight or in a circle.
@@ -29,9 +39,10 @@ fn include<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let mut included = cx.includes.borrow_mut();
     let count = included.entry(key.clone()).or_insert(0);
     if *count > MAX_INCLUDES {
-        return Err(
-            format!("rendering template has a nested reference name: {name}: unable to execute template").into()
-        );
+        return Err(format!(
+            "rendering template has a nested reference name: {name}: unable to execute template"
+        )
+        .into());
     }
     *count += 1;
     drop(included);
@@ -49,11 +60,17 @@ fn tpl<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
         return Ok(call.value(0));
     }
     let about = |begin: &str, mut fault: Fault| {
-        fault.text = format!("{begin} {}: {}", String::from_utf8_lossy(&quote(&source)), fault.text);
+        fault.text = format!(
+            "{begin} {}: {}",
+            String::from_utf8_lossy(&quote(&source)),
+            fault.text
+        );
         fault
     };
-    let scope =
-        call.cx().parse(call.frame.scope, ROOT, &source).map_err(|fault| about("cannot parse template", fault))?;
+    let scope = call
+        .cx()
+        .parse(call.frame.scope, ROOT, &source)
+        .map_err(|fault| about("cannot parse template", fault))?;
     let dot = call.value(1).unboxed();
     let made = call
         .frame
@@ -126,11 +143,17 @@ fn required<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
         Kind::Text(text) => text.is_empty(),
         _ => false,
     };
-    if absent { Err(call.utf8(0).into_owned().into()) } else { Ok(value) }
+    if absent {
+        Err(call.utf8(0).into_owned().into())
+    } else {
+        Ok(value)
+    }
 }
 
 fn lookup<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let host = call.cx().run.host;
-    let found = host.lookup(&call.utf8(0), &call.utf8(1), &call.utf8(2), &call.utf8(3)).map_err(Fault::new)?;
+    let found = host
+        .lookup(&call.utf8(0), &call.utf8(1), &call.utf8(2), &call.utf8(3))
+        .map_err(Fault::new)?;
     tree::from_json(call.cx(), &found, Numbers::Typed)
 }

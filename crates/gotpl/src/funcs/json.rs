@@ -1,4 +1,5 @@
-//! JSON out of values and into them: sprig's functions, and below them Helm's, which answer errors as values.
+//! JSON out of values and into them: sprig's functions, and below them Helm's, which answer errors
+//! as values.
 
 use serde_json::Value as Json;
 
@@ -9,9 +10,18 @@ use crate::exec::Cx;
 use crate::func::{Call, Fault, Flow, Func, Param};
 use crate::value::{Element, Kind, Map, Text, Value};
 
-const HTML: Style = Style { html: true, pretty: false };
-const PRETTY: Style = Style { html: true, pretty: true };
-const RAW: Style = Style { html: false, pretty: false };
+const HTML: Style = Style {
+    html: true,
+    pretty: false,
+};
+const PRETTY: Style = Style {
+    html: true,
+    pretty: true,
+};
+const RAW: Style = Style {
+    html: false,
+    pretty: false,
+};
 
 pub(crate) const TABLE: &[Func] = &[
     writing("toJson", |call| or_empty(written(call, HTML))),
@@ -35,10 +45,11 @@ pub(crate) const TABLE: &[Func] = &[
 pub(crate) const HELM: &[Func] = &[
     reading("fromJson", from_json),
     reading("fromJsonArray", |call| {
-        let answer = parse(call).and_then(|(json, fault)| match (as_list(call.cx(), &json), fault) {
-            (Ok(_), Some(fault)) => Err(fault),
-            (answer, _) => answer,
-        });
+        let answer =
+            parse(call).and_then(|(json, fault)| match (as_list(call.cx(), &json), fault) {
+                (Ok(_), Some(fault)) => Err(fault),
+                (answer, _) => answer,
+            });
         or_error_item(call.cx(), answer)
     }),
 ];
@@ -77,7 +88,9 @@ pub(super) fn or_error_entry<'a>(cx: &Cx<'a>, answer: Answer<'a>) -> Answer<'a> 
 /// The answer; a list of nothing but the failure if it failed.
 pub(super) fn or_error_item<'a>(cx: &Cx<'a>, answer: Answer<'a>) -> Answer<'a> {
     match answer {
-        Err(fault) if !is_limit(&fault) => super::lists::pack(cx, Element::Any, vec![Value::text(fault.text)]),
+        Err(fault) if !is_limit(&fault) => {
+            super::lists::pack(cx, Element::Any, vec![Value::text(fault.text)])
+        }
         answer => answer,
     }
 }
@@ -109,11 +122,17 @@ fn mismatch(json: &Json, wanted: Param) -> Fault {
         Json::Array(_) => "array",
         Json::Object(_) => "object",
     };
-    format!("json: cannot unmarshal {found} into Go value of type {}", wanted.name()).into()
+    format!(
+        "json: cannot unmarshal {found} into Go value of type {}",
+        wanted.name()
+    )
+    .into()
 }
 
 fn written<'a>(call: &Call<'_, '_, 'a>, style: Style) -> Answer<'a> {
-    Ok(Value::of(Kind::Text(tree::write(call.cx(), &call.args[0], style)?.into())))
+    Ok(Value::of(Kind::Text(
+        tree::write(call.cx(), &call.args[0], style)?.into(),
+    )))
 }
 
 /// The text read, and what was wrong with a number in it.
@@ -133,7 +152,9 @@ fn from_json<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let answer = parse(call).and_then(|(json, fault)| {
         let value = as_dict(cx, &json)?;
         if let (Kind::Map(Map::Own(dict)), Some(fault)) = (&value.kind, fault) {
-            dict.entries.borrow_mut().insert(Text::Borrowed(b"Error"), Value::text(fault.text));
+            dict.entries
+                .borrow_mut()
+                .insert(Text::Borrowed(b"Error"), Value::text(fault.text));
         }
         Ok(value)
     });

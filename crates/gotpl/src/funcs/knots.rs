@@ -1,4 +1,5 @@
-//! Values that hold themselves, which `set` can make: telling them from values that are only deep, as Go's JSON does.
+//! Values that hold themselves, which `set` can make: telling them from values that are only deep,
+//! as Go's JSON does.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -11,8 +12,8 @@ use crate::value::{Kind, List, Map, Value};
 
 /// What to do where a value is too deep to be written.
 ///
-/// Go looks for values inside themselves only this far down, so that its error names the type of the first such value
-/// that happens to be there; whatever else is there it passes by.
+/// Go looks for values inside themselves only this far down, so that its error names the type of
+/// the first such value that happens to be there; whatever else is there it passes by.
 pub(super) struct Depths<'d, 'a> {
     cx: &'d Cx<'a>,
     root: &'d Value<'a>,
@@ -22,13 +23,21 @@ pub(super) struct Depths<'d, 'a> {
 
 impl<'d, 'a> Depths<'d, 'a> {
     pub(super) fn of(cx: &'d Cx<'a>, root: &'d Value<'a>) -> Self {
-        Depths { cx, root, knotted: OnceCell::new() }
+        Depths {
+            cx,
+            root,
+            knotted: OnceCell::new(),
+        }
     }
 
     /// Fails, or says that the value does not matter, since the error is still to come.
     pub(super) fn reached(&self, value: &Value<'a>) -> Result<(), Fault> {
         if holds_itself(self.cx, value)? {
-            return Err(format!("json: unsupported value: encountered a cycle via {}", value.type_name()).into());
+            return Err(format!(
+                "json: unsupported value: encountered a cycle via {}",
+                value.type_name()
+            )
+            .into());
         }
         let knotted = match self.knotted.get() {
             Some(knotted) => *knotted,
@@ -37,11 +46,16 @@ impl<'d, 'a> Depths<'d, 'a> {
                 *self.knotted.get_or_init(|| found)
             }
         };
-        if knotted { Ok(()) } else { Err(too_deep(self.cx)) }
+        if knotted {
+            Ok(())
+        } else {
+            Err(too_deep(self.cx))
+        }
     }
 }
 
-/// What tells one list or dict from another, if it could be part of a knot: data that was not changed cannot.
+/// What tells one list or dict from another, if it could be part of a knot: data that was not
+/// changed cannot.
 fn address<'a>(cx: &Cx<'a>, value: &Value<'a>) -> Option<usize> {
     match &value.kind {
         Kind::List(List::Own(items)) => Some(Rc::as_ptr(items).addr()),
@@ -56,7 +70,11 @@ fn address<'a>(cx: &Cx<'a>, value: &Value<'a>) -> Option<usize> {
 fn inside<'a>(cx: &Cx<'a>, value: &Value<'a>) -> Vec<Value<'a>> {
     match &value.kind {
         Kind::List(list) => cx.items(list),
-        Kind::Map(map) => cx.entries(map).into_iter().map(|(_, value)| value).collect(),
+        Kind::Map(map) => cx
+            .entries(map)
+            .into_iter()
+            .map(|(_, value)| value)
+            .collect(),
         _ => Vec::new(),
     }
 }

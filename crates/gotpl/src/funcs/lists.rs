@@ -26,7 +26,12 @@ pub(crate) const TABLE: &[Func] = &[
     fixed("push", &[Param::Any, Param::Any], Flow::Carry, append),
     fixed("mustPush", &[Param::Any, Param::Any], Flow::Carry, append),
     fixed("prepend", &[Param::Any, Param::Any], Flow::Carry, prepend),
-    fixed("mustPrepend", &[Param::Any, Param::Any], Flow::Carry, prepend),
+    fixed(
+        "mustPrepend",
+        &[Param::Any, Param::Any],
+        Flow::Carry,
+        prepend,
+    ),
     fixed("reverse", &[Param::Any], Flow::Carry, reverse),
     fixed("mustReverse", &[Param::Any], Flow::Carry, reverse),
     fixed("uniq", &[Param::Any], Flow::Compute, uniq),
@@ -34,7 +39,13 @@ pub(crate) const TABLE: &[Func] = &[
     fixed("compact", &[Param::Any], Flow::Compute, compact),
     fixed("mustCompact", &[Param::Any], Flow::Compute, compact),
     open("without", &[Param::Any], Param::Any, Flow::Compute, without),
-    open("mustWithout", &[Param::Any], Param::Any, Flow::Compute, without),
+    open(
+        "mustWithout",
+        &[Param::Any],
+        Param::Any,
+        Flow::Compute,
+        without,
+    ),
     fixed("has", &[Param::Any, Param::Any], Flow::Compute, has),
     fixed("mustHas", &[Param::Any, Param::Any], Flow::Compute, has),
     open("slice", &[Param::Any], Param::Any, Flow::Carry, slice),
@@ -44,7 +55,8 @@ pub(crate) const TABLE: &[Func] = &[
 ];
 
 /// What Go says when it asks nothing for its type.
-pub(crate) const NIL_POINTER: &str = "runtime error: invalid memory address or nil pointer dereference";
+pub(crate) const NIL_POINTER: &str =
+    "runtime error: invalid memory address or nil pointer dereference";
 
 /// What one element of a list is charged as.
 const ELEMENT_COST: usize = 8;
@@ -67,7 +79,8 @@ pub(crate) fn pack<'a>(cx: &Cx<'a>, element: Element, values: Vec<Value<'a>>) ->
     }
 }
 
-/// Argument `index` as a list. Something unknown is answered by `unknown`; `purpose` begins the complaint about anything else.
+/// Argument `index` as a list. Something unknown is answered by `unknown`; `purpose` begins the
+/// complaint about anything else.
 fn listed<'a>(
     call: &Call<'_, '_, 'a>,
     index: usize,
@@ -101,14 +114,20 @@ fn concat<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
             _ => return Err(format!("Cannot concat type {} as list", value.kind_name()).into()),
         }
     }
-    if values.is_empty() { Ok(Value::nil_list(Element::Any)) } else { pack(call.cx(), Element::Any, values) }
+    if values.is_empty() {
+        Ok(Value::nil_list(Element::Any))
+    } else {
+        pack(call.cx(), Element::Any, values)
+    }
 }
 
 fn first<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     if let Kind::Unknown = call.value(0).kind {
         return Ok(call.cx().beyond(&call.value(0), Step::Index(0)));
     }
-    listed(call, 0, "Cannot find first on type", |list| Ok(call.cx().item(list, 0).unwrap_or(Value::NIL)))
+    listed(call, 0, "Cannot find first on type", |list| {
+        Ok(call.cx().item(list, 0).unwrap_or(Value::NIL))
+    })
 }
 
 fn last<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
@@ -116,7 +135,10 @@ fn last<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
         return Ok(call.cx().beyond(&call.value(0), Step::Any));
     }
     listed(call, 0, "Cannot find last on type", |list| {
-        let found = list.len().checked_sub(1).and_then(|index| call.cx().item(list, index));
+        let found = list
+            .len()
+            .checked_sub(1)
+            .and_then(|index| call.cx().item(list, index));
         Ok(found.unwrap_or(Value::NIL))
     })
 }
@@ -126,15 +148,25 @@ fn part<'a>(cx: &Cx<'a>, list: &List<'a>, from: usize, to: usize) -> Answer<'a> 
     if list.len() == 0 {
         return Ok(Value::nil_list(Element::Any));
     }
-    pack(cx, Element::Any, (from..to).filter_map(|index| cx.item(list, index)).collect())
+    pack(
+        cx,
+        Element::Any,
+        (from..to)
+            .filter_map(|index| cx.item(list, index))
+            .collect(),
+    )
 }
 
 fn rest<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
-    listed(call, 0, "Cannot find rest on type", |list| part(call.cx(), list, 1, list.len()))
+    listed(call, 0, "Cannot find rest on type", |list| {
+        part(call.cx(), list, 1, list.len())
+    })
 }
 
 fn initial<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
-    listed(call, 0, "Cannot find initial on type", |list| part(call.cx(), list, 0, list.len().saturating_sub(1)))
+    listed(call, 0, "Cannot find initial on type", |list| {
+        part(call.cx(), list, 0, list.len().saturating_sub(1))
+    })
 }
 
 fn append<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
@@ -209,38 +241,54 @@ fn has<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
         return Ok(Value::bool(false));
     }
     listed(call, 1, "Cannot find has on type", |list| {
-        Ok(Value::bool(holds(call.cx(), &call.cx().items(list), &call.value(0))?))
+        Ok(Value::bool(holds(
+            call.cx(),
+            &call.cx().items(list),
+            &call.value(0),
+        )?))
     })
 }
 
 fn slice<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
-    listed(call, 0, "list should be type of slice or array but", |list| {
-        if list.len() == 0 {
-            return Ok(Value::NIL);
-        }
-        let bound = |index: usize, otherwise: usize| match call.args.get(index) {
-            Some(value) => usize::try_from(to_int(value)).ok(),
-            None => Some(otherwise),
-        };
-        match (bound(1, 0), bound(2, list.len())) {
-            (Some(from), Some(to)) if from <= to && to <= capacity(list) => {
-                let item = |index| call.cx().item(list, index).unwrap_or(Value::NIL);
-                let values: Vec<_> = (from..to).map(item).collect();
-                charge_elements(call.cx(), values.len())?;
-                let depth = match list {
-                    List::Own(items) => items.depth,
-                    List::Json(_) => 1,
-                };
-                Ok(Value::of(Kind::List(List::Own(
-                    Items { element: list.element(), nil: false, values, depth }.into(),
-                ))))
+    listed(
+        call,
+        0,
+        "list should be type of slice or array but",
+        |list| {
+            if list.len() == 0 {
+                return Ok(Value::NIL);
             }
-            _ => Err("reflect.Value.Slice: slice index out of bounds".into()),
-        }
-    })
+            let bound = |index: usize, otherwise: usize| match call.args.get(index) {
+                Some(value) => usize::try_from(to_int(value)).ok(),
+                None => Some(otherwise),
+            };
+            match (bound(1, 0), bound(2, list.len())) {
+                (Some(from), Some(to)) if from <= to && to <= capacity(list) => {
+                    let item = |index| call.cx().item(list, index).unwrap_or(Value::NIL);
+                    let values: Vec<_> = (from..to).map(item).collect();
+                    charge_elements(call.cx(), values.len())?;
+                    let depth = match list {
+                        List::Own(items) => items.depth,
+                        List::Json(_) => 1,
+                    };
+                    Ok(Value::of(Kind::List(List::Own(
+                        Items {
+                            element: list.element(),
+                            nil: false,
+                            values,
+                            depth,
+                        }
+                        .into(),
+                    ))))
+                }
+                _ => Err("reflect.Value.Slice: slice index out of bounds".into()),
+            }
+        },
+    )
 }
 
-/// How far Go lets a list be sliced: one that it read grew by doubling, and the room left over counts.
+/// How far Go lets a list be sliced: one that it read grew by doubling, and the room left over
+/// counts.
 fn capacity(list: &List<'_>) -> usize {
     match list {
         List::Json(values) if values.len() <= 512 => values.len().next_power_of_two(),
@@ -262,9 +310,14 @@ fn chunk<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
                     chunks.push(pack(cx, Element::Any, values.to_vec())?);
                 }
             }
-            // Go computes the number of chunks by dividing, and so answers for some lists even here.
-            Err(_) if length == 1 && size < -1 => chunks.push(pack(cx, Element::Any, cx.items(list))?),
-            Err(_) if length < 2 || length - 1 > size.saturating_neg() => return Err(OUT_OF_RANGE.into()),
+            // Go computes the number of chunks by dividing, and so answers for some lists even
+            // here.
+            Err(_) if length == 1 && size < -1 => {
+                chunks.push(pack(cx, Element::Any, cx.items(list))?);
+            }
+            Err(_) if length < 2 || length - 1 > size.saturating_neg() => {
+                return Err(OUT_OF_RANGE.into());
+            }
             Err(_) => {}
         }
         pack(cx, Element::List, chunks)

@@ -1,4 +1,5 @@
-//! sprig's merges, by the rules of the library it merges with: what is empty in the first dict counts as unset.
+//! sprig's merges, by the rules of the library it merges with: what is empty in the first dict
+//! counts as unset.
 
 use super::dicts::{entry, put};
 use super::entry::{Answer, Body, open};
@@ -63,7 +64,9 @@ fn merge_into<'a>(
     if cx.watched() && cx.size(source) > 0 {
         let keys = cx.key_mark(source, mark);
         let address = Map::Own(cx.changeable(target)).address();
-        cx.tracer().into_iter().for_each(|mut tracer| tracer.key_depends(address, keys));
+        cx.tracer()
+            .into_iter()
+            .for_each(|mut tracer| tracer.key_depends(address, keys));
     }
     for (key, value) in cx.entries(source) {
         if value.is_nil() {
@@ -73,15 +76,20 @@ fn merge_into<'a>(
             continue;
         }
         let present = entry(cx, target, &key);
-        if let (Kind::Map(from), Some(Kind::Map(into))) = (&value.kind, present.as_ref().map(|value| &value.kind))
+        if let (Kind::Map(from), Some(Kind::Map(into))) =
+            (&value.kind, present.as_ref().map(|value| &value.kind))
             && !into.is_nil()
         {
-            stacker::maybe_grow(RED_ZONE, MORE_STACK, || merge_into(cx, into, (from, value.mark), overwrite, depth))?;
+            stacker::maybe_grow(RED_ZONE, MORE_STACK, || {
+                merge_into(cx, into, (from, value.mark), overwrite, depth)
+            })?;
         }
         // Asked only now: merging may just have filled an empty dict, which then stays where it is.
         let unset = present.as_ref().is_none_or(|value| is_unset(cx, value));
-        let both_maps =
-            matches!((&value.kind, present.as_ref().map(|value| &value.kind)), (Kind::Map(_), Some(Kind::Map(_))));
+        let both_maps = matches!(
+            (&value.kind, present.as_ref().map(|value| &value.kind)),
+            (Kind::Map(_), Some(Kind::Map(_)))
+        );
         if unset || (overwrite && !both_maps) {
             assign(cx, target, key, value)?;
         }
@@ -97,8 +105,9 @@ fn is_unset<'a>(cx: &Cx<'a>, value: &Value<'a>) -> bool {
 fn assign<'a>(cx: &Cx<'a>, target: &Map<'a>, key: Text<'a>, value: Value<'a>) -> Result<(), Fault> {
     if target.element() != Element::Any {
         let element = target.element().name();
-        let text =
-            format!("reflect.Value.SetMapIndex: value of type interface {{}} is not assignable to type {element}");
+        let text = format!(
+            "reflect.Value.SetMapIndex: value of type interface {{}} is not assignable to type {element}"
+        );
         return Err(text.into());
     }
     put(cx, &cx.changeable(target), key, value)

@@ -61,14 +61,26 @@ const SPRIG: &[&[Func]] = &[
 ];
 
 /// What Helm and `gtf` add.
-const HELM: &[&[Func]] = &[gtf::TABLE, json::HELM, durations::TABLE, helm::TABLE, toml::TABLE, yaml::TABLE];
+const HELM: &[&[Func]] = &[
+    gtf::TABLE,
+    json::HELM,
+    durations::TABLE,
+    helm::TABLE,
+    toml::TABLE,
+    yaml::TABLE,
+];
 
-/// The functions of a library; a later one replaces an earlier one of its name, as maps of functions do in Go.
+/// The functions of a library; a later one replaces an earlier one of its name, as maps of
+/// functions do in Go.
 pub fn of(library: Library) -> impl Iterator<Item = &'static Func> {
     static PARTS: OnceLock<[Vec<Func>; 3]> = OnceLock::new();
-    let priced = |func: &Func| Func { cost: cost(func.name).unwrap_or(Cost::UNKNOWN), ..*func };
-    let parts =
-        PARTS.get_or_init(|| [BUILTIN, SPRIG, HELM].map(|part| part.iter().copied().flatten().map(priced).collect()));
+    let priced = |func: &Func| Func {
+        cost: cost(func.name).unwrap_or(Cost::UNKNOWN),
+        ..*func
+    };
+    let parts = PARTS.get_or_init(|| {
+        [BUILTIN, SPRIG, HELM].map(|part| part.iter().copied().flatten().map(priced).collect())
+    });
     let count = match library {
         Library::Builtin => 1,
         Library::Sprig => 2,

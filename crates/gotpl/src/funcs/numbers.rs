@@ -9,24 +9,52 @@ use gocompat::decimal::{Operation, calculate, round};
 use gocompat::strconv::{atoi, parse_int};
 
 pub(crate) const TABLE: &[Func] = &[
-    counting("int", &[Param::Any], |call| Ok(Value::int(to_int(&call.args[0])))),
-    counting("int64", &[Param::Any], |call| Ok(Value::int64(to_int(&call.args[0])))),
-    counting("float64", &[Param::Any], |call| Ok(Value::float(to_float(&call.args[0])))),
-    counting("atoi", &[Param::Text], |call| Ok(Value::int(atoi(call.text(0)).unwrap_or_else(|error| error.clamped())))),
+    counting("int", &[Param::Any], |call| {
+        Ok(Value::int(to_int(&call.args[0])))
+    }),
+    counting("int64", &[Param::Any], |call| {
+        Ok(Value::int64(to_int(&call.args[0])))
+    }),
+    counting("float64", &[Param::Any], |call| {
+        Ok(Value::float(to_float(&call.args[0])))
+    }),
+    counting("atoi", &[Param::Text], |call| {
+        Ok(Value::int(
+            atoi(call.text(0)).unwrap_or_else(|error| error.clamped()),
+        ))
+    }),
     counting("toDecimal", &[Param::Any], to_decimal),
-    counting("add1", &[Param::Any], |call| Ok(Value::int64(to_int(&call.args[0]).wrapping_add(1)))),
+    counting("add1", &[Param::Any], |call| {
+        Ok(Value::int64(to_int(&call.args[0]).wrapping_add(1)))
+    }),
     folding("add", &[], |call| folded(call, 0, i64::wrapping_add)),
     counting("sub", &[Param::Any, Param::Any], |call| {
-        Ok(Value::int64(to_int(&call.args[0]).wrapping_sub(to_int(&call.args[1]))))
+        Ok(Value::int64(
+            to_int(&call.args[0]).wrapping_sub(to_int(&call.args[1])),
+        ))
     }),
-    folding("mul", &[Param::Any], |call| folded(call, 1, i64::wrapping_mul)),
-    counting("div", &[Param::Any, Param::Any], |call| divided(call, i64::wrapping_div)),
-    counting("mod", &[Param::Any, Param::Any], |call| divided(call, i64::wrapping_rem)),
-    folding("max", &[Param::Any], |call| folded(call, i64::MIN, i64::max)),
-    folding("biggest", &[Param::Any], |call| folded(call, i64::MIN, i64::max)),
-    folding("min", &[Param::Any], |call| folded(call, i64::MAX, i64::min)),
+    folding("mul", &[Param::Any], |call| {
+        folded(call, 1, i64::wrapping_mul)
+    }),
+    counting("div", &[Param::Any, Param::Any], |call| {
+        divided(call, i64::wrapping_div)
+    }),
+    counting("mod", &[Param::Any, Param::Any], |call| {
+        divided(call, i64::wrapping_rem)
+    }),
+    folding("max", &[Param::Any], |call| {
+        folded(call, i64::MIN, i64::max)
+    }),
+    folding("biggest", &[Param::Any], |call| {
+        folded(call, i64::MIN, i64::max)
+    }),
+    folding("min", &[Param::Any], |call| {
+        folded(call, i64::MAX, i64::min)
+    }),
     folding("maxf", &[Param::Any], |call| extreme(call, max_float)),
-    folding("minf", &[Param::Any], |call| extreme(call, |one, other| -max_float(-one, -other))),
+    folding("minf", &[Param::Any], |call| {
+        extreme(call, |one, other| -max_float(-one, -other))
+    }),
     counting("add1f", &[Param::Any], |call| {
         let first = to_float(&call.args[0]);
         decimal(Operation::Add, first, &[1.0])
@@ -38,12 +66,26 @@ pub(crate) const TABLE: &[Func] = &[
     folding("subf", &[Param::Any], |call| in_turn(call, Operation::Sub)),
     folding("mulf", &[Param::Any], |call| in_turn(call, Operation::Mul)),
     folding("divf", &[Param::Any], |call| in_turn(call, Operation::Div)),
-    open("round", &[Param::Any, Param::Int], Param::Float, Flow::Compute, |call| {
-        let round_on = if call.len() > 2 { call.float(2) } else { 0.5 };
-        Ok(Value::float(round(to_float(&call.args[0]), call.int(1), round_on)))
+    open(
+        "round",
+        &[Param::Any, Param::Int],
+        Param::Float,
+        Flow::Compute,
+        |call| {
+            let round_on = if call.len() > 2 { call.float(2) } else { 0.5 };
+            Ok(Value::float(round(
+                to_float(&call.args[0]),
+                call.int(1),
+                round_on,
+            )))
+        },
+    ),
+    counting("ceil", &[Param::Any], |call| {
+        Ok(Value::float(to_float(&call.args[0]).ceil()))
     }),
-    counting("ceil", &[Param::Any], |call| Ok(Value::float(to_float(&call.args[0]).ceil()))),
-    counting("floor", &[Param::Any], |call| Ok(Value::float(to_float(&call.args[0]).floor()))),
+    counting("floor", &[Param::Any], |call| {
+        Ok(Value::float(to_float(&call.args[0]).floor()))
+    }),
     counting("until", &[Param::Int], |call| {
         let count = call.int(0);
         int_list(call, 0, count, if count < 0 { -1 } else { 1 })
@@ -70,7 +112,9 @@ fn to_decimal<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
 }
 
 fn folded<'a>(call: &Call<'_, '_, 'a>, start: i64, combine: fn(i64, i64) -> i64) -> Answer<'a> {
-    Ok(Value::int64(call.args.iter().map(to_int).fold(start, combine)))
+    Ok(Value::int64(
+        call.args.iter().map(to_int).fold(start, combine),
+    ))
 }
 
 fn divided<'a>(call: &Call<'_, '_, 'a>, divide: fn(i64, i64) -> i64) -> Answer<'a> {
@@ -101,7 +145,9 @@ fn max_float(one: f64, other: f64) -> f64 {
 }
 
 fn decimal<'a>(operation: Operation, first: f64, rest: &[f64]) -> Answer<'a> {
-    calculate(operation, first, rest).map(Value::float).map_err(|error| error.to_string().into())
+    calculate(operation, first, rest)
+        .map(Value::float)
+        .map_err(|error| error.to_string().into())
 }
 
 fn in_turn<'a>(call: &Call<'_, '_, 'a>, operation: Operation) -> Answer<'a> {
@@ -128,12 +174,16 @@ const NUMBER_COST: u128 = 32;
 
 fn charge_range(call: &Call<'_, '_, '_>, start: i64, stop: i64, step: i64) -> Result<(), Fault> {
     let bytes = range_len(start, stop, step).saturating_mul(NUMBER_COST);
-    call.cx().charge(usize::try_from(bytes).unwrap_or(usize::MAX))
+    call.cx()
+        .charge(usize::try_from(bytes).unwrap_or(usize::MAX))
 }
 
 fn int_list<'a>(call: &Call<'_, '_, 'a>, start: i64, stop: i64, step: i64) -> Answer<'a> {
     charge_range(call, start, stop, step)?;
-    Ok(Value::list(Element::Int, int_range(start, stop, step).map(Value::int).collect()))
+    Ok(Value::list(
+        Element::Int,
+        int_range(start, stop, step).map(Value::int).collect(),
+    ))
 }
 
 fn seq<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
@@ -151,6 +201,8 @@ fn seq<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
         return Ok(Value::borrowed(b""));
     }
     charge_range(call, start, stop, step)?;
-    let numbers: Vec<String> = int_range(start, stop, step).map(|number| number.to_string()).collect();
+    let numbers: Vec<String> = int_range(start, stop, step)
+        .map(|number| number.to_string())
+        .collect();
     Ok(Value::text(numbers.join(" ")))
 }

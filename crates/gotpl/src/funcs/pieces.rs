@@ -1,7 +1,8 @@
 //! Texts that functions cut, indent or rewrite in place without losing which piece came from where.
 //!
-//! A text made by `include` is woven of pieces. A function that only cuts it or puts space between its lines can say
-//! for every byte of the result which piece it belongs to; this is where that is worked out, for all of them.
+//! A text made by `include` is woven of pieces. A function that only cuts it or puts space between
+//! its lines can say for every byte of the result which piece it belongs to; this is where that is
+//! worked out, for all of them.
 
 use std::ops::Range;
 
@@ -22,7 +23,12 @@ pub(super) fn cut<'a>(call: &Call<'_, '_, 'a>, index: usize, range: Range<usize>
 }
 
 /// The text at `index` with `width` spaces before every line, and before all of it `lead`.
-pub(super) fn indent<'a>(call: &Call<'_, '_, 'a>, index: usize, width: i64, lead: &[u8]) -> Result<Value<'a>, Fault> {
+pub(super) fn indent<'a>(
+    call: &Call<'_, '_, 'a>,
+    index: usize,
+    width: i64,
+    lead: &[u8],
+) -> Result<Value<'a>, Fault> {
     let Ok(width) = usize::try_from(width) else {
         return Err("strings: negative Repeat count".into());
     };
@@ -44,10 +50,17 @@ pub(super) fn indent<'a>(call: &Call<'_, '_, 'a>, index: usize, width: i64, lead
         for piece in &mut pieces {
             let end = start + piece.len;
             // The space after a line break belongs to whatever broke the line.
-            piece.len += width * memchr::memchr_iter(b'\n', text.get(start..end).unwrap_or_default()).count();
+            piece.len += width
+                * memchr::memchr_iter(b'\n', text.get(start..end).unwrap_or_default()).count();
             start = end;
         }
-        let head = Piece { len: lead.len() + width, mark: 0, under: 0, spot: call.frame.spot(), written: false };
+        let head = Piece {
+            len: lead.len() + width,
+            mark: 0,
+            under: 0,
+            spot: call.frame.spot(),
+            written: false,
+        };
         pieces.insert(0, head);
         pieces
     });
@@ -57,19 +70,35 @@ pub(super) fn indent<'a>(call: &Call<'_, '_, 'a>, index: usize, width: i64, lead
 /// A text of as many bytes as the one at `index`, each in the place of the old one.
 pub(super) fn rewritten<'a>(call: &Call<'_, '_, 'a>, index: usize, out: Vec<u8>) -> Value<'a> {
     let mut woven = pieces(call, index).filter(|_| out.len() == call.text(index).len());
-    woven.iter_mut().flatten().for_each(|piece| piece.written = false);
+    woven
+        .iter_mut()
+        .flatten()
+        .for_each(|piece| piece.written = false);
     weave(call, Value::text(out), index, woven)
 }
 
 /// The text at `index` between two others.
-pub(super) fn wrapped<'a>(call: &Call<'_, '_, 'a>, index: usize, out: Vec<u8>, side: usize) -> Value<'a> {
-    let woven = pieces(call, index).filter(|_| out.len() == call.text(index).len() + 2 * side).map(|mut pieces| {
-        let edge = Piece { len: side, mark: 0, under: 0, spot: call.frame.spot(), written: false };
-        pieces.iter_mut().for_each(|piece| piece.written = false);
-        pieces.insert(0, edge);
-        pieces.push(edge);
-        pieces
-    });
+pub(super) fn wrapped<'a>(
+    call: &Call<'_, '_, 'a>,
+    index: usize,
+    out: Vec<u8>,
+    side: usize,
+) -> Value<'a> {
+    let woven = pieces(call, index)
+        .filter(|_| out.len() == call.text(index).len() + 2 * side)
+        .map(|mut pieces| {
+            let edge = Piece {
+                len: side,
+                mark: 0,
+                under: 0,
+                spot: call.frame.spot(),
+                written: false,
+            };
+            pieces.iter_mut().for_each(|piece| piece.written = false);
+            pieces.insert(0, edge);
+            pieces.push(edge);
+            pieces
+        });
     weave(call, Value::text(out), index, woven)
 }
 
@@ -77,7 +106,9 @@ pub(super) fn wrapped<'a>(call: &Call<'_, '_, 'a>, index: usize, out: Vec<u8>, s
 fn pieces<'a>(call: &Call<'_, '_, 'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     let mark = call.args.get(index)?.mark;
     let tracer = call.cx().tracer()?;
-    tracer.is_woven(mark).then(|| tracer.pieces(mark, call.text(index).len(), call.frame.spot()))
+    tracer
+        .is_woven(mark)
+        .then(|| tracer.pieces(mark, call.text(index).len(), call.frame.spot()))
 }
 
 fn clip<'a>(mut pieces: Vec<Piece<'a>>, range: &Range<usize>) -> Vec<Piece<'a>> {
@@ -94,11 +125,21 @@ fn clip<'a>(mut pieces: Vec<Piece<'a>>, range: &Range<usize>) -> Vec<Piece<'a>> 
 }
 
 /// The value with its pieces; what the other arguments depend on, each piece does.
-fn weave<'a>(call: &Call<'_, '_, 'a>, value: Value<'a>, index: usize, pieces: Option<Vec<Piece<'a>>>) -> Value<'a> {
+fn weave<'a>(
+    call: &Call<'_, '_, 'a>,
+    value: Value<'a>,
+    index: usize,
+    pieces: Option<Vec<Piece<'a>>>,
+) -> Value<'a> {
     let Some(mut pieces) = pieces else {
         return value;
     };
-    for (other, argument) in call.args.iter().enumerate().filter(|(_, argument)| argument.mark != 0) {
+    for (other, argument) in call
+        .args
+        .iter()
+        .enumerate()
+        .filter(|(_, argument)| argument.mark != 0)
+    {
         if other != index
             && let Some(mut tracer) = call.cx().tracer()
         {
@@ -108,7 +149,10 @@ fn weave<'a>(call: &Call<'_, '_, 'a>, value: Value<'a>, index: usize, pieces: Op
             }
         }
     }
-    let mark = call.cx().tracer().map_or(0, |mut tracer| tracer.weave(pieces));
+    let mark = call
+        .cx()
+        .tracer()
+        .map_or(0, |mut tracer| tracer.weave(pieces));
     value.marked(mark)
 }
 
@@ -130,8 +174,8 @@ pub(super) fn put_together<'a>(
     weaver.weave(call, out)
 }
 
-/// The pieces of a text that is put together of arguments and of text between them, in a watched run that guesses
-/// nothing.
+/// The pieces of a text that is put together of arguments and of text between them, in a watched
+/// run that guesses nothing.
 pub(super) struct Weaver<'a>(Option<Vec<Piece<'a>>>);
 
 impl<'a> Weaver<'a> {
@@ -153,7 +197,10 @@ impl<'a> Weaver<'a> {
         };
         if let Some(tracer) = call.cx().tracer() {
             let found = tracer.pieces(mark, len, spot);
-            pieces.extend(found.into_iter().map(|piece| Piece { written: false, ..piece }));
+            pieces.extend(found.into_iter().map(|piece| Piece {
+                written: false,
+                ..piece
+            }));
         }
     }
 
@@ -163,13 +210,19 @@ impl<'a> Weaver<'a> {
             return;
         };
         if let Some(tracer) = call.cx().tracer() {
-            let found = clip(tracer.pieces(value.mark, text.len(), call.frame.spot()), &range);
-            pieces.extend(found.into_iter().map(|piece| Piece { written: false, ..piece }));
+            let found = clip(
+                tracer.pieces(value.mark, text.len(), call.frame.spot()),
+                &range,
+            );
+            pieces.extend(found.into_iter().map(|piece| Piece {
+                written: false,
+                ..piece
+            }));
         }
     }
 
-    /// The whole text; not woven if it says of too few or too many bytes what they depend on, or if Go's word for
-    /// nothing was printed, which belongs to the whole.
+    /// The whole text; not woven if it says of too few or too many bytes what they depend on, or if
+    /// Go's word for nothing was printed, which belongs to the whole.
     pub fn weave(self, call: &Call<'_, '_, 'a>, out: Vec<u8>) -> Value<'a> {
         let len = out.len();
         let value = Value::text(out);

@@ -1,5 +1,5 @@
-//! sprig's functions that draw random values. The bytes come from the host, so that a run can be repeated; what is made
-//! of them has the shapes sprig's have.
+//! sprig's functions that draw random values. The bytes come from the host, so that a run can be
+//! repeated; what is made of them has the shapes sprig's have.
 
 use Flow::Compute;
 use Param::Int;
@@ -12,10 +12,18 @@ use gocompat::base::encode64;
 use gocompat::unicode::{push_rune, runes};
 
 pub(crate) const TABLE: &[Func] = &[
-    fixed("randAlphaNum", &[Int], Compute, |call| letters(call, |byte| byte.is_ascii_alphanumeric())),
-    fixed("randAlpha", &[Int], Compute, |call| letters(call, |byte| byte.is_ascii_alphabetic())),
-    fixed("randNumeric", &[Int], Compute, |call| letters(call, |byte| byte.is_ascii_digit())),
-    fixed("randAscii", &[Int], Compute, |call| letters(call, |byte| matches!(byte, b' '..=b'~'))),
+    fixed("randAlphaNum", &[Int], Compute, |call| {
+        letters(call, |byte| byte.is_ascii_alphanumeric())
+    }),
+    fixed("randAlpha", &[Int], Compute, |call| {
+        letters(call, |byte| byte.is_ascii_alphabetic())
+    }),
+    fixed("randNumeric", &[Int], Compute, |call| {
+        letters(call, |byte| byte.is_ascii_digit())
+    }),
+    fixed("randAscii", &[Int], Compute, |call| {
+        letters(call, |byte| matches!(byte, b' '..=b'~'))
+    }),
     fixed("randBytes", &[Int], Compute, bytes),
     fixed("randInt", &[Int, Int], Compute, int),
     fixed("shuffle", &[Param::Text], Compute, shuffle),
@@ -25,9 +33,18 @@ pub(crate) const TABLE: &[Func] = &[
 /// Random bytes for this call.
 pub(super) fn draw(call: &Call<'_, '_, '_>, size: usize) -> Result<Vec<u8>, Fault> {
     call.cx().charge(size)?;
-    let arguments: Result<Vec<_>, _> = call.args.iter().map(|value| fmt::display(call.cx(), value)).collect();
+    let arguments: Result<Vec<_>, _> = call
+        .args
+        .iter()
+        .map(|value| fmt::display(call.cx(), value))
+        .collect();
     let mut bytes = vec![0; size];
-    call.cx().draw(&call.frame.tree.name, call.func.name, arguments?, &mut bytes)?;
+    call.cx().draw(
+        &call.frame.tree.name,
+        call.func.name,
+        arguments?,
+        &mut bytes,
+    )?;
     Ok(bytes)
 }
 
@@ -47,7 +64,12 @@ fn letters<'a>(call: &mut Call<'_, '_, 'a>, wanted: fn(u8) -> bool) -> Answer<'a
     };
     let alphabet: Vec<u8> = (0..=127).filter(|byte| wanted(*byte)).collect();
     let chosen = |number: u64| alphabet[(number % alphabet.len() as u64) as usize];
-    Ok(Value::text(numbers(call, count)?.into_iter().map(chosen).collect::<Vec<u8>>()))
+    Ok(Value::text(
+        numbers(call, count)?
+            .into_iter()
+            .map(chosen)
+            .collect::<Vec<u8>>(),
+    ))
 }
 
 fn bytes<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
@@ -63,7 +85,9 @@ fn int<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     if span <= 0 {
         return Err("invalid argument to Intn".into());
     }
-    let number = numbers(call, 1)?.first().map_or(0, |number| number % span.cast_unsigned());
+    let number = numbers(call, 1)?
+        .first()
+        .map_or(0, |number| number % span.cast_unsigned());
     Ok(Value::int(least.wrapping_add(number.cast_signed())))
 }
 
@@ -72,11 +96,17 @@ fn shuffle<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     if letters.is_empty() {
         return Ok(Value::borrowed(b""));
     }
-    for (last, number) in numbers(call, letters.len())?.into_iter().enumerate().skip(1) {
+    for (last, number) in numbers(call, letters.len())?
+        .into_iter()
+        .enumerate()
+        .skip(1)
+    {
         letters.swap(last, (number % (last as u64 + 1)) as usize);
     }
     let mut out = Vec::with_capacity(call.text(0).len());
-    letters.into_iter().for_each(|letter| push_rune(&mut out, letter));
+    letters
+        .into_iter()
+        .for_each(|letter| push_rune(&mut out, letter));
     Ok(Value::text(out))
 }
 

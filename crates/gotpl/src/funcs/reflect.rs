@@ -6,14 +6,27 @@ use crate::func::{Call, Fault, Flow, Func, Param};
 use crate::value::{Kind, List, Map, Value};
 
 pub(crate) const TABLE: &[Func] = &[
-    one("typeOf", |call| Ok(Value::text(call.value(0).type_name().as_bytes()))),
-    one("kindOf", |call| Ok(Value::text(call.value(0).kind_name()))),
-    named("typeIs", |call| Ok(Value::bool(call.text(0) == call.value(1).type_name().as_bytes()))),
-    named("typeIsLike", type_is_like),
-    named("kindIs", |call| Ok(Value::bool(call.text(0) == call.value(1).kind_name().as_bytes()))),
-    fixed("deepEqual", &[Param::Any, Param::Any], Flow::Compute, |call| {
-        Ok(Value::bool(equal(call.cx(), &call.args[0], &call.args[1])?))
+    one("typeOf", |call| {
+        Ok(Value::text(call.value(0).type_name().as_bytes()))
     }),
+    one("kindOf", |call| Ok(Value::text(call.value(0).kind_name()))),
+    named("typeIs", |call| {
+        Ok(Value::bool(
+            call.text(0) == call.value(1).type_name().as_bytes(),
+        ))
+    }),
+    named("typeIsLike", type_is_like),
+    named("kindIs", |call| {
+        Ok(Value::bool(
+            call.text(0) == call.value(1).kind_name().as_bytes(),
+        ))
+    }),
+    fixed(
+        "deepEqual",
+        &[Param::Any, Param::Any],
+        Flow::Compute,
+        |call| Ok(Value::bool(equal(call.cx(), &call.args[0], &call.args[1])?)),
+    ),
 ];
 
 /// The units of work of one element of what is compared.
@@ -30,7 +43,12 @@ const fn named(name: &'static str, body: Body) -> Func {
 fn type_is_like<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let value = call.value(1);
     let (wanted, name) = (call.text(0), value.type_name());
-    Ok(Value::bool(wanted == name.as_bytes() || name.strip_prefix('*').is_some_and(|name| wanted == name.as_bytes())))
+    Ok(Value::bool(
+        wanted == name.as_bytes()
+            || name
+                .strip_prefix('*')
+                .is_some_and(|name| wanted == name.as_bytes()),
+    ))
 }
 
 /// `reflect.DeepEqual`: values of different types differ, and so do a nil list and an empty one.
@@ -38,11 +56,18 @@ pub(crate) fn equal<'a>(cx: &Cx<'a>, one: &Value<'a>, other: &Value<'a>) -> Resu
     equal_within(cx, one, other, cx.limits().nesting)
 }
 
-fn equal_within<'a>(cx: &Cx<'a>, one: &Value<'a>, other: &Value<'a>, depth: usize) -> Result<bool, Fault> {
+fn equal_within<'a>(
+    cx: &Cx<'a>,
+    one: &Value<'a>,
+    other: &Value<'a>,
+    depth: usize,
+) -> Result<bool, Fault> {
     Ok(match (&one.kind, &other.kind) {
         (Kind::Missing | Kind::Nil, Kind::Missing | Kind::Nil) => true,
         (Kind::Bool(one), Kind::Bool(other)) => one == other,
-        (Kind::Int(one, width), Kind::Int(other, other_width)) => one == other && width == other_width,
+        (Kind::Int(one, width), Kind::Int(other, other_width)) => {
+            one == other && width == other_width
+        }
         (Kind::Float(one), Kind::Float(other)) => one == other,
         (Kind::Complex(one), Kind::Complex(other)) => one == other,
         (Kind::Text(one), Kind::Text(other)) => {
@@ -64,18 +89,30 @@ fn equal_within<'a>(cx: &Cx<'a>, one: &Value<'a>, other: &Value<'a>, depth: usiz
     })
 }
 
-/// One level less of `depth`. Counts as a step, since shared parts are walked once for each way to them.
+/// One level less of `depth`. Counts as a step, since shared parts are walked once for each way to
+/// them.
 pub(crate) fn deeper(cx: &Cx<'_>, depth: usize) -> Result<usize, Fault> {
     cx.step()?;
     depth.checked_sub(1).ok_or_else(|| too_deep(cx))
 }
 
 pub(crate) fn too_deep(cx: &Cx<'_>) -> Fault {
-    Fault::limit(format!("exceeded the limit of {} nested lists and dicts", cx.limits().nesting))
+    Fault::limit(format!(
+        "exceeded the limit of {} nested lists and dicts",
+        cx.limits().nesting
+    ))
 }
 
-fn lists_equal<'a>(cx: &Cx<'a>, one: &List<'a>, other: &List<'a>, depth: usize) -> Result<bool, Fault> {
-    if one.element() != other.element() || one.is_nil() != other.is_nil() || one.len() != other.len() {
+fn lists_equal<'a>(
+    cx: &Cx<'a>,
+    one: &List<'a>,
+    other: &List<'a>,
+    depth: usize,
+) -> Result<bool, Fault> {
+    if one.element() != other.element()
+        || one.is_nil() != other.is_nil()
+        || one.len() != other.len()
+    {
         return Ok(false);
     }
     for index in 0..one.len() {
@@ -90,8 +127,16 @@ fn lists_equal<'a>(cx: &Cx<'a>, one: &List<'a>, other: &List<'a>, depth: usize) 
     Ok(true)
 }
 
-fn maps_equal<'a>(cx: &Cx<'a>, one: &Map<'a>, other: &Map<'a>, depth: usize) -> Result<bool, Fault> {
-    if one.element() != other.element() || one.is_nil() != other.is_nil() || cx.size(one) != cx.size(other) {
+fn maps_equal<'a>(
+    cx: &Cx<'a>,
+    one: &Map<'a>,
+    other: &Map<'a>,
+    depth: usize,
+) -> Result<bool, Fault> {
+    if one.element() != other.element()
+        || one.is_nil() != other.is_nil()
+        || cx.size(one) != cx.size(other)
+    {
         return Ok(false);
     }
     if cx.current(one).address() == cx.current(other).address() {

@@ -17,27 +17,58 @@ use gocompat::strconv::{can_backquote, quote};
 pub(crate) const TABLE: &[Func] = &[
     fixed("regexMatch", &[Text, Text], Compute, |call| {
         let regex = compiled(call)?;
-        Ok(Value::bool(regex.is_ok_and(|regex| regex.is_match(call.text(1)))))
+        Ok(Value::bool(
+            regex.is_ok_and(|regex| regex.is_match(call.text(1))),
+        ))
     }),
     fixed("mustRegexMatch", &[Text, Text], Compute, |call| {
         let regex = must(call)?;
         Ok(Value::bool(regex.is_match(call.text(1))))
     }),
-    fixed("regexFind", &[Text, Text], Compute, |call| Ok(find(call, &wanted(call)?))),
-    fixed("mustRegexFind", &[Text, Text], Compute, |call| Ok(find(call, &must(call)?))),
-    fixed("regexFindAll", &[Text, Text, Int], Compute, |call| find_all(call, &wanted(call)?)),
-    fixed("mustRegexFindAll", &[Text, Text, Int], Compute, |call| find_all(call, &must(call)?)),
-    fixed("regexReplaceAll", &[Text, Text, Text], Shape, |call| replace_all(call, &wanted(call)?)),
-    fixed("mustRegexReplaceAll", &[Text, Text, Text], Shape, |call| replace_all(call, &must(call)?)),
-    fixed("regexReplaceAllLiteral", &[Text, Text, Text], Shape, |call| replace_all_literal(call, &wanted(call)?)),
-    fixed("mustRegexReplaceAllLiteral", &[Text, Text, Text], Shape, |call| replace_all_literal(call, &must(call)?)),
-    fixed("regexSplit", &[Text, Text, Int], Compute, |call| split(call, &wanted(call)?)),
-    fixed("mustRegexSplit", &[Text, Text, Int], Compute, |call| split(call, &must(call)?)),
-    fixed("regexQuoteMeta", &[Text], Compute, |call| Ok(Value::text(quote_meta(call.text(0))))),
+    fixed("regexFind", &[Text, Text], Compute, |call| {
+        Ok(find(call, &wanted(call)?))
+    }),
+    fixed("mustRegexFind", &[Text, Text], Compute, |call| {
+        Ok(find(call, &must(call)?))
+    }),
+    fixed("regexFindAll", &[Text, Text, Int], Compute, |call| {
+        find_all(call, &wanted(call)?)
+    }),
+    fixed("mustRegexFindAll", &[Text, Text, Int], Compute, |call| {
+        find_all(call, &must(call)?)
+    }),
+    fixed("regexReplaceAll", &[Text, Text, Text], Shape, |call| {
+        replace_all(call, &wanted(call)?)
+    }),
+    fixed("mustRegexReplaceAll", &[Text, Text, Text], Shape, |call| {
+        replace_all(call, &must(call)?)
+    }),
+    fixed(
+        "regexReplaceAllLiteral",
+        &[Text, Text, Text],
+        Shape,
+        |call| replace_all_literal(call, &wanted(call)?),
+    ),
+    fixed(
+        "mustRegexReplaceAllLiteral",
+        &[Text, Text, Text],
+        Shape,
+        |call| replace_all_literal(call, &must(call)?),
+    ),
+    fixed("regexSplit", &[Text, Text, Int], Compute, |call| {
+        split(call, &wanted(call)?)
+    }),
+    fixed("mustRegexSplit", &[Text, Text, Int], Compute, |call| {
+        split(call, &must(call)?)
+    }),
+    fixed("regexQuoteMeta", &[Text], Compute, |call| {
+        Ok(Value::text(quote_meta(call.text(0))))
+    }),
 ];
 
-/// The units of work of one byte of an expression that is read, of one state that is compiled, and of one state for each
-/// byte of the text: what it takes at worst, since nobody can tell how well an expression fits a text.
+/// The units of work of one byte of an expression that is read, of one state that is compiled, and
+/// of one state for each byte of the text: what it takes at worst, since nobody can tell how well
+/// an expression fits a text.
 const PARSED: u64 = 200;
 const COMPILED: u64 = 500;
 const STATE: u64 = 2;
@@ -52,14 +83,16 @@ const KEPT: usize = 16;
 const KEPT_LENGTH: usize = 256;
 
 thread_local! {
-    /// The expressions used last, the latest at the end. Compiling costs far more than matching a short text.
+    /// The expressions used last, the latest at the end. Compiling costs far more than matching a
+    /// short text.
     static LAST: RefCell<Vec<(Vec<u8>, Rc<Regexp>)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The expression of a call, paid for.
 fn compiled(call: &Call<'_, '_, '_>) -> Result<Result<Rc<Regexp>, RegexpError>, Fault> {
     let (expr, text) = (call.text(0), call.text(1));
-    let matching = |size: u64| call.spend(STATE.saturating_mul(size).saturating_mul(text.len() as u64));
+    let matching =
+        |size: u64| call.spend(STATE.saturating_mul(size).saturating_mul(text.len() as u64));
     let known = LAST.with_borrow_mut(|last| {
         let at = last.iter().rposition(|(known, _)| known == expr)?;
         let entry = last.remove(at);
@@ -102,8 +135,15 @@ fn must(call: &Call<'_, '_, '_>) -> Result<Rc<Regexp>, Fault> {
 fn wanted(call: &Call<'_, '_, '_>) -> Result<Rc<Regexp>, Fault> {
     compiled(call)?.map_err(|error| {
         let expr = call.text(0);
-        let shown = if can_backquote(expr) { [b"`", expr, b"`"].concat() } else { quote(expr) };
-        Fault::new(format!("regexp: Compile({}): {error}", String::from_utf8_lossy(&shown)))
+        let shown = if can_backquote(expr) {
+            [b"`", expr, b"`"].concat()
+        } else {
+            quote(expr)
+        };
+        Fault::new(format!(
+            "regexp: Compile({}): {error}",
+            String::from_utf8_lossy(&shown)
+        ))
     })
 }
 
@@ -133,7 +173,10 @@ fn find_all<'a>(call: &Call<'_, '_, 'a>, regex: &Rc<Regexp>) -> Answer<'a> {
         return Ok(Value::nil_list(Element::Text));
     }
     call.cx().charge(found.len().saturating_mul(ELEMENT))?;
-    Ok(text_list(call, found.into_iter().map(|range| part(&text, range)).collect()))
+    Ok(text_list(
+        call,
+        found.into_iter().map(|range| part(&text, range)).collect(),
+    ))
 }
 
 fn split<'a>(call: &Call<'_, '_, 'a>, regex: &Rc<Regexp>) -> Answer<'a> {
@@ -146,13 +189,20 @@ fn split<'a>(call: &Call<'_, '_, 'a>, regex: &Rc<Regexp>) -> Answer<'a> {
     };
     let parts = regex.split_counted(call.text(1), call.int(2), &mut pay)?;
     call.cx().charge(parts.len().saturating_mul(ELEMENT))?;
-    Ok(text_list(call, parts.into_iter().map(|part| part.to_vec().into()).collect()))
+    Ok(text_list(
+        call,
+        parts.into_iter().map(|part| part.to_vec().into()).collect(),
+    ))
 }
 
-/// Refuses a replacement that would make too much at once, whatever it matches; `groups` is how often it may hold a part
-/// of the text.
+/// Refuses a replacement that would make too much at once, whatever it matches; `groups` is how
+/// often it may hold a part of the text.
 fn pay(call: &Call<'_, '_, '_>, groups: usize) -> Result<(), Fault> {
-    call.cx().fits(call.text(2).len().saturating_add(call.text(1).len().saturating_mul(groups)))
+    call.cx().fits(
+        call.text(2)
+            .len()
+            .saturating_add(call.text(1).len().saturating_mul(groups)),
+    )
 }
 
 fn replace_all<'a>(call: &Call<'_, '_, 'a>, regex: &Rc<Regexp>) -> Answer<'a> {
@@ -161,7 +211,11 @@ fn replace_all<'a>(call: &Call<'_, '_, 'a>, regex: &Rc<Regexp>) -> Answer<'a> {
         step(call, left)?;
         call.cx().fits(made)
     };
-    Ok(Value::text(regex.replace_all_counted(call.text(1), call.text(2), &mut pay)?))
+    Ok(Value::text(regex.replace_all_counted(
+        call.text(1),
+        call.text(2),
+        &mut pay,
+    )?))
 }
 
 fn replace_all_literal<'a>(call: &Call<'_, '_, 'a>, regex: &Rc<Regexp>) -> Answer<'a> {
@@ -170,5 +224,9 @@ fn replace_all_literal<'a>(call: &Call<'_, '_, 'a>, regex: &Rc<Regexp>) -> Answe
         step(call, left)?;
         call.cx().fits(made)
     };
-    Ok(Value::text(regex.replace_all_literal_counted(call.text(1), call.text(2), &mut pay)?))
+    Ok(Value::text(regex.replace_all_literal_counted(
+        call.text(1),
+        call.text(2),
+        &mut pay,
+    )?))
 }

@@ -11,7 +11,10 @@ use gocompat::semver::{Constraints, Version};
 
 pub(crate) const TABLE: &[Func] = &[
     fixed("semver", &[Text], Compute, |call| {
-        Ok(Value::object(Object::Version { version: version(call, 0)?, value: false }))
+        Ok(Value::object(Object::Version {
+            version: version(call, 0)?,
+            value: false,
+        }))
     }),
     fixed("semverCompare", &[Text, Text], Compute, compare),
 ];
@@ -21,6 +24,7 @@ fn version(call: &Call<'_, '_, '_>, index: usize) -> Result<Version, Fault> {
 }
 
 fn compare<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
-    let constraints = Constraints::parse(call.text(0)).map_err(|error| Fault::new(error.to_string()))?;
+    let constraints =
+        Constraints::parse(call.text(0)).map_err(|error| Fault::new(error.to_string()))?;
     Ok(Value::bool(constraints.check(&version(call, 1)?)))
 }

@@ -13,24 +13,40 @@ use gocompat::{strconv, strings, unicode};
 
 pub(crate) const TABLE: &[Func] = &[
     fixed("hello", &[], Compute, |_| Ok(Value::borrowed(b"Hello!"))),
-    fixed("trim", &[Text], Shape, |call| Ok(trimmed(call, 0, unicode::is_space))),
+    fixed("trim", &[Text], Shape, |call| {
+        Ok(trimmed(call, 0, unicode::is_space))
+    }),
     fixed("trimAll", &[Text, Text], Shape, trim_all),
     fixed("trimall", &[Text, Text], Shape, trim_all),
     fixed("trimPrefix", &[Text, Text], Shape, trim_prefix),
     fixed("trimSuffix", &[Text, Text], Shape, trim_suffix),
-    fixed("upper", &[Text], Shape, |call| Ok(pieces::rewritten(call, 0, strings::upper(call.text(0))))),
-    fixed("lower", &[Text], Shape, |call| Ok(pieces::rewritten(call, 0, strings::lower(call.text(0))))),
+    fixed("upper", &[Text], Shape, |call| {
+        Ok(pieces::rewritten(call, 0, strings::upper(call.text(0))))
+    }),
+    fixed("lower", &[Text], Shape, |call| {
+        Ok(pieces::rewritten(call, 0, strings::lower(call.text(0))))
+    }),
     fixed("repeat", &[Int, Text], Compute, repeat),
     fixed("substr", &[Int, Int, Text], Compute, substr),
     fixed("trunc", &[Int, Text], Shape, trunc),
-    fixed("contains", &[Text, Text], Compute, |call| Ok(Value::bool(strings::contains(call.text(1), call.text(0))))),
-    fixed("hasPrefix", &[Text, Text], Compute, |call| Ok(Value::bool(call.text(1).starts_with(call.text(0))))),
-    fixed("hasSuffix", &[Text, Text], Compute, |call| Ok(Value::bool(call.text(1).ends_with(call.text(0))))),
+    fixed("contains", &[Text, Text], Compute, |call| {
+        Ok(Value::bool(strings::contains(call.text(1), call.text(0))))
+    }),
+    fixed("hasPrefix", &[Text, Text], Compute, |call| {
+        Ok(Value::bool(call.text(1).starts_with(call.text(0))))
+    }),
+    fixed("hasSuffix", &[Text, Text], Compute, |call| {
+        Ok(Value::bool(call.text(1).ends_with(call.text(0))))
+    }),
     variadic("quote", Any, Shape, quote),
     variadic("squote", Any, Shape, squote),
     variadic("cat", Any, Shape, cat),
-    fixed("indent", &[Int, Text], Shape, |call| pieces::indent(call, 1, call.int(0), b"")),
-    fixed("nindent", &[Int, Text], Shape, |call| pieces::indent(call, 1, call.int(0), b"\n")),
+    fixed("indent", &[Int, Text], Shape, |call| {
+        pieces::indent(call, 1, call.int(0), b"")
+    }),
+    fixed("nindent", &[Int, Text], Shape, |call| {
+        pieces::indent(call, 1, call.int(0), b"\n")
+    }),
     fixed("replace", &[Text, Text, Text], Shape, replace),
     fixed("plural", &[Text, Text, Int], Compute, |call| {
         let chosen = if call.int(2) == 1 { 0 } else { 1 };
@@ -50,18 +66,28 @@ fn trimmed<'a>(call: &Call<'_, '_, 'a>, index: usize, cut: impl Fn(char) -> bool
 fn trim_all<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let cutset = call.shared_text(0);
     call.spend((cutset.len() as u64).saturating_mul(call.text(1).len() as u64))?;
-    Ok(trimmed(call, 1, |rune| unicode::runes(&cutset).any(|item| item.rune == rune)))
+    Ok(trimmed(call, 1, |rune| {
+        unicode::runes(&cutset).any(|item| item.rune == rune)
+    }))
 }
 
 fn trim_prefix<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let (prefix, text) = (call.text(0), call.text(1));
-    let start = if text.starts_with(prefix) { prefix.len() } else { 0 };
+    let start = if text.starts_with(prefix) {
+        prefix.len()
+    } else {
+        0
+    };
     Ok(pieces::cut(call, 1, start..text.len()))
 }
 
 fn trim_suffix<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let (suffix, text) = (call.text(0), call.text(1));
-    let end = if text.ends_with(suffix) { text.len() - suffix.len() } else { text.len() };
+    let end = if text.ends_with(suffix) {
+        text.len() - suffix.len()
+    } else {
+        text.len()
+    };
     Ok(pieces::cut(call, 1, 0..end))
 }
 
@@ -70,12 +96,17 @@ fn repeat<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
         return Err("strings: negative Repeat count".into());
     };
     call.cx().charge(text.len().saturating_mul(count))?;
-    Ok(Value::text(if text.is_empty() { Vec::new() } else { text.repeat(count) }))
+    Ok(Value::text(if text.is_empty() {
+        Vec::new()
+    } else {
+        text.repeat(count)
+    }))
 }
 
 fn substr<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let (start, end, len) = (call.int(0), call.int(1), call.text(2).len());
-    let outside = |text: String| Fault::new(format!("runtime error: slice bounds out of range {text}"));
+    let outside =
+        |text: String| Fault::new(format!("runtime error: slice bounds out of range {text}"));
     let wanted = usize::try_from(end);
     let Ok(from) = usize::try_from(start) else {
         return match wanted {
@@ -141,15 +172,20 @@ fn cat<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
 fn replace<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let (old, new, text) = (call.text(0), call.text(1), call.text(2));
     if new.len() > old.len() {
-        let matches =
-            if old.is_empty() { unicode::rune_count(text) + 1 } else { memchr::memmem::find_iter(text, old).count() };
-        call.cx().charge(matches.saturating_mul(new.len() - old.len()))?;
+        let matches = if old.is_empty() {
+            unicode::rune_count(text) + 1
+        } else {
+            memchr::memmem::find_iter(text, old).count()
+        };
+        call.cx()
+            .charge(matches.saturating_mul(new.len() - old.len()))?;
     }
     let out = strings::replace_all(text, old, new);
     if !call.cx().watched() || old.is_empty() || call.args[0].mark != 0 {
         return Ok(pieces::rewritten(call, 2, out));
     }
-    // What takes the place of something is the author's, or whose it is; the rest stays what it was.
+    // What takes the place of something is the author's, or whose it is; the rest stays what it
+    // was.
     let mut weaver = Weaver::new(call);
     let whole = pieces::cut(call, 2, 0..text.len());
     let mut start = 0;

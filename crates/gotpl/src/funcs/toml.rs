@@ -1,4 +1,5 @@
-//! Helm's TOML out of values and into them. Both answer errors as what they return, unless told they must not.
+//! Helm's TOML out of values and into them. Both answer errors as what they return, unless told
+//! they must not.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,9 @@ use gocompat::toml::{EncodeError, Table, Value as Toml, decode, encode};
 
 pub(crate) const TABLE: &[Func] = &[
     writing("toToml", |call| match written(call) {
-        Err(fault) if !is_limit(&fault) && fault.text != EncodeError::Nil.to_string() => Ok(Value::text(fault.text)),
+        Err(fault) if !is_limit(&fault) && fault.text != EncodeError::Nil.to_string() => {
+            Ok(Value::text(fault.text))
+        }
         answer => answer,
     }),
     writing("mustToToml", |call| written(call)),
@@ -56,7 +59,9 @@ fn grown<'a>(cx: &Cx<'a>, value: &Value<'a>, depth: usize, path: usize) -> Resul
     Ok(match &value.kind {
         Kind::Missing | Kind::Nil => Toml::Null,
         Kind::Bool(value) => Toml::Bool(*value),
-        Kind::Int(value, width) if width.unsigned() && *value < 0 => Toml::Uint(value.cast_unsigned()),
+        Kind::Int(value, width) if width.unsigned() && *value < 0 => {
+            Toml::Uint(value.cast_unsigned())
+        }
         Kind::Int(value, _) => Toml::Int(*value),
         Kind::Float(value) => Toml::Float(*value),
         Kind::Complex(_) => return Err("unsupported type for key '': complex128".into()),
@@ -81,11 +86,16 @@ fn grown<'a>(cx: &Cx<'a>, value: &Value<'a>, depth: usize, path: usize) -> Resul
         Kind::Map(map) => {
             let depth = deeper(cx, depth)?;
             charge_elements(cx, cx.size(map))?;
-            // The order of the library, so that of several errors the first is the same: lists are looked through
-            // before anything is written, and what is a table of its own is written last.
+            // The order of the library, so that of several errors the first is the same: lists are
+            // looked through before anything is written, and what is a table of its own is written
+            // last.
             let entries = cx.entries(map);
-            entries.iter().try_for_each(|(_, value)| refuse_nil_elements(cx, value, depth))?;
-            let (tables, plain): (Vec<_>, Vec<_>) = entries.into_iter().partition(|(_, value)| is_table(cx, value));
+            entries
+                .iter()
+                .try_for_each(|(_, value)| refuse_nil_elements(cx, value, depth))?;
+            let (tables, plain): (Vec<_>, Vec<_>) = entries
+                .into_iter()
+                .partition(|(_, value)| is_table(cx, value));
             let fields: Result<Table, Fault> = stacker::maybe_grow(RED_ZONE, MORE_STACK, || {
                 let ordered = plain.into_iter().chain(tables);
                 let grown = |(key, value): (Text<'a>, Value<'a>)| {
@@ -109,13 +119,17 @@ fn grown<'a>(cx: &Cx<'a>, value: &Value<'a>, depth: usize, path: usize) -> Resul
 
 /// Fails on a nil in a list, or in a list in it; what dicts hold is not looked at.
 fn refuse_nil_elements<'a>(cx: &Cx<'a>, value: &Value<'a>, depth: usize) -> Result<(), Fault> {
-    let Kind::List(list) = &value.kind else { return Ok(()) };
+    let Kind::List(list) = &value.kind else {
+        return Ok(());
+    };
     let depth = deeper(cx, depth)?;
     stacker::maybe_grow(RED_ZONE, MORE_STACK, || {
-        (0..list.len()).filter_map(|index| cx.item(list, index)).try_for_each(|item| match &item.kind {
-            Kind::Missing | Kind::Nil => Err(EncodeError::NilElement.to_string().into()),
-            _ => refuse_nil_elements(cx, &item, depth),
-        })
+        (0..list.len())
+            .filter_map(|index| cx.item(list, index))
+            .try_for_each(|item| match &item.kind {
+                Kind::Missing | Kind::Nil => Err(EncodeError::NilElement.to_string().into()),
+                _ => refuse_nil_elements(cx, &item, depth),
+            })
     })
 }
 
@@ -124,7 +138,9 @@ fn is_table<'a>(cx: &Cx<'a>, value: &Value<'a>) -> bool {
     let is_map = |value: &Value<'a>| matches!(&value.kind, Kind::Map(map) if !map.is_nil());
     match &value.kind {
         Kind::List(list) => {
-            list.len() > 0 && (0..list.len()).all(|index| cx.item(list, index).is_some_and(|item| is_map(&item)))
+            list.len() > 0
+                && (0..list.len())
+                    .all(|index| cx.item(list, index).is_some_and(|item| is_map(&item)))
         }
         _ => is_map(value),
     }
@@ -134,7 +150,8 @@ fn dict<'a>(cx: &Cx<'a>, table: &Table, depth: usize) -> Answer<'a> {
     let depth = deeper(cx, depth)?;
     charge_elements(cx, table.len())?;
     let entries: Result<BTreeMap<_, _>, Fault> = stacker::maybe_grow(RED_ZONE, MORE_STACK, || {
-        let entry = |(key, toml): (&Vec<u8>, &Toml)| Ok((Text::from(key.clone()), value(cx, toml, depth)?));
+        let entry =
+            |(key, toml): (&Vec<u8>, &Toml)| Ok((Text::from(key.clone()), value(cx, toml, depth)?));
         table.iter().map(entry).collect()
     });
     Ok(cx.dict(Element::Any, entries?))
@@ -154,8 +171,9 @@ fn value<'a>(cx: &Cx<'a>, toml: &Toml, depth: usize) -> Answer<'a> {
         Toml::Time(time) => Value::object(Object::Time(time.clone())),
         Toml::Array(items) => {
             let depth = deeper(cx, depth)?;
-            let items: Result<Vec<_>, Fault> =
-                stacker::maybe_grow(RED_ZONE, MORE_STACK, || items.iter().map(|item| value(cx, item, depth)).collect());
+            let items: Result<Vec<_>, Fault> = stacker::maybe_grow(RED_ZONE, MORE_STACK, || {
+                items.iter().map(|item| value(cx, item, depth)).collect()
+            });
             pack(cx, Element::Any, items?)?
         }
         Toml::Table(table) => dict(cx, table, depth)?,

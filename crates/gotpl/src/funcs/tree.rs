@@ -1,4 +1,5 @@
-//! Values as JSON: written as Go's `encoding/json` writes them, and turned to and from `serde_json` values.
+//! Values as JSON: written as Go's `encoding/json` writes them, and turned to and from `serde_json`
+//! values.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -35,7 +36,15 @@ const WRITTEN: u64 = 20;
 pub(crate) fn write<'a>(cx: &Cx<'a>, value: &Value<'a>, style: Style) -> Result<Vec<u8>, Fault> {
     let depths = Depths::of(cx, value);
     let careful = cx.watched() && cx.is_unknown(value);
-    let mut writer = Writer { cx, style, out: Vec::new(), depth: 0, depths, careful, counted: 0 };
+    let mut writer = Writer {
+        cx,
+        style,
+        out: Vec::new(),
+        depth: 0,
+        depths,
+        careful,
+        counted: 0,
+    };
     writer.value(value)?;
     Ok(writer.out)
 }
@@ -56,7 +65,10 @@ impl<'a> Writer<'_, 'a> {
     fn value(&mut self, value: &Value<'a>) -> Result<(), Fault> {
         match &value.kind {
             Kind::Missing | Kind::Nil => self.out.extend_from_slice(b"null"),
-            Kind::Bool(value) => self.out.extend_from_slice(if *value { b"true" } else { b"false" }),
+            Kind::Bool(value) => {
+                self.out
+                    .extend_from_slice(if *value { b"true" } else { b"false" });
+            }
             Kind::Int(value, width) => self.integer(*value, *width),
             Kind::Float(value) => self.float(*value)?,
             Kind::Complex(_) => return Err("json: unsupported type: complex128".into()),
@@ -67,9 +79,11 @@ impl<'a> Writer<'_, 'a> {
                 return self.depths.reached(value);
             }
             Kind::List(List::Json(values)) if !self.careful => self.array(values)?,
-            Kind::List(list) => self.nested(b"[]", list.len(), |writer, index| match writer.cx.item(list, index) {
-                Some(value) => writer.value(&value),
-                None => Ok(()),
+            Kind::List(list) => self.nested(b"[]", list.len(), |writer, index| {
+                match writer.cx.item(list, index) {
+                    Some(value) => writer.value(&value),
+                    None => Ok(()),
+                }
             })?,
             Kind::Map(map) => match self.cx.current(map) {
                 Map::Json(fields) if !self.careful => self.fields(fields)?,
@@ -115,7 +129,10 @@ impl<'a> Writer<'_, 'a> {
     fn json(&mut self, json: &'a Json) -> Result<(), Fault> {
         match json {
             Json::Null => self.out.extend_from_slice(b"null"),
-            Json::Bool(value) => self.out.extend_from_slice(if *value { b"true" } else { b"false" }),
+            Json::Bool(value) => {
+                self.out
+                    .extend_from_slice(if *value { b"true" } else { b"false" });
+            }
             Json::Number(number) => match (number.as_i64(), number.as_u64()) {
                 (Some(value), _) => self.integer(value, Width::Int64),
                 (None, Some(value)) => self.integer(value.cast_signed(), Width::Uint64),
@@ -129,9 +146,11 @@ impl<'a> Writer<'_, 'a> {
     }
 
     fn array(&mut self, values: &'a [Json]) -> Result<(), Fault> {
-        self.nested(b"[]", values.len(), |writer, index| match values.get(index) {
-            Some(value) => writer.json(value),
-            None => Ok(()),
+        self.nested(b"[]", values.len(), |writer, index| {
+            match values.get(index) {
+                Some(value) => writer.json(value),
+                None => Ok(()),
+            }
         })
     }
 
@@ -148,7 +167,8 @@ impl<'a> Writer<'_, 'a> {
 
     fn key(&mut self, key: &[u8]) {
         write_string(&mut self.out, key, self.style.html);
-        self.out.extend_from_slice(if self.style.pretty { b": " } else { b":" });
+        self.out
+            .extend_from_slice(if self.style.pretty { b": " } else { b":" });
     }
 
     fn nested(
@@ -170,7 +190,11 @@ impl<'a> Writer<'_, 'a> {
             let before = self.out.len();
             stacker::maybe_grow(RED_ZONE, MORE_STACK, || element(self, index))?;
             // What is inside has been counted; a scalar has not.
-            let made = if self.counted > before { 0 } else { self.out.len() - before };
+            let made = if self.counted > before {
+                0
+            } else {
+                self.out.len() - before
+            };
             self.counted = self.out.len();
             self.cx.work(ELEMENT + made as u64)?;
             self.cx.fits(self.out.len())?;
@@ -191,7 +215,11 @@ impl<'a> Writer<'_, 'a> {
     }
 
     fn integer(&mut self, value: i64, width: Width) {
-        let text = if width.unsigned() { value.cast_unsigned().to_string() } else { value.to_string() };
+        let text = if width.unsigned() {
+            value.cast_unsigned().to_string()
+        } else {
+            value.to_string()
+        };
         self.out.extend_from_slice(text.as_bytes());
     }
 
@@ -203,18 +231,31 @@ impl<'a> Writer<'_, 'a> {
 /// A value as a tree of its own, by the same rules. Numbers keep their kind.
 pub(crate) fn to_json<'a>(cx: &Cx<'a>, value: &Value<'a>) -> Result<Json, Fault> {
     let depths = Depths::of(cx, value);
-    Grower { cx, plain: None, depths }.tree(value, cx.limits().nesting)
+    Grower {
+        cx,
+        plain: None,
+        depths,
+    }
+    .tree(value, cx.limits().nesting)
 }
 
 /// Texts that stand in a tree for scalars it cannot hold, and how those are written.
 pub(crate) type StandIns = Vec<(String, String)>;
 
-/// A value as a tree as YAML's own library sees it: what is nil is empty, and objects print themselves.
+/// A value as a tree as YAML's own library sees it: what is nil is empty, and objects print
+/// themselves.
 pub(crate) fn to_plain<'a>(cx: &Cx<'a>, value: &Value<'a>) -> Result<(Json, StandIns), Fault> {
     let depths = Depths::of(cx, value);
-    let grower = Grower { cx, plain: Some(RefCell::default()), depths };
+    let grower = Grower {
+        cx,
+        plain: Some(RefCell::default()),
+        depths,
+    };
     let json = grower.tree(value, cx.limits().nesting)?;
-    Ok((json, grower.plain.map(RefCell::into_inner).unwrap_or_default()))
+    Ok((
+        json,
+        grower.plain.map(RefCell::into_inner).unwrap_or_default(),
+    ))
 }
 
 struct Grower<'g, 'a> {
@@ -239,12 +280,15 @@ impl<'a> Grower<'_, 'a> {
                     Some(odd) if value.is_nan() => stand_in(odd, ".nan"),
                     Some(odd) => stand_in(odd, if *value > 0.0 { ".inf" } else { "-.inf" }),
                     None => {
-                        write_float(&mut Vec::new(), *value).map_err(|error| Fault::new(error.to_string()))?;
+                        write_float(&mut Vec::new(), *value)
+                            .map_err(|error| Fault::new(error.to_string()))?;
                         Json::Null
                     }
                 },
             },
-            Kind::Complex(_) if self.plain.is_some() => return Err("cannot marshal type: complex128".into()),
+            Kind::Complex(_) if self.plain.is_some() => {
+                return Err("cannot marshal type: complex128".into());
+            }
             Kind::Complex(_) => return Err("json: unsupported type: complex128".into()),
             Kind::Text(text) => match &self.plain {
                 Some(odd) if std::str::from_utf8(text).is_err() => {
@@ -265,25 +309,31 @@ impl<'a> Grower<'_, 'a> {
                 indented(cx, list.len(), depth)?;
                 let items = (0..list.len()).filter_map(|index| cx.item(list, index));
                 let items: Result<Vec<_>, Fault> =
-                    stacker::maybe_grow(RED_ZONE, MORE_STACK, || items.map(|item| self.tree(&item, depth)).collect());
+                    stacker::maybe_grow(RED_ZONE, MORE_STACK, || {
+                        items.map(|item| self.tree(&item, depth)).collect()
+                    });
                 Json::Array(items?)
             }
             Kind::Map(map) => {
                 let depth = deeper()?;
                 charge_elements(cx, cx.size(map))?;
                 indented(cx, cx.size(map), depth)?;
-                let fields: Result<Fields<_, _>, Fault> = stacker::maybe_grow(RED_ZONE, MORE_STACK, || {
-                    let entries = cx.entries(map).into_iter();
-                    entries.map(|(key, value)| Ok((valid(cx, &key)?, self.tree(&value, depth)?))).collect()
-                });
+                let fields: Result<Fields<_, _>, Fault> =
+                    stacker::maybe_grow(RED_ZONE, MORE_STACK, || {
+                        let entries = cx.entries(map).into_iter();
+                        entries
+                            .map(|(key, value)| Ok((valid(cx, &key)?, self.tree(&value, depth)?)))
+                            .collect()
+                    });
                 Json::Object(fields?)
             }
             Kind::Object(object) => match (&self.plain, &**object, object.json()?) {
                 (Some(_), Object::Duration(_), _) => Json::from(object.string()),
                 (Some(odd), Object::Time(_), Json::String(text)) => stand_in(odd, &text),
-                (Some(_), _, Json::Object(fields)) => {
-                    fields.into_iter().map(|(name, value)| (name.to_lowercase(), value)).collect()
-                }
+                (Some(_), _, Json::Object(fields)) => fields
+                    .into_iter()
+                    .map(|(name, value)| (name.to_lowercase(), value))
+                    .collect(),
                 (_, _, json) => json,
             },
             Kind::Unknown => Json::String(UNKNOWN.to_string()),
@@ -324,11 +374,20 @@ pub(crate) enum Numbers {
 }
 
 /// A tree as a value of this run.
-pub(crate) fn from_json<'a>(cx: &Cx<'a>, json: &Json, numbers: Numbers) -> Result<Value<'a>, Fault> {
+pub(crate) fn from_json<'a>(
+    cx: &Cx<'a>,
+    json: &Json,
+    numbers: Numbers,
+) -> Result<Value<'a>, Fault> {
     from_json_within(cx, json, numbers, cx.limits().nesting)
 }
 
-fn from_json_within<'a>(cx: &Cx<'a>, json: &Json, numbers: Numbers, depth: usize) -> Result<Value<'a>, Fault> {
+fn from_json_within<'a>(
+    cx: &Cx<'a>,
+    json: &Json,
+    numbers: Numbers,
+    depth: usize,
+) -> Result<Value<'a>, Fault> {
     let deeper = || depth.checked_sub(1).ok_or_else(|| too_deep(cx));
     cx.work(ELEMENT)?;
     Ok(match json {
@@ -349,20 +408,24 @@ fn from_json_within<'a>(cx: &Cx<'a>, json: &Json, numbers: Numbers, depth: usize
             let depth = deeper()?;
             charge_elements(cx, values.len())?;
             let values: Result<Vec<_>, _> = stacker::maybe_grow(RED_ZONE, MORE_STACK, || {
-                values.iter().map(|value| from_json_within(cx, value, numbers, depth)).collect()
+                values
+                    .iter()
+                    .map(|value| from_json_within(cx, value, numbers, depth))
+                    .collect()
             });
             Value::any_list(values?)
         }
         Json::Object(fields) => {
             let depth = deeper()?;
             charge_elements(cx, fields.len())?;
-            let entries: Result<BTreeMap<_, _>, Fault> = stacker::maybe_grow(RED_ZONE, MORE_STACK, || {
-                let entry = |(key, value): (&String, &Json)| {
-                    let key = Text::from(key.as_bytes().to_vec());
-                    Ok((key, from_json_within(cx, value, numbers, depth)?))
-                };
-                fields.iter().map(entry).collect()
-            });
+            let entries: Result<BTreeMap<_, _>, Fault> =
+                stacker::maybe_grow(RED_ZONE, MORE_STACK, || {
+                    let entry = |(key, value): (&String, &Json)| {
+                        let key = Text::from(key.as_bytes().to_vec());
+                        Ok((key, from_json_within(cx, value, numbers, depth)?))
+                    };
+                    fields.iter().map(entry).collect()
+                });
             cx.dict(Element::Any, entries?)
         }
     })

@@ -10,17 +10,39 @@ use crate::value::Value;
 use gocompat::{strings, words};
 
 pub(crate) const TABLE: &[Func] = &[
-    fixed("title", &[Text], Shape, |call| Ok(pieces::rewritten(call, 0, strings::title(call.text(0))))),
-    fixed("untitle", &[Text], Shape, |call| Ok(pieces::rewritten(call, 0, words::uncapitalize(call.text(0))))),
-    fixed("swapcase", &[Text], Shape, |call| Ok(pieces::rewritten(call, 0, words::swap_case(call.text(0))))),
-    fixed("snakecase", &[Text], Shape, |call| Ok(Value::text(words::snake_case(call.text(0))))),
-    fixed("kebabcase", &[Text], Shape, |call| Ok(Value::text(words::kebab_case(call.text(0))))),
-    fixed("camelcase", &[Text], Shape, |call| Ok(Value::text(words::pascal_case(call.text(0))))),
-    fixed("nospace", &[Text], Shape, |call| Ok(Value::text(words::delete_white_space(call.text(0))))),
-    fixed("initials", &[Text], Compute, |call| Ok(Value::text(words::initials(call.text(0))))),
+    fixed("title", &[Text], Shape, |call| {
+        Ok(pieces::rewritten(call, 0, strings::title(call.text(0))))
+    }),
+    fixed("untitle", &[Text], Shape, |call| {
+        Ok(pieces::rewritten(
+            call,
+            0,
+            words::uncapitalize(call.text(0)),
+        ))
+    }),
+    fixed("swapcase", &[Text], Shape, |call| {
+        Ok(pieces::rewritten(call, 0, words::swap_case(call.text(0))))
+    }),
+    fixed("snakecase", &[Text], Shape, |call| {
+        Ok(Value::text(words::snake_case(call.text(0))))
+    }),
+    fixed("kebabcase", &[Text], Shape, |call| {
+        Ok(Value::text(words::kebab_case(call.text(0))))
+    }),
+    fixed("camelcase", &[Text], Shape, |call| {
+        Ok(Value::text(words::pascal_case(call.text(0))))
+    }),
+    fixed("nospace", &[Text], Shape, |call| {
+        Ok(Value::text(words::delete_white_space(call.text(0))))
+    }),
+    fixed("initials", &[Text], Compute, |call| {
+        Ok(Value::text(words::initials(call.text(0))))
+    }),
     fixed("abbrev", &[Int, Text], Compute, abbrev),
     fixed("abbrevboth", &[Int, Int, Text], Compute, abbrev_both),
-    fixed("wrap", &[Int, Text], Shape, |call| wrap(call, 1, b"\n", false)),
+    fixed("wrap", &[Int, Text], Shape, |call| {
+        wrap(call, 1, b"\n", false)
+    }),
     fixed("wrapWith", &[Int, Text, Text], Shape, |call| {
         let newline = call.shared_text(1);
         wrap(call, 2, &newline, true)
@@ -29,7 +51,9 @@ pub(crate) const TABLE: &[Func] = &[
 
 fn abbrev<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let (width, text) = (call.int(0), call.text(1));
-    Ok(Value::text(words::abbreviate(text, width).unwrap_or_else(|_| text.to_vec())))
+    Ok(Value::text(
+        words::abbreviate(text, width).unwrap_or_else(|_| text.to_vec()),
+    ))
 }
 
 fn abbrev_both<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
@@ -38,14 +62,22 @@ fn abbrev_both<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
         return Ok(pieces::cut(call, 2, 0..text.len()));
     }
     // Whatever is wrong beyond that, sprig ignores, and with it the text.
-    Ok(Value::text(words::abbreviate_full(text, left, right).unwrap_or_default()))
+    Ok(Value::text(
+        words::abbreviate_full(text, left, right).unwrap_or_default(),
+    ))
 }
 
-fn wrap<'a>(call: &Call<'_, '_, 'a>, index: usize, newline: &[u8], break_words: bool) -> Answer<'a> {
+fn wrap<'a>(
+    call: &Call<'_, '_, 'a>,
+    index: usize,
+    newline: &[u8],
+    break_words: bool,
+) -> Answer<'a> {
     let (width, text) = (call.int(0), call.text(index));
     // Two lines in a row always take more than the width together, or they would be one.
     let span = usize::try_from(width).unwrap_or(0).max(1);
     let breaks = (text.len() / span).saturating_mul(2).saturating_add(2);
-    call.cx().charge(breaks.min(text.len()).saturating_mul(newline.len()))?;
+    call.cx()
+        .charge(breaks.min(text.len()).saturating_mul(newline.len()))?;
     Ok(Value::text(words::wrap(text, width, newline, break_words)))
 }

@@ -1,5 +1,5 @@
-//! Helm's YAML out of values and into them. Reading answers errors as values, and numbers as `float64`, since it goes
-//! through JSON.
+//! Helm's YAML out of values and into them. Reading answers errors as values, and numbers as
+//! `float64`, since it goes through JSON.
 
 use std::collections::BTreeMap;
 
@@ -48,12 +48,15 @@ fn text<'a>(mut text: String) -> Value<'a> {
 }
 
 fn written<'a>(call: &Call<'_, '_, 'a>) -> Answer<'a> {
-    let json = tree::to_json(call.cx(), &call.args[0]).map_err(|fault| about("error marshaling into JSON", fault))?;
-    yaml::emit(&json).map(text).map_err(|error| error.to_string().into())
+    let json = tree::to_json(call.cx(), &call.args[0])
+        .map_err(|fault| about("error marshaling into JSON", fault))?;
+    yaml::emit(&json)
+        .map(text)
+        .map_err(|error| error.to_string().into())
 }
 
-/// Written from the values themselves, so that some scalars look as JSON could not have them: they are written as
-/// stand-ins, and then put in their place.
+/// Written from the values themselves, so that some scalars look as JSON could not have them: they
+/// are written as stand-ins, and then put in their place.
 fn pretty<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
     let (json, odd) = tree::to_plain(call.cx(), &call.args[0])?;
     let mut out = yaml::emit_pretty(&json);
@@ -65,14 +68,27 @@ fn pretty<'a>(call: &mut Call<'_, '_, 'a>) -> Answer<'a> {
 }
 
 fn parse(call: &Call<'_, '_, '_>) -> Result<Json, Fault> {
-    let limits = yaml::Limits { depth: call.cx().limits().nesting, ..yaml::Limits::default() };
+    let limits = yaml::Limits {
+        depth: call.cx().limits().nesting,
+        ..yaml::Limits::default()
+    };
     let failed = |text: String| Fault::new(format!("error converting YAML to JSON: {text}"));
     match std::str::from_utf8(call.text(0)) {
         Ok(text) => yaml::parse_with(text, &limits).map_err(|error| failed(error.to_string())),
-        Err(error) if error.error_len().is_none() => Err(failed("yaml: incomplete UTF-8 octet sequence".to_string())),
+        Err(error) if error.error_len().is_none() => {
+            Err(failed("yaml: incomplete UTF-8 octet sequence".to_string()))
+        }
         Err(error) => {
-            let lead = call.text(0).get(error.valid_up_to()).copied().unwrap_or_default();
-            let part = if (0xc2..0xf5).contains(&lead) { "trailing" } else { "leading" };
+            let lead = call
+                .text(0)
+                .get(error.valid_up_to())
+                .copied()
+                .unwrap_or_default();
+            let part = if (0xc2..0xf5).contains(&lead) {
+                "trailing"
+            } else {
+                "leading"
+            };
             Err(failed(format!("yaml: invalid {part} UTF-8 octet")))
         }
     }

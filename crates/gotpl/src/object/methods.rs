@@ -1,5 +1,5 @@
-//! The methods and fields of objects that templates can ask for. Those of `time.Time` that only make bytes for the
-//! wire are left out.
+//! The methods and fields of objects that templates can ask for. Those of `time.Time` that only
+//! make bytes for the wire are left out.
 
 use Param::{Int, Text};
 
@@ -22,15 +22,32 @@ const LOCATION: Param = Param::Object("*time.Location");
 const VERSION: Param = Param::Object("*semver.Version");
 
 /// The methods of a version that take it by pointer.
-const POINTER_METHODS: [&str; 7] =
-    ["Original", "Compare", "Equal", "LessThan", "LessThanEqual", "GreaterThan", "GreaterThanEqual"];
+const POINTER_METHODS: [&str; 7] = [
+    "Original",
+    "Compare",
+    "Equal",
+    "LessThan",
+    "LessThanEqual",
+    "GreaterThan",
+    "GreaterThanEqual",
+];
 
 const fn field(body: Body) -> Method {
-    Method { is_field: true, params: &[], unfit: None, body }
+    Method {
+        is_field: true,
+        params: &[],
+        unfit: None,
+        body,
+    }
 }
 
 const fn taking(params: &'static [Param], body: Body) -> Method {
-    Method { is_field: false, params, unfit: None, body }
+    Method {
+        is_field: false,
+        params,
+        unfit: None,
+        body,
+    }
 }
 
 const fn plain(body: Body) -> Method {
@@ -38,7 +55,12 @@ const fn plain(body: Body) -> Method {
 }
 
 const fn unfit(unfit: Unfit) -> Method {
-    Method { is_field: false, params: &[], unfit: Some(unfit), body: |_, _| Ok(Value::MISSING) }
+    Method {
+        is_field: false,
+        params: &[],
+        unfit: Some(unfit),
+        body: |_, _| Ok(Value::MISSING),
+    }
 }
 
 pub(super) fn find(object: &Object, name: &str) -> Option<Method> {
@@ -48,7 +70,9 @@ pub(super) fn find(object: &Object, name: &str) -> Option<Method> {
         // What a method answered is no variable: those that need a pointer to it are out of reach.
         Object::Version { value: true, .. } if POINTER_METHODS.contains(&name) => None,
         Object::Version { .. } => of_version(name),
-        Object::Month(_) | Object::Weekday(_) | Object::Location(_) => (name == "String").then_some(STRING),
+        Object::Month(_) | Object::Weekday(_) | Object::Location(_) => {
+            (name == "String").then_some(STRING)
+        }
         Object::Certificate { .. } => of_certificate(name),
     }
 }
@@ -85,37 +109,59 @@ fn of_time(name: &str) -> Option<Method> {
         "UnixMicro" => plain(|object, _| Ok(Value::int64(time(object).unix_micro()))),
         "UnixNano" => plain(|object, _| Ok(Value::int64(time(object).unix_nano()))),
         "IsZero" => plain(|object, _| Ok(Value::bool(time(object).is_zero()))),
-        "UTC" | "Local" => plain(|object, _| Ok(Value::object(Object::Time(time(object).in_zone(Zone::Utc))))),
+        "UTC" | "Local" => {
+            plain(|object, _| Ok(Value::object(Object::Time(time(object).in_zone(Zone::Utc)))))
+        }
         "String" => STRING,
         "GoString" => plain(|object, _| Ok(Value::text(time(object).go_syntax()))),
-        "Location" => plain(|object, _| Ok(Value::object(Object::Location(time(object).zone().clone())))),
-        "Format" => taking(&[Text], |object, arguments| Ok(Value::text(time(object).format(text(arguments))))),
+        "Location" => {
+            plain(|object, _| Ok(Value::object(Object::Location(time(object).zone().clone()))))
+        }
+        "Format" => taking(&[Text], |object, arguments| {
+            Ok(Value::text(time(object).format(text(arguments))))
+        }),
         "In" => taking(&[LOCATION], |object, arguments| match argument(arguments) {
-            Some(Object::Location(zone)) => Ok(Value::object(Object::Time(time(object).in_zone(zone.clone())))),
+            Some(Object::Location(zone)) => Ok(Value::object(Object::Time(
+                time(object).in_zone(zone.clone()),
+            ))),
             _ => Err("time: missing Location in call to Time.In".to_string()),
         }),
         "Add" => taking(&[DURATION], |object, arguments| {
-            Ok(Value::object(Object::Time(time(object).add(duration_argument(arguments)))))
+            Ok(Value::object(Object::Time(
+                time(object).add(duration_argument(arguments)),
+            )))
         }),
         "AddDate" => taking(&[Int, Int, Int], |object, arguments| {
             let [years, months, days] = [0, 1, 2].map(|index| int(arguments, index));
-            Ok(Value::object(Object::Time(time(object).add_date(years, months, days))))
+            Ok(Value::object(Object::Time(
+                time(object).add_date(years, months, days),
+            )))
         }),
         "Sub" => taking(&[TIME], |object, arguments| {
-            Ok(Value::object(Object::Duration(time(object).sub(&time_argument(arguments)).0)))
+            Ok(Value::object(Object::Duration(
+                time(object).sub(&time_argument(arguments)).0,
+            )))
         }),
         "Before" => taking(&[TIME], |object, arguments| {
-            Ok(Value::bool(time(object).compare(&time_argument(arguments)).is_lt()))
+            Ok(Value::bool(
+                time(object).compare(&time_argument(arguments)).is_lt(),
+            ))
         }),
         "After" => taking(&[TIME], |object, arguments| {
-            Ok(Value::bool(time(object).compare(&time_argument(arguments)).is_gt()))
+            Ok(Value::bool(
+                time(object).compare(&time_argument(arguments)).is_gt(),
+            ))
         }),
         "Equal" => taking(&[TIME], |object, arguments| {
-            Ok(Value::bool(time(object).compare(&time_argument(arguments)).is_eq()))
+            Ok(Value::bool(
+                time(object).compare(&time_argument(arguments)).is_eq(),
+            ))
         }),
-        "Compare" => {
-            taking(&[TIME], |object, arguments| Ok(Value::int(time(object).compare(&time_argument(arguments)) as i64)))
-        }
+        "Compare" => taking(&[TIME], |object, arguments| {
+            Ok(Value::int(
+                time(object).compare(&time_argument(arguments)) as i64
+            ))
+        }),
         "Date" | "Clock" => unfit(Unfit::Count(3)),
         "ISOWeek" | "Zone" => unfit(Unfit::Second("int")),
         "ZoneBounds" => unfit(Unfit::Second("time.Time")),
@@ -133,10 +179,14 @@ fn of_duration(name: &str) -> Option<Method> {
         "Nanoseconds" => plain(|object, _| Ok(Value::int64(duration(object).0))),
         "Abs" => plain(|object, _| Ok(Value::object(Object::Duration(duration(object).abs().0)))),
         "Round" => taking(&[DURATION], |object, arguments| {
-            Ok(Value::object(Object::Duration(duration(object).round(duration_argument(arguments)).0)))
+            Ok(Value::object(Object::Duration(
+                duration(object).round(duration_argument(arguments)).0,
+            )))
         }),
         "Truncate" => taking(&[DURATION], |object, arguments| {
-            Ok(Value::object(Object::Duration(duration(object).truncate(duration_argument(arguments)).0)))
+            Ok(Value::object(Object::Duration(
+                duration(object).truncate(duration_argument(arguments)).0,
+            )))
         }),
         "String" => STRING,
         _ => return None,
@@ -148,31 +198,51 @@ fn of_version(name: &str) -> Option<Method> {
         "Major" => plain(|object, _| version(object, |version| unsigned(version.major()))),
         "Minor" => plain(|object, _| version(object, |version| unsigned(version.minor()))),
         "Patch" => plain(|object, _| version(object, |version| unsigned(version.patch()))),
-        "Prerelease" => plain(|object, _| version(object, |version| Value::text(version.prerelease()))),
+        "Prerelease" => {
+            plain(|object, _| version(object, |version| Value::text(version.prerelease())))
+        }
         "Metadata" => plain(|object, _| version(object, |version| Value::text(version.metadata()))),
         "Original" => plain(|object, _| version(object, |version| Value::text(version.original()))),
         "String" => STRING,
-        "IncMajor" => plain(|object, _| increased(object, "major", Version::major, Version::inc_major)),
-        "IncMinor" => plain(|object, _| increased(object, "minor", Version::minor, Version::inc_minor)),
-        "IncPatch" => plain(|object, _| increased(object, "patch", Version::patch, Version::inc_patch)),
+        "IncMajor" => {
+            plain(|object, _| increased(object, "major", Version::major, Version::inc_major))
+        }
+        "IncMinor" => {
+            plain(|object, _| increased(object, "minor", Version::minor, Version::inc_minor))
+        }
+        "IncPatch" => {
+            plain(|object, _| increased(object, "patch", Version::patch, Version::inc_patch))
+        }
         "Compare" => taking(&[VERSION], |object, arguments| {
-            Ok(Value::int(ordering(object, arguments)?.map_or(0, |ordering| ordering as i64)))
+            Ok(Value::int(
+                ordering(object, arguments)?.map_or(0, |ordering| ordering as i64),
+            ))
         }),
         "Equal" => taking(&[VERSION], |object, arguments| match argument(arguments) {
-            Some(_) => Ok(Value::bool(ordering(object, arguments)?.is_some_and(std::cmp::Ordering::is_eq))),
+            Some(_) => Ok(Value::bool(
+                ordering(object, arguments)?.is_some_and(std::cmp::Ordering::is_eq),
+            )),
             None => Ok(Value::bool(false)),
         }),
         "LessThan" => taking(&[VERSION], |object, arguments| {
-            Ok(Value::bool(ordering(object, arguments)?.is_some_and(std::cmp::Ordering::is_lt)))
+            Ok(Value::bool(
+                ordering(object, arguments)?.is_some_and(std::cmp::Ordering::is_lt),
+            ))
         }),
         "LessThanEqual" => taking(&[VERSION], |object, arguments| {
-            Ok(Value::bool(ordering(object, arguments)?.is_some_and(std::cmp::Ordering::is_le)))
+            Ok(Value::bool(
+                ordering(object, arguments)?.is_some_and(std::cmp::Ordering::is_le),
+            ))
         }),
         "GreaterThan" => taking(&[VERSION], |object, arguments| {
-            Ok(Value::bool(ordering(object, arguments)?.is_some_and(std::cmp::Ordering::is_gt)))
+            Ok(Value::bool(
+                ordering(object, arguments)?.is_some_and(std::cmp::Ordering::is_gt),
+            ))
         }),
         "GreaterThanEqual" => taking(&[VERSION], |object, arguments| {
-            Ok(Value::bool(ordering(object, arguments)?.is_some_and(std::cmp::Ordering::is_ge)))
+            Ok(Value::bool(
+                ordering(object, arguments)?.is_some_and(std::cmp::Ordering::is_ge),
+            ))
         }),
         "SetPrerelease" => taking(&[Text], |object, arguments| match object {
             Object::Version { version, .. } => {
@@ -201,7 +271,10 @@ fn unsigned<'a>(number: u64) -> Value<'a> {
 }
 
 fn changed<'a>(version: Version) -> Value<'a> {
-    Value::object(Object::Version { version, value: true })
+    Value::object(Object::Version {
+        version,
+        value: true,
+    })
 }
 
 fn time(object: &Object) -> Time {
@@ -215,7 +288,10 @@ fn duration(object: &Object) -> Duration {
     Duration(object.integer().unwrap_or(0))
 }
 
-fn version<'a>(object: &Object, ask: impl FnOnce(&Version) -> Value<'a>) -> Result<Value<'a>, String> {
+fn version<'a>(
+    object: &Object,
+    ask: impl FnOnce(&Version) -> Value<'a>,
+) -> Result<Value<'a>, String> {
     match object {
         Object::Version { version, .. } => Ok(ask(version)),
         _ => Ok(Value::MISSING),
@@ -231,7 +307,8 @@ fn increased<'a>(
     match object {
         // Only the release of a prerelease keeps its number.
         Object::Version { version, .. }
-            if number(version) == u64::MAX && (part != "patch" || version.prerelease().is_empty()) =>
+            if number(version) == u64::MAX
+                && (part != "patch" || version.prerelease().is_empty()) =>
         {
             Err(format!("{part} version increment would overflow uint64"))
         }
@@ -255,7 +332,10 @@ fn duration_argument(arguments: &[Value<'_>]) -> Duration {
 }
 
 /// How a version compares to the one given; a nil pointer cannot be compared to.
-fn ordering(object: &Object, arguments: &[Value<'_>]) -> Result<Option<std::cmp::Ordering>, String> {
+fn ordering(
+    object: &Object,
+    arguments: &[Value<'_>],
+) -> Result<Option<std::cmp::Ordering>, String> {
     match (object, argument(arguments)) {
         (Object::Version { version, .. }, Some(Object::Version { version: other, .. })) => {
             Ok(Some(version.compare(other)))

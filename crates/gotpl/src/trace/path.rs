@@ -40,5 +40,8 @@ impl std::fmt::Display for Path {
 }
 
 fn is_identifier(key: &str) -> bool {
-    !key.is_empty() && key.chars().all(|c| c == '_' || c == '-' || c.is_alphanumeric())
+    !key.is_empty()
+        && key
+            .chars()
+            .all(|c| c == '_' || c == '-' || c.is_alphanumeric())
 }

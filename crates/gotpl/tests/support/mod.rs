@@ -1,4 +1,5 @@
-//! What the replay tests share: a repeatable world for the engine, and a report that names what differs.
+//! What the replay tests share: a repeatable world for the engine, and a report that names what
+//! differs.
 
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
@@ -9,7 +10,9 @@ use gotpl::{Draw, Host};
 
 /// The folder of this crate's test data.
 pub fn folder(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests")
+        .join(name)
 }
 
 /// A world in which every draw differs from every other and a run can still be repeated.
@@ -17,10 +20,13 @@ pub struct FixedWorld;
 
 impl Host for FixedWorld {
     fn random(&self, draw: &Draw<'_>, bytes: &mut [u8]) -> Result<(), String> {
-        let key = format!("{}|{}|{:?}|{}", draw.template, draw.function, draw.arguments, draw.occurrence);
-        let mut state = key
-            .bytes()
-            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        let key = format!(
+            "{}|{}|{:?}|{}",
+            draw.template, draw.function, draw.arguments, draw.occurrence
+        );
+        let mut state = key.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
         for byte in bytes {
             // The step of splitmix64: well spread, so that rejection sampling always ends.
             state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -38,7 +44,10 @@ impl Host for FixedWorld {
 
 /// Runs `work` on a thread with the stack of a main thread, and passes its panics on.
 pub fn on_main_stack(work: fn()) {
-    let thread = std::thread::Builder::new().stack_size(8 << 20).spawn(work).expect("a thread starts");
+    let thread = std::thread::Builder::new()
+        .stack_size(8 << 20)
+        .spawn(work)
+        .expect("a thread starts");
     if let Err(panic) = thread.join() {
         std::panic::resume_unwind(panic);
     }
@@ -47,7 +56,8 @@ pub fn on_main_stack(work: fn()) {
 /// What the engine answered: bytes, or an error's text.
 pub type Answer = Result<Vec<u8>, String>;
 
-/// Calls the engine; a panic becomes an answer of its own, so that one fault does not hide the others.
+/// Calls the engine; a panic becomes an answer of its own, so that one fault does not hide the
+/// others.
 pub fn guarded(work: impl FnOnce() -> Answer) -> Answer {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic
@@ -81,7 +91,10 @@ pub fn report(areas: &[(String, Tally)], shown: usize) {
         let equal = tally.cases.saturating_sub(tally.differences.len());
         let _ = writeln!(text, "{area:<12} {equal:>5} of {:>5} equal", tally.cases);
     }
-    let differences: Vec<&String> = areas.iter().flat_map(|(_, tally)| &tally.differences).collect();
+    let differences: Vec<&String> = areas
+        .iter()
+        .flat_map(|(_, tally)| &tally.differences)
+        .collect();
     println!("{text}");
     if differences.is_empty() {
         return;
@@ -94,7 +107,10 @@ pub fn report(areas: &[(String, Tally)], shown: usize) {
 
 /// How many differences to print: `GOTPL_SHOW`, or a screenful.
 pub fn shown() -> usize {
-    std::env::var("GOTPL_SHOW").ok().and_then(|text| text.parse().ok()).unwrap_or(20)
+    std::env::var("GOTPL_SHOW")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(20)
 }
 
 /// Decodes standard base64, which carries outputs that are not UTF-8.

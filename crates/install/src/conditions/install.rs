@@ -1,4 +1,5 @@
-//! How far something has come: conditions that are set step by step, and the Events that follow from their changes.
+//! How far something has come: conditions that are set step by step, and the Events that follow
+//! from their changes.
 
 use api::conditions::{READY, UP_TO_DATE};
 use api::{Condition, Status, set_condition};
@@ -26,7 +27,10 @@ pub struct Trouble {
 impl Trouble {
     /// Trouble with a reason.
     pub fn new(reason: &'static str, message: impl Into<String>) -> Self {
-        Self { reason, message: message.into() }
+        Self {
+            reason,
+            message: message.into(),
+        }
     }
 }
 
@@ -51,10 +55,20 @@ pub(crate) struct Conditions<'c> {
 
 impl<'c> Conditions<'c> {
     pub(crate) fn new(all: &[Condition], generation: Option<i64>, now: &'c str) -> Self {
-        Self { all: all.to_vec(), generation, now }
+        Self {
+            all: all.to_vec(),
+            generation,
+            now,
+        }
     }
 
-    pub(crate) fn set(&mut self, kind: &str, status: Status, reason: &str, message: impl Into<String>) {
+    pub(crate) fn set(
+        &mut self,
+        kind: &str,
+        status: Status,
+        reason: &str,
+        message: impl Into<String>,
+    ) {
         let condition = Condition {
             r#type: kind.to_owned(),
             status,
@@ -81,27 +95,36 @@ impl<'c> Conditions<'c> {
 
     /// The conditions, and what to say of those that changed since `before`.
     pub(crate) fn finish(self, before: &[Condition]) -> (Vec<Condition>, Vec<EventRecord>) {
-        // That Ready does not hold for the reason that another condition gives is no news beside that.
+        // That Ready does not hold for the reason that another condition gives is no news beside
+        // that.
         let repeats = |condition: &Condition| {
             condition.r#type == READY
                 && condition.status == Status::False
                 && self.all.iter().any(|other| {
-                    ![READY, UP_TO_DATE].contains(&other.r#type.as_str()) && other.reason == condition.reason
+                    ![READY, UP_TO_DATE].contains(&other.r#type.as_str())
+                        && other.reason == condition.reason
                 })
         };
         // What all steps come to is told by them.
-        let steps = self.all.iter().filter(|condition| condition.r#type != UP_TO_DATE);
+        let steps = self
+            .all
+            .iter()
+            .filter(|condition| condition.r#type != UP_TO_DATE);
         let news = steps.filter(|condition| {
             let old = before.iter().find(|old| old.r#type == condition.r#type);
             let changed = old.is_none_or(|old| {
                 let same = (old.status, &old.reason) == (condition.status, &condition.reason);
                 let patient = PATIENT.contains(&condition.reason.as_str());
-                !same || (old.message != condition.message && condition.status == Status::False && !patient)
+                !same
+                    || (old.message != condition.message
+                        && condition.status == Status::False
+                        && !patient)
             });
             changed && !repeats(condition)
         });
         let notices = news.map(|condition| EventRecord {
-            warning: condition.status == Status::False && !PATIENT.contains(&condition.reason.as_str()),
+            warning: condition.status == Status::False
+                && !PATIENT.contains(&condition.reason.as_str()),
             reason: condition.reason.clone(),
             message: condition.message.clone(),
         });
@@ -116,4 +139,11 @@ pub fn needs_only_time(reason: &str) -> bool {
 }
 
 /// Reasons for which something does not hold that need nothing but time.
-const PATIENT: [&str; 6] = ["Pending", "Pulling", "Compiling", "Waiting", "Starting", "Deleting"];
+const PATIENT: [&str; 6] = [
+    "Pending",
+    "Pulling",
+    "Compiling",
+    "Waiting",
+    "Starting",
+    "Deleting",
+];

@@ -10,20 +10,36 @@ use super::ownership::{Record, User};
 /// The other installs that use a CRD, and those of them that have instances.
 pub(crate) struct Affected<'a> {
     users: Vec<(&'a User, bool)>,
-    /// Namespaces with instances and without an install, which a namespaced install must not break either.
+    /// Namespaces with instances and without an install, which a namespaced install must not break
+    /// either.
     elsewhere: Vec<&'a str>,
 }
 
 impl<'a> Affected<'a> {
     pub(crate) fn of(wanted: &Wanted<'a>, record: &'a Record) -> Self {
-        let has = |user: &User| wanted.instances.iter().any(|namespace| namespace == user.namespace());
+        let has = |user: &User| {
+            wanted
+                .instances
+                .iter()
+                .any(|namespace| namespace == user.namespace())
+        };
         let is_elsewhere = |namespace: &&str| {
             let own = *namespace == wanted.parent.namespace || namespace.is_empty();
-            !own && !record.users().iter().any(|user| user.namespace() == *namespace)
+            !own && !record
+                .users()
+                .iter()
+                .any(|user| user.namespace() == *namespace)
         };
-        let instances = wanted.instances.iter().map(String::as_str).filter(|_| !wanted.parent.is_cluster());
+        let instances = wanted
+            .instances
+            .iter()
+            .map(String::as_str)
+            .filter(|_| !wanted.parent.is_cluster());
         Self {
-            users: record.others(wanted.parent).map(|user| (user, has(user))).collect(),
+            users: record
+                .others(wanted.parent)
+                .map(|user| (user, has(user)))
+                .collect(),
             elsewhere: instances.filter(is_elsewhere).collect(),
         }
     }
@@ -62,13 +78,25 @@ impl fmt::Display for Affected<'_> {
         let all: Vec<String> = with
             .iter()
             .map(|(user, _)| format!("{user} (with instances)"))
-            .chain(self.elsewhere.iter().map(|namespace| format!("instances in the namespace {namespace}")))
+            .chain(
+                self.elsewhere
+                    .iter()
+                    .map(|namespace| format!("instances in the namespace {namespace}")),
+            )
             .chain(without.iter().map(|(user, _)| user.to_string()))
             .collect();
         if all.is_empty() {
             return Ok(());
         }
-        write!(formatter, "; it is also used by {}", all.iter().take(MOST).cloned().collect::<Vec<_>>().join(", "))?;
+        write!(
+            formatter,
+            "; it is also used by {}",
+            all.iter()
+                .take(MOST)
+                .cloned()
+                .collect::<Vec<_>>()
+                .join(", ")
+        )?;
         match all.len().saturating_sub(MOST) {
             0 => Ok(()),
             more => write!(formatter, " and {more} more"),

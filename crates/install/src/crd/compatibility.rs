@@ -1,5 +1,5 @@
-//! Whether a CRD may take the place of the one that is there: whatever would make stored objects or the manifests of
-//! users invalid is a breakage, and each is told.
+//! Whether a CRD may take the place of the one that is there: whatever would make stored objects or
+//! the manifests of users invalid is a breakage, and each is told.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -34,18 +34,23 @@ impl fmt::Display for Breakage {
 /// The most breakages that are told; more help nobody.
 const MOST: usize = 50;
 
-/// Everything that works with `old` and would not with `new`. `stored` are the versions that objects are stored in.
+/// Everything that works with `old` and would not with `new`. `stored` are the versions that
+/// objects are stored in.
 pub fn breakages(old: &Crd, new: &Crd, stored: &[String]) -> Vec<Breakage> {
     compare(old, new, stored, View::Change)
 }
 
-/// Everything that a package which brings `need` relies on and the live CRD does not have, in words about the live CRD.
+/// Everything that a package which brings `need` relies on and the live CRD does not have, in words
+/// about the live CRD.
 pub fn missing(need: &Crd, live: &Crd) -> Vec<Breakage> {
     compare(need, live, &[], View::Lack)
 }
 
 fn compare(old: &Crd, new: &Crd, stored: &[String], view: View) -> Vec<Breakage> {
-    let mut found = Found { all: Vec::new(), view };
+    let mut found = Found {
+        all: Vec::new(),
+        view,
+    };
     if old.scope != new.scope {
         found.kind(
             format!("is {:?}, and would become {:?}", old.scope, new.scope),
@@ -58,7 +63,10 @@ fn compare(old: &Crd, new: &Crd, stored: &[String], view: View) -> Vec<Breakage>
         ("group", &old.group, &new.group),
     ] {
         if was != is {
-            found.kind(format!("the {what} `{was}` would become `{is}`"), format!("the {what} is `{is}`, not `{was}`"));
+            found.kind(
+                format!("the {what} `{was}` would become `{is}`"),
+                format!("the {what} is `{is}`, not `{was}`"),
+            );
         }
     }
     for name in stored.iter().collect::<BTreeSet<_>>() {
@@ -122,19 +130,34 @@ impl Found {
     }
 
     /// Adds what would change, or what is lacking.
-    fn say(&mut self, version: &str, path: &Path, change: impl Into<String>, lack: impl Into<String>) {
+    fn say(
+        &mut self,
+        version: &str,
+        path: &Path,
+        change: impl Into<String>,
+        lack: impl Into<String>,
+    ) {
         let what = match self.view {
             View::Change => change.into(),
             View::Lack => lack.into(),
         };
         if self.all.len() < MOST {
-            self.all.push(Breakage { version: version.to_owned(), path: path.clone(), what });
+            self.all.push(Breakage {
+                version: version.to_owned(),
+                path: path.clone(),
+                what,
+            });
         }
     }
 
     /// Adds a demand on values: `match ...`, `be at most ...`.
     fn must(&mut self, version: &str, path: &Path, what: impl fmt::Display) {
-        self.say(version, path, format!("would have to {what}"), format!("has to {what}"));
+        self.say(
+            version,
+            path,
+            format!("would have to {what}"),
+            format!("has to {what}"),
+        );
     }
 
     /// What the old schema takes and the new one does not.
@@ -164,17 +187,34 @@ impl Found {
         if old.nullable && !new.nullable {
             self.say(version, path, "could no longer be null", "cannot be null");
         }
-        for name in new.required.iter().filter(|name| !old.required.contains(name)) {
-            let given = new.properties.get(name).is_some_and(|schema| schema.default.is_some());
+        for name in new
+            .required
+            .iter()
+            .filter(|name| !old.required.contains(name))
+        {
+            let given = new
+                .properties
+                .get(name)
+                .is_some_and(|schema| schema.default.is_some());
             if !given {
-                self.say(version, &path.child(name.as_str()), "would be required", "is required");
+                self.say(
+                    version,
+                    &path.child(name.as_str()),
+                    "would be required",
+                    "is required",
+                );
             }
         }
         self.values(version, path, old, new);
         self.bounds(version, path, old, new);
         if old.preserve_unknown && !new.preserve_unknown {
             let lack = "drops the fields that its schema does not name";
-            self.say(version, path, "would lose the fields that its schema does not name", lack);
+            self.say(
+                version,
+                path,
+                "would lose the fields that its schema does not name",
+                lack,
+            );
         }
         for (name, was) in &old.properties {
             let here = path.child(name.as_str());
@@ -190,10 +230,16 @@ impl Found {
             (Additional::Values(was), Additional::Values(is)) => {
                 self.schema(version, &path.child(Step::Each), was, is);
             }
-            (Additional::Values(_) | Additional::Anything, Additional::Unsaid | Additional::Nothing)
-                if !new.preserve_unknown =>
-            {
-                self.say(version, path, "could no longer have any key", "cannot have any key");
+            (
+                Additional::Values(_) | Additional::Anything,
+                Additional::Unsaid | Additional::Nothing,
+            ) if !new.preserve_unknown => {
+                self.say(
+                    version,
+                    path,
+                    "could no longer have any key",
+                    "cannot have any key",
+                );
             }
             _ => {}
         }
@@ -206,13 +252,27 @@ impl Found {
         let Some(is) = &new.one_of_values else { return };
         match &old.one_of_values {
             None => {
-                self.say(version, path, format!("would take only {}", list(is)), format!("takes only {}", list(is)));
+                self.say(
+                    version,
+                    path,
+                    format!("would take only {}", list(is)),
+                    format!("takes only {}", list(is)),
+                );
             }
             Some(was) => {
-                let gone: Vec<Value> = was.iter().filter(|value| !is.contains(value)).cloned().collect();
+                let gone: Vec<Value> = was
+                    .iter()
+                    .filter(|value| !is.contains(value))
+                    .cloned()
+                    .collect();
                 if !gone.is_empty() {
                     let gone = list(&gone);
-                    self.say(version, path, format!("would no longer take {gone}"), format!("does not take {gone}"));
+                    self.say(
+                        version,
+                        path,
+                        format!("would no longer take {gone}"),
+                        format!("does not take {gone}"),
+                    );
                 }
             }
         }
@@ -223,7 +283,11 @@ impl Found {
         if let Some(is) = pattern(new).filter(|is| pattern(old).as_ref() != Some(is)) {
             self.must(version, path, format!("match `{is}`"));
         }
-        if let Some(is) = new.format.as_ref().filter(|is| old.format.as_ref() != Some(is)) {
+        if let Some(is) = new
+            .format
+            .as_ref()
+            .filter(|is| old.format.as_ref() != Some(is))
+        {
             self.must(version, path, format!("have the format `{is}`"));
         }
         for ((what, was), (_, is)) in uppers(&old.bounds).into_iter().zip(uppers(&new.bounds)) {
@@ -233,14 +297,28 @@ impl Found {
         }
         for ((what, was), (_, is)) in lowers(&old.bounds).into_iter().zip(lowers(&new.bounds)) {
             // Nothing is shorter than nothing: a length of zero takes all.
-            if let Some(is) = is.filter(|is| was.is_none_or(|was| *is > was) && (what == "be" || *is > 0.0)) {
+            if let Some(is) =
+                is.filter(|is| was.is_none_or(|was| *is > was) && (what == "be" || *is > 0.0))
+            {
                 self.must(version, path, format!("{what} at least {is}"));
             }
         }
         let (was, is) = (&old.bounds, &new.bounds);
         let exclusive = [
-            (was.exclusive_maximum, is.exclusive_maximum, was.maximum == is.maximum, is.maximum, "less"),
-            (was.exclusive_minimum, is.exclusive_minimum, was.minimum == is.minimum, is.minimum, "more"),
+            (
+                was.exclusive_maximum,
+                is.exclusive_maximum,
+                was.maximum == is.maximum,
+                is.maximum,
+                "less",
+            ),
+            (
+                was.exclusive_minimum,
+                is.exclusive_minimum,
+                was.minimum == is.minimum,
+                is.minimum,
+                "more",
+            ),
         ];
         for (was, is, same, bound, word) in exclusive {
             if let Some(bound) = bound.filter(|_| is && !was && same) {
@@ -250,17 +328,31 @@ impl Found {
         if let Some(multiple) = is.multiple_of.filter(|_| is.multiple_of != was.multiple_of) {
             self.must(version, path, format!("be a multiple of {multiple}"));
         }
-        for rule in new.rules.iter().filter(|rule| !old.rules.iter().any(|was| was["rule"] == rule["rule"])) {
+        for rule in new
+            .rules
+            .iter()
+            .filter(|rule| !old.rules.iter().any(|was| was["rule"] == rule["rule"]))
+        {
             self.must(version, path, format!("satisfy the rule {}", rule["rule"]));
         }
         let shape = |schema: &Schema| {
             let text = |schemas: &[Schema]| format!("{schemas:?}");
-            [text(&schema.all_of), text(&schema.any_of), text(&schema.one_of), format!("{:?}", schema.not)]
+            [
+                text(&schema.all_of),
+                text(&schema.any_of),
+                text(&schema.one_of),
+                format!("{:?}", schema.not),
+            ]
         };
         // Whether one set of alternatives allows all that another does cannot be told in general.
         if shape(new) != shape(&Schema::default()) && shape(old) != shape(new) {
             let what = "other `allOf`, `anyOf`, `oneOf` or `not`";
-            self.say(version, path, format!("would have {what}"), format!("has {what}"));
+            self.say(
+                version,
+                path,
+                format!("would have {what}"),
+                format!("has {what}"),
+            );
         }
     }
 }
@@ -315,13 +407,21 @@ mod tests {
             },
         });
         let (crd, problems) = Crd::read(&object);
-        assert!(problems.iter().all(|problem| problem.severity != api::Severity::Error), "{problems:?}");
+        assert!(
+            problems
+                .iter()
+                .all(|problem| problem.severity != api::Severity::Error),
+            "{problems:?}"
+        );
         crd.unwrap()
     }
 
     fn said(old: &Crd, new: &Crd, stored: &[&str]) -> String {
         let stored: Vec<String> = stored.iter().map(|&name| name.to_owned()).collect();
-        let all: Vec<String> = breakages(old, new, &stored).iter().map(ToString::to_string).collect();
+        let all: Vec<String> = breakages(old, new, &stored)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         all.join("; ")
     }
 
@@ -330,16 +430,36 @@ mod tests {
         let object = |properties: Value| json!({ "type": "object", "properties": properties });
         let a = |schema: Value| object(json!({ "a": schema }));
         let table = [
-            (a(json!({"type": "string"})), a(json!({"type": "string", "description": "new"})), ""),
-            (a(json!({"type": "string"})), object(json!({"a": {"type": "string"}, "b": {"type": "string"}})), ""),
-            (a(json!({"type": "string"})), object(json!({})), "v1: `spec.a` would be gone"),
+            (
+                a(json!({"type": "string"})),
+                a(json!({"type": "string", "description": "new"})),
+                "",
+            ),
+            (
+                a(json!({"type": "string"})),
+                object(json!({"a": {"type": "string"}, "b": {"type": "string"}})),
+                "",
+            ),
+            (
+                a(json!({"type": "string"})),
+                object(json!({})),
+                "v1: `spec.a` would be gone",
+            ),
             (
                 a(json!({"type": "string"})),
                 a(json!({"type": "integer"})),
                 "v1: `spec.a` would change from string to integer",
             ),
-            (a(json!({"type": "integer"})), a(json!({"type": "number"})), ""),
-            (a(json!({"type": "integer"})), a(json!({"x-kubernetes-int-or-string": true})), ""),
+            (
+                a(json!({"type": "integer"})),
+                a(json!({"type": "number"})),
+                "",
+            ),
+            (
+                a(json!({"type": "integer"})),
+                a(json!({"x-kubernetes-int-or-string": true})),
+                "",
+            ),
             (
                 a(json!({"x-kubernetes-int-or-string": true})),
                 a(json!({"type": "string"})),
@@ -365,7 +485,11 @@ mod tests {
                 a(json!({"type": "string", "enum": ["x", "z"]})),
                 "v1: `spec.a` would no longer take \"y\"",
             ),
-            (a(json!({"type": "string", "enum": ["x"]})), a(json!({"type": "string", "enum": ["x", "z"]})), ""),
+            (
+                a(json!({"type": "string", "enum": ["x"]})),
+                a(json!({"type": "string", "enum": ["x", "z"]})),
+                "",
+            ),
             (
                 a(json!({"type": "string"})),
                 a(json!({"type": "string", "enum": ["x"]})),
@@ -376,7 +500,11 @@ mod tests {
                 a(json!({"type": "integer", "maximum": 9, "minimum": 1})),
                 "v1: `spec.a` would have to be at most 9; v1: `spec.a` would have to be at least 1",
             ),
-            (a(json!({"type": "integer", "maximum": 10})), a(json!({"type": "integer", "maximum": 11})), ""),
+            (
+                a(json!({"type": "integer", "maximum": 10})),
+                a(json!({"type": "integer", "maximum": 11})),
+                "",
+            ),
             (
                 a(json!({"type": "string"})),
                 a(json!({"type": "string", "maxLength": 3, "pattern": "^a"})),
@@ -404,7 +532,11 @@ mod tests {
             ),
         ];
         for (old, new, expected) in table {
-            assert_eq!(said(&crd(&old), &crd(&new), &["v1"]), expected, "{old} to {new}");
+            assert_eq!(
+                said(&crd(&old), &crd(&new), &["v1"]),
+                expected,
+                "{old} to {new}"
+            );
             assert_eq!(said(&crd(&old), &crd(&old), &["v1"]), "", "{old} to itself");
         }
     }
@@ -413,12 +545,16 @@ mod tests {
     fn what_a_package_needs_and_the_live_crd_lacks_is_told_of_the_live_one() {
         let fields = |fields: Value| crd(&json!({ "type": "object", "properties": fields }));
         let need = fields(json!({ "a": { "type": "string" }, "b": { "type": "string" } }));
-        let mut strict =
-            json!({ "type": "object", "properties": { "a": { "type": "string", "maxLength": 3, "enum": ["x"] } } });
+        let mut strict = json!({ "type": "object", "properties": { "a": { "type": "string", "maxLength": 3, "enum": ["x"] } } });
         for (live, expected) in [
-            (fields(json!({ "a": { "type": "string" } })), "v1: `spec.b` does not exist"),
             (
-                fields(json!({ "a": { "type": "integer" }, "b": { "type": "string", "pattern": "^b" } })),
+                fields(json!({ "a": { "type": "string" } })),
+                "v1: `spec.b` does not exist",
+            ),
+            (
+                fields(
+                    json!({ "a": { "type": "integer" }, "b": { "type": "string", "pattern": "^b" } }),
+                ),
                 "v1: `spec.a` is integer, not string; v1: `spec.b` has to match `^b`",
             ),
             (
@@ -429,9 +565,17 @@ mod tests {
                 "v1: `spec.c` is required; v1: `spec.a` takes only \"x\"; v1: `spec.a` has to have a length of at most \
                  3; v1: `spec.b` does not exist",
             ),
-            (fields(json!({ "a": { "type": "string" }, "b": { "type": "string" }, "c": { "type": "string" } })), ""),
+            (
+                fields(
+                    json!({ "a": { "type": "string" }, "b": { "type": "string" }, "c": { "type": "string" } }),
+                ),
+                "",
+            ),
         ] {
-            let all: Vec<String> = missing(&need, &live).iter().map(ToString::to_string).collect();
+            let all: Vec<String> = missing(&need, &live)
+                .iter()
+                .map(ToString::to_string)
+                .collect();
             assert_eq!(all.join("; "), expected);
         }
     }
@@ -444,17 +588,32 @@ mod tests {
                 "schema": { "openAPIV3Schema": { "type": "object" } },
             })
         };
-        let old = with(&json!([version("v1alpha1", true, false), version("v1", true, true)]));
+        let old = with(&json!([
+            version("v1alpha1", true, false),
+            version("v1", true, true)
+        ]));
         let only = with(&json!([version("v1", true, true)]));
-        assert_eq!(said(&old, &only, &["v1"]), "the version `v1alpha1` would no longer be served");
+        assert_eq!(
+            said(&old, &only, &["v1"]),
+            "the version `v1alpha1` would no longer be served"
+        );
         assert_eq!(
             said(&old, &only, &["v1", "v1alpha1"]),
             "objects are stored in the version `v1alpha1`, which would be gone"
         );
-        let hidden = with(&json!([version("v1alpha1", false, false), version("v1", true, true)]));
-        assert_eq!(said(&old, &hidden, &["v1"]), "the version `v1alpha1` would no longer be served");
-        let more =
-            with(&json!([version("v1alpha1", true, false), version("v1", true, false), version("v2", true, true)]));
+        let hidden = with(&json!([
+            version("v1alpha1", false, false),
+            version("v1", true, true)
+        ]));
+        assert_eq!(
+            said(&old, &hidden, &["v1"]),
+            "the version `v1alpha1` would no longer be served"
+        );
+        let more = with(&json!([
+            version("v1alpha1", true, false),
+            version("v1", true, false),
+            version("v2", true, true)
+        ]));
         assert_eq!(said(&old, &more, &["v1"]), "");
     }
 
@@ -464,6 +623,9 @@ mod tests {
         let mut new = old.clone();
         new.scope = api::Scope::Cluster;
         new.names.kind = "B".into();
-        assert_eq!(said(&old, &new, &[]), "is Namespaced, and would become Cluster; the kind `A` would become `B`");
+        assert_eq!(
+            said(&old, &new, &[]),
+            "is Namespaced, and would become Cluster; the kind `A` would become `B`"
+        );
     }
 }

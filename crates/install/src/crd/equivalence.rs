@@ -6,8 +6,12 @@ use serde_json::Value;
 
 /// Whether the API server lets one definition take the place of the other at all.
 pub fn can_become(live: &Crd, crd: &Crd, stored: &[String]) -> bool {
-    let same = (live.scope, &live.group, &live.names.kind, &live.names.plural)
-        == (crd.scope, &crd.group, &crd.names.kind, &crd.names.plural);
+    let same = (
+        live.scope,
+        &live.group,
+        &live.names.kind,
+        &live.names.plural,
+    ) == (crd.scope, &crd.group, &crd.names.kind, &crd.names.plural);
     same && stored.iter().all(|version| crd.version(version).is_some())
 }
 
@@ -31,14 +35,18 @@ mod tests {
 
     #[test]
     fn an_object_is_kept_if_it_loses_nothing_and_is_not_refused() {
-        let schema = |spec| Schema::read(&json!({ "type": "object", "properties": { "spec": spec } })).0;
+        let schema =
+            |spec| Schema::read(&json!({ "type": "object", "properties": { "spec": spec } })).0;
         let object = json!({
             "apiVersion": "example.org/v1", "kind": "Shop", "metadata": { "name": "a" },
             "spec": { "banner": "x", "replicas": 2 }, "status": { "old": 1 },
         });
         let (text, number) = (json!({ "type": "string" }), json!({ "type": "integer" }));
         for (spec, expected) in [
-            (json!({ "type": "object", "properties": { "banner": text, "replicas": number } }), true),
+            (
+                json!({ "type": "object", "properties": { "banner": text, "replicas": number } }),
+                true,
+            ),
             (
                 json!({ "type": "object", "properties": { "banner": text, "replicas": { "type": "integer", "minimum": 2 } } }),
                 true,
@@ -47,14 +55,24 @@ mod tests {
                 json!({ "type": "object", "properties": { "banner": text, "replicas": { "type": "integer", "minimum": 3 } } }),
                 false,
             ),
-            (json!({ "type": "object", "properties": { "baner": text, "replicas": number } }), false),
-            (json!({ "type": "object", "properties": { "banner": number, "replicas": number } }), false),
+            (
+                json!({ "type": "object", "properties": { "baner": text, "replicas": number } }),
+                false,
+            ),
+            (
+                json!({ "type": "object", "properties": { "banner": number, "replicas": number } }),
+                false,
+            ),
             (
                 json!({ "type": "object", "required": ["more"], "properties": { "banner": text, "replicas": number, "more": text } }),
                 false,
             ),
         ] {
-            assert_eq!(takes_unchanged(&schema(spec.clone()), &object), expected, "{spec}");
+            assert_eq!(
+                takes_unchanged(&schema(spec.clone()), &object),
+                expected,
+                "{spec}"
+            );
         }
     }
 }

@@ -1,9 +1,12 @@
-//! Whose CRD it is: only its owner writes its spec, every other install that uses it checks that it serves what its package
-//! needs, and it goes with the last of them. A CRD that the stack manager did not make is never touched.
+//! Whose CRD it is: only its owner writes its spec, every other install that uses it checks that it
+//! serves what its package needs, and it goes with the last of them. A CRD that the stack manager
+//! did not make is never touched.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use api::annotations::{ALLOW_BREAKING_CHANGES, PARENTS, PUBLISHER, SPEC_HASH, SPEC_OWNER, SPEC_VERSION};
+use api::annotations::{
+    ALLOW_BREAKING_CHANGES, PARENTS, PUBLISHER, SPEC_HASH, SPEC_OWNER, SPEC_VERSION,
+};
 use api::{Crd, labels};
 use package::image::Digest;
 use serde_json::{Map, Value, json};
@@ -49,17 +52,28 @@ impl LiveCrd {
         };
         let texts = |part: &str| -> BTreeMap<String, String> {
             let part = object["metadata"][part].as_object();
-            let texts = part.into_iter().flatten().filter_map(|(key, text)| Some((key.clone(), text.as_str()?.into())));
+            let texts = part
+                .into_iter()
+                .flatten()
+                .filter_map(|(key, text)| Some((key.clone(), text.as_str()?.into())));
             texts.collect()
         };
-        let text = |part: &str| object["metadata"][part].as_str().unwrap_or_default().to_owned();
-        let rejected = condition("NamesAccepted").filter(|condition| condition["status"] == "False");
+        let text = |part: &str| {
+            object["metadata"][part]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let rejected =
+            condition("NamesAccepted").filter(|condition| condition["status"] == "False");
         Some(Self {
             crd: crd?,
             uid: text("uid"),
             revision: text("resourceVersion"),
-            established: condition("Established").is_some_and(|condition| condition["status"] == "True"),
-            rejected: rejected.map(|condition| condition["message"].as_str().unwrap_or_default().to_owned()),
+            established: condition("Established")
+                .is_some_and(|condition| condition["status"] == "True"),
+            rejected: rejected
+                .map(|condition| condition["message"].as_str().unwrap_or_default().to_owned()),
             stored: object["status"]["storedVersions"]
                 .as_array()
                 .into_iter()
@@ -72,14 +86,24 @@ impl LiveCrd {
         })
     }
 
-    /// Whether it is as it would be applied: all that is wanted, no mark of an install beyond that, and just these versions
-    /// with just these schemas. What the server added elsewhere is no difference.
+    /// Whether it is as it would be applied: all that is wanted, no mark of an install beyond that,
+    /// and just these versions with just these schemas. What the server added elsewhere is no
+    /// difference.
     pub fn is_like(&self, wanted: &Value) -> bool {
-        let is_mark = |key: &str| key.starts_with(labels::PARENT_PREFIX) || key.starts_with(labels::NAMESPACE_PREFIX);
-        let marked =
-            self.labels.keys().filter(|key| is_mark(key)).all(|key| wanted["metadata"]["labels"].get(key).is_some());
-        // Versions and schemas are compared first and whole, so that the rest need not look at them.
-        let (live, wanted_versions) = (&self.crd.object["spec"]["versions"], &wanted["spec"]["versions"]);
+        let is_mark = |key: &str| {
+            key.starts_with(labels::PARENT_PREFIX) || key.starts_with(labels::NAMESPACE_PREFIX)
+        };
+        let marked = self
+            .labels
+            .keys()
+            .filter(|key| is_mark(key))
+            .all(|key| wanted["metadata"]["labels"].get(key).is_some());
+        // Versions and schemas are compared first and whole, so that the rest need not look at
+        // them.
+        let (live, wanted_versions) = (
+            &self.crd.object["spec"]["versions"],
+            &wanted["spec"]["versions"],
+        );
         let mut rest = wanted.clone();
         if let Some(spec) = rest["spec"].as_object_mut() {
             spec.remove("versions");
@@ -89,7 +113,9 @@ impl LiveCrd {
 
     /// Whether the stack manager made it, and may so change and delete it.
     pub fn is_ours(&self) -> bool {
-        self.labels.get(labels::MANAGED_BY).is_some_and(|by| by == labels::MANAGED_BY_STACK_MANAGER)
+        self.labels
+            .get(labels::MANAGED_BY)
+            .is_some_and(|by| by == labels::MANAGED_BY_STACK_MANAGER)
     }
 
     /// Whether an install needs it.
@@ -102,13 +128,16 @@ impl LiveCrd {
         Record::read(&self.labels, &self.annotations)
     }
 
-    /// Whether an administrator lets its owner change it incompatibly: nobody else can write to a CRD.
+    /// Whether an administrator lets its owner change it incompatibly: nobody else can write to a
+    /// CRD.
     fn may_break(&self) -> bool {
-        self.annotations.get(ALLOW_BREAKING_CHANGES).is_some_and(|value| value == labels::TRUE)
+        self.annotations
+            .get(ALLOW_BREAKING_CHANGES)
+            .is_some_and(|value| value == labels::TRUE)
     }
 
-    /// The same without what an install needs it for, or nothing if that was the last and it has no objects. `gone` are the
-    /// uids of installs that no longer exist.
+    /// The same without what an install needs it for, or nothing if that was the last and it has no
+    /// objects. `gone` are the uids of installs that no longer exist.
     pub fn without(&self, parent: &Parent, gone: &BTreeSet<String>, has_objects: bool) -> Leaving {
         if !self.is_ours() {
             return Leaving::Alone;
@@ -137,11 +166,13 @@ pub enum Leaving {
 pub enum Placement {
     /// It is applied so.
     Apply(Value),
-    /// It is applied so, with the spec that a former owner gave it: that of the package would break what uses it.
+    /// It is applied so, with the spec that a former owner gave it: that of the package would break
+    /// what uses it.
     Inherit(Value, String),
     /// It is there and stays as it is.
     Keep,
-    /// The API server does not let it become what it should be: if it has no objects it goes, and is made anew.
+    /// The API server does not let it become what it should be: if it has no objects it goes, and
+    /// is made anew.
     Recreate,
     /// Nothing yet.
     Wait(String),
@@ -158,9 +189,11 @@ pub struct Break {
     pub trouble: Trouble,
     /// What would break.
     pub broken: Vec<Breakage>,
-    /// The other installs and namespaces that use the CRD, as the end of a sentence; empty if there are none.
+    /// The other installs and namespaces that use the CRD, as the end of a sentence; empty if there
+    /// are none.
     pub users: String,
-    /// Whether the annotation of the install would allow it. Otherwise only an administrator's on the CRD does.
+    /// Whether the annotation of the install would allow it. Otherwise only an administrator's on
+    /// the CRD does.
     pub by_install: bool,
 }
 
@@ -183,7 +216,8 @@ pub struct Wanted<'w> {
     pub group: &'w [LiveCrd],
     /// The uids of recorded installs that no longer exist.
     pub gone: &'w BTreeSet<String>,
-    /// Namespaces other than the install's that have instances of it, as far as they matter; an empty one stands for all.
+    /// Namespaces other than the install's that have instances of it, as far as they matter; an
+    /// empty one stands for all.
     pub instances: &'w [String],
     /// Whether it has any objects.
     pub in_use: bool,
@@ -211,11 +245,15 @@ struct Claimed {
 
 impl Wanted<'_> {
     fn claimed(&self, live: &LiveCrd) -> Claimed {
-        let Self { parent, publisher, .. } = self;
+        let Self {
+            parent, publisher, ..
+        } = self;
         let before = live.record().present(self.gone);
         let had = before.is_owned_by(parent);
         // One of the same name that came before this one is gone.
-        let owner_is_there = before.owner().is_some_and(|owner| before.others(parent).any(|user| user == owner));
+        let owner_is_there = before
+            .owner()
+            .is_some_and(|owner| before.others(parent).any(|user| user == owner));
         let record = before.with(parent, publisher).settle();
         let owns = record.is_owned_by(parent);
         let hash = hash(self.new, parent);
@@ -238,35 +276,52 @@ impl Wanted<'_> {
         breakages(&live.crd, self.new, &live.stored)
     }
 
-    /// The namespaces of other installs in which instances would be broken; an empty one stands for all namespaces. Nothing
-    /// if the install changes nothing that others could trip over.
+    /// The namespaces of other installs in which instances would be broken; an empty one stands for
+    /// all namespaces. Nothing if the install changes nothing that others could trip over.
     pub fn endangered(&self) -> Option<BTreeSet<String>> {
         let live = self.live?;
         if self.broken(live).is_empty() {
             return None;
         }
         let record = live.record().present(self.gone);
-        Some(record.others(self.parent).map(|user| user.namespace().to_owned()).collect())
+        Some(
+            record
+                .others(self.parent)
+                .map(|user| user.namespace().to_owned())
+                .collect(),
+        )
     }
 }
 
 /// Decides about a CRD of a package.
 pub fn place(wanted: &Wanted<'_>) -> Placement {
-    let Wanted { new, parent, publisher, .. } = wanted;
+    let Wanted {
+        new,
+        parent,
+        publisher,
+        ..
+    } = wanted;
     let name = &new.name;
     if let Some(refusal) = forbidden(wanted) {
         return Placement::Refuse(refusal);
     }
     let Some(live) = wanted.live else {
         if let Some(by) = wanted.reserved.filter(|_| !parent.is_cluster()) {
-            return Placement::Wait(format!("waiting until ClusterStackInstall {by} has defined the CRD {name}"));
+            return Placement::Wait(format!(
+                "waiting until ClusterStackInstall {by} has defined the CRD {name}"
+            ));
         }
-        let mut record = Record { publisher: (*publisher).to_owned(), ..Record::default() };
+        let mut record = Record {
+            publisher: (*publisher).to_owned(),
+            ..Record::default()
+        };
         record = record.with(parent, publisher).settle();
         return Placement::Apply(defined(wanted, record, hash(new, parent)));
     };
     if live.deleting {
-        return Placement::Wait(format!("the CRD {name} that was there before is still being deleted"));
+        return Placement::Wait(format!(
+            "the CRD {name} that was there before is still being deleted"
+        ));
     }
     if let Some(why) = &live.rejected {
         let why = format!("the names of the CRD {name} were not accepted: {why}");
@@ -295,7 +350,11 @@ pub fn place(wanted: &Wanted<'_>) -> Placement {
         if lacks.is_empty() {
             return Placement::Apply(desired(&live.crd, &claimed.record));
         }
-        let owner = claimed.record.owner().map(ToString::to_string).unwrap_or_default();
+        let owner = claimed
+            .record
+            .owner()
+            .map(ToString::to_string)
+            .unwrap_or_default();
         let at = match claimed.record.version.as_str() {
             "" => String::new(),
             version => format!(" at version {version}"),
@@ -314,7 +373,8 @@ pub fn place(wanted: &Wanted<'_>) -> Placement {
     let broken = breakages(&live.crd, new, &live.stored);
     let affected = Affected::of(wanted, &claimed.record);
     let harmless = claimed.takes && !wanted.in_use;
-    let allowed = live.may_break() || harmless || (wanted.allow_breaking && !affected.has_instances());
+    let allowed =
+        live.may_break() || harmless || (wanted.allow_breaking && !affected.has_instances());
     if !broken.is_empty() && !allowed {
         if claimed.inherits && !claimed.takes && missing(new, &live.crd).is_empty() {
             let note = format!(
@@ -354,39 +414,78 @@ pub fn has_objects(name: &str) -> Trouble {
 pub const OWNED: &str = "CRDOwnedBy";
 
 fn list(breakages: &[Breakage]) -> String {
-    breakages.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    breakages
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 /// A hash of what an install's package says of a CRD.
 fn hash(new: &Crd, parent: &Parent) -> String {
     let metadata = &new.object["metadata"];
-    let said = json!([parent.uid, metadata["labels"], metadata["annotations"], new.object["spec"]]);
+    let said = json!([
+        parent.uid,
+        metadata["labels"],
+        metadata["annotations"],
+        new.object["spec"]
+    ]);
     Digest::of(said.to_string().as_bytes()).to_string()
 }
 
 /// The CRD as its owner's package has it.
 fn defined(wanted: &Wanted<'_>, record: Record, hash: String) -> Value {
-    let record = Record { publisher: wanted.publisher.to_owned(), version: wanted.version.to_owned(), hash, ..record };
+    let record = Record {
+        publisher: wanted.publisher.to_owned(),
+        version: wanted.version.to_owned(),
+        hash,
+        ..record
+    };
     desired(wanted.new, &record)
 }
 
 /// The CRD as it is applied: its definition with what the package says of it, and who uses it.
 fn desired(crd: &Crd, record: &Record) -> Value {
     let text = |part: &str| -> Map<String, Value> {
-        let all = crd.object["metadata"][part].as_object().cloned().unwrap_or_default();
-        // What marks it is said anew, so that no package says it and marks of installs that are gone do not stay.
+        let all = crd.object["metadata"][part]
+            .as_object()
+            .cloned()
+            .unwrap_or_default();
+        // What marks it is said anew, so that no package says it and marks of installs that are
+        // gone do not stay.
         let marks = [labels::PARENT_PREFIX, labels::NAMESPACE_PREFIX];
-        let own = [PARENTS, PUBLISHER, SPEC_OWNER, SPEC_VERSION, SPEC_HASH, ALLOW_BREAKING_CHANGES];
-        let is_mark = |key: &str| own.contains(&key) || marks.iter().any(|mark| key.starts_with(mark));
+        let own = [
+            PARENTS,
+            PUBLISHER,
+            SPEC_OWNER,
+            SPEC_VERSION,
+            SPEC_HASH,
+            ALLOW_BREAKING_CHANGES,
+        ];
+        let is_mark =
+            |key: &str| own.contains(&key) || marks.iter().any(|mark| key.starts_with(mark));
         all.into_iter().filter(|(key, _)| !is_mark(key)).collect()
     };
     let mut own = text("labels");
-    own.insert(labels::MANAGED_BY.to_owned(), json!(labels::MANAGED_BY_STACK_MANAGER));
-    own.extend(record.labels().into_iter().map(|(key, value)| (key, json!(value))));
+    own.insert(
+        labels::MANAGED_BY.to_owned(),
+        json!(labels::MANAGED_BY_STACK_MANAGER),
+    );
+    own.extend(
+        record
+            .labels()
+            .into_iter()
+            .map(|(key, value)| (key, json!(value))),
+    );
     let mut annotations = text("annotations");
-    annotations.extend(record.annotations().map(|(key, value)| (key.to_owned(), json!(value))));
+    annotations.extend(
+        record
+            .annotations()
+            .map(|(key, value)| (key.to_owned(), json!(value))),
+    );
     let mut spec = crd.object["spec"].clone();
-    // The API server fills it in and no package has one: an install that shares a CRD must not come to own it.
+    // The API server fills it in and no package has one: an install that shares a CRD must not come
+    // to own it.
     if let Some(spec) = spec.as_object_mut() {
         spec.remove("conversion");
     }

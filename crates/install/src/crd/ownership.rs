@@ -1,5 +1,5 @@
-//! Who owns a CRD: the record of the installs that use it, which only the stack manager writes, and the publisher that it
-//! belongs to. Labels find a CRD's installs; only the record decides.
+//! Who owns a CRD: the record of the installs that use it, which only the stack manager writes, and
+//! the publisher that it belongs to. Labels find a CRD's installs; only the record decides.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use package::image::Reference;
 
-/// The most installs of one namespace that may use the same CRD: the record of all of them has to fit into an annotation.
+/// The most installs of one namespace that may use the same CRD: the record of all of them has to
+/// fit into an annotation.
 pub(crate) const MOST_OF_A_NAMESPACE: usize = 16;
 /// The most bytes that the record of a CRD's installs may have.
 pub(crate) const MOST_BYTES: usize = 128 << 10;
@@ -40,9 +41,9 @@ impl Parent {
     }
 }
 
-/// The publisher of a package: the repository's parent path. A verified signer is to take its place once packages are
-/// verified. Empty for what comes from this very machine, such as the directories of `cairn up`: that is not published
-/// yet, and reserves no API group.
+/// The publisher of a package: the repository's parent path. A verified signer is to take its place
+/// once packages are verified. Empty for what comes from this very machine, such as the directories
+/// of `cairn up`: that is not published yet, and reserves no API group.
 pub fn publisher(reference: &Reference) -> String {
     let registry = canonical(&reference.registry);
     match reference.repository.rsplit_once('/') {
@@ -51,8 +52,8 @@ pub fn publisher(reference: &Reference) -> String {
     }
 }
 
-/// One spelling of a registry, or of a publisher that begins with one: hosts have no case, 443 is the port anyway, and
-/// Docker Hub has several names.
+/// One spelling of a registry, or of a publisher that begins with one: hosts have no case, 443 is
+/// the port anyway, and Docker Hub has several names.
 fn canonical(publisher: &str) -> String {
     let (host, path) = match publisher.split_once('/') {
         Some((host, path)) => (host, format!("/{path}")),
@@ -60,7 +61,11 @@ fn canonical(publisher: &str) -> String {
     };
     let host = host.to_ascii_lowercase();
     let host = host.strip_suffix(":443").unwrap_or(&host);
-    let host = if ["index.docker.io", "registry-1.docker.io"].contains(&host) { "docker.io" } else { host };
+    let host = if ["index.docker.io", "registry-1.docker.io"].contains(&host) {
+        "docker.io"
+    } else {
+        host
+    };
     // RFC 6761: names below `localhost` mean the machine that asks, so they name no publisher.
     let name = host.split_once(':').map_or(host, |(name, _)| name);
     if name.ends_with(".localhost") {
@@ -94,7 +99,11 @@ impl fmt::Display for User {
 
 impl User {
     fn of(parent: &Parent, publisher: &str) -> Self {
-        let kind = if parent.is_cluster() { ClusterStackInstall::KIND } else { StackInstall::KIND };
+        let kind = if parent.is_cluster() {
+            ClusterStackInstall::KIND
+        } else {
+            StackInstall::KIND
+        };
         Self {
             kind: kind.to_owned(),
             namespace: parent.namespace.clone(),
@@ -135,13 +144,15 @@ impl User {
         names::parent_label(&self.namespace, &self.name)
     }
 
-    /// Whether it has the kind, the namespace and the name of an install, whichever of that name it was.
+    /// Whether it has the kind, the namespace and the name of an install, whichever of that name it
+    /// was.
     fn is_named_like(&self, parent: &Parent) -> bool {
         if self.uid.is_empty() {
             // A name that was cut in its label is known by the label alone.
             return self.label() == parent.label() || self.name == parent.label();
         }
-        (self.is_cluster(), &self.namespace, &self.name) == (parent.is_cluster(), &parent.namespace, &parent.name)
+        (self.is_cluster(), &self.namespace, &self.name)
+            == (parent.is_cluster(), &parent.namespace, &parent.name)
     }
 
     fn is(&self, parent: &Parent) -> bool {
@@ -167,20 +178,36 @@ pub struct Record {
 
 impl Record {
     /// Reads the record of a CRD. What was written before there were records is read from labels.
-    pub(crate) fn read(labels: &BTreeMap<String, String>, annotations: &BTreeMap<String, String>) -> Self {
+    pub(crate) fn read(
+        labels: &BTreeMap<String, String>,
+        annotations: &BTreeMap<String, String>,
+    ) -> Self {
         let noted = |key: &str| annotations.get(key).cloned().unwrap_or_default();
-        let mut users: Option<Vec<User>> = annotations.get(PARENTS).and_then(|text| serde_json::from_str(text).ok());
+        let mut users: Option<Vec<User>> = annotations
+            .get(PARENTS)
+            .and_then(|text| serde_json::from_str(text).ok());
         let by_label = users.is_none();
         // What was recorded before publishers had one spelling.
-        users.iter_mut().flatten().for_each(|user| user.publisher = canonical(&user.publisher));
+        users
+            .iter_mut()
+            .flatten()
+            .for_each(|user| user.publisher = canonical(&user.publisher));
         let users = users.unwrap_or_else(|| by_labels(labels));
         let mut owner = noted(SPEC_OWNER);
         if by_label {
-            let named = users.iter().find(|user| user.label() == owner || user.name == owner);
+            let named = users
+                .iter()
+                .find(|user| user.label() == owner || user.name == owner);
             owner = named.map(User::key).unwrap_or_default();
         }
         let publisher = canonical(&noted(PUBLISHER));
-        Self { users, owner, publisher, version: noted(SPEC_VERSION), hash: noted(SPEC_HASH) }
+        Self {
+            users,
+            owner,
+            publisher,
+            version: noted(SPEC_VERSION),
+            hash: noted(SPEC_HASH),
+        }
     }
 
     /// The installs that use the CRD, oldest first.
@@ -196,7 +223,10 @@ impl Record {
     /// The annotations and labels that hold it.
     pub(crate) fn annotations(&self) -> [(&'static str, String); 5] {
         [
-            (PARENTS, serde_json::to_string(&self.users).unwrap_or_default()),
+            (
+                PARENTS,
+                serde_json::to_string(&self.users).unwrap_or_default(),
+            ),
             (SPEC_OWNER, self.owner.clone()),
             (PUBLISHER, self.publisher.clone()),
             (SPEC_VERSION, self.version.clone()),
@@ -208,10 +238,17 @@ impl Record {
     pub(crate) fn labels(&self) -> BTreeMap<String, String> {
         let mut found = BTreeMap::new();
         for user in &self.users {
-            let key = if user.name.starts_with(labels::PARENT_PREFIX) { user.name.clone() } else { user.label() };
+            let key = if user.name.starts_with(labels::PARENT_PREFIX) {
+                user.name.clone()
+            } else {
+                user.label()
+            };
             found.insert(key, user.namespace.clone());
             if !user.namespace.is_empty() {
-                found.insert(names::namespace_label(&user.namespace), labels::TRUE.to_owned());
+                found.insert(
+                    names::namespace_label(&user.namespace),
+                    labels::TRUE.to_owned(),
+                );
             }
         }
         found
@@ -232,8 +269,8 @@ impl Record {
         self.owner().is_some_and(|owner| owner.is(parent))
     }
 
-    /// Whether the objects of the CRD in a namespace came with an install, and go with it: it uses the CRD, and no other
-    /// install that reaches that namespace does.
+    /// Whether the objects of the CRD in a namespace came with an install, and go with it: it uses
+    /// the CRD, and no other install that reaches that namespace does.
     pub fn came_with(&self, parent: &Parent, namespace: &str) -> bool {
         let reaches = |user: &User| user.is_cluster() || user.namespace == namespace;
         self.users.iter().any(|user| user.is(parent)) && !self.others(parent).any(reaches)
@@ -246,12 +283,13 @@ impl Record {
 
     /// The record without installs that no longer exist, by uid.
     pub(crate) fn present(mut self, gone: &BTreeSet<String>) -> Self {
-        self.users.retain(|user| user.uid.is_empty() || !gone.contains(&user.uid));
+        self.users
+            .retain(|user| user.uid.is_empty() || !gone.contains(&user.uid));
         self
     }
 
-    /// The record with an install, which comes last unless it is in it already. One of the same name that was there before
-    /// is not this one.
+    /// The record with an install, which comes last unless it is in it already. One of the same
+    /// name that was there before is not this one.
     pub(crate) fn with(mut self, parent: &Parent, publisher: &str) -> Self {
         let own = User::of(parent, publisher);
         match self.users.iter().position(|user| user.is(parent)) {
@@ -262,7 +300,11 @@ impl Record {
                 self.users[place] = own;
             }
             None => {
-                if self.users.iter().any(|user| user.is_named_like(parent) && user.key() == self.owner) {
+                if self
+                    .users
+                    .iter()
+                    .any(|user| user.is_named_like(parent) && user.key() == self.owner)
+                {
                     self.owner.clear();
                 }
                 self.users.retain(|user| !user.is_named_like(parent));
@@ -278,18 +320,28 @@ impl Record {
         self
     }
 
-    /// Gives the CRD to whom it belongs: a cluster install, else one of its publisher, else any; among these to the one
-    /// that has it, else to the oldest. The spec in place is then no longer the owner's.
+    /// Gives the CRD to whom it belongs: a cluster install, else one of its publisher, else any;
+    /// among these to the one that has it, else to the oldest. The spec in place is then no longer
+    /// the owner's.
     pub(crate) fn settle(mut self) -> Self {
         let rank = |user: &User| match user {
             user if user.is_cluster() => 2,
-            user if self.publisher.is_empty() || user.publisher.is_empty() || user.publisher == self.publisher => 1,
+            user if self.publisher.is_empty()
+                || user.publisher.is_empty()
+                || user.publisher == self.publisher =>
+            {
+                1
+            }
             _ => 0,
         };
         let best = self.users.iter().map(rank).max();
         let heir = match self.owner().filter(|owner| Some(rank(owner)) == best) {
             Some(owner) => Some(owner.key()),
-            None => self.users.iter().find(|user| Some(rank(user)) == best).map(User::key),
+            None => self
+                .users
+                .iter()
+                .find(|user| Some(rank(user)) == best)
+                .map(User::key),
         };
         let heir = heir.unwrap_or_default();
         if heir != self.owner {
@@ -301,26 +353,47 @@ impl Record {
 
     /// Why no other install of a namespace can be recorded, if none can.
     pub(crate) fn is_full(&self, parent: &Parent) -> Option<String> {
-        let neighbours = self.others(parent).filter(|user| user.namespace == parent.namespace).count();
+        let neighbours = self
+            .others(parent)
+            .filter(|user| user.namespace == parent.namespace)
+            .count();
         if neighbours >= MOST_OF_A_NAMESPACE && !parent.is_cluster() {
-            return Some(format!("{neighbours} installs of the namespace {} use it already", parent.namespace));
+            return Some(format!(
+                "{neighbours} installs of the namespace {} use it already",
+                parent.namespace
+            ));
         }
         let size = serde_json::to_string(&self.users).map_or(0, |text| text.len());
-        (size > MOST_BYTES).then(|| format!("{} installs use it, which is all that can be recorded", self.users.len()))
+        (size > MOST_BYTES).then(|| {
+            format!(
+                "{} installs use it, which is all that can be recorded",
+                self.users.len()
+            )
+        })
     }
 }
 
 /// The installs of a CRD, by the labels that were all there was before there were records.
 fn by_labels(marks: &BTreeMap<String, String>) -> Vec<User> {
-    let marked =
-        marks.iter().filter_map(|(key, namespace)| Some((key, key.strip_prefix(labels::PARENT_PREFIX)?, namespace)));
+    let marked = marks.iter().filter_map(|(key, namespace)| {
+        Some((key, key.strip_prefix(labels::PARENT_PREFIX)?, namespace))
+    });
     let read = marked.map(|(key, text, namespace)| {
         let cluster = namespace.is_empty();
         let name = text.split_once('.').map_or(text, |(_, name)| name);
         // A label that had to be cut says only part of the name.
-        let name = if names::parent_label(namespace, name) == *key { name } else { key };
+        let name = if names::parent_label(namespace, name) == *key {
+            name
+        } else {
+            key
+        };
         User {
-            kind: if cluster { ClusterStackInstall::KIND } else { StackInstall::KIND }.to_owned(),
+            kind: if cluster {
+                ClusterStackInstall::KIND
+            } else {
+                StackInstall::KIND
+            }
+            .to_owned(),
             namespace: namespace.clone(),
             name: name.to_owned(),
             uid: String::new(),
@@ -340,8 +413,17 @@ mod tests {
     use package::image::Reference;
 
     fn parent(namespace: &str, name: &str, uid: &str) -> Parent {
-        let scope = if namespace.is_empty() { PermissionScope::Cluster } else { PermissionScope::Namespaced };
-        Parent { scope, namespace: namespace.into(), name: name.into(), uid: uid.into() }
+        let scope = if namespace.is_empty() {
+            PermissionScope::Cluster
+        } else {
+            PermissionScope::Namespaced
+        };
+        Parent {
+            scope,
+            namespace: namespace.into(),
+            name: name.into(),
+            uid: uid.into(),
+        }
     }
 
     /// A record that these installs joined one after the other, as it is read again.
@@ -357,7 +439,11 @@ mod tests {
     }
 
     fn again(record: &Record) -> Record {
-        let annotations = record.annotations().into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        let annotations = record
+            .annotations()
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), value))
+            .collect();
         let read = Record::read(&record.labels(), &annotations);
         assert_eq!(&read, record);
         read
@@ -369,10 +455,17 @@ mod tests {
 
     #[test]
     fn the_first_owns_until_it_goes_and_a_cluster_install_takes_it_from_all() {
-        let (one, two, three) = (parent("a", "x", "1"), parent("b", "x", "2"), parent("", "x", "3"));
+        let (one, two, three) = (
+            parent("a", "x", "1"),
+            parent("b", "x", "2"),
+            parent("", "x", "3"),
+        );
         let shared = record(&[(&one, "p"), (&two, "p")]);
         assert_eq!(owner(&shared), "StackInstall a/x");
-        assert_eq!(owner(&shared.clone().without(&one).settle()), "StackInstall b/x");
+        assert_eq!(
+            owner(&shared.clone().without(&one).settle()),
+            "StackInstall b/x"
+        );
         let taken = record(&[(&one, "p"), (&two, "p"), (&three, "other")]);
         assert_eq!(owner(&taken), "ClusterStackInstall x");
         assert_eq!(owner(&taken.without(&three).settle()), "StackInstall a/x");
@@ -383,7 +476,11 @@ mod tests {
 
     #[test]
     fn objects_came_with_the_only_install_that_reaches_them() {
-        let (one, two, wide) = (parent("a", "x", "1"), parent("a", "y", "2"), parent("", "w", "3"));
+        let (one, two, wide) = (
+            parent("a", "x", "1"),
+            parent("a", "y", "2"),
+            parent("", "w", "3"),
+        );
         let far = parent("b", "x", "4");
         for (what, users, install, namespace, expected) in [
             ("the only one", vec![&one], &one, "a", true),
@@ -391,13 +488,41 @@ mod tests {
             ("another beside it", vec![&one, &two], &one, "a", false),
             ("a cluster install", vec![&one, &wide], &one, "a", false),
             ("not recorded", vec![&one], &two, "a", false),
-            ("one of the same name before it", vec![&one], &parent("a", "x", "9"), "a", false),
-            ("the cluster install, elsewhere", vec![&one, &wide], &wide, "b", true),
-            ("the cluster install, where another needs it", vec![&one, &wide], &wide, "a", false),
-            ("the cluster install, outside of namespaces", vec![&one, &wide], &wide, "", true),
+            (
+                "one of the same name before it",
+                vec![&one],
+                &parent("a", "x", "9"),
+                "a",
+                false,
+            ),
+            (
+                "the cluster install, elsewhere",
+                vec![&one, &wide],
+                &wide,
+                "b",
+                true,
+            ),
+            (
+                "the cluster install, where another needs it",
+                vec![&one, &wide],
+                &wide,
+                "a",
+                false,
+            ),
+            (
+                "the cluster install, outside of namespaces",
+                vec![&one, &wide],
+                &wide,
+                "",
+                true,
+            ),
         ] {
             let users: Vec<(&Parent, &str)> = users.into_iter().map(|user| (user, "p")).collect();
-            assert_eq!(record(&users).came_with(install, namespace), expected, "{what}");
+            assert_eq!(
+                record(&users).came_with(install, namespace),
+                expected,
+                "{what}"
+            );
         }
         assert!(!Record::default().came_with(&one, "a"));
     }
@@ -405,7 +530,10 @@ mod tests {
     #[test]
     fn a_publisher_has_one_spelling() {
         let of = |text: &str| {
-            publisher(&Reference { registry: text.into(), ..Reference::parse("r.example.org/team/redis:1").unwrap() })
+            publisher(&Reference {
+                registry: text.into(),
+                ..Reference::parse("r.example.org/team/redis:1").unwrap()
+            })
         };
         for (registry, expected) in [
             ("r.example.org", "r.example.org/team"),
@@ -421,19 +549,33 @@ mod tests {
         ] {
             assert_eq!(of(registry), expected);
         }
-        let old = BTreeMap::from([("stacks.crossplane.io/publisher".to_owned(), "Index.Docker.IO/team".to_owned())]);
-        assert_eq!(Record::read(&BTreeMap::new(), &old).publisher, "docker.io/team");
+        let old = BTreeMap::from([(
+            "stacks.crossplane.io/publisher".to_owned(),
+            "Index.Docker.IO/team".to_owned(),
+        )]);
+        assert_eq!(
+            Record::read(&BTreeMap::new(), &old).publisher,
+            "docker.io/team"
+        );
     }
 
     #[test]
     fn another_publisher_comes_after_all_of_the_first() {
-        let (one, evil, late) = (parent("a", "x", "1"), parent("b", "x", "2"), parent("c", "x", "3"));
+        let (one, evil, late) = (
+            parent("a", "x", "1"),
+            parent("b", "x", "2"),
+            parent("c", "x", "3"),
+        );
         let shared = record(&[(&one, "p"), (&evil, "q"), (&late, "p")]);
         let left = shared.without(&one).settle();
         assert_eq!(owner(&left), "StackInstall c/x");
         let alone = left.without(&late).settle();
         assert_eq!(owner(&alone), "StackInstall b/x");
-        assert_eq!(owner(&alone.with(&late, "p").settle()), "StackInstall c/x", "and gives it back");
+        assert_eq!(
+            owner(&alone.with(&late, "p").settle()),
+            "StackInstall c/x",
+            "and gives it back"
+        );
     }
 
     #[test]
@@ -443,7 +585,10 @@ mod tests {
         let long = "n".repeat(200);
         for (what, other) in [
             ("another namespace", parent("team-b", "redis", "2")),
-            ("the other kind in another namespace", parent("team-b", "cluster_.redis", "2")),
+            (
+                "the other kind in another namespace",
+                parent("team-b", "cluster_.redis", "2"),
+            ),
             ("a name like a label", parent("team-a", "team-a.redis", "2")),
             ("the same name, made again", parent("team-a", "redis", "2")),
             ("a long name", parent("team-a", &long, "2")),
@@ -451,7 +596,11 @@ mod tests {
             assert!(!shared.is_owned_by(&other), "{what}");
             let joined = shared.clone().with(&other, "p");
             if what == "the same name, made again" {
-                assert_eq!((joined.users().len(), owner(&joined)), (1, String::new()), "the first is gone");
+                assert_eq!(
+                    (joined.users().len(), owner(&joined)),
+                    (1, String::new()),
+                    "the first is gone"
+                );
             } else {
                 assert_eq!(
                     (joined.users().len(), owner(&joined.settle())),
@@ -461,19 +610,30 @@ mod tests {
             }
         }
         // Names that are alike where labels cut them.
-        let (one, two) = (parent("team-a", &format!("{long}1"), "1"), parent("team-a", &format!("{long}2"), "2"));
+        let (one, two) = (
+            parent("team-a", &format!("{long}1"), "1"),
+            parent("team-a", &format!("{long}2"), "2"),
+        );
         let both = record(&[(&one, "p"), (&two, "p")]);
         assert!(both.is_owned_by(&one) && !both.is_owned_by(&two) && both.names(&two));
-        assert_eq!(owner(&both.clone().without(&one).settle()), format!("StackInstall team-a/{long}2"));
+        assert_eq!(
+            owner(&both.clone().without(&one).settle()),
+            format!("StackInstall team-a/{long}2")
+        );
         assert_eq!(both.without(&two).users().len(), 1);
     }
 
     #[test]
     fn what_was_written_before_there_were_records_is_read_from_labels() {
         let long = "n".repeat(100);
-        for parent in [parent("team", "redis", "1"), parent("", "redis", "1"), parent("team", &long, "1")] {
+        for parent in [
+            parent("team", "redis", "1"),
+            parent("", "redis", "1"),
+            parent("team", &long, "1"),
+        ] {
             let labels = BTreeMap::from([(parent.label(), parent.namespace.clone())]);
-            let annotations = BTreeMap::from([("stacks.crossplane.io/spec-owner".to_owned(), parent.label())]);
+            let annotations =
+                BTreeMap::from([("stacks.crossplane.io/spec-owner".to_owned(), parent.label())]);
             let old = Record::read(&labels, &annotations);
             assert!(old.is_owned_by(&parent) && old.names(&parent), "{old:?}");
             assert_eq!(old.labels().get(&parent.label()), Some(&parent.namespace));
@@ -493,16 +653,30 @@ mod tests {
             full = full.with(&next, "p");
         }
         assert!(full.is_full(&parent("b", "more", "m")).is_some());
-        assert_eq!(full.is_full(&parent("b", "x3", "3")), None, "who is in it stays");
-        assert_eq!(full.is_full(&parent("a", "x", "a")), None, "and others come");
+        assert_eq!(
+            full.is_full(&parent("b", "x3", "3")),
+            None,
+            "who is in it stays"
+        );
+        assert_eq!(
+            full.is_full(&parent("a", "x", "a")),
+            None,
+            "and others come"
+        );
         assert_eq!(full.is_full(&parent("", "x", "a")), None);
     }
 
     #[test]
     fn a_publisher_is_the_path_above_the_repository() {
         for (image, expected) in [
-            ("registry.example.org/team-a/redis:1", "registry.example.org/team-a"),
-            ("registry.example.org:5000/a/b/redis", "registry.example.org:5000/a/b"),
+            (
+                "registry.example.org/team-a/redis:1",
+                "registry.example.org/team-a",
+            ),
+            (
+                "registry.example.org:5000/a/b/redis",
+                "registry.example.org:5000/a/b",
+            ),
             ("registry.example.org/redis:1", "registry.example.org"),
         ] {
             assert_eq!(publisher(&Reference::parse(image).unwrap()), expected);

@@ -21,7 +21,8 @@ pub struct Identity {
     pub scope: PermissionScope,
     /// The namespaces that a stack of the whole cluster is limited to; none means all.
     pub namespaces: Vec<String>,
-    /// The ServiceAccount. No install chooses its name, or it could be that of an account that may do more.
+    /// The ServiceAccount. No install chooses its name, or it could be that of an account that may
+    /// do more.
     pub account: String,
     /// The namespace of the stack manager, where the seed is.
     pub manager: String,
@@ -50,15 +51,30 @@ pub struct Grants {
 }
 
 const RBAC: &str = "rbac.authorization.k8s.io";
-const WRITE: [&str; 8] = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
+const WRITE: [&str; 8] = [
+    "get",
+    "list",
+    "watch",
+    "create",
+    "update",
+    "patch",
+    "delete",
+    "deletecollection",
+];
 const READ: [&str; 3] = ["get", "list", "watch"];
-const PERSONAS: [(&str, Role, &[&str]); 3] =
-    [("admin", Role::Admin, &WRITE), ("edit", Role::Edit, &WRITE), ("view", Role::View, &READ)];
+const PERSONAS: [(&str, Role, &[&str]); 3] = [
+    ("admin", Role::Admin, &WRITE),
+    ("edit", Role::Edit, &WRITE),
+    ("view", Role::View, &READ),
+];
 
 impl Identity {
     /// What its objects are created for.
     pub fn purpose(&self) -> Purpose {
-        Purpose::Stack { namespace: self.namespace.clone(), name: self.name.clone() }
+        Purpose::Stack {
+            namespace: self.namespace.clone(),
+            name: self.name.clone(),
+        }
     }
 
     /// The Secret that its generated values begin with, in the namespace of the stack manager.
@@ -69,14 +85,20 @@ impl Identity {
     /// The labels of everything that is made for a Stack.
     pub fn labels(&self) -> Map<String, Value> {
         let parent = [
-            (labels::MANAGED_BY, labels::MANAGED_BY_STACK_MANAGER.to_owned()),
+            (
+                labels::MANAGED_BY,
+                labels::MANAGED_BY_STACK_MANAGER.to_owned(),
+            ),
             (labels::PARENT_GROUP, api::GROUP.to_owned()),
             (labels::PARENT_VERSION, api::VERSION.to_owned()),
             (labels::PARENT_KIND, Stack::KIND.to_owned()),
             (labels::PARENT_NAME, label_value(&self.name)),
             (labels::PARENT_NAMESPACE, label_value(&self.namespace)),
         ];
-        parent.into_iter().map(|(key, value)| (key.to_owned(), json!(value))).collect()
+        parent
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), json!(value)))
+            .collect()
     }
 
     /// Metadata of something in the Stack's namespace, which goes when the Stack does.
@@ -109,7 +131,10 @@ impl Identity {
 /// The rules of the stack's own controller, as its status shows them.
 pub fn rules(grants: &Grants) -> Vec<Value> {
     let owned = grants.owned.iter().map(|grant| rule(grant, true, &["*"]));
-    let used = grants.depends_on.iter().map(|grant| rule(grant, false, &["*"]));
+    let used = grants
+        .depends_on
+        .iter()
+        .map(|grant| rule(grant, false, &["*"]));
     owned.chain(used).collect()
 }
 
@@ -117,21 +142,37 @@ fn rule(grant: &Grant, finalizers: bool, verbs: &[&str]) -> Value {
     let name = &grant.resource;
     let mut resources = vec![name.clone()];
     if name != "*" {
-        let parts = [("status", grant.status), ("scale", grant.scale), ("finalizers", finalizers)];
-        resources.extend(parts.iter().filter(|(_, has)| *has).map(|(part, _)| format!("{name}/{part}")));
+        let parts = [
+            ("status", grant.status),
+            ("scale", grant.scale),
+            ("finalizers", finalizers),
+        ];
+        resources.extend(
+            parts
+                .iter()
+                .filter(|(_, has)| *has)
+                .map(|(part, _)| format!("{name}/{part}")),
+        );
     }
     json!({ "apiGroups": [grant.group], "resources": resources, "verbs": verbs })
 }
 
 /// Account, roles and bindings of a stack, in the order in which they are made.
-pub fn bindings(identity: &Identity, grants: &Grants, annotations: &Map<String, Value>) -> Vec<Value> {
-    let Identity { namespace, name, .. } = identity;
+pub fn bindings(
+    identity: &Identity,
+    grants: &Grants,
+    annotations: &Map<String, Value>,
+) -> Vec<Value> {
+    let Identity {
+        namespace, name, ..
+    } = identity;
     let mut account = identity.inside(&identity.account);
     // What is no longer wanted can be taken off only if it is known to have been put there.
     let applied: Vec<&str> = annotations.keys().map(String::as_str).collect();
     account["annotations"] = Value::Object(annotations.clone());
     account["annotations"][APPLIED_ANNOTATIONS] = json!(applied.join(","));
-    let mut made = vec![json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": account })];
+    let mut made =
+        vec![json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": account })];
 
     let cluster_role = |role: Role, more: &[(String, &str)], rules: Vec<Value>| {
         let mut metadata = identity.outside(&names::role(namespace, name, role));
@@ -141,7 +182,11 @@ pub fn bindings(identity: &Identity, grants: &Grants, annotations: &Map<String, 
         json!({ "apiVersion": format!("{RBAC}/v1"), "kind": "ClusterRole", "metadata": metadata, "rules": rules })
     };
     made.push(cluster_role(Role::System, &[], rules(grants)));
-    let types = grants.owned.iter().map(|grant| rule(grant, true, &["*"])).collect();
+    let types = grants
+        .owned
+        .iter()
+        .map(|grant| rule(grant, true, &["*"]))
+        .collect();
     made.push(cluster_role(Role::Types, &[], types));
     for (persona, role, verbs) in PERSONAS {
         let to = match identity.scope {
@@ -152,13 +197,17 @@ pub fn bindings(identity: &Identity, grants: &Grants, annotations: &Map<String, 
         if identity.scope == PermissionScope::Namespaced {
             more.push((names::namespace_label(namespace), "true"));
         }
-        let rules = grants.owned.iter().map(|grant| rule(grant, false, verbs)).collect();
+        let rules = grants
+            .owned
+            .iter()
+            .map(|grant| rule(grant, false, verbs))
+            .collect();
         made.push(cluster_role(role, &more, rules));
     }
 
     let own = names::role(namespace, name, Role::Own);
-    // Nothing that its package did not ask for but what its own controller needs: Events, its Lease and its Stack.
-    // RBAC cannot limit `create` to a name.
+    // Nothing that its package did not ask for but what its own controller needs: Events, its Lease
+    // and its Stack. RBAC cannot limit `create` to a name.
     let rules = [
         json!({ "apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"] }),
         json!({ "apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create"] }),
@@ -190,7 +239,8 @@ pub fn bindings(identity: &Identity, grants: &Grants, annotations: &Map<String, 
             "apiGroups": [""], "resources": ["secrets"], "resourceNames": [identity.seed()], "verbs": ["get"],
         }],
     }));
-    let subject = json!([{ "kind": "ServiceAccount", "namespace": namespace, "name": identity.account }]);
+    let subject =
+        json!([{ "kind": "ServiceAccount", "namespace": namespace, "name": identity.account }]);
     let binding = |kind: &str, metadata: Value, role_kind: &str, role: &str| {
         json!({
             "apiVersion": format!("{RBAC}/v1"),
@@ -202,36 +252,60 @@ pub fn bindings(identity: &Identity, grants: &Grants, annotations: &Map<String, 
     };
     made.push(binding("RoleBinding", identity.inside(&own), "Role", &own));
     let system = names::role(namespace, name, Role::System);
-    made.push(binding("RoleBinding", identity.elsewhere(&identity.manager, &seed), "Role", &seed));
+    made.push(binding(
+        "RoleBinding",
+        identity.elsewhere(&identity.manager, &seed),
+        "Role",
+        &seed,
+    ));
     match identity.scope {
         PermissionScope::Namespaced => {
-            made.push(binding("RoleBinding", identity.inside(&system), "ClusterRole", &system));
+            made.push(binding(
+                "RoleBinding",
+                identity.inside(&system),
+                "ClusterRole",
+                &system,
+            ));
         }
         PermissionScope::Cluster if identity.namespaces.is_empty() => {
-            made.push(binding("ClusterRoleBinding", identity.outside(&system), "ClusterRole", &system));
+            made.push(binding(
+                "ClusterRoleBinding",
+                identity.outside(&system),
+                "ClusterRole",
+                &system,
+            ));
         }
-        PermissionScope::Cluster => made.extend(
-            identity
-                .namespaces
-                .iter()
-                .map(|place| binding("RoleBinding", identity.elsewhere(place, &system), "ClusterRole", &system)),
-        ),
+        PermissionScope::Cluster => made.extend(identity.namespaces.iter().map(|place| {
+            binding(
+                "RoleBinding",
+                identity.elsewhere(place, &system),
+                "ClusterRole",
+                &system,
+            )
+        })),
     }
     made
 }
 
-/// The roles by which people use what is installed in a namespace; they gather the roles of its stacks.
+/// The roles by which people use what is installed in a namespace; they gather the roles of its
+/// stacks.
 pub fn personas(namespace: &str, uid: &str) -> Vec<Value> {
     let here = names::namespace_label(namespace);
     let role = |(persona, _, _): (&str, Role, &[&str])| {
         let mut own = Map::from_iter([
-            (labels::MANAGED_BY.to_owned(), json!(labels::MANAGED_BY_STACK_MANAGER)),
+            (
+                labels::MANAGED_BY.to_owned(),
+                json!(labels::MANAGED_BY_STACK_MANAGER),
+            ),
             (labels::SCOPE.to_owned(), json!(labels::SCOPE_NAMESPACE)),
             (here.clone(), json!("true")),
             (labels::PARENT_GROUP.to_owned(), json!("")),
             (labels::PARENT_VERSION.to_owned(), json!("v1")),
             (labels::PARENT_KIND.to_owned(), json!("Namespace")),
-            (labels::PARENT_NAME.to_owned(), json!(label_value(namespace))),
+            (
+                labels::PARENT_NAME.to_owned(),
+                json!(label_value(namespace)),
+            ),
         ]);
         if persona == "admin" {
             own.insert(format!("{AGGREGATE_PREFIX}crossplane-admin"), json!("true"));
@@ -284,12 +358,17 @@ mod tests {
         };
         Grants {
             owned: vec![grant("example.org", "redises", true, true)],
-            depends_on: vec![grant("apps", "deployments", true, false), grant("other.org", "*", true, false)],
+            depends_on: vec![
+                grant("apps", "deployments", true, false),
+                grant("other.org", "*", true, false),
+            ],
         }
     }
 
     fn find<'v>(made: &'v [Value], kind: &str, name: &str) -> &'v Value {
-        let found = made.iter().find(|object| object["kind"] == kind && object["metadata"]["name"] == name);
+        let found = made
+            .iter()
+            .find(|object| object["kind"] == kind && object["metadata"]["name"] == name);
         found.unwrap_or(&Value::Null)
     }
 
@@ -320,7 +399,10 @@ mod tests {
             assert_eq!(binding["metadata"]["namespace"], namespace);
             assert_eq!(binding["roleRef"]["name"], "stack:team:redis:system");
             assert_eq!(binding["subjects"][0]["name"], "stack-redis");
-            let everywhere = made.iter().filter(|object| object["kind"] == "ClusterRoleBinding").count();
+            let everywhere = made
+                .iter()
+                .filter(|object| object["kind"] == "ClusterRoleBinding")
+                .count();
             assert_eq!(everywhere, usize::from(scope == PermissionScope::Cluster));
         }
     }
@@ -330,7 +412,8 @@ mod tests {
         let made = bindings(&identity(PermissionScope::Cluster), &grants(), &Map::new());
         for object in &made {
             let text = object["rules"].to_string();
-            let is_seed = object["metadata"]["name"] == "stack:team:redis:seed" && object["kind"] == "Role";
+            let is_seed =
+                object["metadata"]["name"] == "stack:team:redis:seed" && object["kind"] == "Role";
             assert_eq!(text.contains("secrets"), is_seed, "{object}");
             assert!(!text.contains("configmaps"), "{object}");
         }
@@ -343,8 +426,18 @@ mod tests {
         let own = find(&made, "Role", "stack:team:redis:own");
         assert_eq!(own["metadata"]["namespace"], "team");
         for rule in own["rules"].as_array().unwrap() {
-            let creates = rule["verbs"].as_array().unwrap().iter().all(|verb| verb == "create" || verb == "patch");
-            assert!(creates || rule["resourceNames"].as_array().is_some_and(|names| names.len() == 1), "{rule}");
+            let creates = rule["verbs"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .all(|verb| verb == "create" || verb == "patch");
+            assert!(
+                creates
+                    || rule["resourceNames"]
+                        .as_array()
+                        .is_some_and(|names| names.len() == 1),
+                "{rule}"
+            );
         }
     }
 
@@ -353,10 +446,16 @@ mod tests {
         let mut identity = identity(PermissionScope::Cluster);
         identity.namespaces = vec!["a".into(), "b".into()];
         let made = bindings(&identity, &grants(), &Map::new());
-        assert!(made.iter().all(|object| object["kind"] != "ClusterRoleBinding"));
-        let bound =
-            made.iter().filter(|object| object["kind"] == "RoleBinding" && object["roleRef"]["kind"] == "ClusterRole");
-        let places: Vec<&str> = bound.map(|object| object["metadata"]["namespace"].as_str().unwrap()).collect();
+        assert!(
+            made.iter()
+                .all(|object| object["kind"] != "ClusterRoleBinding")
+        );
+        let bound = made.iter().filter(|object| {
+            object["kind"] == "RoleBinding" && object["roleRef"]["kind"] == "ClusterRole"
+        });
+        let places: Vec<&str> = bound
+            .map(|object| object["metadata"]["namespace"].as_str().unwrap())
+            .collect();
         assert_eq!(places, ["a", "b"]);
     }
 
@@ -365,7 +464,11 @@ mod tests {
         for scope in [PermissionScope::Namespaced, PermissionScope::Cluster] {
             for object in bindings(&identity(scope), &grants(), &Map::new()) {
                 let owners = &object["metadata"]["ownerReferences"];
-                assert_eq!(owners.is_null(), object["metadata"]["namespace"] != "team", "{object}");
+                assert_eq!(
+                    owners.is_null(),
+                    object["metadata"]["namespace"] != "team",
+                    "{object}"
+                );
                 if !owners.is_null() {
                     assert_eq!(owners[0]["blockOwnerDeletion"], false);
                 }
@@ -375,16 +478,25 @@ mod tests {
 
     #[test]
     fn a_persona_of_a_namespace_gathers_the_roles_of_its_stacks() {
-        let made = bindings(&identity(PermissionScope::Namespaced), &grants(), &Map::new());
+        let made = bindings(
+            &identity(PermissionScope::Namespaced),
+            &grants(),
+            &Map::new(),
+        );
         for (role, verbs) in [("admin", 8), ("edit", 8), ("view", 3)] {
             let stack = find(&made, "ClusterRole", &format!("stack:team:redis:{role}"));
-            assert_eq!(stack["rules"][0]["verbs"].as_array().map(Vec::len), Some(verbs));
+            assert_eq!(
+                stack["rules"][0]["verbs"].as_array().map(Vec::len),
+                Some(verbs)
+            );
             let resources = json!(["redises", "redises/status", "redises/scale"]);
             assert_eq!(stack["rules"][0]["resources"], resources);
             let roles = personas("team", "u-2");
             let persona = find(&roles, "ClusterRole", &format!("crossplane:ns:team:{role}"));
-            let wanted =
-                persona["aggregationRule"]["clusterRoleSelectors"][0]["matchLabels"].as_object().unwrap().clone();
+            let wanted = persona["aggregationRule"]["clusterRoleSelectors"][0]["matchLabels"]
+                .as_object()
+                .unwrap()
+                .clone();
             for (key, value) in wanted {
                 assert_eq!(stack["metadata"]["labels"][&key], value, "{key}");
             }
@@ -394,8 +506,15 @@ mod tests {
     #[test]
     fn annotations_of_the_account_are_the_installs() {
         let annotations = Map::from_iter([("cloud/role".to_owned(), json!("r"))]);
-        let made = bindings(&identity(PermissionScope::Namespaced), &grants(), &annotations);
+        let made = bindings(
+            &identity(PermissionScope::Namespaced),
+            &grants(),
+            &annotations,
+        );
         let applied = "stacks.crossplane.io/applied-annotations";
-        assert_eq!(made[0]["metadata"]["annotations"], json!({ "cloud/role": "r", applied: "cloud/role" }));
+        assert_eq!(
+            made[0]["metadata"]["annotations"],
+            json!({ "cloud/role": "r", applied: "cloud/role" })
+        );
     }
 }

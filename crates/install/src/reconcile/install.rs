@@ -1,15 +1,15 @@
-//! From the wish for a package to its Stack: each step is a condition, the next is taken when the one before is done, and
-//! what was installed last stays in place until the new is.
+//! From the wish for a package to its Stack: each step is a condition, the next is taken when the
+//! one before is done, and what was installed last stays in place until the new is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use api::conditions::{
-    CONTROLLER_AVAILABLE, CRDS_ESTABLISHED, DEPENDENCIES_SATISFIED, PACKAGE_CURRENT, PACKAGE_RESOLVED, READY, UNPACKED,
-    UP_TO_DATE,
+    CONTROLLER_AVAILABLE, CRDS_ESTABLISHED, DEPENDENCIES_SATISFIED, PACKAGE_CURRENT,
+    PACKAGE_RESOLVED, READY, UNPACKED, UP_TO_DATE,
 };
 use api::{
-    ClusterStackInstall, Condition, InstallSpec, InstallStatus, Metadata, ObjectRef, PermissionScope, Stack,
-    StackInstall, Status, annotations, labels, names,
+    ClusterStackInstall, Condition, InstallSpec, InstallStatus, Metadata, ObjectRef,
+    PermissionScope, Stack, StackInstall, Status, annotations, labels, names,
 };
 use package::Package;
 use serde_json::Value;
@@ -42,15 +42,35 @@ pub struct Install {
 
 impl From<StackInstall> for Install {
     fn from(install: StackInstall) -> Self {
-        let StackInstall { metadata, spec, status, .. } = install;
-        Self { scope: PermissionScope::Namespaced, metadata, spec, status: status.unwrap_or_default() }
+        let StackInstall {
+            metadata,
+            spec,
+            status,
+            ..
+        } = install;
+        Self {
+            scope: PermissionScope::Namespaced,
+            metadata,
+            spec,
+            status: status.unwrap_or_default(),
+        }
     }
 }
 
 impl From<ClusterStackInstall> for Install {
     fn from(install: ClusterStackInstall) -> Self {
-        let ClusterStackInstall { metadata, spec, status, .. } = install;
-        Self { scope: PermissionScope::Cluster, metadata, spec, status: status.unwrap_or_default() }
+        let ClusterStackInstall {
+            metadata,
+            spec,
+            status,
+            ..
+        } = install;
+        Self {
+            scope: PermissionScope::Cluster,
+            metadata,
+            spec,
+            status: status.unwrap_or_default(),
+        }
     }
 }
 
@@ -65,33 +85,55 @@ impl Install {
 
     /// As CRDs know it.
     pub fn parent(&self) -> Parent {
-        let Metadata { namespace, name, uid, .. } = &self.metadata;
-        Parent { scope: self.scope, namespace: namespace.clone(), name: name.clone(), uid: uid.clone() }
+        let Metadata {
+            namespace,
+            name,
+            uid,
+            ..
+        } = &self.metadata;
+        Parent {
+            scope: self.scope,
+            namespace: namespace.clone(),
+            name: name.clone(),
+            uid: uid.clone(),
+        }
     }
 
     /// Whether it is going.
     pub fn is_deleting(&self) -> bool {
-        self.metadata.rest.get("deletionTimestamp").is_some_and(|time| !time.is_null())
+        self.metadata
+            .rest
+            .get("deletionTimestamp")
+            .is_some_and(|time| !time.is_null())
     }
 
-    /// The image that was installed, if it is still the one that is wanted: a tag that moves does not move what runs.
+    /// The image that was installed, if it is still the one that is wanted: a tag that moves does
+    /// not move what runs.
     pub fn installed(&self, wanted: &Reference) -> Option<Reference> {
         let (pinned, _) = self.resolved()?;
         let digest = wanted.digest.as_ref().or(pinned.digest.as_ref());
-        let wanted = Reference { digest: digest.cloned(), ..wanted.clone() };
+        let wanted = Reference {
+            digest: digest.cloned(),
+            ..wanted.clone()
+        };
         (wanted == pinned).then_some(pinned)
     }
 
     /// The image that was found last, and whether that was for the spec as it is now.
     fn resolved(&self) -> Option<(Reference, bool)> {
-        let found = |condition: &&Condition| condition.r#type == PACKAGE_RESOLVED && condition.status == Status::True;
+        let found = |condition: &&Condition| {
+            condition.r#type == PACKAGE_RESOLVED && condition.status == Status::True
+        };
         let condition = self.status.conditions.iter().find(found)?;
         let unchanged = condition.observed_generation == self.metadata.generation;
         Some((Reference::parse(&condition.message).ok()?, unchanged))
     }
 
     pub(crate) fn annotated(&self, key: &str) -> bool {
-        self.metadata.annotations.get(key).is_some_and(|value| value == labels::TRUE)
+        self.metadata
+            .annotations
+            .get(key)
+            .is_some_and(|value| value == labels::TRUE)
     }
 }
 
@@ -119,7 +161,12 @@ pub struct Settings {
 impl Settings {
     /// Where the Stack of an install is, and the Secrets that the install names.
     pub fn namespace(&self, install: &Install) -> String {
-        let Install { scope, metadata, status, .. } = install;
+        let Install {
+            scope,
+            metadata,
+            status,
+            ..
+        } = install;
         match scope {
             PermissionScope::Namespaced => metadata.namespace.clone(),
             // Only administrators write the status of what is cluster-scoped.
@@ -132,21 +179,31 @@ impl Settings {
 
     /// Whether a namespace is for the stack manager and for stacks of the whole cluster alone.
     pub fn is_reserved(&self, namespace: &str) -> bool {
-        let below = namespace.strip_prefix(&self.cluster_namespace).filter(|_| !self.cluster_namespace.is_empty());
-        namespace == self.own_namespace || below.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        let below = namespace
+            .strip_prefix(&self.cluster_namespace)
+            .filter(|_| !self.cluster_namespace.is_empty());
+        namespace == self.own_namespace
+            || below.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
     }
 
-    /// The image that an install means: the one that it names, or the one that brings the kind that it names. A newer
-    /// version in the index changes nothing that is installed.
+    /// The image that an install means: the one that it names, or the one that brings the kind that
+    /// it names. A newer version in the index changes nothing that is installed.
     pub fn reference(&self, install: &Install, index: &Index) -> Result<Reference, Trouble> {
         let spec = &install.spec;
         if spec.package.is_empty() && !spec.crd.is_empty() {
-            let kept = install.resolved().filter(|(image, unchanged)| *unchanged || index.knows(&spec.crd, image));
+            let kept = install
+                .resolved()
+                .filter(|(image, unchanged)| *unchanged || index.knows(&spec.crd, image));
             return kept.map_or_else(|| index.find(&spec.crd), |(image, _)| Ok(image));
         }
-        let source = if spec.source.is_empty() { &self.source } else { &spec.source };
-        Reference::resolve(&spec.package, source)
-            .map_err(|bad| Trouble::new("PackageNameInvalid", format!("{}: {}", bad.what, bad.hint)))
+        let source = if spec.source.is_empty() {
+            &self.source
+        } else {
+            &spec.source
+        };
+        Reference::resolve(&spec.package, source).map_err(|bad| {
+            Trouble::new("PackageNameInvalid", format!("{}: {}", bad.what, bad.hint))
+        })
     }
 }
 
@@ -165,14 +222,15 @@ pub struct Facts<'f> {
     pub package: Step<&'f Package>,
     /// What compiling it has shown.
     pub verdict: Step<&'f Verdict>,
-    /// The CRDs that the package brings or the install is a parent of, as far as they are there, and those of the same
-    /// groups.
+    /// The CRDs that the package brings or the install is a parent of, as far as they are there,
+    /// and those of the same groups.
     pub crds: &'f [LiveCrd],
     /// The names of those CRDs that have objects.
     pub in_use: &'f [String],
     /// The uids of installs that these CRDs are recorded for and that no longer exist.
     pub gone: &'f BTreeSet<String>,
-    /// By name of a CRD that would change incompatibly: the namespaces of others that have instances of it.
+    /// By name of a CRD that would change incompatibly: the namespaces of others that have
+    /// instances of it.
     pub instances: &'f BTreeMap<String, Vec<String>>,
     /// By name of a CRD: the cluster install that defines it, whether it is there or not.
     pub reserved: &'f BTreeMap<String, String>,
@@ -210,7 +268,8 @@ pub struct InstallPlan {
     pub applies: Vec<Value>,
     /// What to delete, in this order.
     pub deletes: Vec<ObjectRef>,
-    /// The CRDs whose objects nobody serves any more: those that somebody deletes have to be seen off.
+    /// The CRDs whose objects nobody serves any more: those that somebody deletes have to be seen
+    /// off.
     pub unserved: Vec<String>,
     /// How it is getting on.
     pub status: InstallStatus,
@@ -226,7 +285,11 @@ pub struct InstallPlan {
 pub fn plan(facts: &Facts<'_>) -> InstallPlan {
     let before = &facts.install.status;
     let mut work = Work {
-        conditions: Conditions::new(&before.conditions, facts.install.metadata.generation, facts.now),
+        conditions: Conditions::new(
+            &before.conditions,
+            facts.install.metadata.generation,
+            facts.now,
+        ),
         status: before.clone(),
         applies: Vec::new(),
         deletes: Vec::new(),
@@ -234,7 +297,11 @@ pub fn plan(facts: &Facts<'_>) -> InstallPlan {
         finalizer: true,
         soon: false,
     };
-    let outcome = if facts.install.is_deleting() { work.remove(facts) } else { work.install(facts) };
+    let outcome = if facts.install.is_deleting() {
+        work.remove(facts)
+    } else {
+        work.install(facts)
+    };
     let settled = match outcome {
         Ok(()) => true,
         Err(Stop { condition, trouble }) => {
@@ -243,7 +310,9 @@ pub fn plan(facts: &Facts<'_>) -> InstallPlan {
             }
             // What runs goes on running: only its own state tells whether the install can be used.
             let running = stack_ready(facts);
-            match running.filter(|ready| ready.status == Status::True && !facts.install.is_deleting()) {
+            match running
+                .filter(|ready| ready.status == Status::True && !facts.install.is_deleting())
+            {
                 Some(_) => {
                     let message = format!("version {} runs; {}", before.version, trouble.message);
                     work.conditions.done(READY, trouble.reason, message);
@@ -282,13 +351,24 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    pub(crate) fn at(condition: &'static str, reason: &'static str, message: impl Into<String>) -> Self {
-        Self { condition: Some(condition), trouble: Trouble::new(reason, message) }
+    pub(crate) fn at(
+        condition: &'static str,
+        reason: &'static str,
+        message: impl Into<String>,
+    ) -> Self {
+        Self {
+            condition: Some(condition),
+            trouble: Trouble::new(reason, message),
+        }
     }
 
     fn refused(condition: &'static str, refused: &Refused) -> Self {
         let Refused { kind, name, why } = refused;
-        Self::at(condition, "Refused", format!("the API server refuses the {kind} {name}: {why}"))
+        Self::at(
+            condition,
+            "Refused",
+            format!("the API server refuses the {kind} {name}: {why}"),
+        )
     }
 }
 
@@ -305,7 +385,9 @@ pub(crate) struct Work<'c> {
 impl Work<'_> {
     fn install(&mut self, facts: &Facts<'_>) -> Result<(), Stop> {
         let install = facts.install;
-        if install.scope == PermissionScope::Namespaced && facts.settings.is_reserved(&install.metadata.namespace) {
+        if install.scope == PermissionScope::Namespaced
+            && facts.settings.is_reserved(&install.metadata.namespace)
+        {
             let what = format!(
                 "nothing is installed into the namespace {}, which is the manager's",
                 install.metadata.namespace
@@ -313,24 +395,34 @@ impl Work<'_> {
             return Err(Stop::at(PACKAGE_RESOLVED, "NamespaceReserved", what));
         }
         if install.spec.paused {
-            let trouble = Trouble::new("Paused", "the install is paused: everything stays as it is");
-            return Err(Stop { condition: None, trouble });
+            let trouble =
+                Trouble::new("Paused", "the install is paused: everything stays as it is");
+            return Err(Stop {
+                condition: None,
+                trouble,
+            });
         }
         let reference = take(PACKAGE_RESOLVED, &facts.resolved)?;
-        self.conditions.done(PACKAGE_RESOLVED, "Resolved", reference.to_string());
+        self.conditions
+            .done(PACKAGE_RESOLVED, "Resolved", reference.to_string());
         self.compare(reference, facts.tagged);
         let package = *take(UNPACKED, &facts.package)?;
         let unpacked = accept(facts, package)?;
         self.conditions.done(UNPACKED, "Unpacked", unpacked);
         depend(facts, package)?;
-        self.conditions.done(DEPENDENCIES_SATISFIED, "Satisfied", "all that it depends on is there");
+        self.conditions.done(
+            DEPENDENCIES_SATISFIED,
+            "Satisfied",
+            "all that it depends on is there",
+        );
         let notes = self.define(facts, package, reference)?;
         let served = match package.crds.len() {
             1 => "its CRD is served".to_owned(),
             count => format!("its {count} CRDs are served"),
         };
         let said: Vec<String> = std::iter::once(served).chain(notes).collect();
-        self.conditions.done(CRDS_ESTABLISHED, "Established", said.join("; "));
+        self.conditions
+            .done(CRDS_ESTABLISHED, "Established", said.join("; "));
         self.record(facts, package, reference)
     }
 
@@ -345,17 +437,27 @@ impl Work<'_> {
                      `package` to {}",
                     reference.at(tagged)
                 );
-                self.conditions.trouble(PACKAGE_CURRENT, &Trouble::new("TagMoved", what));
+                self.conditions
+                    .trouble(PACKAGE_CURRENT, &Trouble::new("TagMoved", what));
             }
             None if self.conditions.has(PACKAGE_CURRENT) => {
-                self.conditions.done(PACKAGE_CURRENT, "Current", format!("{installed} is installed"));
+                self.conditions.done(
+                    PACKAGE_CURRENT,
+                    "Current",
+                    format!("{installed} is installed"),
+                );
             }
             None => {}
         }
     }
 
     /// The CRDs of the package, and those that it no longer brings.
-    fn define(&mut self, facts: &Facts<'_>, package: &Package, reference: &Reference) -> Result<Vec<String>, Stop> {
+    fn define(
+        &mut self,
+        facts: &Facts<'_>,
+        package: &Package,
+        reference: &Reference,
+    ) -> Result<Vec<String>, Stop> {
         self.strand_nothing(facts, package)?;
         let parent = facts.install.parent();
         let live = |name: &str| facts.crds.iter().find(|live| live.crd.name == name);
@@ -373,7 +475,11 @@ impl Work<'_> {
                 allow_breaking: facts.install.annotated(annotations::ALLOW_BREAKING_CHANGES),
                 group: facts.crds,
                 gone: facts.gone,
-                instances: facts.instances.get(&file.crd.name).map(Vec::as_slice).unwrap_or_default(),
+                instances: facts
+                    .instances
+                    .get(&file.crd.name)
+                    .map(Vec::as_slice)
+                    .unwrap_or_default(),
                 in_use: facts.in_use.contains(&file.crd.name),
                 reserved: facts.reserved.get(&file.crd.name).map(String::as_str),
                 namespaced: facts.settings.namespaced_crds,
@@ -391,12 +497,17 @@ impl Work<'_> {
                 }
                 Placement::Recreate => anew.extend(live.map(reference_to)),
                 Placement::Wait(why) => waits.push(why),
-                Placement::Refuse(trouble) | Placement::Break(Break { trouble, .. }) => refusals.push(trouble),
+                Placement::Refuse(trouble) | Placement::Break(Break { trouble, .. }) => {
+                    refusals.push(trouble);
+                }
             }
         }
         // Nothing is written unless all of it can be.
         if let Some(first) = refusals.first() {
-            let all: Vec<&str> = refusals.iter().map(|trouble| trouble.message.as_str()).collect();
+            let all: Vec<&str> = refusals
+                .iter()
+                .map(|trouble| trouble.message.as_str())
+                .collect();
             return Err(Stop::at(CRDS_ESTABLISHED, first.reason, all.join("; ")));
         }
         if !waits.is_empty() {
@@ -408,7 +519,10 @@ impl Work<'_> {
         self.applies.extend(applies);
         if !anew.is_empty() {
             let names: Vec<&str> = anew.iter().map(|crd| crd.name.as_str()).collect();
-            let what = format!("waiting until {} is gone, to be made anew", names.join(", "));
+            let what = format!(
+                "waiting until {} is gone, to be made anew",
+                names.join(", ")
+            );
             self.deletes.extend(anew);
             return Err(Stop::at(CRDS_ESTABLISHED, "Waiting", what));
         }
@@ -427,9 +541,15 @@ impl Work<'_> {
     }
 
     /// The Stack, and whether it runs.
-    fn record(&mut self, facts: &Facts<'_>, package: &Package, reference: &Reference) -> Result<(), Stop> {
-        let desired = record(facts, package, reference)
-            .map_err(|wrong| Stop::at(CONTROLLER_AVAILABLE, "ControllerInvalid", wrong.join("; ")))?;
+    fn record(
+        &mut self,
+        facts: &Facts<'_>,
+        package: &Package,
+        reference: &Reference,
+    ) -> Result<(), Stop> {
+        let desired = record(facts, package, reference).map_err(|wrong| {
+            Stop::at(CONTROLLER_AVAILABLE, "ControllerInvalid", wrong.join("; "))
+        })?;
         if let Some(stack) = facts.stack.filter(|stack| !is_ours(stack, facts.install)) {
             let what = format!(
                 "a Stack {}/{} is there that this install did not make",
@@ -444,7 +564,11 @@ impl Work<'_> {
         self.status.version.clone_from(&package.app.version);
         self.status.digest = reference.digest.clone().unwrap_or_default();
         let Some(stack) = facts.stack else {
-            return Err(Stop::at(CONTROLLER_AVAILABLE, "Starting", "its Stack is being made"));
+            return Err(Stop::at(
+                CONTROLLER_AVAILABLE,
+                "Starting",
+                "its Stack is being made",
+            ));
         };
         self.status.stack_record = Some(ObjectRef {
             api_version: api::API_VERSION.to_owned(),
@@ -453,26 +577,61 @@ impl Work<'_> {
             name: stack.metadata.name.clone(),
             uid: stack.metadata.uid.clone(),
         });
-        let conditions = stack.status.as_ref().map_or(&[][..], |status| &status.conditions);
-        let current = |condition: &&Condition| condition.observed_generation >= stack.metadata.generation;
-        let of = |kind: &str| conditions.iter().filter(current).find(|condition| condition.r#type == kind);
+        let conditions = stack
+            .status
+            .as_ref()
+            .map_or(&[][..], |status| &status.conditions);
+        let current =
+            |condition: &&Condition| condition.observed_generation >= stack.metadata.generation;
+        let of = |kind: &str| {
+            conditions
+                .iter()
+                .filter(current)
+                .find(|condition| condition.r#type == kind)
+        };
         match of(CONTROLLER_AVAILABLE) {
             Some(available) => {
-                self.conditions.set(CONTROLLER_AVAILABLE, available.status, &available.reason, &available.message);
+                self.conditions.set(
+                    CONTROLLER_AVAILABLE,
+                    available.status,
+                    &available.reason,
+                    &available.message,
+                );
             }
             None => {
-                self.conditions.set(CONTROLLER_AVAILABLE, Status::False, "Starting", "its Stack was not looked at yet");
+                self.conditions.set(
+                    CONTROLLER_AVAILABLE,
+                    Status::False,
+                    "Starting",
+                    "its Stack was not looked at yet",
+                );
             }
         }
         match of(READY) {
-            Some(ready) => self.conditions.set(READY, ready.status, &ready.reason, &ready.message),
-            None => self.conditions.set(READY, Status::False, "Starting", "its Stack was not looked at yet"),
+            Some(ready) => self
+                .conditions
+                .set(READY, ready.status, &ready.reason, &ready.message),
+            None => self.conditions.set(
+                READY,
+                Status::False,
+                "Starting",
+                "its Stack was not looked at yet",
+            ),
         }
         if is_of(stack, reference) {
-            let what = format!("version {} is in place, as {}", package.app.version, self.status.digest);
-            self.conditions.done(UP_TO_DATE, "Installed", what.trim_end_matches(", as "));
+            let what = format!(
+                "version {} is in place, as {}",
+                package.app.version, self.status.digest
+            );
+            self.conditions
+                .done(UP_TO_DATE, "Installed", what.trim_end_matches(", as "));
         } else {
-            self.conditions.set(UP_TO_DATE, Status::False, "Starting", "its Stack is being changed");
+            self.conditions.set(
+                UP_TO_DATE,
+                Status::False,
+                "Starting",
+                "its Stack is being changed",
+            );
         }
         Ok(())
     }
@@ -482,12 +641,20 @@ fn take<'s, T>(condition: &'static str, step: &'s Step<T>) -> Result<&'s T, Stop
     match step {
         Step::Done(value) => Ok(value),
         Step::Pending(what) => Err(Stop::at(condition, "Pulling", what.as_str())),
-        Step::Failed(trouble) => Err(Stop { condition: Some(condition), trouble: trouble.clone() }),
+        Step::Failed(trouble) => Err(Stop {
+            condition: Some(condition),
+            trouble: trouble.clone(),
+        }),
     }
 }
 
 /// What the Stack says of itself.
 pub(crate) fn stack_ready<'f>(facts: &Facts<'f>) -> Option<&'f Condition> {
     let stack = facts.stack.filter(|stack| is_ours(stack, facts.install))?;
-    stack.status.as_ref()?.conditions.iter().find(|condition| condition.r#type == READY)
+    stack
+        .status
+        .as_ref()?
+        .conditions
+        .iter()
+        .find(|condition| condition.r#type == READY)
 }

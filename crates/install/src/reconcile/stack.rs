@@ -1,4 +1,5 @@
-//! What makes a Stack run: its account, its roles and its controllers, or why it may not, or what it waits for.
+//! What makes a Stack run: its account, its roles and its controllers, or why it may not, or what
+//! it waits for.
 
 use api::key::{self, Reference};
 use api::{Crd, Metadata, PermissionScope, Scope, Stack, names};
@@ -14,8 +15,8 @@ use engine::limits::InstanceLimits;
 pub struct Facts<'f> {
     /// The Stack.
     pub stack: &'f Stack,
-    /// Whether the stack manager itself made it for a ClusterStackInstall. What a Stack says of itself does not count:
-    /// whoever may create one in a namespace may write anything into it.
+    /// Whether the stack manager itself made it for a ClusterStackInstall. What a Stack says of
+    /// itself does not count: whoever may create one in a namespace may write anything into it.
     pub cluster_wide: bool,
     /// All CRDs of the cluster, or at least those that the Stack names.
     pub crds: &'f [Crd],
@@ -73,8 +74,14 @@ impl Run {
         if *limits != InstanceLimits::default() {
             options.extend(["--instance-limits".to_owned(), limits.to_string()]);
         }
-        for controller in self.controllers.iter_mut().filter(|controller| controller.role == Role::Templates) {
-            let args = controller.deployment.pointer_mut("/spec/template/spec/containers/0/args");
+        for controller in self
+            .controllers
+            .iter_mut()
+            .filter(|controller| controller.role == Role::Templates)
+        {
+            let args = controller
+                .deployment
+                .pointer_mut("/spec/template/spec/containers/0/args");
             if let Some(args) = args.and_then(Value::as_array_mut) {
                 args.extend(options.iter().map(|option| json!(option)));
             }
@@ -107,7 +114,11 @@ pub fn decide(facts: &Facts<'_>) -> Decision {
     let mut refused = Vec::new();
     let mut waiting = Vec::new();
     let mut notes = Vec::new();
-    let scope = if facts.cluster_wide { PermissionScope::Cluster } else { PermissionScope::Namespaced };
+    let scope = if facts.cluster_wide {
+        PermissionScope::Cluster
+    } else {
+        PermissionScope::Namespaced
+    };
     if spec.app.permission_scope == PermissionScope::Cluster && !facts.cluster_wide {
         notes.push(
             "`permissionScope: Cluster` counts only for stacks that a ClusterStackInstall made: this one may act only in \
@@ -116,7 +127,9 @@ pub fn decide(facts: &Facts<'_>) -> Decision {
         );
     }
     if spec.controller.service.is_some() {
-        refused.push("`controller.service` is not supported: let a template make the Service".to_owned());
+        refused.push(
+            "`controller.service` is not supported: let a template make the Service".to_owned(),
+        );
     }
     if !spec.permissions.is_empty() {
         refused.push(
@@ -137,22 +150,36 @@ pub fn decide(facts: &Facts<'_>) -> Decision {
         account: account(facts.stack),
         manager: facts.manager.to_owned(),
     };
-    let own = facts.claims.iter().find(|claim| claim.is_of(&identity.namespace, &identity.name));
+    let own = facts
+        .claims
+        .iter()
+        .find(|claim| claim.is_of(&identity.namespace, &identity.name));
     if let Some(why) = own.and_then(|own| own.taken(facts.claims)) {
         return Decision::Taken(why);
     }
     let mut controllers = Vec::new();
     if let Some(deployment) = &spec.controller.deployment {
         match controller_workload::brought(&identity, &grants, &deployment["spec"]) {
-            Ok(deployment) => controllers.push(Controller { role: Role::Brought, deployment }),
+            Ok(deployment) => controllers.push(Controller {
+                role: Role::Brought,
+                deployment,
+            }),
             Err(reasons) => refused.extend(reasons),
         }
     }
-    // Without templates, what they made before has to go: who lost all of them still needs somebody to see to that.
-    let rendered = facts.stack.status.as_ref().is_some_and(|status| !status.rendered_kinds.is_empty());
+    // Without templates, what they made before has to go: who lost all of them still needs somebody
+    // to see to that.
+    let rendered = facts
+        .stack
+        .status
+        .as_ref()
+        .is_some_and(|status| !status.rendered_kinds.is_empty());
     if !spec.templates.is_empty() || !spec.template_status.is_empty() || rendered {
         let deployment = controller_workload::templates(&identity, facts.own_image);
-        controllers.push(Controller { role: Role::Templates, deployment });
+        controllers.push(Controller {
+            role: Role::Templates,
+            deployment,
+        });
     }
     if !refused.is_empty() {
         return Decision::Refused(refused);
@@ -162,7 +189,13 @@ pub fn decide(facts: &Facts<'_>) -> Decision {
     }
     let account = spec.controller.service_account.as_ref();
     let annotations: Map<String, Value> = account
-        .map(|account| account.annotations.iter().map(|(key, value)| (key.clone(), json!(value))).collect())
+        .map(|account| {
+            account
+                .annotations
+                .iter()
+                .map(|(key, value)| (key.clone(), json!(value)))
+                .collect()
+        })
         .unwrap_or_default();
     Decision::Run(Box::new(Run {
         rules: crate::rules(&grants),
@@ -174,13 +207,24 @@ pub fn decide(facts: &Facts<'_>) -> Decision {
     }))
 }
 
-/// The name of a Stack's account: the usual one, unless its status says that this belongs to somebody else.
+/// The name of a Stack's account: the usual one, unless its status says that this belongs to
+/// somebody else.
 fn account(stack: &Stack) -> String {
-    let Metadata { namespace, name, .. } = &stack.metadata;
-    let recorded = stack.status.as_ref().map(|status| status.service_account.as_str()).unwrap_or_default();
+    let Metadata {
+        namespace, name, ..
+    } = &stack.metadata;
+    let recorded = stack
+        .status
+        .as_ref()
+        .map(|status| status.service_account.as_str())
+        .unwrap_or_default();
     // Whatever else a status says is nothing to go by: its users may write it.
     let other = names::other_account(namespace, name);
-    if recorded == other { other } else { names::account(name) }
+    if recorded == other {
+        other
+    } else {
+        names::account(name)
+    }
 }
 
 /// Whether a Stack can be granted cluster-scoped kinds.
@@ -191,7 +235,10 @@ fn reaches_all(facts: &Facts<'_>, scope: PermissionScope) -> bool {
 /// Why a Stack cannot have a cluster-scoped kind.
 fn too_wide(facts: &Facts<'_>, kinds: &[(&str, &str)]) -> String {
     match facts.cluster_wide {
-        true => "`spec.namespaces` of its ClusterStackInstall limits it to namespaces: leave that out".to_owned(),
+        true => {
+            "`spec.namespaces` of its ClusterStackInstall limits it to namespaces: leave that out"
+                .to_owned()
+        }
         false => advice::cluster_scoped(facts.stack, facts.policy, kinds),
     }
 }
@@ -207,11 +254,17 @@ fn owned(
     let entries = &facts.stack.spec.customresourcedefinitions;
     let (owned, lost) = key::owned(entries, facts.crds);
     for entry in lost.iter().filter_map(|index| entries.get(*index)) {
-        waiting.push(format!("the CRD of {} in {}", entry.kind, entry.api_version));
+        waiting.push(format!(
+            "the CRD of {} in {}",
+            entry.kind, entry.api_version
+        ));
     }
     let mut names = Vec::new();
     for own in &owned {
-        let found = facts.crds.iter().find(|crd| crd.group == own.group && crd.names.kind == own.kind);
+        let found = facts
+            .crds
+            .iter()
+            .find(|crd| crd.group == own.group && crd.names.kind == own.kind);
         let Some(crd) = found else { continue };
         names.push(crd.name.clone());
         if crd.scope == Scope::Cluster && !reaches_all(facts, scope) {
@@ -222,7 +275,10 @@ fn owned(
             ));
             continue;
         }
-        if let Err(refusal) = facts.policy.check(&crd.group, &crd.names.plural, facts.cluster_wide) {
+        if let Err(refusal) = facts
+            .policy
+            .check(&crd.group, &crd.names.plural, facts.cluster_wide)
+        {
             refused.push(format!("it owns {}: {}", refusal.kind, refusal.why));
             continue;
         }
@@ -247,12 +303,16 @@ fn depended(
     for dependency in &facts.stack.spec.app.depends_on {
         let text = &dependency.crd;
         let Some(reference) = Reference::parse(text) else {
-            refused.push(format!("`{text}` in `dependsOn` names no kind: write `<kind>.<group>/<version>`"));
+            refused.push(format!(
+                "`{text}` in `dependsOn` names no kind: write `<kind>.<group>/<version>`"
+            ));
             continue;
         };
         // What no cluster would grant is refused before anybody waits for it.
         if reference.name.is_none()
-            && let Err(refusal) = facts.policy.check(&reference.group, "*", facts.cluster_wide)
+            && let Err(refusal) = facts
+                .policy
+                .check(&reference.group, "*", facts.cluster_wide)
         {
             refused.push(format!("it depends on {}: {}", refusal.kind, refusal.why));
             continue;
@@ -264,8 +324,14 @@ fn depended(
         }
         let reachable = |namespaced: bool| namespaced || reaches_all(facts, scope);
         if !kinds.iter().any(|kind| reachable(kind.namespaced)) {
-            let wanted: Vec<_> = kinds.iter().map(|kind| (kind.gvk.group.as_str(), kind.plural.as_str())).collect();
-            refused.push(format!("it depends on {text}, which is cluster-scoped, but {}", too_wide(facts, &wanted)));
+            let wanted: Vec<_> = kinds
+                .iter()
+                .map(|kind| (kind.gvk.group.as_str(), kind.plural.as_str()))
+                .collect();
+            refused.push(format!(
+                "it depends on {text}, which is cluster-scoped, but {}",
+                too_wide(facts, &wanted)
+            ));
             continue;
         }
         if reference.name.is_none() {
@@ -278,14 +344,19 @@ fn depended(
             continue;
         }
         for kind in kinds {
-            match facts.policy.check(&kind.gvk.group, &kind.plural, facts.cluster_wide) {
+            match facts
+                .policy
+                .check(&kind.gvk.group, &kind.plural, facts.cluster_wide)
+            {
                 Ok(()) => grants.depends_on.push(Grant {
                     group: kind.gvk.group.clone(),
                     resource: kind.plural.clone(),
                     status: kind.status,
                     scale: kind.scale,
                 }),
-                Err(refusal) => refused.push(format!("it depends on {}: {}", refusal.kind, refusal.why)),
+                Err(refusal) => {
+                    refused.push(format!("it depends on {}: {}", refusal.kind, refusal.why));
+                }
             }
         }
     }
@@ -333,7 +404,13 @@ mod tests {
             served("", "v1", "ConfigMap", "configmaps", true),
             served("", "v1", "Secret", "secrets", true),
             served("", "v1", "Node", "nodes", false),
-            served("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", false),
+            served(
+                "rbac.authorization.k8s.io",
+                "v1",
+                "ClusterRole",
+                "clusterroles",
+                false,
+            ),
             served("other.org", "v1", "Global", "globals", false),
         ]);
         kinds.add(&crd("Redis", "Namespaced"));
@@ -355,7 +432,12 @@ mod tests {
     fn decided(spec: &Value, cluster_wide: bool, allow: &[&str]) -> Decision {
         let stack = stack(spec);
         let crds = [crd("Redis", "Namespaced"), crd("Wide", "Cluster")];
-        let policy = Policy { allow: allow.iter().map(|text| Pattern::parse(text).unwrap()).collect() };
+        let policy = Policy {
+            allow: allow
+                .iter()
+                .map(|text| Pattern::parse(text).unwrap())
+                .collect(),
+        };
         let kinds = kinds();
         let own_image = "example.org/cairn:1";
         decide(&Facts {
@@ -374,7 +456,9 @@ mod tests {
     #[test]
     fn a_stack_runs_with_what_it_owns_and_depends_on() {
         let spec = json!({ "dependsOn": [{ "crd": "deployment.apps/v1" }], "templates": { "a": { "b": "c" } } });
-        let Decision::Run(run) = decided(&spec, false, &[]) else { panic!("not run") };
+        let Decision::Run(run) = decided(&spec, false, &[]) else {
+            panic!("not run")
+        };
         assert_eq!(
             run.rules,
             [
@@ -388,23 +472,43 @@ mod tests {
         );
         assert_eq!(run.controllers.len(), 1);
         assert_eq!(run.crds, ["rediss.example.org"]);
-        let kinds: Vec<&str> = run.access.iter().map(|object| object["kind"].as_str().unwrap()).collect();
-        assert_eq!(kinds.iter().filter(|kind| **kind == "RoleBinding").count(), 3);
+        let kinds: Vec<&str> = run
+            .access
+            .iter()
+            .map(|object| object["kind"].as_str().unwrap())
+            .collect();
+        assert_eq!(
+            kinds.iter().filter(|kind| **kind == "RoleBinding").count(),
+            3
+        );
     }
 
     #[test]
     fn limits_are_passed_on_where_they_are_not_the_usual_ones() {
         let spec = json!({ "templates": { "a": { "b": "c" } } });
-        let Decision::Run(run) = decided(&spec, false, &[]) else { panic!("not run") };
-        let plain = run.clone().limited(&InstanceLimits::default(), &Budgets::default());
+        let Decision::Run(run) = decided(&spec, false, &[]) else {
+            panic!("not run")
+        };
+        let plain = run
+            .clone()
+            .limited(&InstanceLimits::default(), &Budgets::default());
         assert_eq!(plain, *run);
-        let limits = InstanceLimits { depth: 3, ..InstanceLimits::default() };
+        let limits = InstanceLimits {
+            depth: 3,
+            ..InstanceLimits::default()
+        };
         let mut budgets = Budgets::default();
         (budgets.render.work, budgets.render.time) = (7, Duration::from_secs(1));
         (budgets.compile.work, budgets.compile.time) = (8, Duration::from_secs(2));
         let run = run.limited(&limits, &budgets);
-        let args = &run.controllers[0].deployment["spec"]["template"]["spec"]["containers"][0]["args"];
-        let args: Vec<&str> = args.as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        let args =
+            &run.controllers[0].deployment["spec"]["template"]["spec"]["containers"][0]["args"];
+        let args: Vec<&str> = args
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
         let expected = "--render-budget 7 --render-timeout 1 --compile-budget 8 --compile-timeout 2 --instance-limits \
                         depth=3,instance=100,namespace=10000,stack=50000";
         assert_eq!(args[args.len() - 10..].join(" "), expected);
@@ -420,7 +524,8 @@ mod tests {
         ] {
             let mut stack = stack(&spec);
             if rendered {
-                let status = json!({ "renderedKinds": [{ "kind": "ConfigMap", "apiVersion": "v1" }] });
+                let status =
+                    json!({ "renderedKinds": [{ "kind": "ConfigMap", "apiVersion": "v1" }] });
                 stack.status = Some(serde_json::from_value(status).unwrap());
             }
             let (crds, kinds) = ([crd("Redis", "Namespaced")], kinds());
@@ -436,7 +541,9 @@ mod tests {
                 manager: "cairn",
                 namespaces: &[],
             };
-            let Decision::Run(run) = decide(&facts) else { panic!("not run") };
+            let Decision::Run(run) = decide(&facts) else {
+                panic!("not run")
+            };
             assert_eq!(run.controllers.len(), expected, "{spec} {rendered}");
         }
     }
@@ -444,15 +551,25 @@ mod tests {
     #[test]
     fn a_stack_waits_for_what_is_not_there_yet() {
         for (spec, expected) in [
-            (json!({ "dependsOn": [{ "crd": "mysql.later.org/v1" }] }), vec!["mysql.later.org/v1"]),
-            (json!({ "dependsOn": [{ "crd": "*.later.org/v1" }] }), vec!["*.later.org/v1"]),
+            (
+                json!({ "dependsOn": [{ "crd": "mysql.later.org/v1" }] }),
+                vec!["mysql.later.org/v1"],
+            ),
+            (
+                json!({ "dependsOn": [{ "crd": "*.later.org/v1" }] }),
+                vec!["*.later.org/v1"],
+            ),
             (
                 json!({ "customresourcedefinitions": [{ "kind": "Later", "apiVersion": "example.org/v1" }] }),
                 vec!["the CRD of Later in example.org/v1"],
             ),
         ] {
             let expected = expected.into_iter().map(str::to_owned).collect();
-            assert_eq!(decided(&spec, false, &[]), Decision::Waiting(expected), "{spec}");
+            assert_eq!(
+                decided(&spec, false, &[]),
+                Decision::Waiting(expected),
+                "{spec}"
+            );
         }
     }
 
@@ -515,11 +632,23 @@ mod tests {
     #[test]
     fn a_stack_cannot_make_itself_cluster_wide() {
         let spec = json!({ "permissionScope": "Cluster" });
-        let Decision::Run(run) = decided(&spec, false, &[]) else { panic!("not run") };
-        assert!(run.access.iter().all(|object| object["kind"] != "ClusterRoleBinding"));
+        let Decision::Run(run) = decided(&spec, false, &[]) else {
+            panic!("not run")
+        };
+        assert!(
+            run.access
+                .iter()
+                .all(|object| object["kind"] != "ClusterRoleBinding")
+        );
         assert_eq!(run.notes.len(), 1);
-        let Decision::Run(run) = decided(&spec, true, &[]) else { panic!("not run") };
-        assert!(run.access.iter().any(|object| object["kind"] == "ClusterRoleBinding"));
+        let Decision::Run(run) = decided(&spec, true, &[]) else {
+            panic!("not run")
+        };
+        assert!(
+            run.access
+                .iter()
+                .any(|object| object["kind"] == "ClusterRoleBinding")
+        );
         assert_eq!(run.notes, [""; 0]);
     }
 
@@ -535,7 +664,11 @@ mod tests {
                 "`permissions` is not supported: a stack gets what `customresourcedefinitions` and `dependsOn` name",
             ),
         ] {
-            assert_eq!(decided(&spec, true, &[]), Decision::Refused(vec![expected.to_owned()]), "{spec}");
+            assert_eq!(
+                decided(&spec, true, &[]),
+                Decision::Refused(vec![expected.to_owned()]),
+                "{spec}"
+            );
         }
     }
 
@@ -546,18 +679,27 @@ mod tests {
             ("", "stack-redis"),
             ("stack-redis", "stack-redis"),
             ("cluster-admin", "stack-redis"),
-            (&*api::names::other_account("team", "redis"), &*api::names::other_account("team", "redis")),
+            (
+                &*api::names::other_account("team", "redis"),
+                &*api::names::other_account("team", "redis"),
+            ),
             (&*api::names::other_account("team", "other"), "stack-redis"),
         ] {
-            stack.status = Some(serde_json::from_value(json!({ "serviceAccount": recorded })).unwrap());
+            stack.status =
+                Some(serde_json::from_value(json!({ "serviceAccount": recorded })).unwrap());
             assert_eq!(super::account(&stack), expected);
         }
     }
 
     #[test]
     fn an_administrators_list_bounds_owned_kinds_too() {
-        let refused =
-            vec!["it owns rediss.example.org: it is not among the kinds that stacks may have here".to_owned()];
-        assert_eq!(decided(&json!({}), false, &["*.elsewhere.org"]), Decision::Refused(refused));
+        let refused = vec![
+            "it owns rediss.example.org: it is not among the kinds that stacks may have here"
+                .to_owned(),
+        ];
+        assert_eq!(
+            decided(&json!({}), false, &["*.elsewhere.org"]),
+            Decision::Refused(refused)
+        );
     }
 }

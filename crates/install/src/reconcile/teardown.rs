@@ -1,4 +1,5 @@
-//! The order in which a Stack goes: its instances while its controller still runs, then the controller, then its rights.
+//! The order in which a Stack goes: its instances while its controller still runs, then the
+//! controller, then its rights.
 
 use api::conditions::{CONTROLLER_AVAILABLE, READY};
 use api::names::CHILDREN_FINALIZER;
@@ -17,7 +18,8 @@ pub enum InstanceTeardown {
     Delete,
     /// It is going, and somebody sees to it.
     Wait,
-    /// It is going, and the controller that would see to it is gone: its children are deleted for it.
+    /// It is going, and the controller that would see to it is gone: its children are deleted for
+    /// it.
     Finish,
 }
 
@@ -37,74 +39,121 @@ pub fn instance_teardown(instance: &Value, runs: bool) -> InstanceTeardown {
 
 /// Whether the controller of a Stack runs, as far as its status says.
 pub fn is_run(stack: &Stack) -> bool {
-    let conditions = stack.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
-    let available = conditions.iter().find(|found| found.r#type == CONTROLLER_AVAILABLE);
+    let conditions = stack
+        .status
+        .as_ref()
+        .map(|status| status.conditions.as_slice())
+        .unwrap_or_default();
+    let available = conditions
+        .iter()
+        .find(|found| found.r#type == CONTROLLER_AVAILABLE);
     available.is_some_and(|found| found.status == Status::True)
 }
 
 /// Whether types and data stay: the Stack or the install that made it says so.
 pub fn keeps_data(stack: &Value, install: Option<&Value>) -> bool {
-    let says = |object: &Value| object["metadata"]["annotations"][annotations::KEEP_CRDS] == labels::TRUE;
+    let says =
+        |object: &Value| object["metadata"]["annotations"][annotations::KEEP_CRDS] == labels::TRUE;
     says(stack) || install.is_some_and(says)
 }
 
-/// Whether an object is deleted together with an instance whose controller no longer runs: by the same rule that the
-/// controller goes by.
+/// Whether an object is deleted together with an instance whose controller no longer runs: by the
+/// same rule that the controller goes by.
 pub fn is_child(object: &Value, instance: &Value, seed: Option<&Seed>) -> bool {
     // Without the seed no record can be checked: only the uid of the instance counts.
     let can_tell = seed.is_some() || controller_of(object).is_some();
     can_tell && tie(object, instance, seed).may_delete() && !is_orphan(object)
 }
 
-/// Whether an instance goes with a Stack: the Stack ran it, which its controller notes on the instance before anything
-/// else, or its kind `came` with the install that goes. Listing a kind is not enough.
+/// Whether an instance goes with a Stack: the Stack ran it, which its controller notes on the
+/// instance before anything else, or its kind `came` with the install that goes. Listing a kind is
+/// not enough.
 pub fn goes_with(instance: &Value, stack: &str, came: bool) -> bool {
-    let owners = instance["metadata"]["ownerReferences"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let ran = |owner: &Value| owner["kind"] == Stack::KIND && owner["uid"] == stack && !stack.is_empty();
+    let owners = instance["metadata"]["ownerReferences"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    let ran =
+        |owner: &Value| owner["kind"] == Stack::KIND && owner["uid"] == stack && !stack.is_empty();
     came || owners.iter().any(ran)
 }
 
-/// Whether a role grants a kind. What a Stack's status says of the kinds that it rendered, its users may have written.
+/// Whether a role grants a kind. What a Stack's status says of the kinds that it rendered, its
+/// users may have written.
 pub fn is_granted(role: &Value, group: &str, plural: &str) -> bool {
     let has = |list: &Value, wanted: &str| {
-        list.as_array().is_some_and(|all| all.iter().any(|found| found == wanted || found == "*"))
+        list.as_array()
+            .is_some_and(|all| all.iter().any(|found| found == wanted || found == "*"))
     };
     let mut rules = role["rules"].as_array().into_iter().flatten();
     rules.any(|rule| has(&rule["apiGroups"], group) && has(&rule["resources"], plural))
 }
 
-/// The kinds that a role grants, by group and plural: of the role that the stack manager created for the kinds of a
-/// Stack, those that the Stack was allowed to own.
+/// The kinds that a role grants, by group and plural: of the role that the stack manager created
+/// for the kinds of a Stack, those that the Stack was allowed to own.
 pub fn owned_kinds(role: &Value) -> Vec<(String, String)> {
     let texts = |value: &Value| -> Vec<String> {
-        value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+        value
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect()
     };
-    let rules = role["rules"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let rules = role["rules"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     let of = |rule: &Value| {
         let resources = texts(&rule["resources"]);
         texts(&rule["apiGroups"])
             .into_iter()
-            .flat_map(move |group| resources.clone().into_iter().map(move |resource| (group.clone(), resource)))
+            .flat_map(move |group| {
+                resources
+                    .clone()
+                    .into_iter()
+                    .map(move |resource| (group.clone(), resource))
+            })
     };
-    rules.iter().flat_map(of).filter(|(_, resource)| !resource.contains('/') && resource != "*").collect()
+    rules
+        .iter()
+        .flat_map(of)
+        .filter(|(_, resource)| !resource.contains('/') && resource != "*")
+        .collect()
 }
 
-/// Whether objects of a kind are instances of a Stack that was granted these kinds as its own, and so go with it. Installs
-/// and Stacks are never anybody's instances.
+/// Whether objects of a kind are instances of a Stack that was granted these kinds as its own, and
+/// so go with it. Installs and Stacks are never anybody's instances.
 pub fn is_instance(group: &str, plural: &str, granted: &[(String, String)]) -> bool {
-    group != api::GROUP && granted.iter().any(|(own, resource)| own == group && resource == plural)
+    group != api::GROUP
+        && granted
+            .iter()
+            .any(|(own, resource)| own == group && resource == plural)
 }
 
-/// What goes next of all that was made for a Stack: the rights go after the controllers that use them.
+/// What goes next of all that was made for a Stack: the rights go after the controllers that use
+/// them.
 pub fn goes_next<T>(made: Vec<T>, is_controller: impl Fn(&T) -> bool) -> Vec<T> {
     let (controllers, rest): (Vec<T>, Vec<T>) = made.into_iter().partition(is_controller);
-    if controllers.is_empty() { rest } else { controllers }
+    if controllers.is_empty() {
+        rest
+    } else {
+        controllers
+    }
 }
 
 /// The conditions of a Stack that is going and waits; none if they say so already.
-pub fn waiting(before: &[Condition], generation: Option<i64>, now: &str, message: &str) -> Option<Vec<Condition>> {
+pub fn waiting(
+    before: &[Condition],
+    generation: Option<i64>,
+    now: &str,
+    message: &str,
+) -> Option<Vec<Condition>> {
     let said = before.iter().any(|condition| {
-        condition.r#type == READY && condition.status == Status::False && condition.message == message
+        condition.r#type == READY
+            && condition.status == Status::False
+            && condition.message == message
     });
     if said {
         return None;
@@ -120,8 +169,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{
-        InstanceTeardown, goes_next, goes_with, instance_teardown, is_child, is_granted, is_instance, is_run,
-        keeps_data, owned_kinds, waiting,
+        InstanceTeardown, goes_next, goes_with, instance_teardown, is_child, is_granted,
+        is_instance, is_run, keeps_data, owned_kinds, waiting,
     };
     use engine::Seed;
     use engine::children::ownership::record;
@@ -129,19 +178,35 @@ mod tests {
     #[test]
     fn an_instance_is_left_to_its_controller_while_that_runs() {
         let instance = |going: bool, finalizers: Value| {
-            let time = if going { json!("2020-01-01T00:00:00Z") } else { Value::Null };
+            let time = if going {
+                json!("2020-01-01T00:00:00Z")
+            } else {
+                Value::Null
+            };
             json!({ "metadata": { "deletionTimestamp": time, "finalizers": finalizers } })
         };
         let ours = json!(["a/b", "stacks.crossplane.io/children"]);
         for (instance, runs, expected) in [
             (instance(false, json!([])), true, InstanceTeardown::Delete),
-            (instance(false, ours.clone()), false, InstanceTeardown::Delete),
+            (
+                instance(false, ours.clone()),
+                false,
+                InstanceTeardown::Delete,
+            ),
             (instance(true, ours.clone()), true, InstanceTeardown::Wait),
-            (instance(true, json!(["a/b"])), false, InstanceTeardown::Wait),
+            (
+                instance(true, json!(["a/b"])),
+                false,
+                InstanceTeardown::Wait,
+            ),
             (instance(true, Value::Null), false, InstanceTeardown::Wait),
             (instance(true, ours), false, InstanceTeardown::Finish),
         ] {
-            assert_eq!(instance_teardown(&instance, runs), expected, "{instance} {runs}");
+            assert_eq!(
+                instance_teardown(&instance, runs),
+                expected,
+                "{instance} {runs}"
+            );
         }
     }
 
@@ -149,7 +214,10 @@ mod tests {
     fn rights_go_after_the_controllers_that_use_them() {
         let is_controller = |kind: &&str| *kind == "Deployment";
         for (made, expected) in [
-            (vec!["Deployment", "Role", "Deployment"], vec!["Deployment", "Deployment"]),
+            (
+                vec!["Deployment", "Role", "Deployment"],
+                vec!["Deployment", "Deployment"],
+            ),
             (vec!["Role", "Secret"], vec!["Role", "Secret"]),
             (vec![], vec![]),
         ] {
@@ -169,8 +237,7 @@ mod tests {
 
     #[test]
     fn a_child_is_what_its_controller_would_delete_too() {
-        let instance =
-            json!({ "apiVersion": "a.b/v1", "kind": "K", "metadata": { "name": "x", "namespace": "ns", "uid": "u" } });
+        let instance = json!({ "apiVersion": "a.b/v1", "kind": "K", "metadata": { "name": "x", "namespace": "ns", "uid": "u" } });
         let owner = |uid: &str, controller: bool| json!([{ "apiVersion": "a.b/v1", "kind": "K", "name": "x", "uid": uid, "controller": controller }]);
         let object = |namespace: Option<&str>, owners: Value| {
             let mut object = json!({ "apiVersion": "v1", "kind": "Z", "metadata": { "name": "z", "uid": "z", "ownerReferences": owners } });
@@ -181,29 +248,48 @@ mod tests {
         };
         let seed = Seed::new("seed");
         let mut recorded = object(None, Value::Null);
-        recorded["metadata"]["annotations"] =
-            json!({ "stacks.crossplane.io/record": record(&seed, &instance, &recorded, Some("z")) });
+        recorded["metadata"]["annotations"] = json!({ "stacks.crossplane.io/record": record(&seed, &instance, &recorded, Some("z")) });
         let mut made_up = recorded.clone();
-        made_up["metadata"]["annotations"] =
-            json!({ "stacks.crossplane.io/record": record(&Seed::new(""), &instance, &recorded, Some("z")) });
+        made_up["metadata"]["annotations"] = json!({ "stacks.crossplane.io/record": record(&Seed::new(""), &instance, &recorded, Some("z")) });
         made_up["metadata"]["labels"] = json!({ "stacks.crossplane.io/stack": "s" });
         for (key, value) in engine::children::desired::parent_labels(&instance) {
             made_up["metadata"]["labels"][key] = json!(value);
         }
         let mut stays = object(Some("ns"), owner("u", true));
-        stays["metadata"]["annotations"] = json!({ "stacks.crossplane.io/deletion-policy": "Orphan" });
+        stays["metadata"]["annotations"] =
+            json!({ "stacks.crossplane.io/deletion-policy": "Orphan" });
         for (what, object, expected) in [
             ("a controller", object(Some("ns"), owner("u", true)), true),
             ("an owner", object(Some("ns"), owner("u", false)), false),
             ("another's", object(Some("ns"), owner("v", true)), false),
-            ("in another namespace", object(Some("other"), owner("u", true)), false),
-            ("outside of namespaces", object(None, owner("u", true)), false),
-            ("outside of namespaces, with its record", recorded.clone(), true),
-            ("outside of namespaces, with a record made without the seed", made_up.clone(), false),
+            (
+                "in another namespace",
+                object(Some("other"), owner("u", true)),
+                false,
+            ),
+            (
+                "outside of namespaces",
+                object(None, owner("u", true)),
+                false,
+            ),
+            (
+                "outside of namespaces, with its record",
+                recorded.clone(),
+                true,
+            ),
+            (
+                "outside of namespaces, with a record made without the seed",
+                made_up.clone(),
+                false,
+            ),
             ("one that is to stay", stays, false),
             ("without an owner", object(Some("ns"), Value::Null), false),
         ] {
-            assert_eq!(is_child(&object, &instance, Some(&seed)), expected, "{what}");
+            assert_eq!(
+                is_child(&object, &instance, Some(&seed)),
+                expected,
+                "{what}"
+            );
         }
         assert!(
             !is_child(&recorded, &instance, None) && !is_child(&made_up, &instance, None),
@@ -213,8 +299,7 @@ mod tests {
 
     #[test]
     fn an_instance_goes_with_the_stack_that_ran_it_or_the_install_that_brought_its_kind() {
-        let owned =
-            |kind: &str, uid: &str| json!({ "metadata": { "ownerReferences": [{ "kind": kind, "uid": uid }] } });
+        let owned = |kind: &str, uid: &str| json!({ "metadata": { "ownerReferences": [{ "kind": kind, "uid": uid }] } });
         for (instance, stack, came, expected) in [
             (owned("Stack", "s"), "s", false, true),
             (owned("Stack", "s"), "t", false, false),
@@ -223,7 +308,11 @@ mod tests {
             (json!({}), "s", false, false),
             (json!({}), "s", true, true),
         ] {
-            assert_eq!(goes_with(&instance, stack, came), expected, "{instance} {stack} {came}");
+            assert_eq!(
+                goes_with(&instance, stack, came),
+                expected,
+                "{instance} {stack} {came}"
+            );
         }
     }
 
@@ -238,7 +327,11 @@ mod tests {
             ("apps", "deployments", true),
             ("apps.example.org", "deployments", false),
         ] {
-            assert_eq!(is_granted(&role, group, plural), expected, "{plural}.{group}");
+            assert_eq!(
+                is_granted(&role, group, plural),
+                expected,
+                "{plural}.{group}"
+            );
         }
         assert!(!is_granted(&Value::Null, "", "configmaps"));
     }
@@ -258,17 +351,49 @@ mod tests {
             ("other.org", "anything", false),
             ("stacks.crossplane.io", "stackinstalls", false),
         ] {
-            assert_eq!(is_instance(group, plural, &granted), expected, "{plural}.{group}");
+            assert_eq!(
+                is_instance(group, plural, &granted),
+                expected,
+                "{plural}.{group}"
+            );
         }
-        assert!(!is_instance("example.org", "redises", &owned_kinds(&json!({}))), "it never ran");
+        assert!(
+            !is_instance("example.org", "redises", &owned_kinds(&json!({}))),
+            "it never ran"
+        );
     }
 
     #[test]
     fn that_a_stack_waits_is_said_once() {
-        let said = waiting(&[], Some(2), "now", "waiting until 2 of its instances are gone").unwrap();
-        assert_eq!((said[0].status, said[0].reason.as_str()), (Status::False, "Deleting"));
-        assert_eq!(waiting(&said, Some(2), "later", "waiting until 2 of its instances are gone"), None);
-        assert!(waiting(&said, Some(2), "later", "waiting until 1 of its instances are gone").is_some());
+        let said = waiting(
+            &[],
+            Some(2),
+            "now",
+            "waiting until 2 of its instances are gone",
+        )
+        .unwrap();
+        assert_eq!(
+            (said[0].status, said[0].reason.as_str()),
+            (Status::False, "Deleting")
+        );
+        assert_eq!(
+            waiting(
+                &said,
+                Some(2),
+                "later",
+                "waiting until 2 of its instances are gone"
+            ),
+            None
+        );
+        assert!(
+            waiting(
+                &said,
+                Some(2),
+                "later",
+                "waiting until 1 of its instances are gone"
+            )
+            .is_some()
+        );
     }
 
     #[test]

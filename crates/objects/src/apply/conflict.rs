@@ -29,14 +29,23 @@ pub struct Conflicts(pub Vec<Conflict>);
 impl fmt::Display for Conflicts {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let [one] = &*self.0 {
-            return write!(formatter, "Apply failed with 1 conflict: {}: {}", one.message(), one.path);
+            return write!(
+                formatter,
+                "Apply failed with 1 conflict: {}: {}",
+                one.message(),
+                one.path
+            );
         }
         write!(formatter, "Apply failed with {} conflicts: ", self.0.len())?;
         let mut last = None;
         for conflict in &self.0 {
             if last != Some(&conflict.manager) {
                 let line = if last.is_some() { "\n" } else { "" };
-                write!(formatter, "{line}conflicts with {}:", shown(&conflict.manager))?;
+                write!(
+                    formatter,
+                    "{line}conflicts with {}:",
+                    shown(&conflict.manager)
+                )?;
             }
             write!(formatter, "\n- {}", conflict.path)?;
             last = Some(&conflict.manager);
@@ -50,7 +59,10 @@ impl std::error::Error for Conflicts {}
 fn shown(manager: &Manager) -> String {
     let mut text = go::quoted(&manager.name);
     if !manager.subresource.is_empty() {
-        text.push_str(&format!(" with subresource {}", go::quoted(&manager.subresource)));
+        text.push_str(&format!(
+            " with subresource {}",
+            go::quoted(&manager.subresource)
+        ));
     }
     if manager.operation == Operation::Update {
         text.push_str(&format!(" using {}", manager.version));

@@ -1,5 +1,5 @@
-//! kubectl's annotation of what it applied before the server could: it owns those fields, whoever they are said to be
-//! managed by.
+//! kubectl's annotation of what it applied before the server could: it owns those fields, whoever
+//! they are said to be managed by.
 
 use serde_json::Value;
 
@@ -28,8 +28,14 @@ pub fn apply<'v>(
         Ok(applied) => return Ok(applied),
         Err(conflicts) => conflicts,
     };
-    let Some(allowed) = own_fields(live, change) else { return Err(ApplyError::Conflicts(conflicts)) };
-    let rest: Vec<_> = conflicts.0.into_iter().filter(|conflict| !allowed.has(&conflict.path.0)).collect();
+    let Some(allowed) = own_fields(live, change) else {
+        return Err(ApplyError::Conflicts(conflicts));
+    };
+    let rest: Vec<_> = conflicts
+        .0
+        .into_iter()
+        .filter(|conflict| !allowed.has(&conflict.path.0))
+        .collect();
     if !rest.is_empty() {
         return Err(ApplyError::Conflicts(Conflicts(rest)));
     }
@@ -40,16 +46,28 @@ pub fn apply<'v>(
 fn own_fields(live: &Value, change: &Change<'_>) -> Option<FieldSet> {
     let text = annotation(live)?;
     let last: Value = serde_json::from_str(text).ok()?;
-    if last.get("apiVersion")?.as_str()? != change.version || validate(change.shape, &last, false).is_err() {
+    if last.get("apiVersion")?.as_str()? != change.version
+        || validate(change.shape, &last, false).is_err()
+    {
         return None;
     }
     let comparison = compare(change.shape, &last, live);
     let fields = fields_of(change.shape, &last);
-    Some(fields.difference(&comparison.modified).difference(&comparison.added).difference(&comparison.removed))
+    Some(
+        fields
+            .difference(&comparison.modified)
+            .difference(&comparison.added)
+            .difference(&comparison.removed),
+    )
 }
 
 fn annotation(object: &Value) -> Option<&str> {
-    object.get("metadata")?.get("annotations")?.get(ANNOTATION)?.as_str().filter(|text| !text.is_empty())
+    object
+        .get("metadata")?
+        .get("annotations")?
+        .get(ANNOTATION)?
+        .as_str()
+        .filter(|text| !text.is_empty())
 }
 
 /// Brings the annotation up to date, if there is one.
@@ -59,14 +77,18 @@ pub fn refresh(object: &mut Value, config: &Value) {
     }
     let mut config = config.clone();
     if let Some(metadata) = config.get_mut("metadata").and_then(Value::as_object_mut)
-        && let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut)
+        && let Some(annotations) = metadata
+            .get_mut("annotations")
+            .and_then(Value::as_object_mut)
     {
         annotations.remove(ANNOTATION);
         if annotations.is_empty() {
             metadata.remove("annotations");
         }
     }
-    let Some(annotations) = object.pointer_mut("/metadata/annotations") else { return };
+    let Some(annotations) = object.pointer_mut("/metadata/annotations") else {
+        return;
+    };
     let text = format!("{}\n", crate::go::json(&config));
     let others: usize = fields(annotations)
         .into_iter()

@@ -53,19 +53,35 @@ impl Manager {
 
     /// The one who updates.
     pub fn updater(change: &Change<'_>) -> Self {
-        Self::new(change.manager, Operation::Update, change.version, change.subresource)
+        Self::new(
+            change.manager,
+            Operation::Update,
+            change.version,
+            change.subresource,
+        )
     }
 
     fn new(name: &str, operation: Operation, version: &str, subresource: &str) -> Self {
         let name = if name.is_empty() { "unknown" } else { name };
-        Self { name: name.into(), operation, version: version.into(), subresource: subresource.into() }
+        Self {
+            name: name.into(),
+            operation,
+            version: version.into(),
+            subresource: subresource.into(),
+        }
     }
 
     /// What the API server sorts managers by.
     fn identifier(&self) -> String {
-        let mut text =
-            format!("{{\"manager\":{},\"operation\":\"{}\"", go::json_string(&self.name), self.operation.as_str());
-        for (name, value) in [("apiVersion", &self.version), ("subresource", &self.subresource)] {
+        let mut text = format!(
+            "{{\"manager\":{},\"operation\":\"{}\"",
+            go::json_string(&self.name),
+            self.operation.as_str()
+        );
+        for (name, value) in [
+            ("apiVersion", &self.version),
+            ("subresource", &self.subresource),
+        ] {
             if !value.is_empty() {
                 text.push_str(&format!(",\"{name}\":{}", go::json_string(value)));
             }
@@ -116,7 +132,9 @@ pub struct Managers<'v> {
 impl<'v> Managers<'v> {
     /// Those of an object.
     pub fn of(object: &'v Value) -> Result<Self, ManagedError> {
-        let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array);
+        let entries = object
+            .pointer("/metadata/managedFields")
+            .and_then(Value::as_array);
         let mut managers = Self::default();
         for (index, entry) in entries.into_iter().flatten().enumerate() {
             let text = |name: &str| entry.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -141,12 +159,22 @@ impl<'v> Managers<'v> {
             let manager = Manager {
                 name: text("manager").into(),
                 operation,
-                version: if operation == Operation::Update { version.clone() } else { Arc::default() },
+                version: if operation == Operation::Update {
+                    version.clone()
+                } else {
+                    Arc::default()
+                },
                 subresource: text("subresource").into(),
             };
             let time = entry.get("time").and_then(Value::as_str).map(Arc::from);
             let written = entry.get("fieldsV1").filter(|fields| fields.is_object());
-            managers.set(Managed { manager, version, time, fields, written });
+            managers.set(Managed {
+                manager,
+                version,
+                time,
+                fields,
+                written,
+            });
         }
         Ok(managers)
     }
@@ -158,57 +186,89 @@ impl<'v> Managers<'v> {
 
     /// What a manager manages.
     pub fn fields(&self, manager: &Manager) -> Option<&FieldSet> {
-        self.all.iter().find(|managed| managed.manager == *manager).map(|managed| &managed.fields)
+        self.all
+            .iter()
+            .find(|managed| managed.manager == *manager)
+            .map(|managed| &managed.fields)
     }
 
     /// All managers with what they manage.
     pub fn iter(&self) -> impl Iterator<Item = (&Manager, &FieldSet)> {
-        self.all.iter().map(|managed| (&managed.manager, &managed.fields))
+        self.all
+            .iter()
+            .map(|managed| (&managed.manager, &managed.fields))
     }
 
     pub(super) fn take(&mut self, manager: &Manager) -> Option<Managed<'v>> {
-        let at = self.all.iter().position(|managed| managed.manager == *manager)?;
+        let at = self
+            .all
+            .iter()
+            .position(|managed| managed.manager == *manager)?;
         Some(self.all.remove(at))
     }
 
     pub(super) fn set(&mut self, managed: Managed<'v>) {
-        match self.all.iter_mut().find(|other| other.manager == managed.manager) {
+        match self
+            .all
+            .iter_mut()
+            .find(|other| other.manager == managed.manager)
+        {
             Some(other) => *other = managed,
             None => self.all.push(managed),
         }
     }
 
     pub(super) fn touch(&mut self, manager: &Manager, now: &str) {
-        if let Some(managed) = self.all.iter_mut().find(|managed| managed.manager == *manager) {
+        if let Some(managed) = self
+            .all
+            .iter_mut()
+            .find(|managed| managed.manager == *manager)
+        {
             managed.time = Some(now.into());
         }
     }
 
     pub(super) fn sort_by_identifier(&mut self) {
-        self.all.sort_by_cached_key(|managed| managed.manager.identifier());
+        self.all
+            .sort_by_cached_key(|managed| managed.manager.identifier());
     }
 
     /// Makes one of the oldest updaters while there are too many.
     pub(super) fn cap(&mut self) {
-        let updaters = self.all.iter().filter(|managed| managed.manager.operation == Operation::Update).count();
+        let updaters = self
+            .all
+            .iter()
+            .filter(|managed| managed.manager.operation == Operation::Update)
+            .count();
         if updaters <= MOST_UPDATERS {
             return;
         }
         let mut oldest: Vec<Manager> = {
-            let mut updaters: Vec<&Managed<'_>> =
-                self.all.iter().filter(|managed| managed.manager.operation == Operation::Update).collect();
-            updaters.sort_by_cached_key(|managed| (managed.time.clone(), managed.manager.identifier()));
-            updaters.into_iter().map(|managed| managed.manager.clone()).collect()
+            let mut updaters: Vec<&Managed<'_>> = self
+                .all
+                .iter()
+                .filter(|managed| managed.manager.operation == Operation::Update)
+                .collect();
+            updaters
+                .sort_by_cached_key(|managed| (managed.time.clone(), managed.manager.identifier()));
+            updaters
+                .into_iter()
+                .map(|managed| managed.manager.clone())
+                .collect()
         };
         let mut excess = updaters - MOST_UPDATERS;
-        // Each version has its own bucket, whose first manager waits for a second before it is made one.
+        // Each version has its own bucket, whose first manager waits for a second before it is made
+        // one.
         let mut first: Vec<(Arc<str>, Manager)> = Vec::new();
         for manager in oldest.drain(..) {
             if excess == 0 {
                 return;
             }
-            let Some(version) =
-                self.all.iter().find(|managed| managed.manager == manager).map(|one| one.version.clone())
+            let Some(version) = self
+                .all
+                .iter()
+                .find(|managed| managed.manager == manager)
+                .map(|one| one.version.clone())
             else {
                 continue;
             };
@@ -220,14 +280,20 @@ impl<'v> Managers<'v> {
             if self.fields(&bucket).is_none()
                 && let Some(old) = self.take(first)
             {
-                self.set(Managed { manager: bucket.clone(), ..old });
+                self.set(Managed {
+                    manager: bucket.clone(),
+                    ..old
+                });
             }
             if bucket == manager {
                 excess -= 1;
                 continue;
             }
             if let Some(merged) = self.take(&manager)
-                && let Some(bucket) = self.all.iter_mut().find(|managed| managed.manager == bucket)
+                && let Some(bucket) = self
+                    .all
+                    .iter_mut()
+                    .find(|managed| managed.manager == bucket)
             {
                 bucket.fields = merged.fields.union(&bucket.fields);
                 bucket.time = merged.time;
@@ -246,7 +312,9 @@ impl<'v> Managers<'v> {
                 .then_with(|| one.version.cmp(&other.version))
                 .then_with(|| one.manager.subresource.cmp(&other.manager.subresource))
         });
-        let Some(object) = object.as_object_mut() else { return };
+        let Some(object) = object.as_object_mut() else {
+            return;
+        };
         if self.all.is_empty() {
             if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
                 metadata.remove("managedFields");
@@ -254,7 +322,9 @@ impl<'v> Managers<'v> {
             return;
         }
         let entries = self.all.iter().map(Managed::to_value).collect();
-        let metadata = object.entry("metadata").or_insert_with(|| Value::Object(Map::new()));
+        let metadata = object
+            .entry("metadata")
+            .or_insert_with(|| Value::Object(Map::new()));
         if metadata.is_null() {
             *metadata = Value::Object(Map::new());
         }
@@ -278,7 +348,10 @@ impl Managed<'_> {
         put("time", self.time.as_deref().unwrap_or_default());
         put("fieldsType", "FieldsV1");
         put("subresource", &self.manager.subresource);
-        let fields = self.written.cloned().unwrap_or_else(|| self.fields.to_value());
+        let fields = self
+            .written
+            .cloned()
+            .unwrap_or_else(|| self.fields.to_value());
         entry.insert("fieldsV1".to_owned(), fields);
         Value::Object(entry)
     }

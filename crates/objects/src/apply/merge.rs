@@ -77,15 +77,21 @@ pub fn apply<'v>(
     let same = crate::go::same(live, &merged);
     // Nothing can be taken from nobody.
     let alone = managers.all.is_empty();
-    let comparison =
-        if same || alone { Comparison::default() } else { compare(shape, live, &merged).without(change.reset) };
+    let comparison = if same || alone {
+        Comparison::default()
+    } else {
+        compare(shape, live, &merged).without(change.reset)
+    };
     let touched = comparison.modified.union(&comparison.added);
     let mut conflicts = Vec::new();
     if !force {
         managers.sort_by_identifier();
         for managed in &managers.all {
             let paths = managed.fields.intersection(&touched).paths();
-            conflicts.extend(paths.into_iter().map(|path| Conflict { manager: managed.manager.clone(), path }));
+            conflicts.extend(paths.into_iter().map(|path| Conflict {
+                manager: managed.manager.clone(),
+                path,
+            }));
         }
     }
     if !conflicts.is_empty() {
@@ -98,9 +104,18 @@ pub fn apply<'v>(
     let mut fields = owned;
     fields.subtract(&UNMANAGED);
     if !fields.is_empty() {
-        let written = last.as_ref().filter(|last| last.fields == fields).and_then(|last| last.written);
+        let written = last
+            .as_ref()
+            .filter(|last| last.fields == fields)
+            .and_then(|last| last.written);
         let time = last.and_then(|last| last.time);
-        managers.set(Managed { manager, version: change.version.into(), time, fields, written });
+        managers.set(Managed {
+            manager,
+            version: change.version.into(),
+            time,
+            fields,
+            written,
+        });
     }
     Ok((merged, managers, !same))
 }
@@ -124,13 +139,23 @@ fn follow(managers: &mut Managers<'_>, change: &Change<'_>) {
     }
 }
 
-/// Removes what the manager applied last time and not this time, unless someone else manages it too.
-fn prune(merged: &Value, last: &FieldSet, owned: &FieldSet, managers: &Managers<'_>, change: &Change<'_>) -> Value {
+/// Removes what the manager applied last time and not this time, unless someone else manages it
+/// too.
+fn prune(
+    merged: &Value,
+    last: &FieldSet,
+    owned: &FieldSet,
+    managers: &Managers<'_>,
+    change: &Change<'_>,
+) -> Value {
     let shape = change.shape;
     let named = |fields: &FieldSet| name_fields(Some(shape), fields);
     let last = named(last);
     let all = named(&fields_of(shape, merged));
-    let managed = managers.all.iter().fold(owned.clone(), |managed, other| managed.union(&other.fields));
+    let managed = managers
+        .all
+        .iter()
+        .fold(owned.clone(), |managed, other| managed.union(&other.fields));
     // What goes with the last set, and what of it others keep.
     let pruned = remove(shape, merged, &last);
     let kept = named(&fields_of(shape, &pruned)).union(&named(&managed));

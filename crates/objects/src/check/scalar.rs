@@ -21,9 +21,19 @@ pub fn fits(scalar: Scalar, value: &Value) -> Result<bool, String> {
         Scalar::Number => value.is_number(),
         Scalar::Int32 => integer().is_some_and(|number| i32::try_from(number).is_ok()),
         Scalar::Int64 => integer().is_some(),
-        Scalar::IntOrString => value.is_string() || integer().is_some_and(|number| i32::try_from(number).is_ok()),
-        Scalar::Bytes => return value.as_str().map_or(Ok(false), |text| bytes(text).map(|()| true)),
-        Scalar::DateTime => return value.as_str().map_or(Ok(false), |text| time(text).map(|()| true)),
+        Scalar::IntOrString => {
+            value.is_string() || integer().is_some_and(|number| i32::try_from(number).is_ok())
+        }
+        Scalar::Bytes => {
+            return value
+                .as_str()
+                .map_or(Ok(false), |text| bytes(text).map(|()| true));
+        }
+        Scalar::DateTime => {
+            return value
+                .as_str()
+                .map_or(Ok(false), |text| time(text).map(|()| true));
+        }
         Scalar::Quantity => match value {
             Value::String(text) => quantity(text).map(|()| true)?,
             Value::Number(number) => quantity(&number.to_string()).map(|()| true)?,
@@ -67,17 +77,30 @@ fn time(text: &str) -> Result<(), String> {
     const LAYOUT: &str = "2006-01-02T15:04:05Z07:00";
     let shown = go::quoted(text);
     let unread = |rest: &str, part: &str| {
-        Err(format!("parsing time {shown} as \"{LAYOUT}\": cannot parse {} as \"{part}\"", go::quoted(rest)))
+        Err(format!(
+            "parsing time {shown} as \"{LAYOUT}\": cannot parse {} as \"{part}\"",
+            go::quoted(rest)
+        ))
     };
     let range = |what: &str| Err(format!("parsing time {shown}: {what} out of range"));
     let mut rest = text;
     let mut numbers = [0_u32; 6];
-    for (index, (part, width, separator)) in
-        [("2006", 4, "-"), ("01", 2, "-"), ("02", 2, "T"), ("15", 2, ":"), ("04", 2, ":"), ("05", 2, "")]
-            .into_iter()
-            .enumerate()
+    for (index, (part, width, separator)) in [
+        ("2006", 4, "-"),
+        ("01", 2, "-"),
+        ("02", 2, "T"),
+        ("15", 2, ":"),
+        ("04", 2, ":"),
+        ("05", 2, ""),
+    ]
+    .into_iter()
+    .enumerate()
     {
-        let digits = rest.bytes().take(width).take_while(u8::is_ascii_digit).count();
+        let digits = rest
+            .bytes()
+            .take(width)
+            .take_while(u8::is_ascii_digit)
+            .count();
         if digits < width {
             return unread(rest, part);
         }
@@ -98,7 +121,10 @@ fn time(text: &str) -> Result<(), String> {
     let offset = match zone {
         [b'Z', after @ ..] => {
             if !after.is_empty() {
-                return Err(format!("parsing time {shown}: extra text: {}", go::quoted(&rest[1..])));
+                return Err(format!(
+                    "parsing time {shown}: extra text: {}",
+                    go::quoted(&rest[1..])
+                ));
             }
             true
         }
@@ -128,9 +154,15 @@ fn time(text: &str) -> Result<(), String> {
 
 fn quantity(text: &str) -> Result<(), String> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let number = unsigned.len() - unsigned.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').len();
+    let number = unsigned.len()
+        - unsigned
+            .trim_start_matches(|c: char| c.is_ascii_digit() || c == '.')
+            .len();
     let (number, suffix) = unsigned.split_at(number);
-    let letters = suffix.len() - suffix.trim_start_matches(|c: char| "eEinumkKMGTP".contains(c)).len();
+    let letters = suffix.len()
+        - suffix
+            .trim_start_matches(|c: char| "eEinumkKMGTP".contains(c))
+            .len();
     let exponent = &suffix[letters..];
     let digits = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
     if number.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -140,13 +172,19 @@ fn quantity(text: &str) -> Result<(), String> {
         return Err(QUANTITY_NUMBER.to_owned());
     }
     let known = match (&suffix[..letters], exponent) {
-        ("" | "n" | "u" | "m" | "k" | "M" | "G" | "T" | "P" | "E" | "Ki" | "Mi" | "Gi" | "Ti" | "Pi" | "Ei", "") => {
-            true
-        }
+        (
+            "" | "n" | "u" | "m" | "k" | "M" | "G" | "T" | "P" | "E" | "Ki" | "Mi" | "Gi" | "Ti"
+            | "Pi" | "Ei",
+            "",
+        ) => true,
         ("e" | "E", exponent) => !digits.is_empty() && exponent.len() <= 10,
         _ => false,
     };
-    if known { Ok(()) } else { Err(QUANTITY_SUFFIX.to_owned()) }
+    if known {
+        Ok(())
+    } else {
+        Err(QUANTITY_SUFFIX.to_owned())
+    }
 }
 
 #[cfg(test)]
@@ -155,7 +193,9 @@ mod tests {
 
     #[test]
     fn quantities_times_and_bytes_are_read_as_go_reads_them() {
-        for fine in ["1", "100m", "1.5Gi", "-2e3", "+.5", "1E", "5n", "1e-3", "12Ki"] {
+        for fine in [
+            "1", "100m", "1.5Gi", "-2e3", "+.5", "1E", "5n", "1e-3", "12Ki",
+        ] {
             assert_eq!(quantity(fine), Ok(()), "{fine}");
         }
         for (text, expected) in [
@@ -167,14 +207,30 @@ mod tests {
         ] {
             assert_eq!(quantity(text).unwrap_err(), expected, "{text}");
         }
-        for fine in ["2026-01-01T00:00:00Z", "2024-02-29T23:59:59.123456Z", "2026-01-01T00:00:00+01:00"] {
+        for fine in [
+            "2026-01-01T00:00:00Z",
+            "2024-02-29T23:59:59.123456Z",
+            "2026-01-01T00:00:00+01:00",
+        ] {
             assert_eq!(time(fine), Ok(()), "{fine}");
         }
         for (text, expected) in [
-            ("2026-01-01", "parsing time \"2026-01-01\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"\" as \"T\""),
-            ("2026-13-01T00:00:00Z", "parsing time \"2026-13-01T00:00:00Z\": month out of range"),
-            ("2026-02-30T00:00:00Z", "parsing time \"2026-02-30T00:00:00Z\": day out of range"),
-            ("2026-01-01T00:00:00Zé", "parsing time \"2026-01-01T00:00:00Zé\": extra text: \"é\""),
+            (
+                "2026-01-01",
+                "parsing time \"2026-01-01\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"\" as \"T\"",
+            ),
+            (
+                "2026-13-01T00:00:00Z",
+                "parsing time \"2026-13-01T00:00:00Z\": month out of range",
+            ),
+            (
+                "2026-02-30T00:00:00Z",
+                "parsing time \"2026-02-30T00:00:00Z\": day out of range",
+            ),
+            (
+                "2026-01-01T00:00:00Zé",
+                "parsing time \"2026-01-01T00:00:00Zé\": extra text: \"é\"",
+            ),
             (
                 "2026-01-01T00:00:00",
                 "parsing time \"2026-01-01T00:00:00\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"\" as \"Z07:00\"",
@@ -185,8 +241,19 @@ mod tests {
         for fine in ["", "YQ==", "YWI=", "YWJj", "YW\nJj"] {
             assert_eq!(bytes(fine), Ok(()), "{fine}");
         }
-        for (text, at) in [("!!", 0), ("YQ=", 3), ("Y", 0), ("YWJjY", 4), ("YQ==Y", 4), ("é", 0)] {
-            assert_eq!(bytes(text).unwrap_err(), format!("illegal base64 data at input byte {at}"), "{text}");
+        for (text, at) in [
+            ("!!", 0),
+            ("YQ=", 3),
+            ("Y", 0),
+            ("YWJjY", 4),
+            ("YQ==Y", 4),
+            ("é", 0),
+        ] {
+            assert_eq!(
+                bytes(text).unwrap_err(),
+                format!("illegal base64 data at input byte {at}"),
+                "{text}"
+            );
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Fields of a text that its type does not have, and fields that are there twice: both are lost in a value, so that the
-//! text itself is looked at.
+//! Fields of a text that its type does not have, and fields that are there twice: both are lost in
+//! a value, so that the text itself is looked at.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -11,12 +11,21 @@ use crate::shape::Shape;
 /// The most that is told of one text.
 const MOST: usize = 100;
 
-/// What a JSON text has that its type does not know or that is there twice, in the order of the text: `unknown field
-/// "spec.foo"`. A text that is no JSON has nothing.
+/// What a JSON text has that its type does not know or that is there twice, in the order of the
+/// text: `unknown field "spec.foo"`. A text that is no JSON has nothing.
 pub fn strict_fields(text: &str, shape: Shape<'_>) -> Vec<String> {
-    let mut walk = Walk { path: String::new(), found: Vec::new(), seen: HashSet::new() };
+    let mut walk = Walk {
+        path: String::new(),
+        found: Vec::new(),
+        seen: HashSet::new(),
+    };
     let mut reader = serde_json::Deserializer::from_str(text);
-    match (Place { walk: &mut walk, shape: Some(shape) }).deserialize(&mut reader) {
+    match (Place {
+        walk: &mut walk,
+        shape: Some(shape),
+    })
+    .deserialize(&mut reader)
+    {
         Ok(()) => walk.found,
         Err(_) => Vec::new(),
     }
@@ -94,7 +103,10 @@ impl<'de> Visitor<'de> for Place<'_, '_> {
         let length = self.walk.path.len();
         for index in 0.. {
             self.walk.path.push_str(&format!("[{index}]"));
-            let more = items.next_element_seed(Place { walk: self.walk, shape: item })?;
+            let more = items.next_element_seed(Place {
+                walk: self.walk,
+                shape: item,
+            })?;
             self.walk.path.truncate(length);
             if more.is_none() {
                 break;
@@ -120,7 +132,10 @@ impl<'de> Visitor<'de> for Place<'_, '_> {
                 if !names.insert(name) {
                     self.walk.tell("duplicate");
                 }
-                fields.next_value_seed(Place { walk: self.walk, shape })?;
+                fields.next_value_seed(Place {
+                    walk: self.walk,
+                    shape,
+                })?;
             }
             self.walk.path.truncate(length);
         }

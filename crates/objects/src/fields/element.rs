@@ -13,7 +13,8 @@ use crate::go;
 pub enum Element {
     /// A field of a struct, or a key of a map: `f:name`.
     Field(Arc<str>),
-    /// The item of a list whose keys have these values: `k:{"name":"web"}`. The names are in the order of the alphabet.
+    /// The item of a list whose keys have these values: `k:{"name":"web"}`. The names are in the
+    /// order of the alphabet.
     Key(Arc<[(Arc<str>, Value)]>),
     /// The item of a set that is this value: `v:"web"`.
     Value(Arc<Value>),
@@ -57,7 +58,10 @@ impl Ord for Element {
             (Self::Field(one), Self::Field(other)) => one.cmp(other),
             (Self::Key(one), Self::Key(other)) => {
                 for (left, right) in one.iter().zip(other.iter()) {
-                    let order = left.0.cmp(&right.0).then_with(|| go::compare(&left.1, &right.1));
+                    let order = left
+                        .0
+                        .cmp(&right.0)
+                        .then_with(|| go::compare(&left.1, &right.1));
                     if order != Ordering::Equal {
                         return order;
                     }
@@ -103,7 +107,8 @@ impl fmt::Display for Element {
     }
 }
 
-/// The way from an object to an owned field. `Display` writes it as conflicts show it: `.spec.ports[port=80].name`.
+/// The way from an object to an owned field. `Display` writes it as conflicts show it:
+/// `.spec.ports[port=80].name`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FieldPath(pub Vec<Element>);
 
@@ -116,6 +121,8 @@ impl FieldPath {
 
 impl fmt::Display for FieldPath {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|element| write!(formatter, "{element}"))
+        self.0
+            .iter()
+            .try_for_each(|element| write!(formatter, "{element}"))
     }
 }

@@ -21,7 +21,8 @@ pub enum FieldsError {
 }
 
 impl FieldSet {
-    /// Reads a `fieldsV1`. Elements of a kind that is not known are passed over, as the API server does.
+    /// Reads a `fieldsV1`. Elements of a kind that is not known are passed over, as the API server
+    /// does.
     pub fn from_value(value: &Value) -> Result<Self, FieldsError> {
         Ok(read(value)?.0)
     }
@@ -62,13 +63,22 @@ fn read(value: &Value) -> Result<(FieldSet, bool), FieldsError> {
 
 fn parse(key: &str) -> Result<Option<Element>, FieldsError> {
     let unreadable = || FieldsError::Element(key.to_owned());
-    let (kind, text) = key.split_once(':').filter(|(kind, _)| kind.len() == 1).ok_or_else(unreadable)?;
+    let (kind, text) = key
+        .split_once(':')
+        .filter(|(kind, _)| kind.len() == 1)
+        .ok_or_else(unreadable)?;
     let element = match kind {
         "f" => Element::field(text),
-        "v" => Element::Value(Arc::new(serde_json::from_str(text).map_err(|_| unreadable())?)),
+        "v" => Element::Value(Arc::new(
+            serde_json::from_str(text).map_err(|_| unreadable())?,
+        )),
         "k" => {
             let keys: Map<String, Value> = serde_json::from_str(text).map_err(|_| unreadable())?;
-            Element::Key(keys.into_iter().map(|(name, value)| (Arc::from(name), value)).collect())
+            Element::Key(
+                keys.into_iter()
+                    .map(|(name, value)| (Arc::from(name), value))
+                    .collect(),
+            )
         }
         "i" => Element::Index(text.parse().map_err(|_| unreadable())?),
         _ => return Ok(None),
@@ -100,7 +110,10 @@ fn write(set: &FieldSet, member: bool) -> Map<String, Value> {
         fields.insert(".".to_owned(), Value::Object(Map::new()));
     }
     for entry in set.entries() {
-        fields.insert(label(&entry.element), Value::Object(write(&entry.below, entry.member)));
+        fields.insert(
+            label(&entry.element),
+            Value::Object(write(&entry.below, entry.member)),
+        );
     }
     fields
 }
@@ -148,7 +161,13 @@ mod tests {
 
     #[test]
     fn what_is_no_set_is_refused_and_what_is_not_known_passed_over() {
-        for value in [json!(1), json!({"f:a": 1}), json!({"x": {}}), json!({"i:a": {}}), json!({"k:[]": {}})] {
+        for value in [
+            json!(1),
+            json!({"f:a": 1}),
+            json!({"x": {}}),
+            json!({"i:a": {}}),
+            json!({"k:[]": {}}),
+        ] {
             assert!(FieldSet::from_value(&value).is_err(), "{value}");
         }
         assert!(set(&json!({"x:a": {}})).is_empty());
@@ -160,20 +179,44 @@ mod tests {
         let one = set(&json!({"f:a": {".": {}, "f:b": {}, "f:c": {}}, "f:d": {}}));
         let other = set(&json!({"f:a": {"f:b": {}}, "f:e": {}}));
         assert_eq!(one.clone().united(other.clone()), one.union(&other));
-        for (one, other) in [(&one, &other), (&other, &one), (&one, &one), (&one, &set(&json!({"f:a": {}})))] {
+        for (one, other) in [
+            (&one, &other),
+            (&other, &one),
+            (&one, &one),
+            (&one, &set(&json!({"f:a": {}}))),
+        ] {
             let (mut left, mut above) = (one.clone(), one.clone());
             left.subtract(other);
             above.subtract_below(other);
-            assert_eq!((left, above), (one.difference(other), one.recursive_difference(other)));
+            assert_eq!(
+                (left, above),
+                (one.difference(other), one.recursive_difference(other))
+            );
         }
-        assert_eq!(one.union(&other), set(&json!({"f:a": {".": {}, "f:b": {}, "f:c": {}}, "f:d": {}, "f:e": {}})));
+        assert_eq!(
+            one.union(&other),
+            set(&json!({"f:a": {".": {}, "f:b": {}, "f:c": {}}, "f:d": {}, "f:e": {}}))
+        );
         assert_eq!(one.intersection(&other), set(&json!({"f:a": {"f:b": {}}})));
-        assert_eq!(one.difference(&other), set(&json!({"f:a": {".": {}, "f:c": {}}, "f:d": {}})));
-        assert_eq!(one.recursive_difference(&set(&json!({"f:a": {}}))), set(&json!({"f:d": {}})));
-        assert_eq!(one.leaves(), set(&json!({"f:a": {"f:b": {}, "f:c": {}}, "f:d": {}})));
+        assert_eq!(
+            one.difference(&other),
+            set(&json!({"f:a": {".": {}, "f:c": {}}, "f:d": {}}))
+        );
+        assert_eq!(
+            one.recursive_difference(&set(&json!({"f:a": {}}))),
+            set(&json!({"f:d": {}}))
+        );
+        assert_eq!(
+            one.leaves(),
+            set(&json!({"f:a": {"f:b": {}, "f:c": {}}, "f:d": {}}))
+        );
         assert!(set(&json!({"f:a": {"f:b": {}}})).is_subset(&one) && !other.is_subset(&one));
         assert_eq!(one.len(), 4);
-        assert!(one.has(&FieldPath::fields(&["a", "b"]).0) && !one.has(&[Element::field("x")]) && !one.has(&[]));
+        assert!(
+            one.has(&FieldPath::fields(&["a", "b"]).0)
+                && !one.has(&[Element::field("x")])
+                && !one.has(&[])
+        );
         let shown: Vec<String> = one.paths().iter().map(ToString::to_string).collect();
         assert_eq!(shown, [".a", ".d", ".a.b", ".a.c"]);
     }

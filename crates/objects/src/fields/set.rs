@@ -33,7 +33,9 @@ enum Pair<'a> {
 impl FieldSet {
     /// The empty set.
     pub const fn new() -> Self {
-        Self { entries: Vec::new() }
+        Self {
+            entries: Vec::new(),
+        }
     }
 
     /// Whether nothing is in it.
@@ -43,7 +45,10 @@ impl FieldSet {
 
     /// How many paths are in it.
     pub fn len(&self) -> usize {
-        self.entries.iter().map(|entry| usize::from(entry.member) + entry.below.len()).sum()
+        self.entries
+            .iter()
+            .map(|entry| usize::from(entry.member) + entry.below.len())
+            .sum()
     }
 
     /// The first steps, in order.
@@ -53,7 +58,10 @@ impl FieldSet {
 
     /// The entry of a step.
     pub fn get(&self, element: &Element) -> Option<&Entry> {
-        let at = self.entries.binary_search_by(|entry| entry.element.cmp(element)).ok()?;
+        let at = self
+            .entries
+            .binary_search_by(|entry| entry.element.cmp(element))
+            .ok()?;
         self.entries.get(at)
     }
 
@@ -64,7 +72,9 @@ impl FieldSet {
 
     /// What goes on from a step; none if nothing does.
     pub fn below(&self, element: &Element) -> Option<&Self> {
-        self.get(element).map(|entry| &entry.below).filter(|below| !below.is_empty())
+        self.get(element)
+            .map(|entry| &entry.below)
+            .filter(|below| !below.is_empty())
     }
 
     /// Whether a path is in the set; the whole object never is.
@@ -91,8 +101,16 @@ impl FieldSet {
             return;
         }
         // Objects are walked in the order of their keys, so that this is nearly always the end.
-        if self.entries.last().is_none_or(|last| last.element < element) {
-            self.entries.push(Entry { element, member, below });
+        if self
+            .entries
+            .last()
+            .is_none_or(|last| last.element < element)
+        {
+            self.entries.push(Entry {
+                element,
+                member,
+                below,
+            });
             return;
         }
         let entry = self.entry(&element);
@@ -105,10 +123,20 @@ impl FieldSet {
     }
 
     fn entry(&mut self, element: &Element) -> &mut Entry {
-        let at = match self.entries.binary_search_by(|entry| entry.element.cmp(element)) {
+        let at = match self
+            .entries
+            .binary_search_by(|entry| entry.element.cmp(element))
+        {
             Ok(at) => at,
             Err(at) => {
-                self.entries.insert(at, Entry { element: element.clone(), member: false, below: Self::new() });
+                self.entries.insert(
+                    at,
+                    Entry {
+                        element: element.clone(),
+                        member: false,
+                        below: Self::new(),
+                    },
+                );
                 at
             }
         };
@@ -156,7 +184,8 @@ impl FieldSet {
         });
     }
 
-    /// Takes away what is there and all below it: the same as [`Self::recursive_difference`], without a copy.
+    /// Takes away what is there and all below it: the same as [`Self::recursive_difference`],
+    /// without a copy.
     pub(crate) fn subtract_below(&mut self, other: &Self) {
         self.meet(other, |entry, there| {
             if there.member {
@@ -168,18 +197,20 @@ impl FieldSet {
         });
     }
 
-    /// Calls with every entry that the other has as well, and drops those that are left with nothing.
+    /// Calls with every entry that the other has as well, and drops those that are left with
+    /// nothing.
     fn meet(&mut self, other: &Self, mut change: impl FnMut(&mut Entry, &Entry)) {
         if other.is_empty() {
             return;
         }
-        self.entries.retain_mut(|entry| match other.get(&entry.element) {
-            None => true,
-            Some(there) => {
-                change(entry, there);
-                entry.member || !entry.below.is_empty()
-            }
-        });
+        self.entries
+            .retain_mut(|entry| match other.get(&entry.element) {
+                None => true,
+                Some(there) => {
+                    change(entry, there);
+                    entry.member || !entry.below.is_empty()
+                }
+            });
     }
 
     /// What is in both.
@@ -188,7 +219,11 @@ impl FieldSet {
         let mut result = Self::new();
         self.pairs(other, |pair| {
             if let Pair::Both(left, right) = pair {
-                result.put(left.element.clone(), left.member && right.member, left.below.intersection(&right.below));
+                result.put(
+                    left.element.clone(),
+                    left.member && right.member,
+                    left.below.intersection(&right.below),
+                );
             }
         });
         result
@@ -204,7 +239,11 @@ impl FieldSet {
         self.pairs(other, |pair| match pair {
             Pair::Left(entry) => result.entries.push(entry.clone()),
             Pair::Both(left, right) => {
-                result.put(left.element.clone(), left.member && !right.member, left.below.difference(&right.below));
+                result.put(
+                    left.element.clone(),
+                    left.member && !right.member,
+                    left.below.difference(&right.below),
+                );
             }
             Pair::Right(_) => {}
         });
@@ -221,7 +260,11 @@ impl FieldSet {
         self.pairs(other, |pair| match pair {
             Pair::Left(entry) => result.entries.push(entry.clone()),
             Pair::Both(left, right) if !right.member => {
-                result.put(left.element.clone(), left.member, left.below.recursive_difference(&right.below));
+                result.put(
+                    left.element.clone(),
+                    left.member,
+                    left.below.recursive_difference(&right.below),
+                );
             }
             Pair::Both(..) | Pair::Right(_) => {}
         });
@@ -233,7 +276,8 @@ impl FieldSet {
         let mut overlap = false;
         self.pairs(other, |pair| {
             if let Pair::Both(left, right) = pair {
-                overlap = overlap || (left.member && right.member) || left.below.overlaps(&right.below);
+                overlap =
+                    overlap || (left.member && right.member) || left.below.overlaps(&right.below);
             }
         });
         overlap
@@ -245,7 +289,8 @@ impl FieldSet {
         self.pairs(other, |pair| match pair {
             Pair::Left(_) => subset = false,
             Pair::Both(left, right) => {
-                subset = subset && (right.member || !left.member) && left.below.is_subset(&right.below);
+                subset =
+                    subset && (right.member || !left.member) && left.below.is_subset(&right.below);
             }
             Pair::Right(_) => {}
         });
@@ -257,7 +302,11 @@ impl FieldSet {
     pub fn leaves(&self) -> Self {
         let mut result = Self::new();
         for entry in &self.entries {
-            result.put(entry.element.clone(), entry.member && entry.below.is_empty(), entry.below.leaves());
+            result.put(
+                entry.element.clone(),
+                entry.member && entry.below.is_empty(),
+                entry.below.leaves(),
+            );
         }
         result
     }
@@ -284,7 +333,10 @@ impl FieldSet {
 
     /// Goes through the entries of both in their common order.
     fn pairs<'a>(&'a self, other: &'a Self, mut visit: impl FnMut(Pair<'a>)) {
-        let (mut left, mut right) = (self.entries.iter().peekable(), other.entries.iter().peekable());
+        let (mut left, mut right) = (
+            self.entries.iter().peekable(),
+            other.entries.iter().peekable(),
+        );
         loop {
             let order = match (left.peek(), right.peek()) {
                 (Some(one), Some(other)) => one.element.cmp(&other.element),
@@ -295,7 +347,10 @@ impl FieldSet {
             match order {
                 Ordering::Less => left.next().map(Pair::Left),
                 Ordering::Greater => right.next().map(Pair::Right),
-                Ordering::Equal => left.next().zip(right.next()).map(|(one, other)| Pair::Both(one, other)),
+                Ordering::Equal => left
+                    .next()
+                    .zip(right.next())
+                    .map(|(one, other)| Pair::Both(one, other)),
             }
             .into_iter()
             .for_each(&mut visit);

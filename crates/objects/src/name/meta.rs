@@ -58,18 +58,30 @@ impl Cause {
             Value::String(text) => go::quoted(text),
             other => go::json(other),
         };
-        Self { reason: Reason::Invalid, message: format!("Invalid value: {shown}: {why}"), field: field.to_owned() }
+        Self {
+            reason: Reason::Invalid,
+            message: format!("Invalid value: {shown}: {why}"),
+            field: field.to_owned(),
+        }
     }
 
     /// A value that has to be there: `Required value: why`.
     pub fn required(field: &str, why: &str) -> Self {
         let colon = if why.is_empty() { "" } else { ": " };
-        Self { reason: Reason::Required, message: format!("Required value{colon}{why}"), field: field.to_owned() }
+        Self {
+            reason: Reason::Required,
+            message: format!("Required value{colon}{why}"),
+            field: field.to_owned(),
+        }
     }
 
     /// A field that may not be set: `Forbidden: why`.
     pub fn forbidden(field: &str, why: &str) -> Self {
-        Self { reason: Reason::Forbidden, message: format!("Forbidden: {why}"), field: field.to_owned() }
+        Self {
+            reason: Reason::Forbidden,
+            message: format!("Forbidden: {why}"),
+            field: field.to_owned(),
+        }
     }
 }
 
@@ -79,28 +91,50 @@ impl fmt::Display for Cause {
     }
 }
 
-/// All that is wrong with the metadata of a new object, whose name has been generated if it was to be.
+/// All that is wrong with the metadata of a new object, whose name has been generated if it was to
+/// be.
 pub fn object_meta_causes(object: &Value, namespaced: bool, rule: NameRule) -> Vec<Cause> {
     let mut causes = Vec::new();
     let metadata = object.get("metadata").unwrap_or(&Value::Null);
     match text(metadata, "name") {
-        "" => causes.push(Cause::required("metadata.name", "name or generateName is required")),
+        "" => causes.push(Cause::required(
+            "metadata.name",
+            "name or generateName is required",
+        )),
         name => {
             let errors = rule.errors(name);
-            causes.extend(errors.iter().map(|error| Cause::invalid("metadata.name", &name.into(), error)));
+            causes.extend(
+                errors
+                    .iter()
+                    .map(|error| Cause::invalid("metadata.name", &name.into(), error)),
+            );
         }
     }
     match (namespaced, text(metadata, "namespace")) {
         (true, "") => causes.push(Cause::required("metadata.namespace", "")),
         (true, namespace) => {
             let errors = NameRule::Label.errors(namespace);
-            causes.extend(errors.iter().map(|error| Cause::invalid("metadata.namespace", &namespace.into(), error)));
+            causes.extend(
+                errors
+                    .iter()
+                    .map(|error| Cause::invalid("metadata.namespace", &namespace.into(), error)),
+            );
         }
         (false, "") => {}
-        (false, _) => causes.push(Cause::forbidden("metadata.namespace", "not allowed on this type")),
+        (false, _) => causes.push(Cause::forbidden(
+            "metadata.namespace",
+            "not allowed on this type",
+        )),
     }
-    if let Some(generation) = metadata.get("generation").filter(|value| value.as_i64().is_some_and(|it| it < 0)) {
-        causes.push(Cause::invalid("metadata.generation", generation, "must be greater than or equal to 0"));
+    if let Some(generation) = metadata
+        .get("generation")
+        .filter(|value| value.as_i64().is_some_and(|it| it < 0))
+    {
+        causes.push(Cause::invalid(
+            "metadata.generation",
+            generation,
+            "must be greater than or equal to 0",
+        ));
     }
     common(metadata, &mut causes);
     finalizers(metadata, &mut causes);
@@ -110,8 +144,14 @@ pub fn object_meta_causes(object: &Value, namespaced: bool, rule: NameRule) -> V
 /// All that is wrong with the metadata of an object that is changed from `old` to `new`.
 pub fn object_meta_update_causes(new: &Value, old: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
-    let (new, old) = (new.get("metadata").unwrap_or(&Value::Null), old.get("metadata").unwrap_or(&Value::Null));
-    if old.get("deletionTimestamp").is_some_and(|time| !time.is_null()) {
+    let (new, old) = (
+        new.get("metadata").unwrap_or(&Value::Null),
+        old.get("metadata").unwrap_or(&Value::Null),
+    );
+    if old
+        .get("deletionTimestamp")
+        .is_some_and(|time| !time.is_null())
+    {
         let before: Vec<&str> = texts(old.get("finalizers"));
         let mut added: Vec<String> = texts(new.get("finalizers"))
             .into_iter()
@@ -129,18 +169,51 @@ pub fn object_meta_update_causes(new: &Value, old: &Value) -> Vec<Cause> {
         }
     }
     if text(new, "resourceVersion").is_empty() {
-        causes.push(Cause::invalid("metadata.resourceVersion", &"".into(), "must be specified for an update"));
+        causes.push(Cause::invalid(
+            "metadata.resourceVersion",
+            &"".into(),
+            "must be specified for an update",
+        ));
     }
-    let generation = |metadata: &Value| metadata.get("generation").and_then(Value::as_i64).unwrap_or(0);
+    let generation = |metadata: &Value| {
+        metadata
+            .get("generation")
+            .and_then(Value::as_i64)
+            .unwrap_or(0)
+    };
     if generation(new) < generation(old) {
-        causes.push(Cause::invalid("metadata.generation", &generation(new).into(), "must not be decremented"));
+        causes.push(Cause::invalid(
+            "metadata.generation",
+            &generation(new).into(),
+            "must not be decremented",
+        ));
     }
-    for name in ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] {
-        let value = |metadata: &Value| metadata.get(name).filter(|value| !value.is_null() && **value != "").cloned();
+    for name in [
+        "name",
+        "namespace",
+        "uid",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+    ] {
+        let value = |metadata: &Value| {
+            metadata
+                .get(name)
+                .filter(|value| !value.is_null() && **value != "")
+                .cloned()
+        };
         if value(new) != value(old) {
-            let empty = if matches!(name, "name" | "namespace" | "uid") { "".into() } else { Value::Null };
+            let empty = if matches!(name, "name" | "namespace" | "uid") {
+                "".into()
+            } else {
+                Value::Null
+            };
             let shown = value(new).unwrap_or(empty);
-            causes.push(Cause::invalid(&format!("metadata.{name}"), &shown, "field is immutable"));
+            causes.push(Cause::invalid(
+                &format!("metadata.{name}"),
+                &shown,
+                "field is immutable",
+            ));
         }
     }
     common(new, &mut causes);
@@ -151,15 +224,27 @@ pub fn object_meta_update_causes(new: &Value, old: &Value) -> Vec<Cause> {
 fn common(metadata: &Value, causes: &mut Vec<Cause>) {
     for (key, value) in fields(metadata, "labels") {
         let errors = label_key_errors(key);
-        causes.extend(errors.iter().map(|error| Cause::invalid("metadata.labels", &key.as_str().into(), error)));
+        causes.extend(
+            errors
+                .iter()
+                .map(|error| Cause::invalid("metadata.labels", &key.as_str().into(), error)),
+        );
         let value = value.as_str().unwrap_or_default();
         let errors = label_value_errors(value);
-        causes.extend(errors.iter().map(|error| Cause::invalid("metadata.labels", &value.into(), error)));
+        causes.extend(
+            errors
+                .iter()
+                .map(|error| Cause::invalid("metadata.labels", &value.into(), error)),
+        );
     }
     let mut size = 0;
     for (key, value) in fields(metadata, "annotations") {
         let errors = label_key_errors(&key.to_lowercase());
-        causes.extend(errors.iter().map(|error| Cause::invalid("metadata.annotations", &key.as_str().into(), error)));
+        causes.extend(
+            errors
+                .iter()
+                .map(|error| Cause::invalid("metadata.annotations", &key.as_str().into(), error)),
+        );
         size += key.len() + value.as_str().map_or(0, str::len);
     }
     if size > ANNOTATIONS_LIMIT {
@@ -174,18 +259,28 @@ fn common(metadata: &Value, causes: &mut Vec<Cause>) {
 
 fn owners(metadata: &Value, causes: &mut Vec<Cause>) {
     const FIELD: &str = "metadata.ownerReferences";
-    let Some(Value::Array(owners)) = metadata.get("ownerReferences") else { return };
+    let Some(Value::Array(owners)) = metadata.get("ownerReferences") else {
+        return;
+    };
     let mut controller: Option<String> = None;
     for owner in owners {
         let (version, kind) = (text(owner, "apiVersion"), text(owner, "kind"));
         let parsed = ApiVersion::parse(version);
         if parsed.is_none() {
             let field = format!("{FIELD}.apiVersion");
-            causes.push(Cause::invalid(&field, &version.into(), "version must not be empty"));
+            causes.push(Cause::invalid(
+                &field,
+                &version.into(),
+                "version must not be empty",
+            ));
         }
         for name in ["kind", "name", "uid"] {
             if text(owner, name).is_empty() {
-                causes.push(Cause::invalid(&format!("{FIELD}.{name}"), &"".into(), "must not be empty"));
+                causes.push(Cause::invalid(
+                    &format!("{FIELD}.{name}"),
+                    &"".into(),
+                    "must not be empty",
+                ));
             }
         }
         let gvk = parsed.unwrap_or_default().kind(kind);
@@ -234,11 +329,17 @@ fn owner_text(owner: &Value) -> String {
 
 fn finalizers(metadata: &Value, causes: &mut Vec<Cause>) {
     const FIELD: &str = "metadata.finalizers";
-    let Some(value) = metadata.get("finalizers") else { return };
+    let Some(value) = metadata.get("finalizers") else {
+        return;
+    };
     let names = texts(Some(value));
     for name in &names {
         let errors = label_key_errors(name);
-        causes.extend(errors.iter().map(|error| Cause::invalid(FIELD, &(*name).into(), error)));
+        causes.extend(
+            errors
+                .iter()
+                .map(|error| Cause::invalid(FIELD, &(*name).into(), error)),
+        );
     }
     if names.contains(&"orphan") && names.contains(&"foregroundDeletion") {
         let why = "finalizer orphan and foregroundDeletion cannot be both set";
@@ -251,11 +352,20 @@ fn text<'v>(value: &'v Value, name: &str) -> &'v str {
 }
 
 fn texts(value: Option<&Value>) -> Vec<&str> {
-    value.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
+    value
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect()
 }
 
 fn fields<'v>(metadata: &'v Value, name: &str) -> impl Iterator<Item = (&'v String, &'v Value)> {
-    metadata.get(name).and_then(Value::as_object).into_iter().flat_map(Map::iter)
+    metadata
+        .get(name)
+        .and_then(Value::as_object)
+        .into_iter()
+        .flat_map(Map::iter)
 }
 
 #[cfg(test)]
@@ -267,15 +377,27 @@ mod tests {
 
     fn shown(metadata: &Value) -> Vec<String> {
         let object = json!({ "metadata": metadata });
-        object_meta_causes(&object, true, NameRule::Subdomain).iter().map(ToString::to_string).collect()
+        object_meta_causes(&object, true, NameRule::Subdomain)
+            .iter()
+            .map(ToString::to_string)
+            .collect()
     }
 
     #[test]
     fn metadata_is_refused_in_the_words_of_the_server() {
         for (metadata, expected) in [
-            (json!({"name": "n", "namespace": "d", "labels": {"a": "b"}, "finalizers": ["a/b"]}), vec![]),
-            (json!({"namespace": "d"}), vec!["metadata.name: Required value: name or generateName is required"]),
-            (json!({"name": "n"}), vec!["metadata.namespace: Required value"]),
+            (
+                json!({"name": "n", "namespace": "d", "labels": {"a": "b"}, "finalizers": ["a/b"]}),
+                vec![],
+            ),
+            (
+                json!({"namespace": "d"}),
+                vec!["metadata.name: Required value: name or generateName is required"],
+            ),
+            (
+                json!({"name": "n"}),
+                vec!["metadata.namespace: Required value"],
+            ),
             (
                 json!({"name": "n", "namespace": "d", "generation": -1}),
                 vec!["metadata.generation: Invalid value: -1: must be greater than or equal to 0"],
@@ -318,8 +440,15 @@ mod tests {
         ] {
             assert_eq!(shown(&metadata), expected);
         }
-        let causes = object_meta_causes(&json!({"metadata": {"name": "n", "namespace": "d"}}), false, NameRule::Label);
-        assert_eq!(causes[0].to_string(), "metadata.namespace: Forbidden: not allowed on this type");
+        let causes = object_meta_causes(
+            &json!({"metadata": {"name": "n", "namespace": "d"}}),
+            false,
+            NameRule::Label,
+        );
+        assert_eq!(
+            causes[0].to_string(),
+            "metadata.namespace: Forbidden: not allowed on this type"
+        );
         assert_eq!(causes[0].reason.as_str(), "FieldValueForbidden");
         assert_eq!(Reason::TooLong.as_str(), "FieldValueTooLong");
     }
@@ -329,7 +458,10 @@ mod tests {
         let old = json!({"metadata": {"name": "n", "uid": "u", "resourceVersion": "1", "deletionTimestamp": "t", "finalizers": ["a/a"], "generation": 2}});
         assert!(object_meta_update_causes(&old, &old).is_empty());
         let new = json!({"metadata": {"name": "n", "uid": "v", "finalizers": ["b/b"], "generation": 1, "deletionGracePeriodSeconds": 3}});
-        let shown: Vec<String> = object_meta_update_causes(&new, &old).iter().map(ToString::to_string).collect();
+        let shown: Vec<String> = object_meta_update_causes(&new, &old)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         assert_eq!(
             shown,
             [

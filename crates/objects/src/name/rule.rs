@@ -52,7 +52,11 @@ impl NameRule {
             Self::OldLabel => {
                 let mut errors = too_long(name, LABEL_LIMIT, "characters");
                 if !is_label(name) || !name.starts_with(|c: char| c.is_ascii_lowercase()) {
-                    errors.push(pattern_error(OLD_LABEL_WORDS, OLD_LABEL, &["my-name", "abc-123"]));
+                    errors.push(pattern_error(
+                        OLD_LABEL_WORDS,
+                        OLD_LABEL,
+                        &["my-name", "abc-123"],
+                    ));
                 }
                 errors
             }
@@ -82,17 +86,27 @@ fn is_label(label: &str) -> bool {
 
 fn is_key(name: &str) -> bool {
     let ends = |c: char| c.is_ascii_alphanumeric();
-    name.starts_with(ends) && name.ends_with(ends) && name.chars().all(|c| ends(c) || matches!(c, '-' | '_' | '.'))
+    name.starts_with(ends)
+        && name.ends_with(ends)
+        && name
+            .chars()
+            .all(|c| ends(c) || matches!(c, '-' | '_' | '.'))
 }
 
 /// All that is wrong with a label's key; those of annotations and finalizers are such, too.
 pub fn label_key_errors(key: &str) -> Vec<String> {
-    let wrong = |part: &str| format!("{part}{}", pattern_error(KEY_WORDS, KEY, &["MyName", "my.name", "123-abc"]));
+    let wrong = |part: &str| {
+        format!(
+            "{part}{}",
+            pattern_error(KEY_WORDS, KEY, &["MyName", "my.name", "123-abc"])
+        )
+    };
     let mut errors = Vec::new();
     let name = match key.split_once('/') {
         None => key,
         Some((_, name)) if name.contains('/') => {
-            let place = " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
+            let place =
+                " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
             return vec![wrong("a valid label key ") + place];
         }
         Some(("", name)) => {
@@ -100,14 +114,22 @@ pub fn label_key_errors(key: &str) -> Vec<String> {
             name
         }
         Some((prefix, name)) => {
-            errors.extend(subdomain_errors(prefix, "bytes").iter().map(|error| format!("prefix part {error}")));
+            errors.extend(
+                subdomain_errors(prefix, "bytes")
+                    .iter()
+                    .map(|error| format!("prefix part {error}")),
+            );
             name
         }
     };
     if name.is_empty() {
         errors.push("name part must be non-empty".to_owned());
     }
-    errors.extend(too_long(name, LABEL_LIMIT, "bytes").iter().map(|error| format!("name part {error}")));
+    errors.extend(
+        too_long(name, LABEL_LIMIT, "bytes")
+            .iter()
+            .map(|error| format!("name part {error}")),
+    );
     if !is_key(name) {
         errors.push(wrong("name part "));
     }
@@ -118,7 +140,11 @@ pub fn label_key_errors(key: &str) -> Vec<String> {
 pub fn label_value_errors(value: &str) -> Vec<String> {
     let mut errors = too_long(value, LABEL_LIMIT, "bytes");
     if !value.is_empty() && !is_key(value) {
-        errors.push(pattern_error(VALUE_WORDS, VALUE, &["MyValue", "my_value", "12345"]));
+        errors.push(pattern_error(
+            VALUE_WORDS,
+            VALUE,
+            &["MyValue", "my_value", "12345"],
+        ));
     }
     errors
 }
@@ -133,12 +159,22 @@ fn subdomain_errors(name: &str, unit: &str) -> Vec<String> {
 
 /// Older checks count characters where newer ones say bytes; both count bytes.
 fn too_long(text: &str, limit: usize, unit: &str) -> Vec<String> {
-    if text.len() > limit { vec![format!("must be no more than {limit} {unit}")] } else { Vec::new() }
+    if text.len() > limit {
+        vec![format!("must be no more than {limit} {unit}")]
+    } else {
+        Vec::new()
+    }
 }
 
 fn pattern_error(words: &str, pattern: &str, examples: &[&str]) -> String {
-    let examples: Vec<String> = examples.iter().map(|example| format!("'{example}', ")).collect();
-    format!("{words} (e.g. {}regex used for validation is '{pattern}')", examples.join(" or "))
+    let examples: Vec<String> = examples
+        .iter()
+        .map(|example| format!("'{example}', "))
+        .collect();
+    format!(
+        "{words} (e.g. {}regex used for validation is '{pattern}')",
+        examples.join(" or ")
+    )
 }
 
 #[cfg(test)]
@@ -157,7 +193,11 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(is_subdomain(name), valid, "{name:?}");
-            assert_eq!(NameRule::Subdomain.errors(name).is_empty(), valid, "{name:?}");
+            assert_eq!(
+                NameRule::Subdomain.errors(name).is_empty(),
+                valid,
+                "{name:?}"
+            );
         }
     }
 
@@ -165,7 +205,11 @@ mod tests {
     fn each_rule_says_what_is_wrong() {
         let long = "x".repeat(254);
         for (rule, name, expected) in [
-            (NameRule::Subdomain, &*long, "must be no more than 253 characters"),
+            (
+                NameRule::Subdomain,
+                &*long,
+                "must be no more than 253 characters",
+            ),
             (NameRule::Label, "a.b", "must not contain dots"),
             (
                 NameRule::Label,
@@ -187,7 +231,12 @@ mod tests {
 
     #[test]
     fn label_keys_have_a_prefix_or_none_and_values_may_be_empty() {
-        for key in ["a", "A_b.c-d", "example.com/a", "kubernetes.io/metadata.name"] {
+        for key in [
+            "a",
+            "A_b.c-d",
+            "example.com/a",
+            "kubernetes.io/metadata.name",
+        ] {
             assert!(label_key_errors(key).is_empty(), "{key}");
         }
         for (key, count, first) in [
@@ -196,13 +245,26 @@ mod tests {
             ("a/b/c", 1, "a valid label key must consist of"),
             ("", 2, "name part must be non-empty"),
             ("A.b/c", 1, "prefix part a lowercase RFC 1123 subdomain"),
-            (&*"x".repeat(64), 1, "name part must be no more than 63 bytes"),
+            (
+                &*"x".repeat(64),
+                1,
+                "name part must be no more than 63 bytes",
+            ),
         ] {
             let errors = label_key_errors(key);
-            assert!(errors.len() == count && errors[0].starts_with(first), "{key}: {errors:?}");
+            assert!(
+                errors.len() == count && errors[0].starts_with(first),
+                "{key}: {errors:?}"
+            );
         }
         assert!(label_value_errors("").is_empty() && label_value_errors("a_B.c").is_empty());
-        assert!(label_value_errors("-")[0].starts_with("a valid label must be an empty string or consist"));
-        assert_eq!(label_value_errors(&"x".repeat(64)), ["must be no more than 63 bytes"]);
+        assert!(
+            label_value_errors("-")[0]
+                .starts_with("a valid label must be an empty string or consist")
+        );
+        assert_eq!(
+            label_value_errors(&"x".repeat(64)),
+            ["must be no more than 63 bytes"]
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! JSON Patch as the API server's library reads it, which is a little wider than RFC 6902: places may be counted from
-//! the end, and what is not there may be replaced.
+//! JSON Patch as the API server's library reads it, which is a little wider than RFC 6902: places
+//! may be counted from the end, and what is not there may be replaced.
 
 use serde_json::{Map, Value};
 
@@ -43,78 +43,133 @@ pub fn json_patch(object: &Value, patch: &Value) -> Result<Value, PatchError> {
 }
 
 fn step(document: &mut Value, operation: &Value, copied: &mut usize) -> Result<(), String> {
-    let word = operation.get("op").and_then(Value::as_str).unwrap_or("unknown");
+    let word = operation
+        .get("op")
+        .and_then(Value::as_str)
+        .unwrap_or("unknown");
     let path = operation.get("path").and_then(Value::as_str);
     let from = operation.get("from").and_then(Value::as_str);
     let value = operation.get("value");
-    let no_path = || format!("{word} operation failed to decode path: operation missing path field: {MISSING}");
-    let no_from = || format!("{word} operation failed to decode from: operation, missing from field: {MISSING}");
+    let no_path = || {
+        format!("{word} operation failed to decode path: operation missing path field: {MISSING}")
+    };
+    let no_from = || {
+        format!("{word} operation failed to decode from: operation, missing from field: {MISSING}")
+    };
     match word {
         "add" => {
-            let path = path.ok_or_else(|| format!("add operation failed to decode path: {MISSING}"))?;
-            let missing = || format!("add operation does not apply: doc is missing path: \"{path}\": {MISSING}");
+            let path =
+                path.ok_or_else(|| format!("add operation failed to decode path: {MISSING}"))?;
+            let missing = || {
+                format!("add operation does not apply: doc is missing path: \"{path}\": {MISSING}")
+            };
             let place = find(document, path).ok_or_else(missing)?;
             place
                 .add(value.cloned().unwrap_or_default())
                 .map_err(|error| format!("error in add for path: '{path}': {error}"))
         }
         "remove" => {
-            let path = path.ok_or_else(|| format!("remove operation failed to decode path: {MISSING}"))?;
-            let missing = || format!("remove operation does not apply: doc is missing path: \"{path}\": {MISSING}");
+            let path =
+                path.ok_or_else(|| format!("remove operation failed to decode path: {MISSING}"))?;
+            let missing = || {
+                format!(
+                    "remove operation does not apply: doc is missing path: \"{path}\": {MISSING}"
+                )
+            };
             let place = find(document, path).ok_or_else(missing)?;
-            place.remove().map(drop).map_err(|error| format!("error in remove for path: '{path}': {error}"))
+            place
+                .remove()
+                .map(drop)
+                .map_err(|error| format!("error in remove for path: '{path}': {error}"))
         }
         "replace" => {
             let path = path.ok_or_else(no_path)?;
             let value = value.cloned().unwrap_or_default();
             if path.is_empty() {
                 if !value.is_object() && !value.is_array() {
-                    return Err("replace operation value must be object or array: %!w(<nil>)".to_owned());
+                    return Err(
+                        "replace operation value must be object or array: %!w(<nil>)".to_owned(),
+                    );
                 }
                 *document = value;
                 return Ok(());
             }
-            let missing =
-                |what: &str| format!("replace operation does not apply: doc is missing {what}: {path}: {MISSING}");
+            let missing = |what: &str| {
+                format!(
+                    "replace operation does not apply: doc is missing {what}: {path}: {MISSING}"
+                )
+            };
             let mut place = find(document, path).ok_or_else(|| missing("path"))?;
             place.get().map_err(|_| missing("key"))?;
-            place.set(value).map_err(|error| format!("error in remove for path: '{path}': {error}"))
+            place
+                .set(value)
+                .map_err(|error| format!("error in remove for path: '{path}': {error}"))
         }
         "move" => {
             let from = from.ok_or_else(no_from)?;
-            let missing = || format!("move operation does not apply: doc is missing from path: {from}: {MISSING}");
+            let missing = || {
+                format!(
+                    "move operation does not apply: doc is missing from path: {from}: {MISSING}"
+                )
+            };
             let mut place = find(document, from).ok_or_else(missing)?;
             let key = place.key();
             let wrong = |error: String| format!("error in move for path: '{key}': {error}");
             place.get().map_err(wrong)?;
             let value = place.remove().map_err(wrong)?;
             let path = path.ok_or_else(no_path)?;
-            let missing =
-                || format!("move operation does not apply: doc is missing destination path: {path}: {MISSING}");
+            let missing = || {
+                format!(
+                    "move operation does not apply: doc is missing destination path: {path}: {MISSING}"
+                )
+            };
             let place = find(document, path).ok_or_else(missing)?;
-            place.add(value).map_err(|error| format!("error in move for path: '{path}': {error}"))
+            place
+                .add(value)
+                .map_err(|error| format!("error in move for path: '{path}': {error}"))
         }
         "test" => {
             let path = path.ok_or_else(no_path)?;
             let failed = || Err(format!("testing value {path} failed: {FAILED}"));
             if path.is_empty() {
-                return if Some(&*document) == value { Ok(()) } else { failed() };
+                return if Some(&*document) == value {
+                    Ok(())
+                } else {
+                    failed()
+                };
             }
-            let missing = || format!("test operation does not apply: is missing path: {path}: {MISSING}");
+            let missing =
+                || format!("test operation does not apply: is missing path: {path}: {MISSING}");
             let mut place = find(document, path).ok_or_else(missing)?;
-            let found = place.get().map_err(|error| format!("error in test for path: '{path}': {error}"))?;
+            let found = place
+                .get()
+                .map_err(|error| format!("error in test for path: '{path}': {error}"))?;
             // What is not there is null.
-            if found.unwrap_or(&Value::Null) == value.unwrap_or(&Value::Null) { Ok(()) } else { failed() }
+            if found.unwrap_or(&Value::Null) == value.unwrap_or(&Value::Null) {
+                Ok(())
+            } else {
+                failed()
+            }
         }
         "copy" => {
             let from = from.ok_or_else(no_from)?;
-            let missing = || format!("copy operation does not apply: doc is missing from path: {from}: {MISSING}");
+            let missing = || {
+                format!(
+                    "copy operation does not apply: doc is missing from path: {from}: {MISSING}"
+                )
+            };
             let mut place = find(document, from).ok_or_else(missing)?;
-            let found = place.get().map_err(|error| format!("error in copy for from: '{from}': {error}"))?;
+            let found = place
+                .get()
+                .map_err(|error| format!("error in copy for from: '{from}': {error}"))?;
             let value = found.cloned().unwrap_or_default();
-            let path = path.ok_or_else(|| format!("copy operation failed to decode path: {MISSING}"))?;
-            let missing =
-                || format!("copy operation does not apply: doc is missing destination path: {path}: {MISSING}");
+            let path =
+                path.ok_or_else(|| format!("copy operation failed to decode path: {MISSING}"))?;
+            let missing = || {
+                format!(
+                    "copy operation does not apply: doc is missing destination path: {path}: {MISSING}"
+                )
+            };
             let place = find(document, path).ok_or_else(missing)?;
             *copied = copied.saturating_add(value.to_string().len());
             if *copied > JSON_PATCH_COPY_LIMIT {
@@ -123,7 +178,9 @@ fn step(document: &mut Value, operation: &Value, copied: &mut usize) -> Result<(
                      limit {JSON_PATCH_COPY_LIMIT}"
                 ));
             }
-            place.add(value).map_err(|error| format!("error while adding value during copy: {error}"))
+            place
+                .add(value)
+                .map_err(|error| format!("error while adding value during copy: {error}"))
         }
         other => Err(format!("Unexpected kind: {other}")),
     }
@@ -143,7 +200,9 @@ fn find<'d>(document: &'d mut Value, path: &str) -> Option<Place<'d>> {
         current = match current {
             Value::Object(fields) => fields.get_mut(&part)?,
             Value::Array(items) => {
-                let index = position(&part, items.len()).ok().filter(|index| *index < items.len())?;
+                let index = position(&part, items.len())
+                    .ok()
+                    .filter(|index| *index < items.len())?;
                 items.get_mut(index)?
             }
             _ => return None,
@@ -162,7 +221,9 @@ fn decoded(part: &str) -> String {
 
 /// The index that a key is, counted from the end if it is negative; it may lie beyond the end.
 fn position(key: &str, length: usize) -> Result<usize, String> {
-    let index: i64 = key.parse().map_err(|_| format!("strconv.Atoi: parsing \"{key}\": invalid syntax"))?;
+    let index: i64 = key
+        .parse()
+        .map_err(|_| format!("strconv.Atoi: parsing \"{key}\": invalid syntax"))?;
     let outside = || format!("Unable to access invalid index: {index}: {INVALID}");
     if index < 0 {
         return usize::try_from(index.unsigned_abs())
@@ -218,7 +279,9 @@ impl Place<'_> {
                     }
                 })?;
                 if index > items.len() {
-                    return Err(format!("Unable to access invalid index: {index}: {INVALID}"));
+                    return Err(format!(
+                        "Unable to access invalid index: {index}: {INVALID}"
+                    ));
                 }
                 items.insert(index, value);
             }
@@ -228,9 +291,9 @@ impl Place<'_> {
 
     fn remove(self) -> Result<Value, String> {
         match self {
-            Self::Field(fields, key) => {
-                fields.remove(&key).ok_or_else(|| format!("Unable to remove nonexistent key: {key}: {MISSING}"))
-            }
+            Self::Field(fields, key) => fields
+                .remove(&key)
+                .ok_or_else(|| format!("Unable to remove nonexistent key: {key}: {MISSING}")),
             Self::Item(items, key) => {
                 let index = inside(&key, items.len())?;
                 Ok(items.remove(index))
@@ -241,7 +304,13 @@ impl Place<'_> {
 
 fn inside(key: &str, length: usize) -> Result<usize, String> {
     let index = position(key, length)?;
-    if index < length { Ok(index) } else { Err(format!("Unable to access invalid index: {index}: {INVALID}")) }
+    if index < length {
+        Ok(index)
+    } else {
+        Err(format!(
+            "Unable to access invalid index: {index}: {INVALID}"
+        ))
+    }
 }
 
 #[cfg(test)]
@@ -279,7 +348,10 @@ mod tests {
                 json!([{"op": "copy", "from": "/l", "path": "/a"}, {"op": "test", "path": "/a", "value": [1, 2, 3]}, {"op": "test", "path": "/none", "value": null}]),
                 json!({"a": [1, 2, 3], "l": [1, 2, 3]}),
             ),
-            (json!([{"op": "replace", "path": "", "value": {}}]), json!({})),
+            (
+                json!([{"op": "replace", "path": "", "value": {}}]),
+                json!({}),
+            ),
         ] {
             assert_eq!(json_patch(&object, &patch).unwrap(), expected, "{patch}");
         }
@@ -329,7 +401,11 @@ mod tests {
                 422,
                 "replace operation does not apply: doc is missing path: /x/y: missing value",
             ),
-            (json!([{"op": "test", "path": "/a/b", "value": 2}]), 422, "testing value /a/b failed: test failed"),
+            (
+                json!([{"op": "test", "path": "/a/b", "value": 2}]),
+                422,
+                "testing value /a/b failed: test failed",
+            ),
             (
                 json!([{"op": "copy", "from": "/x/y", "path": "/a"}]),
                 422,
@@ -340,22 +416,42 @@ mod tests {
                 422,
                 "error in move for path: 'x': Unable to remove nonexistent key: x: missing value",
             ),
-            (json!([{"op": "frob", "path": "/a"}]), 422, "Unexpected kind: frob"),
+            (
+                json!([{"op": "frob", "path": "/a"}]),
+                422,
+                "Unexpected kind: frob",
+            ),
         ] {
             let error = json_patch(&object, &patch).unwrap_err();
-            assert_eq!((error.code(), &*error.to_string()), (code, message), "{patch}");
+            assert_eq!(
+                (error.code(), &*error.to_string()),
+                (code, message),
+                "{patch}"
+            );
         }
     }
 
     #[test]
     fn a_patch_that_asks_for_too_much_is_refused() {
-        let many = Value::Array(vec![json!({"op": "remove", "path": "/a"}); JSON_PATCH_LIMIT + 1]);
+        let many = Value::Array(vec![
+            json!({"op": "remove", "path": "/a"});
+            JSON_PATCH_LIMIT + 1
+        ]);
         let error = json_patch(&json!({}), &many).unwrap_err();
-        assert_eq!(error.to_string(), "The allowed maximum operations in a JSON patch is 10000, got 10001");
+        assert_eq!(
+            error.to_string(),
+            "The allowed maximum operations in a JSON patch is 10000, got 10001"
+        );
         assert_eq!(error.code(), 413);
         // Each copy doubles what is there.
-        let doubling = Value::Array(vec![json!({"op": "copy", "from": "/a", "path": "/a/-"}); 64]);
+        let doubling = Value::Array(vec![
+            json!({"op": "copy", "from": "/a", "path": "/a/-"});
+            64
+        ]);
         let error = json_patch(&json!({"a": ["x".repeat(1024)]}), &doubling).unwrap_err();
-        assert!(error.to_string().starts_with("Unable to complete the copy"), "{error}");
+        assert!(
+            error.to_string().starts_with("Unable to complete the copy"),
+            "{error}"
+        );
     }
 }

@@ -22,7 +22,11 @@ const BAD_PRIMITIVES: &str = "invalid patch format of primitive list";
 type Fields = Map<String, Value>;
 
 /// The object after the patch, by the type of the object.
-pub fn strategic_merge_patch(object: &Value, patch: &Value, shape: Shape<'_>) -> Result<Value, PatchError> {
+pub fn strategic_merge_patch(
+    object: &Value,
+    patch: &Value,
+    shape: Shape<'_>,
+) -> Result<Value, PatchError> {
     let Value::Object(patch) = patch else {
         return Err(PatchError::BadRequest(format!(
             "json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
@@ -48,7 +52,12 @@ fn merge(mut object: Fields, mut patch: Fields, shape: Shape<'_>) -> Result<Fiel
     reorder(&mut object, &mut patch, shape)?;
     for (key, value) in patch {
         let (name, deletes) = match key.strip_prefix(DELETE_FROM) {
-            Some(rest) => (rest.strip_prefix('/').ok_or_else(|| bad(BAD_PRIMITIVES))?.to_owned(), true),
+            Some(rest) => (
+                rest.strip_prefix('/')
+                    .ok_or_else(|| bad(BAD_PRIMITIVES))?
+                    .to_owned(),
+                true,
+            ),
             None => (key, false),
         };
         if value.is_null() {
@@ -56,7 +65,9 @@ fn merge(mut object: Fields, mut patch: Fields, shape: Shape<'_>) -> Result<Fiel
             continue;
         }
         if deletes {
-            if let (Some(Value::Array(current)), Value::Array(gone)) = (object.get_mut(&name), &value) {
+            if let (Some(Value::Array(current)), Value::Array(gone)) =
+                (object.get_mut(&name), &value)
+            {
                 lookup(shape, &name)?;
                 let gone = identities(gone.iter());
                 current.retain(|item| !gone.contains(&item.to_string()));
@@ -95,8 +106,13 @@ fn lookup<'s>(shape: Shape<'s>, name: &str) -> Result<(&'s Field, Shape<'s>), Pa
                 "merging an object in json but data type is not struct, instead is: map".to_owned()
             }
             map => {
-                let of = map.and_then(crate::shape::MapShape::type_name).unwrap_or_default();
-                format!("unable to find api field in struct {of} for the json field {}", go::quoted(name))
+                let of = map
+                    .and_then(crate::shape::MapShape::type_name)
+                    .unwrap_or_default();
+                format!(
+                    "unable to find api field in struct {of} for the json field {}",
+                    go::quoted(name)
+                )
             }
         })
     })
@@ -104,8 +120,12 @@ fn lookup<'s>(shape: Shape<'s>, name: &str) -> Result<(&'s Field, Shape<'s>), Pa
 
 /// Drops what `$retainKeys` does not name.
 fn retain(object: &mut Fields, patch: &mut Fields) -> Result<(), PatchError> {
-    let Some(kept) = patch.remove(RETAIN) else { return Ok(()) };
-    let Value::Array(kept) = kept else { return Err(bad(BAD_RETAIN)) };
+    let Some(kept) = patch.remove(RETAIN) else {
+        return Ok(());
+    };
+    let Value::Array(kept) = kept else {
+        return Err(bad(BAD_RETAIN));
+    };
     let kept: HashSet<&str> = kept.iter().filter_map(Value::as_str).collect();
     let is_kept = |name: &str| kept.contains(name);
     for (name, value) in &*patch {
@@ -120,13 +140,20 @@ fn retain(object: &mut Fields, patch: &mut Fields) -> Result<(), PatchError> {
 
 /// Merges the lists whose order the patch says.
 fn reorder(object: &mut Fields, patch: &mut Fields, shape: Shape<'_>) -> Result<(), PatchError> {
-    let directives: Vec<String> = patch.keys().filter(|key| key.starts_with(ORDER)).cloned().collect();
+    let directives: Vec<String> = patch
+        .keys()
+        .filter(|key| key.starts_with(ORDER))
+        .cloned()
+        .collect();
     for directive in directives {
         let order = match patch.remove(&directive) {
             Some(Value::Array(order)) => order,
             other => return Err(wrong_type("[]interface {}", &other.unwrap_or_default())),
         };
-        let Some(name) = directive.strip_prefix(ORDER).and_then(|rest| rest.strip_prefix('/')) else {
+        let Some(name) = directive
+            .strip_prefix(ORDER)
+            .and_then(|rest| rest.strip_prefix('/'))
+        else {
             return Err(bad(BAD_ORDER));
         };
         let live = list(object.get(name))?;
@@ -152,7 +179,10 @@ fn reorder(object: &mut Fields, patch: &mut Fields, shape: Shape<'_>) -> Result<
             check_keys(&order, key)?;
             check_keys(&live, key)?;
         }
-        object.insert(name.to_owned(), Value::Array(arrange(merged, &order, &live, key)));
+        object.insert(
+            name.to_owned(),
+            Value::Array(arrange(merged, &order, &live, key)),
+        );
         patch.remove(name);
     }
     Ok(())
@@ -174,7 +204,8 @@ fn check_order(items: &[Value], order: &[Value], key: Option<&str>) -> Result<()
     let mut kept = Vec::new();
     for item in items {
         match (item, key) {
-            (Value::Object(fields), Some(_)) if fields.get(DIRECTIVE) == Some(&Value::from("delete")) => {}
+            (Value::Object(fields), Some(_))
+                if fields.get(DIRECTIVE) == Some(&Value::from("delete")) => {}
             (Value::Object(_), _) | (_, None) => kept.push(item),
             (other, Some(_)) => return Err(wrong_type("map[string]interface {}", other)),
         }
@@ -204,7 +235,12 @@ fn check_order(items: &[Value], order: &[Value], key: Option<&str>) -> Result<()
 }
 
 /// Merges two lists as the strategy of their field says.
-fn merge_list(live: Vec<Value>, items: Vec<Value>, field: &Field, shape: Shape<'_>) -> Result<Vec<Value>, PatchError> {
+fn merge_list(
+    live: Vec<Value>,
+    items: Vec<Value>,
+    field: &Field,
+    shape: Shape<'_>,
+) -> Result<Vec<Value>, PatchError> {
     if !field.strategy().merge {
         return Ok(items);
     }
@@ -214,12 +250,23 @@ fn merge_list(live: Vec<Value>, items: Vec<Value>, field: &Field, shape: Shape<'
     let key = field.merge_key().map(AsRef::as_ref);
     if !item_type(&live, &items)? {
         let mut seen = HashSet::new();
-        let merged = live.iter().chain(&items).filter(|item| seen.insert(item.to_string())).cloned().collect();
+        let merged = live
+            .iter()
+            .chain(&items)
+            .filter(|item| seen.insert(item.to_string()))
+            .cloned()
+            .collect();
         return Ok(arrange(merged, &items, &live, None));
     }
     let Some(key) = key else {
-        let of = shape.item().and_then(Shape::map).and_then(crate::shape::MapShape::type_name).unwrap_or_default();
-        return Err(PatchError::Internal(format!("cannot merge lists without merge key for {of}")));
+        let of = shape
+            .item()
+            .and_then(Shape::map)
+            .and_then(crate::shape::MapShape::type_name)
+            .unwrap_or_default();
+        return Err(PatchError::Internal(format!(
+            "cannot merge lists without merge key for {of}"
+        )));
     };
     let (live, items) = special_items(live, items, key)?;
     let inner = shape.item().unwrap_or(shape);
@@ -232,10 +279,19 @@ fn merge_list(live: Vec<Value>, items: Vec<Value>, field: &Field, shape: Shape<'
         }
     }
     for item in &items {
-        let Value::Object(fields) = item else { continue };
-        let Some(value) = fields.get(key) else { return Err(no_key(fields, key)) };
-        match places.get(&value.to_string()).and_then(|index| merged.get_mut(*index)) {
-            Some(Value::Object(current)) => *current = merge(std::mem::take(current), fields.clone(), inner)?,
+        let Value::Object(fields) = item else {
+            continue;
+        };
+        let Some(value) = fields.get(key) else {
+            return Err(no_key(fields, key));
+        };
+        match places
+            .get(&value.to_string())
+            .and_then(|index| merged.get_mut(*index))
+        {
+            Some(Value::Object(current)) => {
+                *current = merge(std::mem::take(current), fields.clone(), inner)?;
+            }
             _ => {
                 places.insert(value.to_string(), merged.len());
                 merged.push(item.clone());
@@ -248,48 +304,74 @@ fn merge_list(live: Vec<Value>, items: Vec<Value>, field: &Field, shape: Shape<'
 }
 
 /// Does what items with a directive say, and leaves the others.
-fn special_items(mut live: Vec<Value>, items: Vec<Value>, key: &str) -> Result<(Vec<Value>, Vec<Value>), PatchError> {
+fn special_items(
+    mut live: Vec<Value>,
+    items: Vec<Value>,
+    key: &str,
+) -> Result<(Vec<Value>, Vec<Value>), PatchError> {
     let mut others = Vec::with_capacity(items.len());
     let mut deleted = HashSet::new();
     let mut replaces = false;
     for item in items {
-        let Value::Object(fields) = &item else { continue };
+        let Value::Object(fields) = &item else {
+            continue;
+        };
         match fields.get(DIRECTIVE) {
             None => others.push(item),
             Some(Value::String(word)) if word == "delete" => {
-                let Some(value) = fields.get(key) else { return Err(no_key(fields, key)) };
+                let Some(value) = fields.get(key) else {
+                    return Err(no_key(fields, key));
+                };
                 deleted.insert(value.to_string());
             }
             Some(Value::String(word)) if word == "replace" => replaces = true,
             Some(Value::String(word)) if word == "merge" => {
-                return Err(PatchError::Internal("merging lists cannot yet be specified in the patch".to_owned()));
+                return Err(PatchError::Internal(
+                    "merging lists cannot yet be specified in the patch".to_owned(),
+                ));
             }
             Some(other) => return Err(unknown_directive(other, fields)),
         }
     }
-    live.retain(|item| item.get(key).is_none_or(|value| !deleted.contains(&value.to_string())));
-    Ok(if replaces { (others, Vec::new()) } else { (live, others) })
+    live.retain(|item| {
+        item.get(key)
+            .is_none_or(|value| !deleted.contains(&value.to_string()))
+    });
+    Ok(if replaces {
+        (others, Vec::new())
+    } else {
+        (live, others)
+    })
 }
 
 /// Whether the items of both lists are maps; they have to be of one type.
 fn item_type(live: &[Value], items: &[Value]) -> Result<bool, PatchError> {
     let mut types = live.iter().chain(items).map(go::type_name);
     let Some(first) = types.next() else {
-        return Err(PatchError::Internal("no elements in any of the given slices".to_owned()));
+        return Err(PatchError::Internal(
+            "no elements in any of the given slices".to_owned(),
+        ));
     };
     if first == "[]interface {}" {
-        return Err(PatchError::Unprocessable("lists of lists are not supported".to_owned()));
+        return Err(PatchError::Unprocessable(
+            "lists of lists are not supported".to_owned(),
+        ));
     }
     if types.any(|other| other != first) {
         let both = [live, items].map(|list| go::plain(&Value::Array(list.to_vec())));
-        return Err(PatchError::Internal(format!("list element types are not identical: [{}]", both.join(" "))));
+        return Err(PatchError::Internal(format!(
+            "list element types are not identical: [{}]",
+            both.join(" ")
+        )));
     }
     Ok(first == "map[string]interface {}")
 }
 
 fn check_keys(items: &[Value], key: &str) -> Result<(), PatchError> {
     for item in items {
-        let Value::Object(fields) = item else { return Err(wrong_type("map[string]interface {}", item)) };
+        let Value::Object(fields) = item else {
+            return Err(wrong_type("map[string]interface {}", item));
+        };
         if !fields.contains_key(key) {
             return Err(no_key(fields, key));
         }
@@ -301,9 +383,12 @@ fn check_keys(items: &[Value], key: &str) -> Result<(), PatchError> {
 fn without_directives(value: Value) -> Option<Value> {
     match value {
         Value::Object(fields) if fields.contains_key(DIRECTIVE) => None,
-        Value::Object(fields) => {
-            Some(fields.into_iter().filter_map(|(name, value)| Some((name, without_directives(value)?))).collect())
-        }
+        Value::Object(fields) => Some(
+            fields
+                .into_iter()
+                .filter_map(|(name, value)| Some((name, without_directives(value)?)))
+                .collect(),
+        ),
         Value::Array(items) => Some(items.into_iter().filter_map(without_directives).collect()),
         other => Some(other),
     }
@@ -320,15 +405,24 @@ fn bad(what: &str) -> PatchError {
 
 fn no_key(fields: &Fields, key: &str) -> PatchError {
     let shown = go::plain(&Value::Object(fields.clone()));
-    PatchError::Internal(format!("map: {shown} does not contain declared merge key: {key}"))
+    PatchError::Internal(format!(
+        "map: {shown} does not contain declared merge key: {key}"
+    ))
 }
 
 fn wrong_type(expected: &str, value: &Value) -> PatchError {
-    let received = if value.is_null() { "%!s(<nil>)" } else { go::type_name(value) };
+    let received = if value.is_null() {
+        "%!s(<nil>)"
+    } else {
+        go::type_name(value)
+    };
     PatchError::Internal(format!("expected a {expected}, but received a {received}"))
 }
 
 fn unknown_directive(directive: &Value, fields: &Fields) -> PatchError {
     let shown = go::plain(&Value::Object(fields.clone()));
-    PatchError::Internal(format!("unknown patch type: {} in map: {shown}", go::plain(directive)))
+    PatchError::Internal(format!(
+        "unknown patch type: {} in map: {shown}",
+        go::plain(directive)
+    ))
 }

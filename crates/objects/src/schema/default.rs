@@ -4,13 +4,14 @@ use serde_json::Value;
 
 use super::{Additional, Schema};
 
-/// The most bytes of defaults that are filled into one object, about: a default in the items of a list is there once for
-/// each item, so that a small list and a small schema can make more than memory holds.
+/// The most bytes of defaults that are filled into one object, about: a default in the items of a
+/// list is there once for each item, so that a small list and a small schema can make more than
+/// memory holds.
 const MOST: usize = 16 << 20;
 
 impl Schema {
-    /// Fills in defaults. A null that is not allowed is taken for absent. Answers whether all were filled in, which they
-    /// are unless they are larger than any object may be.
+    /// Fills in defaults. A null that is not allowed is taken for absent. Answers whether all were
+    /// filled in, which they are unless they are larger than any object may be.
     pub fn fill(&self, value: &mut Value) -> bool {
         let mut left = MOST;
         self.fill_within(value, &mut left);
@@ -22,11 +23,15 @@ impl Schema {
             Value::Object(fields) => {
                 fields.retain(|name, value| {
                     let schema = self.properties.get(name).or(self.additional.values());
-                    !(value.is_null() && schema.is_some_and(|schema| !schema.nullable && schema.default.is_none()))
+                    !(value.is_null()
+                        && schema
+                            .is_some_and(|schema| !schema.nullable && schema.default.is_none()))
                 });
                 for (name, schema) in &self.properties {
                     if let Some(default) = &schema.default
-                        && fields.get(name).is_none_or(|value| value.is_null() && !schema.nullable)
+                        && fields
+                            .get(name)
+                            .is_none_or(|value| value.is_null() && !schema.nullable)
                         && spend(left, name.len() + bytes(default))
                     {
                         fields.insert(name.clone(), default.clone());
@@ -73,7 +78,12 @@ fn bytes(value: &Value) -> usize {
         Value::Null | Value::Bool(_) | Value::Number(_) => 8,
         Value::String(text) => 8 + text.len(),
         Value::Array(items) => 8 + items.iter().map(bytes).sum::<usize>(),
-        Value::Object(fields) => 8 + fields.iter().map(|(name, value)| 8 + name.len() + bytes(value)).sum::<usize>(),
+        Value::Object(fields) => {
+            8 + fields
+                .iter()
+                .map(|(name, value)| 8 + name.len() + bytes(value))
+                .sum::<usize>()
+        }
     }
 }
 
@@ -105,8 +115,15 @@ mod tests {
         let mut many = json!({ "list": vec![json!({}); 100_000] });
         assert!(!schema.fill(&mut many));
         assert!(many.to_string().len() < 20 << 20);
-        let said: Vec<String> = schema.admit(&mut many).iter().map(ToString::to_string).collect();
-        assert_eq!(said, ["<nil>: Invalid value: \"\": the defaults of the schema make the object too large"]);
+        let said: Vec<String> = schema
+            .admit(&mut many)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(
+            said,
+            ["<nil>: Invalid value: \"\": the defaults of the schema make the object too large"]
+        );
     }
 
     #[test]
@@ -114,16 +131,36 @@ mod tests {
         let number = json!({ "type": "integer", "default": 1 });
         let nested = json!({ "type": "object", "default": {}, "properties": { "n": number } });
         for (schema, before, after) in [
-            (json!({ "properties": { "n": number } }), json!({}), json!({ "n": 1 })),
-            (json!({ "properties": { "n": number } }), json!({ "n": 2 }), json!({ "n": 2 })),
-            (json!({ "properties": { "n": number } }), json!({ "n": null }), json!({ "n": 1 })),
+            (
+                json!({ "properties": { "n": number } }),
+                json!({}),
+                json!({ "n": 1 }),
+            ),
+            (
+                json!({ "properties": { "n": number } }),
+                json!({ "n": 2 }),
+                json!({ "n": 2 }),
+            ),
+            (
+                json!({ "properties": { "n": number } }),
+                json!({ "n": null }),
+                json!({ "n": 1 }),
+            ),
             (
                 json!({ "properties": { "n": { "type": "integer", "default": 1, "nullable": true } } }),
                 json!({ "n": null }),
                 json!({ "n": null }),
             ),
-            (json!({ "properties": { "n": { "type": "integer" } } }), json!({ "n": null }), json!({})),
-            (json!({ "properties": { "a": nested } }), json!({}), json!({ "a": { "n": 1 } })),
+            (
+                json!({ "properties": { "n": { "type": "integer" } } }),
+                json!({ "n": null }),
+                json!({}),
+            ),
+            (
+                json!({ "properties": { "a": nested } }),
+                json!({}),
+                json!({ "a": { "n": 1 } }),
+            ),
             (
                 json!({ "properties": { "a": { "type": "object", "properties": { "n": number } } } }),
                 json!({}),
@@ -139,7 +176,11 @@ mod tests {
                 json!({ "l": [{}, null, { "n": 3 }] }),
                 json!({ "l": [{ "n": 1 }, { "n": 1 }, { "n": 3 }] }),
             ),
-            (json!({ "properties": { "a": nested } }), json!("no object"), json!("no object")),
+            (
+                json!({ "properties": { "a": nested } }),
+                json!("no object"),
+                json!("no object"),
+            ),
         ] {
             let mut value = before.clone();
             Schema::read(&schema).0.fill(&mut value);

@@ -53,7 +53,8 @@ impl Schema {
         match step {
             Step::Field(name) => {
                 if let Some(described) = self.properties.get(&**name) {
-                    // The API server sees to it that metadata is metadata, whatever little the CRD says of it.
+                    // The API server sees to it that metadata is metadata, whatever little the CRD
+                    // says of it.
                     return match meta::of_every_object(name) {
                         Some(common) if whole => Way::To(common),
                         _ => Way::To(described),
@@ -98,8 +99,16 @@ impl Schema {
 
     fn missing(&self, path: &Path, step: usize, whole: bool) -> Missing {
         let here: Path = path.steps()[..step].iter().cloned().collect();
-        let here = if here.is_root() { "the object".to_owned() } else { format!("`{here}`") };
-        let kind = if self.int_or_string { "integer or string" } else { self.kind.map_or("value", Type::as_str) };
+        let here = if here.is_root() {
+            "the object".to_owned()
+        } else {
+            format!("`{here}`")
+        };
+        let kind = if self.int_or_string {
+            "integer or string"
+        } else {
+            self.kind.map_or("value", Type::as_str)
+        };
         let mut suggestion = None;
         let what = match (&path.steps()[step], self.kind) {
             (Step::Field(name), Some(Type::Object)) => {
@@ -108,11 +117,19 @@ impl Schema {
                 suggestion = nearest(name, known).map(str::to_owned);
                 format!("{here} has no field `{name}`")
             }
-            (Step::Field(name), Some(Type::Array)) => format!("{here} is a list and has no field `{name}`"),
+            (Step::Field(name), Some(Type::Array)) => {
+                format!("{here} is a list and has no field `{name}`")
+            }
             (Step::Field(name), _) => format!("{here} is of type {kind} and has no field `{name}`"),
-            (Step::Index(_) | Step::Each, _) => format!("{here} is of type {kind} and has no items"),
+            (Step::Index(_) | Step::Each, _) => {
+                format!("{here} is of type {kind} and has no items")
+            }
         };
-        Missing { step, what, suggestion }
+        Missing {
+            step,
+            what,
+            suggestion,
+        }
     }
 }
 
@@ -149,10 +166,22 @@ mod tests {
         for (steps, expected) in [
             (vec![], "object"),
             (vec!["spec".into(), "replicas".into()], "integer"),
-            (vec!["spec".into(), "replcas".into()], "1 `spec` has no field `replcas` (replicas)"),
-            (vec!["spce".into(), "replicas".into()], "0 the object has no field `spce` (spec)"),
-            (vec!["spec".into(), "zzz".into()], "1 `spec` has no field `zzz` ()"),
-            (vec!["status".into()], "0 the object has no field `status` ()"),
+            (
+                vec!["spec".into(), "replcas".into()],
+                "1 `spec` has no field `replcas` (replicas)",
+            ),
+            (
+                vec!["spce".into(), "replicas".into()],
+                "0 the object has no field `spce` (spec)",
+            ),
+            (
+                vec!["spec".into(), "zzz".into()],
+                "1 `spec` has no field `zzz` ()",
+            ),
+            (
+                vec!["status".into()],
+                "0 the object has no field `status` ()",
+            ),
             (
                 vec!["spec".into(), "replicas".into(), "x".into()],
                 "2 `spec.replicas` is of type integer and has no field `x` ()",
@@ -161,34 +190,70 @@ mod tests {
                 vec!["spec".into(), "replicas".into(), 0.into()],
                 "2 `spec.replicas` is of type integer and has no items ()",
             ),
-            (vec!["spec".into(), "ports".into(), 3.into(), "name".into()], "string"),
+            (
+                vec!["spec".into(), "ports".into(), 3.into(), "name".into()],
+                "string",
+            ),
             (
                 vec!["spec".into(), "ports".into(), each.clone(), "nme".into()],
                 "3 `spec.ports[*]` has no field `nme` (name)",
             ),
-            (vec!["spec".into(), "ports".into(), "name".into()], "2 `spec.ports` is a list and has no field `name` ()"),
-            (vec!["spec".into(), "labels".into(), "a.b/c".into()], "string"),
+            (
+                vec!["spec".into(), "ports".into(), "name".into()],
+                "2 `spec.ports` is a list and has no field `name` ()",
+            ),
+            (
+                vec!["spec".into(), "labels".into(), "a.b/c".into()],
+                "string",
+            ),
             (vec!["spec".into(), "labels".into(), each.clone()], "string"),
             (vec!["spec".into(), each.clone()], "open"),
-            (vec!["spec".into(), "free".into(), "a".into(), "b".into()], "open"),
-            (vec!["spec".into(), "free".into(), 0.into()], "2 `spec.free` is of type object and has no items ()"),
+            (
+                vec!["spec".into(), "free".into(), "a".into(), "b".into()],
+                "open",
+            ),
+            (
+                vec!["spec".into(), "free".into(), 0.into()],
+                "2 `spec.free` is of type object and has no items ()",
+            ),
             (vec!["spec".into(), "any".into(), 0.into()], "open"),
             (vec!["spec".into(), "loose".into(), "a".into()], "open"),
             (
                 vec!["spec".into(), "port".into(), "a".into()],
                 "2 `spec.port` is of type integer or string and has no field `a` ()",
             ),
-            (vec!["spec".into(), "pod".into(), "metadata".into(), "name".into()], "string"),
-            (vec!["metadata".into(), "nmae".into()], "1 `metadata` has no field `nmae` (name)"),
-            (vec!["metadata".into(), "labels".into(), "app".into()], "string"),
+            (
+                vec![
+                    "spec".into(),
+                    "pod".into(),
+                    "metadata".into(),
+                    "name".into(),
+                ],
+                "string",
+            ),
+            (
+                vec!["metadata".into(), "nmae".into()],
+                "1 `metadata` has no field `nmae` (name)",
+            ),
+            (
+                vec!["metadata".into(), "labels".into(), "app".into()],
+                "string",
+            ),
             (vec!["kind".into()], "string"),
-            (vec!["kidn".into()], "0 the object has no field `kidn` (kind)"),
+            (
+                vec!["kidn".into()],
+                "0 the object has no field `kidn` (kind)",
+            ),
         ] {
             let path = Path::from(steps);
             let found = match schema.lookup(&path) {
                 Lookup::Known(known) => known.kind.map_or("any", super::Type::as_str).to_owned(),
                 Lookup::Open => "open".to_owned(),
-                Lookup::Missing(no) => format!("{} {no} ({})", no.step, no.suggestion.as_deref().unwrap_or_default()),
+                Lookup::Missing(no) => format!(
+                    "{} {no} ({})",
+                    no.step,
+                    no.suggestion.as_deref().unwrap_or_default()
+                ),
             };
             assert_eq!(found, expected, "{path}");
         }

@@ -1,5 +1,6 @@
-//! The schema of a kind that Kubernetes describes by an OpenAPI document: which fields there are, and of which types.
-//! What the document says of required fields and defaults is left out, since the API server fills in before it looks.
+//! The schema of a kind that Kubernetes describes by an OpenAPI document: which fields there are,
+//! and of which types. What the document says of required fields and defaults is left out, since
+//! the API server fills in before it looks.
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +11,8 @@ use crate::shape::{QUANTITY, Scalar};
 /// Types inside types; those of real documents go less than half as deep.
 const DEPTH: usize = 60;
 
-/// The schema of a kind among the types of a document (`components.schemas`); none if it has no such kind.
+/// The schema of a kind among the types of a document (`components.schemas`); none if it has no
+/// such kind.
 pub fn openapi_schema(types: &Value, gvk: &Gvk) -> Option<Schema> {
     let is_meant = |kind: &Value| {
         kind["kind"] == gvk.kind.as_str()
@@ -18,10 +20,16 @@ pub fn openapi_schema(types: &Value, gvk: &Gvk) -> Option<Schema> {
             && kind["group"].as_str().unwrap_or_default() == gvk.group
     };
     let named = |found: &&Value| {
-        found["x-kubernetes-group-version-kind"].as_array().is_some_and(|kinds| kinds.iter().any(is_meant))
+        found["x-kubernetes-group-version-kind"]
+            .as_array()
+            .is_some_and(|kinds| kinds.iter().any(is_meant))
     };
     let found = types.as_object()?.values().find(named)?;
-    let whole = Types { types, open: Vec::new() }.described(found);
+    let whole = Types {
+        types,
+        open: Vec::new(),
+    }
+    .described(found);
     let mut schema = Schema::read(&whole).0;
     mark(&mut schema, &whole);
     Some(schema)
@@ -66,9 +74,12 @@ impl<'d> Types<'d> {
         }
         match kind {
             Some("object") => self.object(place),
-            Some("array") => json!({"type": "array", "nullable": true, "items": self.described(&place["items"])}),
+            Some("array") => {
+                json!({"type": "array", "nullable": true, "items": self.described(&place["items"])})
+            }
             Some(kind) => {
-                // Null is nothing to Kubernetes' own kinds. Among a few values it is not one of them, so that it goes.
+                // Null is nothing to Kubernetes' own kinds. Among a few values it is not one of
+                // them, so that it goes.
                 let mut schema = json!({"type": kind, "nullable": place.get("enum").is_none()});
                 for word in ["format", "enum"] {
                     if let Some(said) = place.get(word) {
@@ -105,9 +116,12 @@ impl<'d> Types<'d> {
     }
 
     fn object(&mut self, place: &'d Value) -> Value {
-        let described = |(name, field): (&String, &'d Value), types: &mut Self| (name.clone(), types.described(field));
-        let fields: Option<Map<String, Value>> =
-            place["properties"].as_object().map(|fields| fields.iter().map(|field| described(field, self)).collect());
+        let described = |(name, field): (&String, &'d Value), types: &mut Self| {
+            (name.clone(), types.described(field))
+        };
+        let fields: Option<Map<String, Value>> = place["properties"]
+            .as_object()
+            .map(|fields| fields.iter().map(|field| described(field, self)).collect());
         match (fields, place.get("additionalProperties")) {
             (Some(fields), _) => json!({"type": "object", "nullable": true, "properties": fields}),
             (None, Some(values)) if values.is_object() => {
@@ -118,12 +132,15 @@ impl<'d> Types<'d> {
     }
 }
 
-/// The type that a place names, alone or as the only part of `allOf` beside a default and a description.
+/// The type that a place names, alone or as the only part of `allOf` beside a default and a
+/// description.
 fn reference(place: &Value) -> Option<&str> {
-    let named = place.get("$ref").or_else(|| match place["allOf"].as_array()?.as_slice() {
-        [only] => only.get("$ref"),
-        _ => None,
-    });
+    let named = place
+        .get("$ref")
+        .or_else(|| match place["allOf"].as_array()?.as_slice() {
+            [only] => only.get("$ref"),
+            _ => None,
+        });
     named?.as_str()?.strip_prefix("#/components/schemas/")
 }
 
@@ -184,9 +201,18 @@ mod tests {
         let schema = deployment();
         for (spec, refused) in [
             (json!({}), 0),
-            (json!({"replicas": null, "labels": null, "policy": null, "port": null}), 0),
-            (json!({"replicas": 3, "port": "http", "amount": "1Gi", "policy": "Never"}), 0),
-            (json!({"port": 80, "amount": 2, "inner": [{"replicas": 1, "inner": [{"x": 1}]}]}), 0),
+            (
+                json!({"replicas": null, "labels": null, "policy": null, "port": null}),
+                0,
+            ),
+            (
+                json!({"replicas": 3, "port": "http", "amount": "1Gi", "policy": "Never"}),
+                0,
+            ),
+            (
+                json!({"port": 80, "amount": 2, "inner": [{"replicas": 1, "inner": [{"x": 1}]}]}),
+                0,
+            ),
             (json!({"replicas": "three"}), 1),
             (json!({"policy": "Sometimes"}), 1),
             (json!({"labels": {"a": 1}}), 1),

@@ -1,5 +1,6 @@
-//! What strings have to match: read cheaply with the schema, compiled when a string is first held against it, and
-//! bounded in sum. A pattern of ten bytes can take megabytes, and a schema has room for thousands.
+//! What strings have to match: read cheaply with the schema, compiled when a string is first held
+//! against it, and bounded in sum. A pattern of ten bytes can take megabytes, and a schema has room
+//! for thousands.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,7 +9,8 @@ use std::sync::{Arc, OnceLock};
 use regex::{Regex, RegexBuilder};
 use regex_syntax::hir::{Class, Hir, HirKind};
 
-/// The most times that something is repeated, repetitions inside repetitions multiplied: that of Go's `regexp`.
+/// The most times that something is repeated, repetitions inside repetitions multiplied: that of
+/// Go's `regexp`.
 const REPEAT: u64 = 1_000;
 /// The most bytes that a pattern may take once it is compiled, by our estimate.
 const LARGEST: u64 = 8 << 20;
@@ -16,7 +18,8 @@ const LARGEST: u64 = 8 << 20;
 const ALL: u64 = 16 << 20;
 /// The most different patterns of a schema; large CRDs have fifty.
 const MOST: usize = 1_000;
-/// The most that reading the patterns of a schema may cost: a byte is 1, a class of Unicode as many as it has ranges.
+/// The most that reading the patterns of a schema may cost: a byte is 1, a class of Unicode as many
+/// as it has ranges.
 const READING: u64 = 4 << 20;
 /// What the compiler may really take for one, before it gives up.
 const COMPILED: usize = 10 << 20;
@@ -38,11 +41,20 @@ impl Pattern {
         usize::try_from(search(text.len() as u64, self.places)).unwrap_or(usize::MAX)
     }
 
-    /// Whether the pattern is somewhere in a text. One that cannot be compiled here restricts nothing: the API server
-    /// decides.
+    /// Whether the pattern is somewhere in a text. One that cannot be compiled here restricts
+    /// nothing: the API server decides.
     pub(super) fn matches(&self, text: &str) -> bool {
-        let compile = || RegexBuilder::new(&self.text).size_limit(COMPILED).dfa_size_limit(CACHE).build().ok();
-        self.regex.get_or_init(compile).as_ref().is_none_or(|regex| regex.is_match(text))
+        let compile = || {
+            RegexBuilder::new(&self.text)
+                .size_limit(COMPILED)
+                .dfa_size_limit(CACHE)
+                .build()
+                .ok()
+        };
+        self.regex
+            .get_or_init(compile)
+            .as_ref()
+            .is_none_or(|regex| regex.is_match(text))
     }
 }
 
@@ -88,33 +100,52 @@ impl Patterns {
         if self.compiled > ALL {
             return Err(Refused::Many);
         }
-        let pattern = Pattern { text: text.clone(), places: size.places, regex: Arc::default() };
+        let pattern = Pattern {
+            text: text.clone(),
+            places: size.places,
+            regex: Arc::default(),
+        };
         self.known.insert(text, pattern.clone());
         Ok(pattern)
     }
 }
 
-/// What it costs at most to look for a pattern in a text of a length: at each byte, every place of the pattern may be
-/// one that matching has come to.
+/// What it costs at most to look for a pattern in a text of a length: at each byte, every place of
+/// the pattern may be one that matching has come to.
 fn search(len: u64, places: u64) -> u64 {
     len.saturating_mul(1 + places / 10)
 }
 
-/// What it costs at most to compile a pattern and look for it in a text of a length. None is any pattern.
+/// What it costs at most to compile a pattern and look for it in a text of a length. None is any
+/// pattern.
 pub(super) fn search_cost(pattern: Option<&str>, len: u64) -> u64 {
     let readable = pattern.filter(|text| reading(text) <= READING);
-    let size = readable.and_then(|text| regex_syntax::parse(text).ok()).and_then(|parsed| size(&parsed, 1));
-    let size = size.unwrap_or(Size { bytes: COMPILED as u64, places: 1_000 });
+    let size = readable
+        .and_then(|text| regex_syntax::parse(text).ok())
+        .and_then(|parsed| size(&parsed, 1));
+    let size = size.unwrap_or(Size {
+        bytes: COMPILED as u64,
+        places: 1_000,
+    });
     search(len, size.places).saturating_add(size.bytes / 16)
 }
 
 /// What it costs to read a pattern: classes such as `\pL` and `\w` are hundreds of ranges each.
 fn reading(text: &str) -> u64 {
     let bytes = text.as_bytes();
-    let classes = bytes.windows(2).filter(|pair| pair[0] == b'\\' && b"pPwWdDsSbB".contains(&pair[1])).count();
-    let sets = bytes.iter().filter(|byte| **byte == b'[' || **byte == b'.').count();
+    let classes = bytes
+        .windows(2)
+        .filter(|pair| pair[0] == b'\\' && b"pPwWdDsSbB".contains(&pair[1]))
+        .count();
+    let sets = bytes
+        .iter()
+        .filter(|byte| **byte == b'[' || **byte == b'.')
+        .count();
     let folds = if text.contains("(?") { 2 } else { 1 };
-    (bytes.len() as u64).saturating_add(1_000 * classes as u64).saturating_add(16 * sets as u64).saturating_mul(folds)
+    (bytes.len() as u64)
+        .saturating_add(1_000 * classes as u64)
+        .saturating_add(16 * sets as u64)
+        .saturating_mul(folds)
 }
 
 /// How large a part of a pattern is.
@@ -129,7 +160,10 @@ struct Size {
 impl Size {
     fn and(self, other: Self) -> Self {
         let Self { bytes, places } = other;
-        Self { bytes: self.bytes.saturating_add(bytes), places: self.places.saturating_add(places) }
+        Self {
+            bytes: self.bytes.saturating_add(bytes),
+            places: self.places.saturating_add(places),
+        }
     }
 }
 
@@ -142,9 +176,9 @@ fn size(part: &Hir, repeated: u64) -> Option<Size> {
         HirKind::Class(Class::Unicode(class)) => of(16 + 32 * class.ranges().len() as u64, 2),
         HirKind::Class(Class::Bytes(class)) => of(16 + 8 * class.ranges().len() as u64, 1),
         HirKind::Capture(capture) => of(32, 1).and(size(&capture.sub, repeated)?),
-        HirKind::Concat(parts) | HirKind::Alternation(parts) => {
-            parts.iter().try_fold(of(16, 1), |sum, part| Some(sum.and(size(part, repeated)?)))?
-        }
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => parts
+            .iter()
+            .try_fold(of(16, 1), |sum, part| Some(sum.and(size(part, repeated)?)))?,
         HirKind::Repetition(repetition) => {
             let copies = u64::from(repetition.max.unwrap_or(repetition.min).max(1));
             let repeated = repeated.saturating_mul(copies);
@@ -152,7 +186,10 @@ fn size(part: &Hir, repeated: u64) -> Option<Size> {
                 return None;
             }
             let one = of(16, 1).and(size(&repetition.sub, repeated)?);
-            of(one.bytes.saturating_mul(copies), one.places.saturating_mul(copies))
+            of(
+                one.bytes.saturating_mul(copies),
+                one.places.saturating_mul(copies),
+            )
         }
     })
 }

@@ -5,7 +5,8 @@ use serde_json::Value;
 use super::{Additional, Schema, meta};
 
 impl Schema {
-    /// Drops what the schema does not describe from a whole object; apiVersion, kind and metadata stay.
+    /// Drops what the schema does not describe from a whole object; apiVersion, kind and metadata
+    /// stay.
     pub fn prune(&self, object: &mut Value) {
         prune(object, Some(self), true, false);
     }
@@ -28,7 +29,8 @@ fn prune(value: &mut Value, schema: Option<&Schema>, whole: bool, keep: bool) {
             match (schema.properties.get(name), &schema.additional) {
                 (Some(property), _) => prune(value, Some(property), false, false),
                 (None, Additional::Values(values)) => prune(value, Some(values), false, false),
-                // What `true` lets in has no schema of its own, so that nothing below it is described.
+                // What `true` lets in has no schema of its own, so that nothing below it is
+                // described.
                 (None, Additional::Anything) => prune(value, None, false, false),
                 (None, Additional::Unsaid | Additional::Nothing) => return keep,
             }
@@ -88,7 +90,11 @@ mod tests {
                 json!([{ "a": "1", "b": 2 }, 3]),
                 json!([{ "a": "1" }, 3]),
             ),
-            (json!({ "x-kubernetes-preserve-unknown-fields": true }), json!([{ "a": 1 }]), json!([{ "a": 1 }])),
+            (
+                json!({ "x-kubernetes-preserve-unknown-fields": true }),
+                json!([{ "a": 1 }]),
+                json!([{ "a": 1 }]),
+            ),
             (
                 json!({ "type": "array", "x-kubernetes-preserve-unknown-fields": true,
                     "items": { "type": "object", "properties": { "a": { "type": "object" } } } }),
@@ -102,12 +108,23 @@ mod tests {
             ),
             (text.clone(), json!("kept"), json!("kept")),
         ] {
-            let mut object = json!({ "apiVersion": "v1", "metadata": { "x": 1 }, "other": 1, "spec": before });
+            let mut object =
+                json!({ "apiVersion": "v1", "metadata": { "x": 1 }, "other": 1, "spec": before });
             spec(&schema).prune(&mut object);
-            assert_eq!(object, json!({ "apiVersion": "v1", "metadata": { "x": 1 }, "spec": after }), "{schema}");
+            assert_eq!(
+                object,
+                json!({ "apiVersion": "v1", "metadata": { "x": 1 }, "spec": after }),
+                "{schema}"
+            );
         }
         let mut status = json!({ "kind": "x", "a": "1" });
-        Schema::read(&json!({ "type": "object", "properties": { "a": text } })).0.prune_part(&mut status);
-        assert_eq!(status, json!({ "a": "1" }), "only a whole object has a kind of its own");
+        Schema::read(&json!({ "type": "object", "properties": { "a": text } }))
+            .0
+            .prune_part(&mut status);
+        assert_eq!(
+            status,
+            json!({ "a": "1" }),
+            "only a whole object has a kind of its own"
+        );
     }
 }

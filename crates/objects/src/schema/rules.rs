@@ -1,4 +1,5 @@
-//! The CEL rules of a schema (`x-kubernetes-validations`): compiled once, and what an object breaks of them.
+//! The CEL rules of a schema (`x-kubernetes-validations`): compiled once, and what an object breaks
+//! of them.
 
 mod cost;
 mod depth;
@@ -34,14 +35,16 @@ pub struct BrokenRule {
     pub reason: String,
     /// What is wrong, without the field.
     pub what: String,
-    /// Whether the rule says no, or fails as it does in the API server. Else it may fail here alone.
+    /// Whether the rule says no, or fails as it does in the API server. Else it may fail here
+    /// alone.
     pub certain: bool,
 }
 
 impl Rules {
     /// The rules of a schema; none if it has none.
     pub(super) fn read(schema: &Value) -> Option<Self> {
-        has_rules(schema).then(|| depth::on_a_large_stack(|| Self(compile_schema(&depth::parsable(schema)))))
+        has_rules(schema)
+            .then(|| depth::on_a_large_stack(|| Self(compile_schema(&depth::parsable(schema)))))
     }
 
     /// Which rules an object breaks. `old` is what it was before, for rules about changes.
@@ -52,13 +55,26 @@ impl Rules {
     /// The same in two steps, for callers that have to know first whether it takes long.
     pub fn evaluation<'r>(&'r self, object: &'r Value, old: Option<&'r Value>) -> Evaluation<'r> {
         let cost = depth::on_enough_stack(|| limit::spent(&self.0, object, old));
-        Evaluation { rules: self, object, old, cost }
+        Evaluation {
+            rules: self,
+            object,
+            old,
+            cost,
+        }
     }
 
     /// Those rules that a new object is certain to be refused for.
     pub(super) fn refusals(&self, object: &Value) -> Vec<Invalid> {
-        let certain = self.broken(object, None).into_iter().filter(|rule| rule.certain);
-        certain.map(|rule| Invalid { path: path(&rule.field), what: rule.what }).collect()
+        let certain = self
+            .broken(object, None)
+            .into_iter()
+            .filter(|rule| rule.certain);
+        certain
+            .map(|rule| Invalid {
+                path: path(&rule.field),
+                what: rule.what,
+            })
+            .collect()
     }
 }
 
@@ -76,19 +92,29 @@ impl Evaluation<'_> {
         self.cost.as_ref().is_ok_and(|cost| *cost > limit::SHORT)
     }
 
-    /// Which rules the object breaks. If evaluating them would cost too much, none is, and that is what is said.
+    /// Which rules the object breaks. If evaluating them would cost too much, none is, and that is
+    /// what is said.
     pub fn broken(self) -> Vec<BrokenRule> {
         if let Err(over) = self.cost {
             return vec![over];
         }
         let evaluate = || validate_compiled(&self.rules.0, self.object, self.old);
-        let errors = depth::on_enough_stack(evaluate).err().map(Vec::from_iter).unwrap_or_default();
+        let errors = depth::on_enough_stack(evaluate)
+            .err()
+            .map(Vec::from_iter)
+            .unwrap_or_default();
         // A rule that cannot be evaluated here holds nobody up.
         let evaluated = |error: &&ValidationError| {
-            !matches!(error.kind, ErrorKind::CompilationFailure | ErrorKind::UnsupportedReference)
+            !matches!(
+                error.kind,
+                ErrorKind::CompilationFailure | ErrorKind::UnsupportedReference
+            )
         };
-        let mut found: Vec<BrokenRule> =
-            errors.iter().filter(evaluated).map(|error| broken(self.object, error)).collect();
+        let mut found: Vec<BrokenRule> = errors
+            .iter()
+            .filter(evaluated)
+            .map(|error| broken(self.object, error))
+            .collect();
         // Properties come in any order.
         found.sort_by(|one, other| one.field.cmp(&other.field));
         found
@@ -98,7 +124,9 @@ impl Evaluation<'_> {
 /// Whether there is a rule anywhere in a schema.
 fn has_rules(schema: &Value) -> bool {
     match schema {
-        Value::Object(fields) => fields.contains_key("x-kubernetes-validations") || fields.values().any(has_rules),
+        Value::Object(fields) => {
+            fields.contains_key("x-kubernetes-validations") || fields.values().any(has_rules)
+        }
         Value::Array(items) => items.iter().any(has_rules),
         _ => false,
     }
@@ -120,17 +148,26 @@ fn broken(object: &Value, error: &ValidationError) -> BrokenRule {
     let certain = match error.kind {
         ErrorKind::ValidationFailure => true,
         // A field that is not there, a division by zero: not what only this evaluator lacks.
-        ErrorKind::EvaluationError => ["No such key", "by zero"].iter().any(|words| why.contains(words)),
+        ErrorKind::EvaluationError => ["No such key", "by zero"]
+            .iter()
+            .any(|words| why.contains(words)),
         _ => false,
     };
-    BrokenRule { field: error.field_path.clone(), reason: reason.to_owned(), what, certain }
+    BrokenRule {
+        field: error.field_path.clone(),
+        reason: reason.to_owned(),
+        what,
+        certain,
+    }
 }
 
 /// A path such as `spec.list[0].name`.
 fn path(text: &str) -> Path {
     let mut steps: Vec<Step> = Vec::new();
     for part in text.split('.').filter(|part| !part.is_empty()) {
-        let (name, rest) = part.split_once('[').map_or((part, None), |(name, rest)| (name, Some(rest)));
+        let (name, rest) = part
+            .split_once('[')
+            .map_or((part, None), |(name, rest)| (name, Some(rest)));
         if !name.is_empty() {
             steps.push(name.into());
         }
@@ -146,11 +183,13 @@ fn path(text: &str) -> Path {
 }
 
 fn at<'a>(object: &'a Value, path: &Path) -> Option<&'a Value> {
-    path.steps().iter().try_fold(object, |value, step| match step {
-        Step::Field(name) => value.get(&**name),
-        Step::Index(index) => value.get(*index),
-        Step::Each => None,
-    })
+    path.steps()
+        .iter()
+        .try_fold(object, |value, step| match step {
+            Step::Field(name) => value.get(&**name),
+            Step::Index(index) => value.get(*index),
+            Step::Each => None,
+        })
 }
 
 #[cfg(test)]
@@ -170,14 +209,33 @@ mod tests {
         let rules = schema.rules().unwrap();
         let thing = |size: i64| json!({"spec": {"size": size}});
         let told = |new, old: Option<Value>| {
-            rules.broken(&new, old.as_ref()).into_iter().map(|it| (it.field, it.what)).collect::<Vec<_>>()
+            rules
+                .broken(&new, old.as_ref())
+                .into_iter()
+                .map(|it| (it.field, it.what))
+                .collect::<Vec<_>>()
         };
         assert_eq!(told(thing(5), None), []);
-        assert_eq!(told(thing(4), Some(thing(5))), [("spec.size".to_owned(), "Invalid value: 4: shrinks".to_owned())]);
-        let large = ("spec".to_owned(), "Invalid value: failed rule: self.size < 9".to_owned());
+        assert_eq!(
+            told(thing(4), Some(thing(5))),
+            [(
+                "spec.size".to_owned(),
+                "Invalid value: 4: shrinks".to_owned()
+            )]
+        );
+        let large = (
+            "spec".to_owned(),
+            "Invalid value: failed rule: self.size < 9".to_owned(),
+        );
         assert_eq!(told(thing(10), None), [large]);
         let odd = told(json!({"spec": {"size": 1, "odd": 0}}), None);
-        assert_eq!(odd, [("spec.odd".to_owned(), "Forbidden: failed rule: !has(self.odd) || self.odd > 1".to_owned())]);
+        assert_eq!(
+            odd,
+            [(
+                "spec.odd".to_owned(),
+                "Forbidden: failed rule: !has(self.odd) || self.odd > 1".to_owned()
+            )]
+        );
         assert!(Schema::read(&json!({"type": "object"})).0.rules().is_none());
     }
 
@@ -192,18 +250,30 @@ mod tests {
         );
         for (spec, expected) in [
             (json!({}), vec![]),
-            (json!({"greeting": "bye"}), vec!["spec: Invalid value: say hello"]),
+            (
+                json!({"greeting": "bye"}),
+                vec!["spec: Invalid value: say hello"],
+            ),
             (
                 json!({"greeting": "bye", "list": ["a", "x"]}),
-                vec!["spec: Invalid value: say hello", "spec.list[1]: Invalid value: \"x\": no x"],
+                vec![
+                    "spec: Invalid value: say hello",
+                    "spec.list[1]: Invalid value: \"x\": no x",
+                ],
             ),
             (
                 json!({"greeting": "bye", "size": "a"}),
-                vec!["spec.size: Invalid value: \"string\": spec.size in body must be of type integer: \"string\""],
+                vec![
+                    "spec.size: Invalid value: \"string\": spec.size in body must be of type integer: \"string\"",
+                ],
             ),
         ] {
             let mut object = json!({"apiVersion": "a/v1", "kind": "Thing", "spec": spec});
-            let found: Vec<String> = schema.admit(&mut object).iter().map(ToString::to_string).collect();
+            let found: Vec<String> = schema
+                .admit(&mut object)
+                .iter()
+                .map(ToString::to_string)
+                .collect();
             assert_eq!(found, expected, "{spec}");
         }
     }

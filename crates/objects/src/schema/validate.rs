@@ -10,7 +10,8 @@ use super::{Additional, Schema, Type, format};
 use crate::check;
 use crate::path::Path;
 
-/// Why the API server would refuse an object. `Display` is its text for the field: `spec.replicas: Required value`.
+/// Why the API server would refuse an object. `Display` is its text for the field: `spec.replicas:
+/// Required value`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invalid {
     /// Where.
@@ -22,8 +23,12 @@ pub struct Invalid {
 impl Invalid {
     /// An object that would be too large with its defaults ([`Schema::fill`]).
     pub fn too_large() -> Self {
-        let what = "Invalid value: \"\": the defaults of the schema make the object too large".to_owned();
-        Self { path: Path::root(), what }
+        let what =
+            "Invalid value: \"\": the defaults of the schema make the object too large".to_owned();
+        Self {
+            path: Path::root(),
+            what,
+        }
     }
 }
 
@@ -39,22 +44,32 @@ impl fmt::Display for Invalid {
 impl Schema {
     /// Everything for which the API server would refuse the value; unknown fields are no fault.
     pub fn validate(&self, value: &Value) -> Vec<Invalid> {
-        let mut validator = Validator { path: Path::root(), found: Vec::new(), left: STEPS };
+        let mut validator = Validator {
+            path: Path::root(),
+            found: Vec::new(),
+            left: STEPS,
+        };
         validator.value(self, value);
         if validator.left == 0 {
             let what =
                 "Invalid value: \"\": validating the object against its schema exceeds the cost limit".to_owned();
-            return vec![Invalid { path: Path::root(), what }];
+            return vec![Invalid {
+                path: Path::root(),
+                what,
+            }];
         }
         // What several schemas of a combination ask for is missing once.
         let mut seen = BTreeSet::new();
-        validator.found.retain(|fault| seen.insert(fault.to_string()));
+        validator
+            .found
+            .retain(|fault| seen.insert(fault.to_string()));
         validator.found
     }
 }
 
-/// The most steps that validating a value may take: the schema is applied to each value, and a schema of many parts to
-/// an object of many values would be the product of both. Objects that people write take some thousands.
+/// The most steps that validating a value may take: the schema is applied to each value, and a
+/// schema of many parts to an object of many values would be the product of both. Objects that
+/// people write take some thousands.
 const STEPS: u64 = 20_000_000;
 
 struct Validator {
@@ -73,7 +88,10 @@ impl Validator {
     fn add(&mut self, what: String) {
         // What is said of each item of a list is more than the list: that counts, too.
         self.spend(what.len());
-        self.found.push(Invalid { path: self.path.clone(), what });
+        self.found.push(Invalid {
+            path: self.path.clone(),
+            what,
+        });
     }
 
     /// The sentence that names the field once more.
@@ -82,19 +100,26 @@ impl Validator {
         self.add(what);
     }
 
-    /// Everything is checked that applies to such a value, even if its type is wrong: so does the API server.
+    /// Everything is checked that applies to such a value, even if its type is wrong: so does the
+    /// API server.
     fn value(&mut self, schema: &Schema, value: &Value) {
         let listed = schema.one_of_values.as_ref().map_or(0, Vec::len);
         if !self.spend(1 + listed + schema.required.len() + schema.list_map_keys.len()) {
             return;
         }
         if let Some((expected, actual)) = wrong_type(schema, value) {
-            self.invalid(&format!("{actual:?}"), &format!("must be of type {expected}: {actual:?}"));
+            self.invalid(
+                &format!("{actual:?}"),
+                &format!("must be of type {expected}: {actual:?}"),
+            );
         }
         if !value.is_null() {
             self.combined(schema, value);
         }
-        if let Some(why) = schema.scalar.and_then(|scalar| check::undecodable(scalar, value)) {
+        if let Some(why) = schema
+            .scalar
+            .and_then(|scalar| check::undecodable(scalar, value))
+        {
             self.add(format!("Invalid value: {}: {why}", shown(value)));
         }
         match value {
@@ -104,7 +129,10 @@ impl Validator {
             Value::Object(fields) => self.object(schema, fields),
             Value::Null | Value::Bool(_) => {}
         }
-        if let Some(allowed) = schema.one_of_values.as_ref().filter(|allowed| !allowed.is_empty())
+        if let Some(allowed) = schema
+            .one_of_values
+            .as_ref()
+            .filter(|allowed| !allowed.is_empty())
             && !allowed.iter().any(|other| same(other, value))
         {
             let mut shown_values = Vec::new();
@@ -116,7 +144,11 @@ impl Validator {
                 shown_values.push(text);
             }
             let allowed = shown_values;
-            self.add(format!("Unsupported value: {}: supported values: {}", shown(value), allowed.join(", ")));
+            self.add(format!(
+                "Unsupported value: {}: supported values: {}",
+                shown(value),
+                allowed.join(", ")
+            ));
         }
     }
 
@@ -124,15 +156,21 @@ impl Validator {
         // Each part counts from what the ones before it left.
         let left = Cell::new(self.left);
         let faults = |part: &Schema| {
-            let mut inner = Self { path: self.path.clone(), found: Vec::new(), left: left.get() };
+            let mut inner = Self {
+                path: self.path.clone(),
+                found: Vec::new(),
+                left: left.get(),
+            };
             inner.value(part, value);
             left.set(inner.left);
             inner.found
         };
         let each = |parts: &[Schema]| parts.iter().map(faults).collect::<Vec<_>>();
         // The API server puts these at no field.
-        let say =
-            |what: &str| Invalid { path: Path::root(), what: format!("Invalid value: \"\": \"{}\" {what}", self.path) };
+        let say = |what: &str| Invalid {
+            path: Path::root(),
+            what: format!("Invalid value: \"\": \"{}\" {what}", self.path),
+        };
         let mut found = Vec::new();
         let any = each(&schema.any_of);
         if !any.is_empty() && any.iter().all(|faults| !faults.is_empty()) {
@@ -153,11 +191,19 @@ impl Validator {
         let all = each(&schema.all_of);
         let failed = all.iter().filter(|faults| !faults.is_empty()).count();
         if failed > 0 {
-            let none = if failed == all.len() { ". None validated" } else { "" };
+            let none = if failed == all.len() {
+                ". None validated"
+            } else {
+                ""
+            };
             found.extend(all.into_iter().flatten());
             found.push(say(&format!("must validate all the schemas (allOf){none}")));
         }
-        if schema.not.as_deref().is_some_and(|not| faults(not).is_empty()) {
+        if schema
+            .not
+            .as_deref()
+            .is_some_and(|not| faults(not).is_empty())
+        {
             found.push(say("must not validate the schema (not)"));
         }
         self.left = left.get();
@@ -165,7 +211,12 @@ impl Validator {
     }
 
     fn string(&mut self, schema: &Schema, text: &str) {
-        if !self.spend(schema.pattern.as_ref().map_or(0, |pattern| pattern.cost(text))) {
+        if !self.spend(
+            schema
+                .pattern
+                .as_ref()
+                .map_or(0, |pattern| pattern.cost(text)),
+        ) {
             return;
         }
         let quoted = format!("{text:?}");
@@ -176,10 +227,15 @@ impl Validator {
             self.add(format!("Too long: may not be more than {most} {unit}"));
         } else if let Some(least) = schema.bounds.min_length.filter(|least| length < *least) {
             self.invalid(&quoted, &format!("should be at least {least} chars long"));
-        } else if let Some(pattern) = schema.pattern.as_ref().filter(|pattern| !pattern.matches(text)) {
+        } else if let Some(pattern) = schema
+            .pattern
+            .as_ref()
+            .filter(|pattern| !pattern.matches(text))
+        {
             self.invalid(&quoted, &format!("should match '{}'", pattern.text));
         }
-        if let Some(format) = format::effective(schema).filter(|format| !format::fits(format, text)) {
+        if let Some(format) = format::effective(schema).filter(|format| !format::fits(format, text))
+        {
             self.invalid(&quoted, &format!("must be of type {format}: {quoted}"));
         }
     }
@@ -193,7 +249,11 @@ impl Validator {
             // A whole number is measured with a whole factor, whatever else was written.
             let native = !self.range(schema, "MultipleOf", &limit(factor)) && !number.is_f64();
             let factor = if native { factor.trunc() } else { factor };
-            let times = if factor < 1.0 { 1.0 / factor * float } else { float / factor };
+            let times = if factor < 1.0 {
+                1.0 / factor * float
+            } else {
+                float / factor
+            };
             if factor <= 0.0 {
                 let what = format!(
                     "Invalid value: {0}: factor MultipleOf declared for {1} must be positive: {0}",
@@ -214,7 +274,10 @@ impl Validator {
             if bounds.exclusive_minimum && float <= least {
                 self.invalid(&shown, &format!("should be greater than {}", go(least)));
             } else if float < least {
-                self.invalid(&shown, &format!("should be greater than or equal to {}", go(least)));
+                self.invalid(
+                    &shown,
+                    &format!("should be greater than or equal to {}", go(least)),
+                );
             }
         }
         if let Some(most) = bounds.maximum {
@@ -222,28 +285,47 @@ impl Validator {
             if bounds.exclusive_maximum && float >= most {
                 self.invalid(&shown, &format!("should be less than {}", go(most)));
             } else if float > most {
-                self.invalid(&shown, &format!("should be less than or equal to {}", go(most)));
+                self.invalid(
+                    &shown,
+                    &format!("should be less than or equal to {}", go(most)),
+                );
             }
         }
     }
 
-    /// Whether a number, the value itself or a bound, is out of the range of the schema's type and format.
+    /// Whether a number, the value itself or a bound, is out of the range of the schema's type and
+    /// format.
     fn range(&mut self, schema: &Schema, prefix: &str, number: &Number) -> bool {
-        let Some(kind) = schema.kind.filter(|_| !schema.int_or_string) else { return false };
-        let format = format::effective(schema).filter(|_| matches!(kind, Type::Integer | Type::Number));
+        let Some(kind) = schema.kind.filter(|_| !schema.int_or_string) else {
+            return false;
+        };
+        let format =
+            format::effective(schema).filter(|_| matches!(kind, Type::Integer | Type::Number));
         if format::in_range(kind, format, number) {
             return false;
         }
-        let detail = format.map_or_else(|| "(default format)".to_owned(), |format| format!("with format {format}"));
-        let what = format!("Invalid value: \"\": {prefix} value must be of type {kind} {detail} in {}", self.path);
-        self.found.push(Invalid { path: Path::root(), what });
+        let detail = format.map_or_else(
+            || "(default format)".to_owned(),
+            |format| format!("with format {format}"),
+        );
+        let what = format!(
+            "Invalid value: \"\": {prefix} value must be of type {kind} {detail} in {}",
+            self.path
+        );
+        self.found.push(Invalid {
+            path: Path::root(),
+            what,
+        });
         true
     }
 
     fn array(&mut self, schema: &Schema, items: &[Value]) {
         let count = items.len() as u64;
         if let Some(least) = schema.bounds.min_items.filter(|least| count < *least) {
-            self.invalid(&count.to_string(), &format!("should have at least {least} items"));
+            self.invalid(
+                &count.to_string(),
+                &format!("should have at least {least} items"),
+            );
         }
         self.too_many(count, schema.bounds.max_items);
         match schema.list_type.as_deref() {
@@ -261,7 +343,10 @@ impl Validator {
     }
 
     fn map(&mut self, schema: &Schema, items: &[Value]) {
-        if let Some(index) = items.iter().position(|item| !item.is_object() && !item.is_null()) {
+        if let Some(index) = items
+            .iter()
+            .position(|item| !item.is_object() && !item.is_null())
+        {
             self.path.push(index);
             self.add(format!(
                 "Invalid value: {}: must be an object for an array of list-type map",
@@ -272,7 +357,12 @@ impl Validator {
         }
         self.duplicates(items, |item| {
             let key = |name: &String| Some((name.clone(), item.get(name)?.clone()));
-            schema.list_map_keys.iter().filter_map(key).collect::<Map<_, _>>().into()
+            schema
+                .list_map_keys
+                .iter()
+                .filter_map(key)
+                .collect::<Map<_, _>>()
+                .into()
         });
     }
 
@@ -293,14 +383,19 @@ impl Validator {
     fn too_many(&mut self, count: u64, most: Option<u64>) {
         if let Some(most) = most.filter(|most| count > *most) {
             let unit = if most == 1 { "item" } else { "items" };
-            self.add(format!("Too many: {count}: must have at most {most} {unit}"));
+            self.add(format!(
+                "Too many: {count}: must have at most {most} {unit}"
+            ));
         }
     }
 
     fn object(&mut self, schema: &Schema, fields: &Map<String, Value>) {
         let count = fields.len() as u64;
         if let Some(least) = schema.bounds.min_properties.filter(|least| count < *least) {
-            self.invalid(&count.to_string(), &format!("should have at least {least} properties"));
+            self.invalid(
+                &count.to_string(),
+                &format!("should have at least {least} properties"),
+            );
         }
         self.too_many(count, schema.bounds.max_properties);
         for (name, value) in fields {
@@ -308,7 +403,10 @@ impl Validator {
                 (Some(inner), _) => inner,
                 (None, Additional::Values(values)) => values,
                 (None, Additional::Nothing) => {
-                    let what = format!("Invalid value: {name:?}: {}.{name} in body is a forbidden property", self.path);
+                    let what = format!(
+                        "Invalid value: {name:?}: {}.{name} in body is a forbidden property",
+                        self.path
+                    );
                     self.add(what);
                     continue;
                 }
@@ -318,7 +416,11 @@ impl Validator {
             self.value(inner, value);
             self.path.pop();
         }
-        for name in schema.required.iter().filter(|name| !fields.contains_key(*name)) {
+        for name in schema
+            .required
+            .iter()
+            .filter(|name| !fields.contains_key(*name))
+        {
             self.path.push(name.as_str());
             self.add("Required value".to_owned());
             self.path.pop();
@@ -347,9 +449,12 @@ fn wrong_type<'s>(schema: &'s Schema, value: &Value) -> Option<(&'s str, &'stati
         return None;
     }
     match (format::effective(schema), value) {
-        // Where there is a format, the API server lets lists pass for strings, and compares the formats of others.
+        // Where there is a format, the API server lets lists pass for strings, and compares the
+        // formats of others.
         (Some(_), Value::Array(_)) if kind == Type::String => None,
-        (Some(format), Value::Number(number)) => Some((format, if number.is_f64() { "float64" } else { "int64" })),
+        (Some(format), Value::Number(number)) => {
+            Some((format, if number.is_f64() { "float64" } else { "int64" }))
+        }
         (Some(format), Value::Bool(_) | Value::Object(_)) => Some((format, "")),
         _ => Some((kind.as_str(), type_name(value))),
     }
@@ -374,7 +479,9 @@ fn type_name(value: &Value) -> &'static str {
 /// Whether two values are the same; 1 and 1.0 are.
 fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
-        (Value::Number(left), Value::Number(right)) => left == right || left.as_f64() == right.as_f64(),
+        (Value::Number(left), Value::Number(right)) => {
+            left == right || left.as_f64() == right.as_f64()
+        }
         _ => one == other,
     }
 }
@@ -391,12 +498,16 @@ fn go(float: f64) -> String {
 
 /// A value as errors show it.
 fn shown(value: &Value) -> String {
-    value.as_number().map_or_else(|| value.to_string(), format::number)
+    value
+        .as_number()
+        .map_or_else(|| value.to_string(), format::number)
 }
 
 /// A string as it is, anything else as JSON.
 fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 #[cfg(test)]

@@ -33,20 +33,32 @@ impl FieldSelector {
         let mut requirements = Vec::new();
         for term in terms.into_iter().filter(|term| !term.is_empty()) {
             let Some((field, equal, value)) = split(term) else {
-                return Err(SelectorError(format!("invalid selector: '{text}'; can't understand '{term}'")));
+                return Err(SelectorError(format!(
+                    "invalid selector: '{text}'; can't understand '{term}'"
+                )));
             };
-            requirements.push(FieldRequirement { field: field.to_owned(), equal, value: unescaped(value)? });
+            requirements.push(FieldRequirement {
+                field: field.to_owned(),
+                equal,
+                value: unescaped(value)?,
+            });
         }
         Ok(Self(requirements))
     }
 
-    /// Refuses fields that the kind cannot be selected by. Those it can beside its name and namespace are `more`.
+    /// Refuses fields that the kind cannot be selected by. Those it can beside its name and
+    /// namespace are `more`.
     pub fn check(&self, more: &[&str]) -> Result<(), SelectorError> {
-        let unknown = |one: &&FieldRequirement| !ALWAYS.contains(&&*one.field) && !more.contains(&&*one.field);
+        let unknown = |one: &&FieldRequirement| {
+            !ALWAYS.contains(&&*one.field) && !more.contains(&&*one.field)
+        };
         match self.0.iter().find(unknown) {
             None => Ok(()),
             // Kinds with fields of their own say less.
-            Some(one) if !more.is_empty() => Err(SelectorError(format!("field label not supported: {}", one.field))),
+            Some(one) if !more.is_empty() => Err(SelectorError(format!(
+                "field label not supported: {}",
+                one.field
+            ))),
             Some(one) => Err(SelectorError(format!(
                 "{} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
                 go::quoted(&one.field)
@@ -61,18 +73,25 @@ impl FieldSelector {
 
     /// The value that a field has to have, if one is asked for.
     pub fn exact(&self, field: &str) -> Option<&str> {
-        self.0.iter().find(|one| one.equal && one.field == field).map(|one| &*one.value)
+        self.0
+            .iter()
+            .find(|one| one.equal && one.field == field)
+            .map(|one| &*one.value)
     }
 
     /// Whether an object with these fields is selected; a field that is not there is empty.
     pub fn matches(&self, field: impl Fn(&str) -> String) -> bool {
-        self.0.iter().all(|one| (field(&one.field) == one.value) == one.equal)
+        self.0
+            .iter()
+            .all(|one| (field(&one.field) == one.value) == one.equal)
     }
 
     /// Whether an object is selected by the fields that it has at these paths.
     pub fn matches_object(&self, object: &Value) -> bool {
         self.matches(|field| {
-            let value = field.split('.').try_fold(object, |value, name| value.get(name));
+            let value = field
+                .split('.')
+                .try_fold(object, |value, name| value.get(name));
             match value {
                 None | Some(Value::Null) => String::new(),
                 Some(Value::String(text)) => text.clone(),
@@ -87,7 +106,11 @@ impl fmt::Display for FieldSelector {
         for (index, one) in self.0.iter().enumerate() {
             let comma = if index > 0 { "," } else { "" };
             let operator = if one.equal { "=" } else { "!=" };
-            let value = one.value.replace('\\', "\\\\").replace(',', "\\,").replace('=', "\\=");
+            let value = one
+                .value
+                .replace('\\', "\\\\")
+                .replace(',', "\\,")
+                .replace('=', "\\=");
             write!(formatter, "{comma}{}{operator}{value}", one.field)?;
         }
         Ok(())
@@ -121,7 +144,11 @@ fn split(term: &str) -> Option<(&str, bool, &str)> {
     let (field, rest) = term.split_at(at);
     match rest.strip_prefix("!=") {
         Some(value) => Some((field, false, value)),
-        None => Some((field, true, rest.strip_prefix("==").or_else(|| rest.strip_prefix('='))?)),
+        None => Some((
+            field,
+            true,
+            rest.strip_prefix("==").or_else(|| rest.strip_prefix('='))?,
+        )),
     }
 }
 
@@ -134,12 +161,16 @@ fn unescaped(value: &str) -> Result<String, SelectorError> {
                 Some(c @ ('\\' | ',' | '=')) => out.push(c),
                 other => {
                     let sequence: String = std::iter::once('\\').chain(other).collect();
-                    return Err(SelectorError(format!("invalid field selector: invalid escape sequence: {sequence}")));
+                    return Err(SelectorError(format!(
+                        "invalid field selector: invalid escape sequence: {sequence}"
+                    )));
                 }
             },
             ',' | '=' => {
                 let code = u32::from(c);
-                return Err(SelectorError(format!("invalid field selector: unescaped character in value: {code}")));
+                return Err(SelectorError(format!(
+                    "invalid field selector: unescaped character in value: {code}"
+                )));
             }
             c => out.push(c),
         }
@@ -155,37 +186,68 @@ mod tests {
 
     #[test]
     fn fields_select() {
-        let pod =
-            json!({"metadata": {"name": "a", "namespace": "n"}, "status": {"phase": "Running"}, "spec": {"x": true}});
+        let pod = json!({"metadata": {"name": "a", "namespace": "n"}, "status": {"phase": "Running"}, "spec": {"x": true}});
         for (text, selects, written) in [
             ("", true, ""),
             ("metadata.name=a", true, "metadata.name=a"),
-            ("metadata.name==a,status.phase!=Failed", true, "metadata.name=a,status.phase!=Failed"),
+            (
+                "metadata.name==a,status.phase!=Failed",
+                true,
+                "metadata.name=a,status.phase!=Failed",
+            ),
             ("metadata.name!=a", false, "metadata.name!=a"),
             ("spec.nodeName=", true, "spec.nodeName="),
             ("spec.x=true", true, "spec.x=true"),
-            (r"metadata.name=a\,b\=c\\", false, r"metadata.name=a\,b\=c\\"),
+            (
+                r"metadata.name=a\,b\=c\\",
+                false,
+                r"metadata.name=a\,b\=c\\",
+            ),
             (",,", true, ""),
         ] {
             let selector = FieldSelector::parse(text).unwrap();
             assert_eq!(selector.matches_object(&pod), selects, "{text}");
             assert_eq!(selector.to_string(), written);
         }
-        assert_eq!(FieldSelector::parse("metadata.name=a").unwrap().exact("metadata.name"), Some("a"));
+        assert_eq!(
+            FieldSelector::parse("metadata.name=a")
+                .unwrap()
+                .exact("metadata.name"),
+            Some("a")
+        );
     }
 
     #[test]
     fn what_cannot_be_selected_by_is_refused_in_the_words_of_the_server() {
         for (text, expected) in [
-            ("metadata.name", "invalid selector: 'metadata.name'; can't understand 'metadata.name'"),
-            ("a=b=c", "invalid field selector: unescaped character in value: 61"),
-            ("metadata.name=a\\", "invalid field selector: invalid escape sequence: \\"),
-            ("metadata.name=a\\x", "invalid field selector: invalid escape sequence: \\x"),
+            (
+                "metadata.name",
+                "invalid selector: 'metadata.name'; can't understand 'metadata.name'",
+            ),
+            (
+                "a=b=c",
+                "invalid field selector: unescaped character in value: 61",
+            ),
+            (
+                "metadata.name=a\\",
+                "invalid field selector: invalid escape sequence: \\",
+            ),
+            (
+                "metadata.name=a\\x",
+                "invalid field selector: invalid escape sequence: \\x",
+            ),
         ] {
-            assert_eq!(FieldSelector::parse(text).unwrap_err().to_string(), expected, "{text}");
+            assert_eq!(
+                FieldSelector::parse(text).unwrap_err().to_string(),
+                expected,
+                "{text}"
+            );
         }
         let selector = FieldSelector::parse("spec.foo=bar").unwrap();
-        assert_eq!(selector.check(&["spec.nodeName"]).unwrap_err().to_string(), "field label not supported: spec.foo");
+        assert_eq!(
+            selector.check(&["spec.nodeName"]).unwrap_err().to_string(),
+            "field label not supported: spec.foo"
+        );
         assert_eq!(
             selector.check(&[]).unwrap_err().to_string(),
             "\"spec.foo\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""

@@ -38,7 +38,8 @@ pub struct Requirement {
     pub values: BTreeSet<String>,
 }
 
-/// Requirements that all have to hold; none of them is everything. `Display` writes it as requests do.
+/// Requirements that all have to hold; none of them is everything. `Display` writes it as requests
+/// do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LabelSelector(pub Vec<Requirement>);
 
@@ -49,16 +50,34 @@ impl LabelSelector {
         Parser { tokens: &tokens }.selector().map_err(SelectorError)
     }
 
-    /// Reads a selector as objects write it, with `matchLabels` and `matchExpressions`. Null selects nothing: none.
+    /// Reads a selector as objects write it, with `matchLabels` and `matchExpressions`. Null
+    /// selects nothing: none.
     pub fn from_value(value: &Value) -> Result<Option<Self>, SelectorError> {
-        let Value::Object(fields) = value else { return Ok(None) };
+        let Value::Object(fields) = value else {
+            return Ok(None);
+        };
         let mut requirements = Vec::new();
-        for (key, value) in fields.get("matchLabels").and_then(Value::as_object).into_iter().flatten() {
+        for (key, value) in fields
+            .get("matchLabels")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+        {
             let values = BTreeSet::from([value.as_str().unwrap_or_default().to_owned()]);
             requirements.push(requirement(key, Operator::In, values)?);
         }
-        for expression in fields.get("matchExpressions").and_then(Value::as_array).into_iter().flatten() {
-            let text = |name: &str| expression.get(name).and_then(Value::as_str).unwrap_or_default();
+        for expression in fields
+            .get("matchExpressions")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
+            let text = |name: &str| {
+                expression
+                    .get(name)
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+            };
             let operator = match text("operator") {
                 "In" => Operator::In,
                 "NotIn" => Operator::NotIn,
@@ -66,11 +85,20 @@ impl LabelSelector {
                 "DoesNotExist" => Operator::DoesNotExist,
                 other => {
                     let quoted = go::quoted(other);
-                    return Err(SelectorError(format!("{quoted} is not a valid label selector operator")));
+                    return Err(SelectorError(format!(
+                        "{quoted} is not a valid label selector operator"
+                    )));
                 }
             };
-            let values = expression.get("values").and_then(Value::as_array).into_iter().flatten();
-            let values = values.filter_map(Value::as_str).map(str::to_owned).collect();
+            let values = expression
+                .get("values")
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten();
+            let values = values
+                .filter_map(Value::as_str)
+                .map(str::to_owned)
+                .collect();
             requirements.push(requirement(text("key"), operator, values)?);
         }
         Ok(Some(Self(requirements)))
@@ -83,12 +111,16 @@ impl LabelSelector {
 
     /// Whether an object with these labels is selected.
     pub fn matches<'l>(&self, label: impl Fn(&str) -> Option<&'l str>) -> bool {
-        self.0.iter().all(|requirement| requirement.matches(label(&requirement.key)))
+        self.0
+            .iter()
+            .all(|requirement| requirement.matches(label(&requirement.key)))
     }
 
     /// Whether an object is selected.
     pub fn matches_object(&self, object: &Value) -> bool {
-        let labels = object.get("metadata").and_then(|metadata| metadata.get("labels"));
+        let labels = object
+            .get("metadata")
+            .and_then(|metadata| metadata.get("labels"));
         self.matches(|key| labels?.get(key)?.as_str())
     }
 }
@@ -99,7 +131,9 @@ impl Requirement {
         let compared = |larger: bool| {
             let label: Option<i64> = value.and_then(|value| value.parse().ok());
             let bound: Option<i64> = self.values.first().and_then(|value| value.parse().ok());
-            label.zip(bound).is_some_and(|(label, bound)| if larger { label > bound } else { label < bound })
+            label
+                .zip(bound)
+                .is_some_and(|(label, bound)| if larger { label > bound } else { label < bound })
         };
         match self.operator {
             Operator::In => value.is_some_and(|value| self.values.contains(value)),
@@ -114,10 +148,24 @@ impl Requirement {
 
 impl fmt::Display for LabelSelector {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, Requirement { key, operator, values }) in self.0.iter().enumerate() {
+        for (
+            index,
+            Requirement {
+                key,
+                operator,
+                values,
+            },
+        ) in self.0.iter().enumerate()
+        {
             let comma = if index > 0 { "," } else { "" };
             let first = values.first().map(String::as_str).unwrap_or_default();
-            let list = || values.iter().map(String::as_str).collect::<Vec<_>>().join(",");
+            let list = || {
+                values
+                    .iter()
+                    .map(String::as_str)
+                    .collect::<Vec<_>>()
+                    .join(",")
+            };
             match operator {
                 Operator::In if values.len() == 1 => write!(formatter, "{comma}{key}={first}")?,
                 Operator::In => write!(formatter, "{comma}{key} in ({})", list())?,
@@ -133,16 +181,25 @@ impl fmt::Display for LabelSelector {
     }
 }
 
-fn requirement(key: &str, operator: Operator, values: BTreeSet<String>) -> Result<Requirement, SelectorError> {
+fn requirement(
+    key: &str,
+    operator: Operator,
+    values: BTreeSet<String>,
+) -> Result<Requirement, SelectorError> {
     let mut errors = Vec::new();
-    let invalid = |field: &str, value: &str, why: &str| format!("{field}: Invalid value: {}: {why}", go::quoted(value));
+    let invalid = |field: &str, value: &str, why: &str| {
+        format!("{field}: Invalid value: {}: {why}", go::quoted(value))
+    };
     let key_errors = label_key_errors(key);
     if !key_errors.is_empty() {
         errors.push(invalid("key", key, &key_errors.join("; ")));
     }
     match operator {
         Operator::In | Operator::NotIn if values.is_empty() => {
-            errors.push("values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty".to_owned());
+            errors.push(
+                "values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty"
+                    .to_owned(),
+            );
         }
         Operator::Exists | Operator::DoesNotExist if !values.is_empty() => {
             let list: Vec<String> = values.iter().map(|value| go::json_string(value)).collect();
@@ -152,7 +209,11 @@ fn requirement(key: &str, operator: Operator, values: BTreeSet<String>) -> Resul
             ));
         }
         Operator::GreaterThan | Operator::LessThan => {
-            for (index, value) in values.iter().enumerate().filter(|(_, value)| value.parse::<i64>().is_err()) {
+            for (index, value) in values
+                .iter()
+                .enumerate()
+                .filter(|(_, value)| value.parse::<i64>().is_err())
+            {
                 let why = "for 'Gt', 'Lt' operators, the value must be an integer";
                 errors.push(invalid(&format!("values[{index}]"), value, why));
             }
@@ -162,11 +223,19 @@ fn requirement(key: &str, operator: Operator, values: BTreeSet<String>) -> Resul
     for (index, value) in values.iter().enumerate() {
         let value_errors = label_value_errors(value);
         if !value_errors.is_empty() {
-            errors.push(invalid(&format!("values[{index}][{key}]"), value, &value_errors.join("; ")));
+            errors.push(invalid(
+                &format!("values[{index}][{key}]"),
+                value,
+                &value_errors.join("; "),
+            ));
         }
     }
     match &*errors {
-        [] => Ok(Requirement { key: key.to_owned(), operator, values }),
+        [] => Ok(Requirement {
+            key: key.to_owned(),
+            operator,
+            values,
+        }),
         [one] => Err(SelectorError(one.clone())),
         many => Err(SelectorError(format!("[{}]", many.join(", ")))),
     }
@@ -194,17 +263,34 @@ impl<'t> Parser<'_, 't> {
             match self.peek() {
                 Token::Word(_) | Token::Symbol("!") => {}
                 Token::End => return Ok(LabelSelector(requirements)),
-                other => return Err(format!("found '{}', expected: !, identifier, or 'end of string'", other.shown())),
+                other => {
+                    return Err(format!(
+                        "found '{}', expected: !, identifier, or 'end of string'",
+                        other.shown()
+                    ));
+                }
             }
-            let one = self.requirement().map_err(|error| format!("unable to parse requirement: {error}"))?;
+            let one = self
+                .requirement()
+                .map_err(|error| format!("unable to parse requirement: {error}"))?;
             requirements.push(one);
             match self.next() {
                 Token::End => return Ok(LabelSelector(requirements)),
                 Token::Symbol(",") => match self.peek() {
                     Token::Word(_) | Token::Symbol("!") => {}
-                    other => return Err(format!("found '{}', expected: identifier after ','", other.shown())),
+                    other => {
+                        return Err(format!(
+                            "found '{}', expected: identifier after ','",
+                            other.shown()
+                        ));
+                    }
                 },
-                other => return Err(format!("found '{}', expected: ',' or 'end of string'", other.shown())),
+                other => {
+                    return Err(format!(
+                        "found '{}', expected: ',' or 'end of string'",
+                        other.shown()
+                    ));
+                }
             }
         }
     }
@@ -215,10 +301,16 @@ impl<'t> Parser<'_, 't> {
         if negated {
             token = self.next();
         }
-        let Token::Word(key) = token else { return Err(format!("found '{}', expected: identifier", token.shown())) };
+        let Token::Word(key) = token else {
+            return Err(format!("found '{}', expected: identifier", token.shown()));
+        };
         let errors = label_key_errors(key);
         if !errors.is_empty() {
-            return Err(format!("<nil>: Invalid value: {}: {}", go::quoted(key), errors.join("; ")));
+            return Err(format!(
+                "<nil>: Invalid value: {}: {}",
+                go::quoted(key),
+                errors.join("; ")
+            ));
         }
         let made = |operator, values| requirement(key, operator, values).map_err(|error| error.0);
         if negated {
@@ -234,7 +326,12 @@ impl<'t> Parser<'_, 't> {
             Token::Symbol("!=") => (Operator::NotIn, false),
             Token::Symbol(">") => (Operator::GreaterThan, false),
             Token::Symbol("<") => (Operator::LessThan, false),
-            other => return Err(format!("found '{}', expected: in, notin, =, ==, !=, gt, lt", other.shown())),
+            other => {
+                return Err(format!(
+                    "found '{}', expected: in, notin, =, ==, !=, gt, lt",
+                    other.shown()
+                ));
+            }
         };
         let values = if set { self.values()? } else { self.value()? };
         made(operator, values)
@@ -261,7 +358,12 @@ impl<'t> Parser<'_, 't> {
                 self.next();
                 return Ok(BTreeSet::from([String::new()]));
             }
-            other => return Err(format!("found '{}', expected: ',', ')' or identifier", other.shown())),
+            other => {
+                return Err(format!(
+                    "found '{}', expected: ',', ')' or identifier",
+                    other.shown()
+                ));
+            }
         }
         let mut values = BTreeSet::new();
         loop {
@@ -271,7 +373,9 @@ impl<'t> Parser<'_, 't> {
                     match self.peek() {
                         Token::Symbol(",") => {}
                         Token::Symbol(")") => break,
-                        other => return Err(format!("found '{}', expected: ',' or ')'", other.shown())),
+                        other => {
+                            return Err(format!("found '{}', expected: ',' or ')'", other.shown()));
+                        }
                     }
                 }
                 Token::Symbol(",") => {
@@ -282,7 +386,12 @@ impl<'t> Parser<'_, 't> {
                         break;
                     }
                 }
-                other => return Err(format!("found '{}', expected: ',', or identifier", other.shown())),
+                other => {
+                    return Err(format!(
+                        "found '{}', expected: ',', or identifier",
+                        other.shown()
+                    ));
+                }
             }
         }
         self.next();
@@ -330,19 +439,37 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_refused_in_the_words_of_the_server() {
         for (text, expected) in [
-            ("a b", "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt"),
-            ("a===b", "unable to parse requirement: found '=', expected: identifier"),
-            ("a in (b", "unable to parse requirement: found '', expected: ',' or ')'"),
-            ("=a", "found '=', expected: !, identifier, or 'end of string'"),
+            (
+                "a b",
+                "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt",
+            ),
+            (
+                "a===b",
+                "unable to parse requirement: found '=', expected: identifier",
+            ),
+            (
+                "a in (b",
+                "unable to parse requirement: found '', expected: ',' or ')'",
+            ),
+            (
+                "=a",
+                "found '=', expected: !, identifier, or 'end of string'",
+            ),
             ("a=b c", "found 'c', expected: ',' or 'end of string'"),
             (
                 "a>b",
                 "unable to parse requirement: values[0]: Invalid value: \"b\": for 'Gt', 'Lt' operators, the value must be an integer",
             ),
             ("!a=b", "found '=', expected: ',' or 'end of string'"),
-            (",a", "found ',', expected: !, identifier, or 'end of string'"),
+            (
+                ",a",
+                "found ',', expected: !, identifier, or 'end of string'",
+            ),
             ("a,,b", "found ',', expected: identifier after ','"),
-            ("a notin b", "unable to parse requirement: found 'b' expected: '('"),
+            (
+                "a notin b",
+                "unable to parse requirement: found 'b' expected: '('",
+            ),
             (
                 "-a=b",
                 "unable to parse requirement: <nil>: Invalid value: \"-a\": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
@@ -352,7 +479,11 @@ mod tests {
                 "unable to parse requirement: values[0][a]: Invalid value: \"-b\": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
             ),
         ] {
-            assert_eq!(LabelSelector::parse(text).unwrap_err().to_string(), expected, "{text}");
+            assert_eq!(
+                LabelSelector::parse(text).unwrap_err().to_string(),
+                expected,
+                "{text}"
+            );
         }
     }
 
@@ -366,7 +497,12 @@ mod tests {
         assert_eq!(selector.to_string(), "app=web,tier notin (a,b),x");
         assert!(selector.matches_object(&json!({"metadata": {"labels": {"app": "web", "x": ""}}})));
         assert!(!selector.matches_object(&json!({"metadata": {}})));
-        assert!(LabelSelector::from_value(&json!({})).unwrap().unwrap().is_everything());
+        assert!(
+            LabelSelector::from_value(&json!({}))
+                .unwrap()
+                .unwrap()
+                .is_everything()
+        );
         assert!(LabelSelector::from_value(&json!(null)).unwrap().is_none());
         let wrong = json!({"matchExpressions": [{"key": "a", "operator": "Is"}]});
         assert_eq!(

@@ -49,10 +49,16 @@ pub fn tokens(text: &str) -> Vec<Token<'_>> {
         if is_symbol(bytes[at]) {
             let all = run(is_symbol);
             // The longest that means something; what follows it is the next word.
-            let known = [2, 1].into_iter().find(|length| *length <= all && SYMBOLS.contains(&&text[at..at + length]));
+            let known = [2, 1]
+                .into_iter()
+                .find(|length| *length <= all && SYMBOLS.contains(&&text[at..at + length]));
             let length = known.unwrap_or(all);
             let part = &text[at..at + length];
-            tokens.push(if known.is_some() { Token::Symbol(part) } else { Token::Nonsense(part) });
+            tokens.push(if known.is_some() {
+                Token::Symbol(part)
+            } else {
+                Token::Nonsense(part)
+            });
             at += length;
         } else {
             let length = run(|byte| !is_symbol(byte) && !is_space(byte));

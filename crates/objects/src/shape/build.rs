@@ -28,7 +28,8 @@ struct Builder<'v> {
     names: HashMap<Box<str>, Arc<str>>,
     nodes: HashMap<Node, u32>,
     lists: HashMap<ListNode, u32>,
-    /// Places that take a definition but merge it in their own way: the place, the definition, whether as a whole.
+    /// Places that take a definition but merge it in their own way: the place, the definition,
+    /// whether as a whole.
     variants: Vec<(u32, u32, bool)>,
 }
 
@@ -62,10 +63,18 @@ pub fn crd(schema: &Value, preserve: bool) -> Shapes {
     for (name, schema) in metadata.as_object().into_iter().flatten() {
         builder.sources.insert(name, schema);
     }
-    let Value::Object(schema) = schema else { return builder.finish(DEDUCED) };
-    let context = Context { preserve: preserve || truth(schema, "x-kubernetes-preserve-unknown-fields") };
+    let Value::Object(schema) = schema else {
+        return builder.finish(DEDUCED);
+    };
+    let context = Context {
+        preserve: preserve || truth(schema, "x-kubernetes-preserve-unknown-fields"),
+    };
     let map = builder.object(schema, context, true, None);
-    let root = builder.node(Node { scalar: None, list: NONE, map });
+    let root = builder.node(Node {
+        scalar: None,
+        list: NONE,
+        map,
+    });
     builder.finish(root)
 }
 
@@ -80,7 +89,11 @@ impl<'v> Builder<'v> {
             lists: HashMap::new(),
             variants: Vec::new(),
         };
-        let list = builder.list(ListNode { item: UNTYPED, kind: ListKind::Atomic, keys: Box::default() });
+        let list = builder.list(ListNode {
+            item: UNTYPED,
+            kind: ListKind::Atomic,
+            keys: Box::default(),
+        });
         for (element, atomic) in [(UNTYPED, true), (DEDUCED, false)] {
             let map = builder.shapes.maps.len() as u32;
             builder.shapes.maps.push(MapNode {
@@ -91,7 +104,11 @@ impl<'v> Builder<'v> {
                 embedded: false,
                 type_name: None,
             });
-            builder.shapes.nodes.push(Node { scalar: Some(Scalar::Untyped), list, map });
+            builder.shapes.nodes.push(Node {
+                scalar: Some(Scalar::Untyped),
+                list,
+                map,
+            });
         }
         builder
     }
@@ -105,7 +122,10 @@ impl<'v> Builder<'v> {
             } else if let Some(list) = self.shapes.lists.get(node.list as usize).cloned()
                 && atomic
             {
-                node.list = self.list(ListNode { kind: ListKind::Atomic, ..list });
+                node.list = self.list(ListNode {
+                    kind: ListKind::Atomic,
+                    ..list
+                });
             }
             self.shapes.nodes[place as usize] = node;
         }
@@ -119,15 +139,19 @@ impl<'v> Builder<'v> {
     }
 
     fn kinds(&mut self, name: &str, id: u32) {
-        let Some(kinds) =
-            self.sources.get(name).and_then(|schema| schema["x-kubernetes-group-version-kind"].as_array())
+        let Some(kinds) = self
+            .sources
+            .get(name)
+            .and_then(|schema| schema["x-kubernetes-group-version-kind"].as_array())
         else {
             return;
         };
         for kind in kinds {
-            if let (Some(group), Some(version), Some(word)) =
-                (kind["group"].as_str(), kind["version"].as_str(), kind["kind"].as_str())
-                && (kinds.len() <= MANY_GROUPS || group.is_empty())
+            if let (Some(group), Some(version), Some(word)) = (
+                kind["group"].as_str(),
+                kind["version"].as_str(),
+                kind["kind"].as_str(),
+            ) && (kinds.len() <= MANY_GROUPS || group.is_empty())
             {
                 self.shapes.kinds.insert(Gvk::new(group, version, word), id);
             }
@@ -139,19 +163,31 @@ impl<'v> Builder<'v> {
         if let Some(id) = self.ids.get(name) {
             return *id;
         }
-        let Some((Value::Object(schema), name)) =
-            self.sources.get_key_value(name).map(|(name, schema)| (*schema, *name))
+        let Some((Value::Object(schema), name)) = self
+            .sources
+            .get_key_value(name)
+            .map(|(name, schema)| (*schema, *name))
         else {
             return DEDUCED;
         };
         let id = self.shapes.nodes.len() as u32;
-        self.shapes.nodes.push(Node { scalar: None, list: NONE, map: NONE });
+        self.shapes.nodes.push(Node {
+            scalar: None,
+            list: NONE,
+            map: NONE,
+        });
         self.ids.insert(name.into(), id);
         let node = match name {
-            QUANTITY => Node { scalar: Some(Scalar::Quantity), list: NONE, map: NONE },
+            QUANTITY => Node {
+                scalar: Some(Scalar::Quantity),
+                list: NONE,
+                map: NONE,
+            },
             RAW_EXTENSION => self.shapes.nodes[UNTYPED as usize],
             _ => {
-                let context = Context { preserve: truth(schema, "x-kubernetes-preserve-unknown-fields") };
+                let context = Context {
+                    preserve: truth(schema, "x-kubernetes-preserve-unknown-fields"),
+                };
                 self.atom(schema, context, Some(name))
             }
         };
@@ -161,13 +197,19 @@ impl<'v> Builder<'v> {
 
     /// The node of a schema in a place, which may refer to a definition.
     fn place(&mut self, schema: &'v Value, context: Context) -> u32 {
-        let Value::Object(schema) = schema else { return DEDUCED };
+        let Value::Object(schema) = schema else {
+            return DEDUCED;
+        };
         if let Some(name) = reference(schema) {
             let target = self.definition(name);
             return match schema.get("x-kubernetes-map-type").and_then(Value::as_str) {
                 Some(kind) => {
                     let place = self.shapes.nodes.len() as u32;
-                    self.shapes.nodes.push(Node { scalar: None, list: NONE, map: NONE });
+                    self.shapes.nodes.push(Node {
+                        scalar: None,
+                        list: NONE,
+                        map: NONE,
+                    });
                     self.variants.push((place, target, kind == "atomic"));
                     place
                 }
@@ -175,21 +217,47 @@ impl<'v> Builder<'v> {
             };
         }
         // What is below a place that keeps unknown fields keeps them too.
-        let context = Context { preserve: context.preserve || truth(schema, "x-kubernetes-preserve-unknown-fields") };
+        let context = Context {
+            preserve: context.preserve || truth(schema, "x-kubernetes-preserve-unknown-fields"),
+        };
         let node = self.atom(schema, context, None);
         self.node(node)
     }
 
-    fn atom(&mut self, schema: &'v Map<String, Value>, context: Context, name: Option<&str>) -> Node {
-        let format = schema.get("format").and_then(Value::as_str).unwrap_or_default();
-        let scalar = |scalar| Node { scalar: Some(scalar), list: NONE, map: NONE };
+    fn atom(
+        &mut self,
+        schema: &'v Map<String, Value>,
+        context: Context,
+        name: Option<&str>,
+    ) -> Node {
+        let format = schema
+            .get("format")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        let scalar = |scalar| Node {
+            scalar: Some(scalar),
+            list: NONE,
+            map: NONE,
+        };
         match schema.get("type").and_then(Value::as_str) {
             Some("object") => {
                 let embedded = truth(schema, "x-kubernetes-embedded-resource");
-                Node { scalar: None, list: NONE, map: self.object(schema, context, embedded, name) }
+                Node {
+                    scalar: None,
+                    list: NONE,
+                    map: self.object(schema, context, embedded, name),
+                }
             }
-            Some("array") => Node { scalar: None, list: self.array(schema, context), map: NONE },
-            Some("integer") => scalar(if format == "int32" { Scalar::Int32 } else { Scalar::Int64 }),
+            Some("array") => Node {
+                scalar: None,
+                list: self.array(schema, context),
+                map: NONE,
+            },
+            Some("integer") => scalar(if format == "int32" {
+                Scalar::Int32
+            } else {
+                Scalar::Int64
+            }),
             Some("number") => scalar(Scalar::Number),
             Some("boolean") => scalar(Scalar::Boolean),
             Some("string") => scalar(match format {
@@ -200,10 +268,15 @@ impl<'v> Builder<'v> {
                 _ => Scalar::Formatted,
             }),
             _ => {
-                let either = format == "int-or-string" || truth(schema, "x-kubernetes-int-or-string");
+                let either =
+                    format == "int-or-string" || truth(schema, "x-kubernetes-int-or-string");
                 let embedded = truth(schema, "x-kubernetes-embedded-resource");
                 Node {
-                    scalar: Some(if either { Scalar::IntOrString } else { Scalar::Untyped }),
+                    scalar: Some(if either {
+                        Scalar::IntOrString
+                    } else {
+                        Scalar::Untyped
+                    }),
                     list: self.array(schema, context),
                     map: self.object(schema, context, embedded, name),
                 }
@@ -212,13 +285,21 @@ impl<'v> Builder<'v> {
     }
 
     fn array(&mut self, schema: &'v Map<String, Value>, context: Context) -> u32 {
-        let item = schema.get("items").map_or(UNTYPED, |items| self.place(items, context));
+        let item = schema
+            .get("items")
+            .map_or(UNTYPED, |items| self.place(items, context));
         let (kind, keys) = list_kind(schema);
         let keys = keys.into_iter().map(|key| self.name(key)).collect();
         self.list(ListNode { item, kind, keys })
     }
 
-    fn object(&mut self, schema: &'v Map<String, Value>, context: Context, whole: bool, name: Option<&str>) -> u32 {
+    fn object(
+        &mut self,
+        schema: &'v Map<String, Value>,
+        context: Context,
+        whole: bool,
+        name: Option<&str>,
+    ) -> u32 {
         let properties = schema.get("properties").and_then(Value::as_object);
         let required: Vec<&str> = strings(schema.get("required"));
         let mut fields = Vec::new();
@@ -233,13 +314,24 @@ impl<'v> Builder<'v> {
                 node,
                 strategy,
                 merge_key: merge_key.map(|key| self.name(key)),
-                default: property.get("default").filter(|value| is_scalar(value)).cloned().map(Box::new),
+                default: property
+                    .get("default")
+                    .filter(|value| is_scalar(value))
+                    .cloned()
+                    .map(Box::new),
                 required: required.contains(&&**name),
-                present: property.get("default").and_then(Value::as_object).is_some_and(Map::is_empty),
+                present: property
+                    .get("default")
+                    .and_then(Value::as_object)
+                    .is_some_and(Map::is_empty),
             });
         }
         if whole {
-            let text = self.node(Node { scalar: Some(Scalar::String), list: NONE, map: NONE });
+            let text = self.node(Node {
+                scalar: Some(Scalar::String),
+                list: NONE,
+                map: NONE,
+            });
             let metadata = self.definition(OBJECT_META);
             for (name, node) in [("apiVersion", text), ("kind", text), ("metadata", metadata)] {
                 fields.push(Field {
@@ -304,20 +396,31 @@ impl<'v> Builder<'v> {
 
 /// The package and the name of the Go type of a definition: `v1.Pod` of `io.k8s.api.core.v1.Pod`.
 fn go_name(definition: &str) -> &str {
-    definition.rmatch_indices('.').nth(1).map_or(definition, |(dot, _)| &definition[dot + 1..])
+    definition
+        .rmatch_indices('.')
+        .nth(1)
+        .map_or(definition, |(dot, _)| &definition[dot + 1..])
 }
 
 /// The definition that a schema refers to, itself or in an `allOf` of one.
 fn reference(schema: &Map<String, Value>) -> Option<&str> {
     let direct = schema.get("$ref").and_then(Value::as_str);
-    let all = || schema.get("allOf").and_then(Value::as_array).filter(|all| all.len() == 1);
+    let all = || {
+        schema
+            .get("allOf")
+            .and_then(Value::as_array)
+            .filter(|all| all.len() == 1)
+    };
     let reference = direct.or_else(|| all()?.first()?.get("$ref")?.as_str())?;
     Some(reference.rsplit('/').next().unwrap_or(reference))
 }
 
 fn list_kind(schema: &Map<String, Value>) -> (ListKind, Vec<&str>) {
     let word = |name: &str| schema.get(name).and_then(Value::as_str);
-    match (word("x-kubernetes-list-type"), word("x-kubernetes-patch-strategy")) {
+    match (
+        word("x-kubernetes-list-type"),
+        word("x-kubernetes-patch-strategy"),
+    ) {
         (Some("set"), _) => (ListKind::Set, Vec::new()),
         (Some("map"), _) => match strings(schema.get("x-kubernetes-list-map-keys")) {
             keys if keys.is_empty() => (ListKind::Atomic, keys),
@@ -333,7 +436,11 @@ fn list_kind(schema: &Map<String, Value>) -> (ListKind, Vec<&str>) {
 
 fn strategy(property: &Value) -> (Strategy, Option<&str>) {
     let mut strategy = Strategy::default();
-    for word in property["x-kubernetes-patch-strategy"].as_str().unwrap_or_default().split(',') {
+    for word in property["x-kubernetes-patch-strategy"]
+        .as_str()
+        .unwrap_or_default()
+        .split(',')
+    {
         match word {
             "merge" => strategy.merge = true,
             "retainKeys" => strategy.retain_keys = true,
@@ -345,7 +452,12 @@ fn strategy(property: &Value) -> (Strategy, Option<&str>) {
 }
 
 fn strings(value: Option<&Value>) -> Vec<&str> {
-    value.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
+    value
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect()
 }
 
 fn truth(schema: &Map<String, Value>, name: &str) -> bool {

@@ -1,4 +1,5 @@
-//! What a value is taken for at a place that may hold several kinds of values, and which item of a list it is.
+//! What a value is taken for at a place that may hold several kinds of values, and which item of a
+//! list it is.
 
 use std::sync::Arc;
 
@@ -17,7 +18,8 @@ pub enum Atom<'s> {
     Nothing,
 }
 
-/// What is left of the possibilities of a place, given a value: one, if the value fits one; all of them otherwise.
+/// What is left of the possibilities of a place, given a value: one, if the value fits one; all of
+/// them otherwise.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
     Map,
@@ -31,7 +33,9 @@ pub fn choice(shape: Shape<'_>, value: &Value) -> Choice {
     let all = only(shape);
     match value {
         Value::Null => all,
-        Value::Bool(_) | Value::Number(_) | Value::String(_) if shape.scalar().is_some() => Choice::Scalar,
+        Value::Bool(_) | Value::Number(_) | Value::String(_) if shape.scalar().is_some() => {
+            Choice::Scalar
+        }
         Value::Array(_) if shape.list().is_some() => Choice::List,
         Value::Object(_) if shape.map().is_some() => Choice::Map,
         _ => all,
@@ -40,7 +44,11 @@ pub fn choice(shape: Shape<'_>, value: &Value) -> Choice {
 
 /// The only possibility of a place, if there is but one.
 fn only(shape: Shape<'_>) -> Choice {
-    match (shape.map().is_some(), shape.scalar().is_some(), shape.list().is_some()) {
+    match (
+        shape.map().is_some(),
+        shape.scalar().is_some(),
+        shape.list().is_some(),
+    ) {
         (true, false, false) => Choice::Map,
         (false, true, false) => Choice::Scalar,
         (false, false, true) => Choice::List,
@@ -71,15 +79,23 @@ pub fn deduce<'s>(shape: Shape<'s>, value: &Value) -> Atom<'s> {
 pub fn element_of(list: ListShape<'_>, item: &Value) -> Result<Element, String> {
     if list.kind() == ListKind::Set {
         return match item {
-            Value::Object(_) => Err("associative list without keys has an element that's a map type".to_owned()),
-            Value::Array(_) => Err("not supported: associative list with lists as elements".to_owned()),
-            Value::Null => Err("associative list without keys has an element that's an explicit null".to_owned()),
+            Value::Object(_) => {
+                Err("associative list without keys has an element that's a map type".to_owned())
+            }
+            Value::Array(_) => {
+                Err("not supported: associative list with lists as elements".to_owned())
+            }
+            Value::Null => Err(
+                "associative list without keys has an element that's an explicit null".to_owned(),
+            ),
             scalar => Ok(Element::Value(Arc::new(scalar.clone()))),
         };
     }
     let fields = match item {
         Value::Object(fields) => fields,
-        Value::Null => return Err("associative list with keys may not have a null element".to_owned()),
+        Value::Null => {
+            return Err("associative list with keys may not have a null element".to_owned());
+        }
         _ => return Err("associative list with keys may not have non-map elements".to_owned()),
     };
     let keys: Vec<(Arc<str>, Value)> = list
@@ -91,7 +107,11 @@ pub fn element_of(list: ListShape<'_>, item: &Value) -> Result<Element, String> 
         })
         .collect();
     if keys.is_empty() {
-        let names: Vec<String> = list.keys().iter().map(|key| crate::go::quoted(key)).collect();
+        let names: Vec<String> = list
+            .keys()
+            .iter()
+            .map(|key| crate::go::quoted(key))
+            .collect();
         return Err(format!(
             "associative list with keys has an element that omits all key fields [{}] (and doesn't have default values \
              for any key fields)",

@@ -52,8 +52,10 @@ struct Found {
 
 impl Comparison {
     fn put(&mut self, element: Element, found: Found) {
-        self.removed.put(element.clone(), found.removed, found.below.removed);
-        self.modified.put(element.clone(), found.modified, found.below.modified);
+        self.removed
+            .put(element.clone(), found.removed, found.below.removed);
+        self.modified
+            .put(element.clone(), found.modified, found.below.modified);
         self.added.put(element, found.added, found.below.added);
     }
 }
@@ -88,7 +90,10 @@ fn walk(shape: Shape<'_>, old: Option<&Value>, new: Option<&Value>) -> Found {
 fn step(atom: Atom<'_>, old: Option<&Value>, new: Option<&Value>) -> Found {
     let below = match atom {
         Atom::Map(map) if !map.is_atomic() => {
-            let (left, right) = (old.and_then(Value::as_object), new.and_then(Value::as_object));
+            let (left, right) = (
+                old.and_then(Value::as_object),
+                new.and_then(Value::as_object),
+            );
             let empty = |fields: Option<&Map<String, Value>>| fields.is_none_or(Map::is_empty);
             if empty(left) && empty(right) {
                 return leaf(old, new);
@@ -103,24 +108,43 @@ fn step(atom: Atom<'_>, old: Option<&Value>, new: Option<&Value>) -> Found {
         }
         _ => return leaf(old, new),
     };
-    Found { removed: new.is_none(), added: old.is_none(), modified: false, below }
+    Found {
+        removed: new.is_none(),
+        added: old.is_none(),
+        modified: false,
+        below,
+    }
 }
 
 /// Leaves are compared as a whole.
 fn leaf(old: Option<&Value>, new: Option<&Value>) -> Found {
     let modified = old.zip(new).is_some_and(|(old, new)| !go::same(old, new));
-    Found { removed: new.is_none(), added: old.is_none(), modified, below: Comparison::default() }
+    Found {
+        removed: new.is_none(),
+        added: old.is_none(),
+        modified,
+        below: Comparison::default(),
+    }
 }
 
-fn fields(map: MapShape<'_>, old: Option<&Map<String, Value>>, new: Option<&Map<String, Value>>) -> Comparison {
+fn fields(
+    map: MapShape<'_>,
+    old: Option<&Map<String, Value>>,
+    new: Option<&Map<String, Value>>,
+) -> Comparison {
     let mut comparison = Comparison::default();
     let mut visit = |name: &str, old: Option<&Value>, new: Option<&Value>| {
         if old.is_some() && old == new {
             return;
         }
         let named = map.find(name);
-        let Some(shape) = named.map(|field| map.at(field)).or_else(|| map.element()) else { return };
-        let element = named.map_or_else(|| Element::field(name), |field| Element::Field(field.name().clone()));
+        let Some(shape) = named.map(|field| map.at(field)).or_else(|| map.element()) else {
+            return;
+        };
+        let element = named.map_or_else(
+            || Element::field(name),
+            |field| Element::Field(field.name().clone()),
+        );
         comparison.put(element, walk(shape, old, new));
     };
     for (name, value) in old.into_iter().flatten() {
@@ -149,20 +173,34 @@ fn elements(list: ListShape<'_>, old: Option<&Value>, new: Option<&Value>) -> Co
     let mut comparison = Comparison::default();
     for (element, (left, right)) in items {
         let found = match (&*left, &*right) {
-            ([] | [_], [] | [_]) => walk(list.item(), left.first().copied(), right.first().copied()),
+            ([] | [_], [] | [_]) => {
+                walk(list.item(), left.first().copied(), right.first().copied())
+            }
             ([_, _, ..], [_, _, ..]) => {
-                let same =
-                    left.len() == right.len() && left.iter().zip(&right).all(|(left, right)| go::same(left, right));
-                Found { modified: !same, ..Found::default() }
+                let same = left.len() == right.len()
+                    && left
+                        .iter()
+                        .zip(&right)
+                        .all(|(left, right)| go::same(left, right));
+                Found {
+                    modified: !same,
+                    ..Found::default()
+                }
             }
             // What was there twice had no fields of its own.
             ([_, _, ..], _) => {
                 let found = walk(list.item(), None, right.first().copied());
-                Found { removed: true, ..found }
+                Found {
+                    removed: true,
+                    ..found
+                }
             }
             (_, _) => {
                 let found = walk(list.item(), left.first().copied(), None);
-                Found { added: true, ..found }
+                Found {
+                    added: true,
+                    ..found
+                }
             }
         };
         comparison.put(element, found);
@@ -171,5 +209,8 @@ fn elements(list: ListShape<'_>, old: Option<&Value>, new: Option<&Value>) -> Co
 }
 
 fn array(value: Option<&Value>) -> &[Value] {
-    value.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+    value
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default()
 }

@@ -23,17 +23,25 @@ pub fn merge(shape: Shape<'_>, live: Value, applied: &Value) -> Value {
             Value::Array(items(list, live, applied))
         }
         // Null where a map or list of items was means no items of one's own.
-        (Atom::Map(map), Value::Object(live), Value::Null) if !map.is_atomic() && !live.is_empty() => {
+        (Atom::Map(map), Value::Object(live), Value::Null)
+            if !map.is_atomic() && !live.is_empty() =>
+        {
             Value::Object(live)
         }
-        (Atom::List(list), Value::Array(live), Value::Null) if !list.is_atomic() && !live.is_empty() => {
+        (Atom::List(list), Value::Array(live), Value::Null)
+            if !list.is_atomic() && !live.is_empty() =>
+        {
             Value::Array(live)
         }
         _ => applied.clone(),
     }
 }
 
-fn fields(map: MapShape<'_>, mut live: Map<String, Value>, applied: &Map<String, Value>) -> Map<String, Value> {
+fn fields(
+    map: MapShape<'_>,
+    mut live: Map<String, Value>,
+    applied: &Map<String, Value>,
+) -> Map<String, Value> {
     for (name, value) in applied {
         match live.get_mut(name) {
             Some(current) => {
@@ -51,18 +59,28 @@ fn fields(map: MapShape<'_>, mut live: Map<String, Value>, applied: &Map<String,
 
 /// Items keep the order of both lists where they agree; where not, that of the applied one.
 fn items(list: ListShape<'_>, live: Vec<Value>, applied: &[Value]) -> Vec<Value> {
-    let left: Vec<(Element, Value)> =
-        live.into_iter().filter_map(|item| Some((element_of(list, &item).ok()?, item))).collect();
-    let right: Vec<(Element, &Value)> =
-        applied.iter().filter_map(|item| Some((element_of(list, item).ok()?, item))).collect();
+    let left: Vec<(Element, Value)> = live
+        .into_iter()
+        .filter_map(|item| Some((element_of(list, &item).ok()?, item)))
+        .collect();
+    let right: Vec<(Element, &Value)> = applied
+        .iter()
+        .filter_map(|item| Some((element_of(list, item).ok()?, item)))
+        .collect();
     let (left_elements, mut left): (Vec<Element>, Vec<Value>) = left.into_iter().unzip();
     let mut live_at: BTreeMap<&Element, Option<usize>> = BTreeMap::new();
     for (index, element) in left_elements.iter().enumerate() {
-        live_at.entry(element).and_modify(|at| *at = None).or_insert(Some(index));
+        live_at
+            .entry(element)
+            .and_modify(|at| *at = None)
+            .or_insert(Some(index));
     }
     let wanted: BTreeSet<&Element> = right.iter().map(|(element, _)| element).collect();
-    let mut shared: VecDeque<&Element> =
-        right.iter().map(|(element, _)| element).filter(|element| live_at.contains_key(element)).collect();
+    let mut shared: VecDeque<&Element> = right
+        .iter()
+        .map(|(element, _)| element)
+        .filter(|element| live_at.contains_key(element))
+        .collect();
     let mut next = shared.pop_front();
     let mut done: BTreeSet<&Element> = BTreeSet::new();
     let mut merged = Vec::with_capacity(left.len().max(right.len()));
@@ -71,7 +89,10 @@ fn items(list: ListShape<'_>, live: Vec<Value>, applied: &[Value]) -> Vec<Value>
         // What is there twice is not merged with.
         _ => value.clone(),
     };
-    let (mut from_left, mut from_right) = (left_elements.iter().enumerate().peekable(), right.iter().peekable());
+    let (mut from_left, mut from_right) = (
+        left_elements.iter().enumerate().peekable(),
+        right.iter().peekable(),
+    );
     loop {
         if let (Some((_, element)), Some((other, value))) = (from_left.peek(), from_right.peek()) {
             if *element == other {

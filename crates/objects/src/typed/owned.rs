@@ -27,12 +27,17 @@ fn walk(shape: Shape<'_>, value: &Value) -> (bool, FieldSet) {
 
 fn items(list: ListShape<'_>, value: &Value) -> FieldSet {
     let mut set = FieldSet::new();
-    let Value::Array(items) = value else { return set };
+    let Value::Array(items) = value else {
+        return set;
+    };
     let mut elements: BTreeMap<Element, Option<&Value>> = BTreeMap::new();
     for item in items {
         if let Ok(element) = element_of(list, item) {
             // Of what is there twice only that it is there can be owned.
-            elements.entry(element).and_modify(|item| *item = None).or_insert(Some(item));
+            elements
+                .entry(element)
+                .and_modify(|item| *item = None)
+                .or_insert(Some(item));
         }
     }
     for (element, item) in elements {
@@ -44,13 +49,18 @@ fn items(list: ListShape<'_>, value: &Value) -> FieldSet {
 
 fn fields(map: MapShape<'_>, value: &Value) -> FieldSet {
     let mut set = FieldSet::new();
-    let Value::Object(fields) = value else { return set };
+    let Value::Object(fields) = value else {
+        return set;
+    };
     for (name, value) in fields {
         let named = map.find(name);
         let empty = value.is_null() || value.as_object().is_some_and(serde_json::Map::is_empty);
         let shape = named.map(|field| map.at(field)).or_else(|| map.element());
         let (member, below) = shape.map_or_else(Default::default, |shape| walk(shape, value));
-        let element = named.map_or_else(|| Element::field(name), |field| Element::Field(field.name().clone()));
+        let element = named.map_or_else(
+            || Element::field(name),
+            |field| Element::Field(field.name().clone()),
+        );
         set.put(element, member || empty || named.is_none(), below);
     }
     set

@@ -10,8 +10,12 @@ use crate::shape::{ListShape, MapShape, Shape};
 pub fn remove(shape: Shape<'_>, value: &Value, fields: &FieldSet) -> Value {
     match (deduce(shape, value), value) {
         (Atom::Scalar(_), _) => value.clone(),
-        (Atom::List(list), Value::Array(items)) if !list.is_atomic() => remaining_items(list, items, fields),
-        (Atom::Map(map), Value::Object(entries)) if !map.is_atomic() => remaining_fields(map, entries, fields),
+        (Atom::List(list), Value::Array(items)) if !list.is_atomic() => {
+            remaining_items(list, items, fields)
+        }
+        (Atom::Map(map), Value::Object(entries)) if !map.is_atomic() => {
+            remaining_fields(map, entries, fields)
+        }
         _ => Value::Null,
     }
 }
@@ -20,7 +24,9 @@ fn remaining_items(list: ListShape<'_>, items: &[Value], fields: &FieldSet) -> V
     let remaining: Vec<Value> = items
         .iter()
         .filter_map(|item| {
-            let entry = element_of(list, item).ok().and_then(|element| fields.get(&element));
+            let entry = element_of(list, item)
+                .ok()
+                .and_then(|element| fields.get(&element));
             match entry {
                 Some(entry) if entry.member => None,
                 Some(entry) => Some(remove(list.item(), item, &entry.below)),
@@ -28,7 +34,11 @@ fn remaining_items(list: ListShape<'_>, items: &[Value], fields: &FieldSet) -> V
             }
         })
         .collect();
-    if remaining.is_empty() { Value::Null } else { Value::Array(remaining) }
+    if remaining.is_empty() {
+        Value::Null
+    } else {
+        Value::Array(remaining)
+    }
 }
 
 fn remaining_fields(map: MapShape<'_>, entries: &Map<String, Value>, fields: &FieldSet) -> Value {
@@ -36,15 +46,22 @@ fn remaining_fields(map: MapShape<'_>, entries: &Map<String, Value>, fields: &Fi
     for (name, value) in entries {
         let kept = match fields.get(&Element::field(name)) {
             Some(entry) if entry.member => continue,
-            Some(entry) => map.value(name).map_or(Value::Null, |shape| remove(shape, value, &entry.below)),
+            Some(entry) => map
+                .value(name)
+                .map_or(Value::Null, |shape| remove(shape, value, &entry.below)),
             None => value.clone(),
         };
         remaining.insert(name.clone(), kept);
     }
-    if remaining.is_empty() { Value::Null } else { Value::Object(remaining) }
+    if remaining.is_empty() {
+        Value::Null
+    } else {
+        Value::Object(remaining)
+    }
 }
 
-/// The object with nothing but some fields; null if it has none of them. The keys of items come with the items.
+/// The object with nothing but some fields; null if it has none of them. The keys of items come
+/// with the items.
 pub fn extract(shape: Shape<'_>, value: &Value, fields: &FieldSet) -> Value {
     match (deduce(shape, value), value) {
         (Atom::List(list), Value::Array(items)) if !list.is_atomic() => {
@@ -57,45 +74,62 @@ pub fn extract(shape: Shape<'_>, value: &Value, fields: &FieldSet) -> Value {
                     }
                     let mut kept = extract(list.item(), item, &entry.below);
                     for key in list.keys() {
-                        if let (Some(kept), Some(value)) = (kept.as_object_mut(), item.get(&**key)) {
+                        if let (Some(kept), Some(value)) = (kept.as_object_mut(), item.get(&**key))
+                        {
                             kept.insert(key.to_string(), value.clone());
                         }
                     }
                     Some(kept)
                 })
                 .collect();
-            if kept.is_empty() { Value::Null } else { Value::Array(kept) }
+            if kept.is_empty() {
+                Value::Null
+            } else {
+                Value::Array(kept)
+            }
         }
         (Atom::Map(map), Value::Object(entries)) if !map.is_atomic() => {
             let mut kept = Map::new();
             for (name, value) in entries {
-                let Some(entry) = fields.get(&Element::field(name)) else { continue };
+                let Some(entry) = fields.get(&Element::field(name)) else {
+                    continue;
+                };
                 let part = match map.value(name) {
                     Some(shape) if !entry.below.is_empty() => extract(shape, value, &entry.below),
                     _ => value.clone(),
                 };
                 kept.insert(name.clone(), part);
             }
-            if kept.is_empty() { Value::Null } else { Value::Object(kept) }
+            if kept.is_empty() {
+                Value::Null
+            } else {
+                Value::Object(kept)
+            }
         }
         _ => value.clone(),
     }
 }
 
-/// The set with every named field that something below is in: to take away all its fields is to take it away.
+/// The set with every named field that something below is in: to take away all its fields is to
+/// take it away.
 pub fn name_fields(shape: Option<Shape<'_>>, fields: &FieldSet) -> FieldSet {
     let mut named = FieldSet::new();
     for entry in fields.entries() {
         let map = shape.and_then(Shape::map);
         let (shape, declared) = match &entry.element {
-            Element::Field(name) => {
-                (map.and_then(|map| map.value(name)), map.is_some_and(|map| map.find(name).is_some()))
-            }
+            Element::Field(name) => (
+                map.and_then(|map| map.value(name)),
+                map.is_some_and(|map| map.find(name).is_some()),
+            ),
             Element::Key(_) => (shape.and_then(Shape::item), false),
             Element::Value(_) | Element::Index(_) => (None, false),
         };
         let member = entry.member || (declared && !entry.below.is_empty());
-        named.put(entry.element.clone(), member, name_fields(shape, &entry.below));
+        named.put(
+            entry.element.clone(),
+            member,
+            name_fields(shape, &entry.below),
+        );
     }
     named
 }

@@ -1,4 +1,5 @@
-//! Field sets that were written when the schema was another one: what has become one whole since is owned as a whole.
+//! Field sets that were written when the schema was another one: what has become one whole since is
+//! owned as a whole.
 
 use super::atom::{Atom, Choice, atom};
 use crate::fields::{Element, Entry, FieldSet};
@@ -12,13 +13,19 @@ pub fn follow_schema(shape: Shape<'_>, fields: &FieldSet) -> Option<FieldSet> {
 fn outdated(shape: Shape<'_>, fields: &FieldSet) -> bool {
     fields.entries().iter().any(|entry| {
         !entry.below.is_empty()
-            && below(shape, &entry.element).is_some_and(|shape| is_whole(shape) || outdated(shape, &entry.below))
+            && below(shape, &entry.element)
+                .is_some_and(|shape| is_whole(shape) || outdated(shape, &entry.below))
     })
 }
 
 fn follow(shape: Shape<'_>, fields: &FieldSet) -> FieldSet {
     let mut followed = FieldSet::new();
-    for Entry { element, member, below: inner } in fields.entries() {
+    for Entry {
+        element,
+        member,
+        below: inner,
+    } in fields.entries()
+    {
         match below(shape, element).filter(|_| !inner.is_empty()) {
             Some(shape) if is_whole(shape) => followed.put(element.clone(), true, FieldSet::new()),
             Some(shape) => followed.put(element.clone(), *member, follow(shape, inner)),

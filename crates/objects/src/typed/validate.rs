@@ -1,4 +1,5 @@
-//! Whether an object may be applied: it has no field that its shape lacks, nothing of a wrong type, and no item twice.
+//! Whether an object may be applied: it has no field that its shape lacks, nothing of a wrong type,
+//! and no item twice.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,7 +11,8 @@ use crate::fields::Element;
 use crate::go;
 use crate::shape::{ListShape, MapShape, Scalar, Shape};
 
-/// What is wrong with an object, in the API server's words: `.spec.foo: field not declared in schema`.
+/// What is wrong with an object, in the API server's words: `.spec.foo: field not declared in
+/// schema`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypeErrors(pub Vec<String>);
 
@@ -20,7 +22,8 @@ impl fmt::Display for TypeErrors {
             [one] => formatter.write_str(one),
             many => {
                 formatter.write_str("errors:")?;
-                many.iter().try_for_each(|error| write!(formatter, "\n  {error}"))
+                many.iter()
+                    .try_for_each(|error| write!(formatter, "\n  {error}"))
             }
         }
     }
@@ -30,9 +33,17 @@ impl std::error::Error for TypeErrors {}
 
 /// Checks an object by its shape. `duplicates` says whether items may be there twice.
 pub fn validate(shape: Shape<'_>, value: &Value, duplicates: bool) -> Result<(), TypeErrors> {
-    let mut walk = Walk { duplicates, path: Vec::new(), errors: Vec::new() };
+    let mut walk = Walk {
+        duplicates,
+        path: Vec::new(),
+        errors: Vec::new(),
+    };
     walk.value(shape, value);
-    if walk.errors.is_empty() { Ok(()) } else { Err(TypeErrors(walk.errors)) }
+    if walk.errors.is_empty() {
+        Ok(())
+    } else {
+        Err(TypeErrors(walk.errors))
+    }
 }
 
 struct Walk<'v> {
@@ -134,15 +145,22 @@ fn misfit(scalar: Scalar, value: &Value) -> Option<String> {
     match (scalar, value) {
         (_, Value::Null) => None,
         (Scalar::Int32 | Scalar::Int64 | Scalar::Number, value) if !value.is_number() => {
-            Some(format!("expected numeric (int or float), got {}", go::type_name(value)))
+            Some(format!(
+                "expected numeric (int or float), got {}",
+                go::type_name(value)
+            ))
         }
-        (Scalar::String | Scalar::Bytes, value) if !value.is_string() => {
-            Some(format!("expected string, got &value.valueUnstructured{{Value:{}}}", go::syntax(value)))
-        }
+        (Scalar::String | Scalar::Bytes, value) if !value.is_string() => Some(format!(
+            "expected string, got &value.valueUnstructured{{Value:{}}}",
+            go::syntax(value)
+        )),
         (Scalar::Boolean, value) if !value.is_boolean() => {
             Some(format!("expected boolean, got &{{{}}}", go::plain(value)))
         }
-        (_, Value::Array(_) | Value::Object(_)) => Some(format!("expected any scalar, got &{{{}}}", go::plain(value))),
+        (_, Value::Array(_) | Value::Object(_)) => Some(format!(
+            "expected any scalar, got &{{{}}}",
+            go::plain(value)
+        )),
         _ => None,
     }
 }

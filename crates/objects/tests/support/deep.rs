@@ -1,5 +1,11 @@
-//! Schemas of any depth and width, and what work on them costs: shared by the tests of every crate that reads schemas.
-#![allow(dead_code, clippy::expect_used, clippy::panic, reason = "helpers of tests, not every test uses all")]
+//! Schemas of any depth and width, and what work on them costs: shared by the tests of every crate
+//! that reads schemas.
+#![allow(
+    dead_code,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests, not every test uses all"
+)]
 
 use std::time::Duration;
 
@@ -10,10 +16,22 @@ pub type Way = fn(Value) -> Value;
 
 /// Ways in which a schema gets deeper.
 pub const WAYS: [(&str, Way); 8] = [
-    ("properties", |inner| json!({"type": "object", "properties": {"a": inner}})),
-    ("items", |inner| json!({"type": "object", "properties": {"a": {"type": "array", "items": inner}}})),
-    ("additionalProperties", |inner| json!({"type": "object", "additionalProperties": inner})),
-    ("defaults", |inner| json!({"type": "object", "default": {}, "properties": {"a": inner}})),
+    (
+        "properties",
+        |inner| json!({"type": "object", "properties": {"a": inner}}),
+    ),
+    (
+        "items",
+        |inner| json!({"type": "object", "properties": {"a": {"type": "array", "items": inner}}}),
+    ),
+    (
+        "additionalProperties",
+        |inner| json!({"type": "object", "additionalProperties": inner}),
+    ),
+    (
+        "defaults",
+        |inner| json!({"type": "object", "default": {}, "properties": {"a": inner}}),
+    ),
     ("keys", |inner| {
         let mut item = json!({"type": "object", "required": ["name"], "properties": {"a": inner}});
         item["properties"]["name"] = json!({"type": "string"});
@@ -42,7 +60,8 @@ pub fn deep(way: Way, levels: usize) -> Value {
     (0..levels).fold(leaf, |inner, _| way(inner))
 }
 
-/// A schema like that of a pod: the same fields in lists and maps of lists, `count` of them beside each other.
+/// A schema like that of a pod: the same fields in lists and maps of lists, `count` of them beside
+/// each other.
 pub fn pods(count: usize) -> Value {
     let text = |words: &str| json!({"type": "string", "description": words});
     let source = json!({"type": "object", "required": ["key"], "properties": {
@@ -83,7 +102,9 @@ pub fn pods(count: usize) -> Value {
             "containers": containers, "initContainers": containers, "ephemeralContainers": containers,
         }},
     }});
-    let all: Map<String, Value> = (0..count).map(|index| (format!("template{index}"), pod.clone())).collect();
+    let all: Map<String, Value> = (0..count)
+        .map(|index| (format!("template{index}"), pod.clone()))
+        .collect();
     json!({"type": "object", "properties": all})
 }
 
@@ -104,7 +125,8 @@ pub fn definition(name: &str, spec: &Value) -> Value {
     })
 }
 
-/// How often something is done before its cost is believed: the least of several is that of the work itself.
+/// How often something is done before its cost is believed: the least of several is that of the
+/// work itself.
 const TRIES: usize = 5;
 /// Work below this is not worth comparing.
 const FLOOR: Duration = Duration::from_millis(5);
@@ -122,22 +144,29 @@ pub fn cost(mut work: impl FnMut()) -> Duration {
         .max(FLOOR)
 }
 
-/// The processor time of this thread so far; where the system does not say, the time that has passed.
+/// The processor time of this thread so far; where the system does not say, the time that has
+/// passed.
 pub fn spent() -> Duration {
-    static START: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new(std::time::Instant::now);
+    static START: std::sync::LazyLock<std::time::Instant> =
+        std::sync::LazyLock::new(std::time::Instant::now);
     let said = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let nanoseconds = said.split_whitespace().next().and_then(|text| text.parse().ok());
+    let nanoseconds = said
+        .split_whitespace()
+        .next()
+        .and_then(|text| text.parse().ok());
     nanoseconds.map_or_else(|| START.elapsed(), Duration::from_nanos)
 }
 
-/// How often costs are compared before they count: other work on the machine slows some runs, a wrong algorithm all of
-/// them, and by orders of magnitude.
+/// How often costs are compared before they count: other work on the machine slows some runs, a
+/// wrong algorithm all of them, and by orders of magnitude.
 pub const COMPARISONS: usize = 5;
 
 /// Says what is wrong unless twice as much of a schema costs about twice as much.
 pub fn nonlinear(what: &str, once: Duration, twice: Duration) -> Option<String> {
     let ratio = twice.as_secs_f64() / once.as_secs_f64();
-    (ratio >= 3.5).then(|| format!("{what}: twice the schema costs {ratio:.1} times as much ({once:?}, {twice:?})"))
+    (ratio >= 3.5).then(|| {
+        format!("{what}: twice the schema costs {ratio:.1} times as much ({once:?}, {twice:?})")
+    })
 }
 
 /// Fails unless twice as much of a schema costs about twice as much.

@@ -1,5 +1,5 @@
-//! An image in one file: an OCI image layout as a tar archive, as `cairn build -o`, `skopeo copy oci-archive:` and
-//! others write and read it.
+//! An image in one file: an OCI image layout as a tar archive, as `cairn build -o`, `skopeo copy
+//! oci-archive:` and others write and read it.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -39,7 +39,10 @@ impl Archive {
         })
         .to_string();
         let mut files: BTreeMap<String, &[u8]> = BTreeMap::from([
-            ("oci-layout".to_owned(), br#"{"imageLayoutVersion":"1.0.0"}"#.as_slice()),
+            (
+                "oci-layout".to_owned(),
+                br#"{"imageLayoutVersion":"1.0.0"}"#.as_slice(),
+            ),
             ("index.json".to_owned(), index.as_bytes()),
         ]);
         for blob in image.blobs.iter().chain([&image.manifest]) {
@@ -56,13 +59,17 @@ impl Archive {
         tar::read(archive, |name, kind, size, content| {
             let name = String::from_utf8_lossy(name).into_owned();
             let name = name.trim_start_matches("./");
-            let blob = name.strip_prefix("blobs/sha256/").map(|hex| format!("sha256:{hex}").parse::<Digest>());
+            let blob = name
+                .strip_prefix("blobs/sha256/")
+                .map(|hex| format!("sha256:{hex}").parse::<Digest>());
             if kind != tar::Kind::File || (blob.is_none() && name != "index.json") {
                 return Ok(());
             }
             total += size;
             if total > TOTAL {
-                return Err(io::Error::other(format!("it holds more than {TOTAL} bytes")));
+                return Err(io::Error::other(format!(
+                    "it holds more than {TOTAL} bytes"
+                )));
             }
             let mut bytes = Vec::new();
             content.take(size).read_to_end(&mut bytes)?;
@@ -71,7 +78,11 @@ impl Archive {
                 Some(Ok(digest)) if Digest::of(&bytes) == digest => {
                     blobs.insert(digest, bytes);
                 }
-                Some(_) => return Err(io::Error::other(format!("`{name}` is not what its digest says"))),
+                Some(_) => {
+                    return Err(io::Error::other(format!(
+                        "`{name}` is not what its digest says"
+                    )));
+                }
             }
             Ok(())
         })
@@ -79,14 +90,22 @@ impl Archive {
         let index = index.ok_or("it is no OCI image archive: it has no `index.json`")?;
         let chosen = Index::read(&index)?;
         let descriptor = chosen.choose().ok_or("its index lists no image")?;
-        let bytes = blobs.remove(&descriptor.digest).ok_or("the manifest that its index names is not there")?;
-        let tag = serde_json::from_slice::<Value>(&index).ok().and_then(|index| {
-            let entries = index["manifests"].as_array()?;
-            let digest = descriptor.digest.to_string();
-            let entry = entries.iter().find(|entry| entry["digest"] == digest)?;
-            Some(entry["annotations"][NAME].as_str()?.to_owned())
-        });
-        Ok(Self { manifest: Blob::new(descriptor.media_type.clone(), bytes), tag, blobs })
+        let bytes = blobs
+            .remove(&descriptor.digest)
+            .ok_or("the manifest that its index names is not there")?;
+        let tag = serde_json::from_slice::<Value>(&index)
+            .ok()
+            .and_then(|index| {
+                let entries = index["manifests"].as_array()?;
+                let digest = descriptor.digest.to_string();
+                let entry = entries.iter().find(|entry| entry["digest"] == digest)?;
+                Some(entry["annotations"][NAME].as_str()?.to_owned())
+            });
+        Ok(Self {
+            manifest: Blob::new(descriptor.media_type.clone(), bytes),
+            tag,
+            blobs,
+        })
     }
 
     /// The image, as it can be pushed.
@@ -94,18 +113,29 @@ impl Archive {
         let manifest = Manifest::read(&self.manifest.bytes)?;
         let mut blobs = Vec::new();
         for part in [&manifest.config].into_iter().chain(&manifest.layers) {
-            let bytes = self.blobs.get(&part.digest).ok_or_else(|| format!("it lacks {}", part.digest))?;
+            let bytes = self
+                .blobs
+                .get(&part.digest)
+                .ok_or_else(|| format!("it lacks {}", part.digest))?;
             blobs.push(Blob::new(part.media_type.clone(), bytes.clone()));
         }
-        Ok(Image { manifest: self.manifest, blobs })
+        Ok(Image {
+            manifest: self.manifest,
+            blobs,
+        })
     }
 
     /// The files of the package in it.
     pub fn files(&self) -> Result<Files, String> {
         let mut layers = Layers::new(Limits::default());
         for part in Manifest::read(&self.manifest.bytes)?.layers {
-            let bytes = self.blobs.get(&part.digest).ok_or_else(|| format!("it lacks {}", part.digest))?;
-            layers.add(&part.media_type, bytes.as_slice()).map_err(|refused| refused.to_string())?;
+            let bytes = self
+                .blobs
+                .get(&part.digest)
+                .ok_or_else(|| format!("it lacks {}", part.digest))?;
+            layers
+                .add(&part.media_type, bytes.as_slice())
+                .map_err(|refused| refused.to_string())?;
         }
         Ok(layers.into_files())
     }

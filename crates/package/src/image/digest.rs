@@ -15,7 +15,11 @@ pub struct BadDigest(String);
 
 impl fmt::Display for BadDigest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "`{}` is no digest: it is `sha256:` and 64 hexadecimal digits", self.0.escape_debug())
+        write!(
+            formatter,
+            "`{}` is no digest: it is `sha256:` and 64 hexadecimal digits",
+            self.0.escape_debug()
+        )
     }
 }
 
@@ -61,7 +65,10 @@ impl FromStr for Digest {
 
     fn from_str(text: &str) -> Result<Self, BadDigest> {
         let bad = || BadDigest(text.chars().take(100).collect());
-        let digits = text.strip_prefix("sha256:").filter(|digits| digits.len() == 64).ok_or_else(bad)?;
+        let digits = text
+            .strip_prefix("sha256:")
+            .filter(|digits| digits.len() == 64)
+            .ok_or_else(bad)?;
         let mut bytes = [0; 32];
         for (byte, pair) in bytes.iter_mut().zip(digits.as_bytes().chunks_exact(2)) {
             let digit = |of: u8| match of {
@@ -85,7 +92,16 @@ mod tests {
         assert_eq!(Digest::of(b"").to_string(), empty);
         assert_eq!(empty.parse(), Ok(Digest::of(b"")));
         let upper = empty.to_uppercase();
-        for bad in ["", "sha256:", "sha512:00", &empty[7..], &empty[..70], &upper, "sha256:é", &format!("{empty}0")] {
+        for bad in [
+            "",
+            "sha256:",
+            "sha512:00",
+            &empty[7..],
+            &empty[..70],
+            &upper,
+            "sha256:é",
+            &format!("{empty}0"),
+        ] {
             assert!(bad.parse::<Digest>().is_err(), "{bad}");
         }
     }

@@ -1,5 +1,5 @@
-//! The files of a package out of the layers of an image, which may be hostile: nothing leaves `.registry`, no link is
-//! followed, and everything has a limit. Nothing is ever written to a disk.
+//! The files of a package out of the layers of an image, which may be hostile: nothing leaves
+//! `.registry`, no link is followed, and everything has a limit. Nothing is ever written to a disk.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -26,7 +26,13 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { files: 10_000, file: 4 << 20, total: 32 << 20, unpacked: 512 << 20, entries: 1_000_000 }
+        Self {
+            files: 10_000,
+            file: 4 << 20,
+            total: 32 << 20,
+            unpacked: 512 << 20,
+            entries: 1_000_000,
+        }
     }
 }
 
@@ -49,7 +55,10 @@ impl std::error::Error for Refused {}
 
 fn refused(what: impl Into<String>, hint: &str) -> io::Error {
     let hint = (!hint.is_empty()).then(|| hint.to_owned());
-    io::Error::other(Refused { what: what.into(), hint })
+    io::Error::other(Refused {
+        what: what.into(),
+        hint,
+    })
 }
 
 /// Layers put on top of each other, as far as the package in them goes.
@@ -74,7 +83,12 @@ struct Changes {
 impl Layers {
     /// No layer yet.
     pub fn new(limits: Limits) -> Self {
-        Self { limits, unpacked: 0, entries: 0, files: Files::new() }
+        Self {
+            limits,
+            unpacked: 0,
+            entries: 0,
+            files: Files::new(),
+        }
     }
 
     /// Puts a layer on top. After an error nothing of it has been taken.
@@ -112,13 +126,21 @@ impl Layers {
     fn read(&mut self, layer: impl Read, going: &dyn Fn() -> bool) -> Result<(), Refused> {
         let mut changes = Changes::default();
         let left = self.limits.unpacked - self.unpacked;
-        let mut counted = Counted { inner: layer, left, limit: self.limits.unpacked, going };
+        let mut counted = Counted {
+            inner: layer,
+            left,
+            limit: self.limits.unpacked,
+            going,
+        };
         let mut entries = self.entries;
         let limits = self.limits;
         let outcome = tar::read(&mut counted, |name, kind, size, content| {
             entries += 1;
             if entries > limits.entries {
-                return Err(refused(format!("the image has more than {} files", limits.entries), ""));
+                return Err(refused(
+                    format!("the image has more than {} files", limits.entries),
+                    "",
+                ));
             }
             changes.entry(name, kind, size, content, &limits)
         });
@@ -136,14 +158,23 @@ impl Layers {
 
     fn apply(&mut self, changes: Changes) -> Result<(), Refused> {
         let below = |path: &str, directory: &str| {
-            path.strip_prefix(directory).is_some_and(|rest| directory.is_empty() || rest.starts_with('/'))
+            path.strip_prefix(directory)
+                .is_some_and(|rest| directory.is_empty() || rest.starts_with('/'))
         };
         let mut files = self.files.clone();
         files.retain(|path, _| {
-            let gone = changes.gone.iter().any(|gone| path == gone || below(path, gone));
-            let emptied = changes.emptied.iter().any(|directory| below(path, directory));
+            let gone = changes
+                .gone
+                .iter()
+                .any(|gone| path == gone || below(path, gone));
+            let emptied = changes
+                .emptied
+                .iter()
+                .any(|directory| below(path, directory));
             // A file where there was a directory takes its place.
-            let replaced = path.match_indices('/').any(|(at, _)| changes.files.contains_key(&path[..at]));
+            let replaced = path
+                .match_indices('/')
+                .any(|(at, _)| changes.files.contains_key(&path[..at]));
             !(gone || emptied || replaced)
         });
         files.extend(changes.files);
@@ -160,7 +191,10 @@ impl Layers {
         let total: u64 = files.values().map(|bytes| bytes.len() as u64).sum();
         if total > self.limits.total {
             return Err(Refused {
-                what: format!("the package has {total} bytes, more than the {} that are read", self.limits.total),
+                what: format!(
+                    "the package has {total} bytes, more than the {} that are read",
+                    self.limits.total
+                ),
                 hint: None,
             });
         }
@@ -178,14 +212,20 @@ impl Changes {
         content: &mut dyn Read,
         limits: &Limits,
     ) -> io::Result<()> {
-        let Some(path) = inside(name)? else { return Ok(()) };
+        let Some(path) = inside(name)? else {
+            return Ok(());
+        };
         let (directory, file) = path.rsplit_once('/').unwrap_or(("", &path));
         if file == ".wh..wh..opq" {
             self.emptied.push(directory.to_owned());
             return Ok(());
         }
         if let Some(gone) = file.strip_prefix(".wh.") {
-            let gone = if directory.is_empty() { gone.to_owned() } else { format!("{directory}/{gone}") };
+            let gone = if directory.is_empty() {
+                gone.to_owned()
+            } else {
+                format!("{directory}/{gone}")
+            };
             self.gone.push(gone);
             return Ok(());
         }
@@ -200,14 +240,22 @@ impl Changes {
                 "a package holds only files and directories",
             )),
             // The directory itself is no file of a package, whatever it is.
-            tar::Kind::File if directory.is_empty() => Err(refused(format!("`{path}` is not a directory"), "")),
+            tar::Kind::File if directory.is_empty() => {
+                Err(refused(format!("`{path}` is not a directory"), ""))
+            }
             tar::Kind::File => {
                 if size > limits.file {
-                    let what = format!("`{path}` has {size} bytes, more than the {} that are read", limits.file);
+                    let what = format!(
+                        "`{path}` has {size} bytes, more than the {} that are read",
+                        limits.file
+                    );
                     return Err(refused(what, ""));
                 }
                 if self.files.len() >= limits.files {
-                    return Err(refused(format!("the package has more than {} files", limits.files), ""));
+                    return Err(refused(
+                        format!("the package has more than {} files", limits.files),
+                        "",
+                    ));
                 }
                 let mut bytes = Vec::new();
                 content.take(size).read_to_end(&mut bytes)?;
@@ -232,12 +280,18 @@ fn inside(name: &[u8]) -> io::Result<Option<String>> {
             b"" | b"." => {}
             b".." => {
                 let name = String::from_utf8_lossy(name);
-                return Err(refused(format!("`{}` leads out of the image", name.escape_debug()), ""));
+                return Err(refused(
+                    format!("`{}` leads out of the image", name.escape_debug()),
+                    "",
+                ));
             }
             _ => parts.push(part),
         }
     }
-    let whiteout = |part: &[u8]| part.strip_prefix(b".wh.").is_some_and(|gone| gone == directory.as_bytes());
+    let whiteout = |part: &[u8]| {
+        part.strip_prefix(b".wh.")
+            .is_some_and(|gone| gone == directory.as_bytes())
+    };
     let ours = match parts.first() {
         Some(first) if *first == directory.as_bytes() => true,
         // At the root, only what removes the whole directory is about the package.
@@ -248,13 +302,20 @@ fn inside(name: &[u8]) -> io::Result<Option<String>> {
         return Ok(None);
     }
     match String::from_utf8(parts.join(&b'/')) {
-        Ok(path) if path.chars().any(char::is_control) => {
-            Err(refused(format!("`{}` has a control character in its name", path.escape_debug()), ""))
-        }
+        Ok(path) if path.chars().any(char::is_control) => Err(refused(
+            format!(
+                "`{}` has a control character in its name",
+                path.escape_debug()
+            ),
+            "",
+        )),
         Ok(path) => Ok(Some(path)),
         Err(error) => {
             let name = String::from_utf8_lossy(error.as_bytes()).into_owned();
-            Err(refused(format!("the name `{}` is not UTF-8", name.escape_debug()), ""))
+            Err(refused(
+                format!("the name `{}` is not UTF-8", name.escape_debug()),
+                "",
+            ))
         }
     }
 }
@@ -276,7 +337,10 @@ impl<R: Read> Read for Counted<'_, R> {
         match self.left.checked_sub(count as u64) {
             Some(left) => self.left = left,
             None => {
-                let what = format!("the layers of the image have more than {} bytes when unpacked", self.limit);
+                let what = format!(
+                    "the layers of the image have more than {} bytes when unpacked",
+                    self.limit
+                );
                 return Err(refused(what, ""));
             }
         }
@@ -286,7 +350,10 @@ impl<R: Read> Read for Counted<'_, R> {
 
 /// Compressed, without a name or a time.
 pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = GzBuilder::new().mtime(0).operating_system(255).write(Vec::new(), Compression::best());
+    let mut encoder = GzBuilder::new()
+        .mtime(0)
+        .operating_system(255)
+        .write(Vec::new(), Compression::best());
     // Writing to memory cannot fail.
     let _ = encoder.write_all(bytes);
     encoder.finish().unwrap_or_default()

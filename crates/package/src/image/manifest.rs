@@ -15,11 +15,13 @@ impl MediaType {
     /// OCI's manifest of one image.
     pub const MANIFEST: Self = Self::of("application/vnd.oci.image.manifest.v1+json");
     /// Docker's manifest of one image.
-    pub const DOCKER_MANIFEST: Self = Self::of("application/vnd.docker.distribution.manifest.v2+json");
+    pub const DOCKER_MANIFEST: Self =
+        Self::of("application/vnd.docker.distribution.manifest.v2+json");
     /// OCI's list of images for several platforms.
     pub const INDEX: Self = Self::of("application/vnd.oci.image.index.v1+json");
     /// Docker's list of images for several platforms.
-    pub const DOCKER_INDEX: Self = Self::of("application/vnd.docker.distribution.manifest.list.v2+json");
+    pub const DOCKER_INDEX: Self =
+        Self::of("application/vnd.docker.distribution.manifest.list.v2+json");
     /// OCI's configuration of an image.
     pub const CONFIG: Self = Self::of("application/vnd.oci.image.config.v1+json");
     /// OCI's compressed layer.
@@ -115,9 +117,17 @@ struct RawDescriptor {
 
 impl RawDescriptor {
     fn read(self) -> Result<Descriptor, String> {
-        let digest = self.digest.parse().map_err(|error: super::BadDigest| error.to_string())?;
+        let digest = self
+            .digest
+            .parse()
+            .map_err(|error: super::BadDigest| error.to_string())?;
         let media_type = MediaType::from(self.media_type.as_str());
-        Ok(Descriptor { media_type, digest, size: self.size, platform: self.platform })
+        Ok(Descriptor {
+            media_type,
+            digest,
+            size: self.size,
+            platform: self.platform,
+        })
     }
 }
 
@@ -133,10 +143,21 @@ impl Manifest {
         }
         let raw: Raw = read(bytes)?;
         if raw.layers.len() > LAYERS {
-            return Err(format!("the manifest has {} layers, more than the {LAYERS} that are read", raw.layers.len()));
+            return Err(format!(
+                "the manifest has {} layers, more than the {LAYERS} that are read",
+                raw.layers.len()
+            ));
         }
-        let layers = raw.layers.into_iter().map(RawDescriptor::read).collect::<Result<_, _>>()?;
-        Ok(Self { config: raw.config.read()?, layers, annotations: raw.annotations.unwrap_or_default() })
+        let layers = raw
+            .layers
+            .into_iter()
+            .map(RawDescriptor::read)
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            config: raw.config.read()?,
+            layers,
+            annotations: raw.annotations.unwrap_or_default(),
+        })
     }
 }
 
@@ -148,28 +169,47 @@ impl Index {
             manifests: Vec<RawDescriptor>,
         }
         let raw: Raw = read(bytes)?;
-        Ok(Self { manifests: raw.manifests.into_iter().map(RawDescriptor::read).collect::<Result<_, _>>()? })
+        Ok(Self {
+            manifests: raw
+                .manifests
+                .into_iter()
+                .map(RawDescriptor::read)
+                .collect::<Result<_, _>>()?,
+        })
     }
 
-    /// The image to take: what packages hold is the same for all machines, so the first that is one will do, Linux
-    /// before others.
+    /// The image to take: what packages hold is the same for all machines, so the first that is one
+    /// will do, Linux before others.
     pub fn choose(&self) -> Option<&Descriptor> {
         let known = |descriptor: &&Descriptor| {
             let platform = descriptor.platform.as_ref();
             // Attestations are listed beside images, for a platform that does not exist.
             platform.is_none_or(|platform| platform.os != "unknown")
         };
-        let linux =
-            |descriptor: &&Descriptor| descriptor.platform.as_ref().is_some_and(|platform| platform.os == "linux");
-        self.manifests.iter().find(linux).or_else(|| self.manifests.iter().find(known))
+        let linux = |descriptor: &&Descriptor| {
+            descriptor
+                .platform
+                .as_ref()
+                .is_some_and(|platform| platform.os == "linux")
+        };
+        self.manifests
+            .iter()
+            .find(linux)
+            .or_else(|| self.manifests.iter().find(known))
     }
 }
 
 /// Reads JSON whose media type is its own word or the one it was served with.
 fn read<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     let value: Value = serde_json::from_slice(bytes).map_err(|error| {
-        let start = String::from_utf8_lossy(bytes).chars().take(60).collect::<String>();
-        format!("it is no JSON ({error}); it begins with `{}`", start.escape_debug())
+        let start = String::from_utf8_lossy(bytes)
+            .chars()
+            .take(60)
+            .collect::<String>();
+        format!(
+            "it is no JSON ({error}); it begins with `{}`",
+            start.escape_debug()
+        )
     })?;
     if value["schemaVersion"] == 1 {
         return Err("it is a manifest of Docker's first schema, which is no longer in use: push the image again".into());
@@ -188,7 +228,10 @@ mod tests {
     #[test]
     fn what_is_no_manifest_is_said_to_be_none() {
         for (text, expected) in [
-            ("<html>", "it is no JSON (expected value at line 1 column 1); it begins with `<html>`"),
+            (
+                "<html>",
+                "it is no JSON (expected value at line 1 column 1); it begins with `<html>`",
+            ),
             ("{}", "missing field `config`"),
             (
                 r#"{"schemaVersion":1}"#,
@@ -214,13 +257,17 @@ mod tests {
         ] {
             let list: Vec<_> = systems.iter().map(|os| entry(os)).collect();
             let index = Index::read(json!({ "manifests": list }).to_string().as_bytes()).unwrap();
-            let chosen = index.choose().map(|chosen| chosen.platform.clone().unwrap_or_default().os);
+            let chosen = index
+                .choose()
+                .map(|chosen| chosen.platform.clone().unwrap_or_default().os);
             assert_eq!(chosen.as_deref(), expected, "{systems:?}");
         }
     }
 
     #[test]
     fn parameters_of_a_media_type_do_not_matter() {
-        assert!(MediaType::from("application/vnd.oci.image.index.v1+json; charset=utf-8").is_index());
+        assert!(
+            MediaType::from("application/vnd.oci.image.index.v1+json; charset=utf-8").is_index()
+        );
     }
 }

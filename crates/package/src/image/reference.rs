@@ -1,4 +1,5 @@
-//! Which image an install means: the name of a package, and the registry that is put before names without one.
+//! Which image an install means: the name of a package, and the registry that is put before names
+//! without one.
 
 use std::fmt;
 
@@ -38,8 +39,8 @@ impl std::error::Error for BadReference {}
 const DOCKER: &str = "docker.io";
 
 impl Reference {
-    /// The image of a package. A package that names its registry keeps it; others get `source`, which may have a path
-    /// after its host, and without one what all tools of containers take.
+    /// The image of a package. A package that names its registry keeps it; others get `source`,
+    /// which may have a path after its host, and without one what all tools of containers take.
     pub fn resolve(package: &str, source: &str) -> Result<Self, BadReference> {
         let source = source.trim_matches('/');
         if has_registry(package) || source.is_empty() {
@@ -57,7 +58,12 @@ impl Reference {
 
     /// Reads `[host/]path[:tag][@digest]`.
     pub fn parse(text: &str) -> Result<Self, BadReference> {
-        let bad = |what: String, hint: &str| Err(BadReference { what, hint: hint.to_owned() });
+        let bad = |what: String, hint: &str| {
+            Err(BadReference {
+                what,
+                hint: hint.to_owned(),
+            })
+        };
         let (rest, digest) = match text.split_once('@') {
             Some((rest, digest)) => (rest, Some(digest)),
             None => (text, None),
@@ -101,13 +107,21 @@ impl Reference {
             (None, Some(_)) => None,
             (None, None) => Some("latest".to_owned()),
         };
-        Ok(Self { registry: registry.to_owned(), repository: path, tag, digest: digest.map(str::to_owned) })
+        Ok(Self {
+            registry: registry.to_owned(),
+            repository: path,
+            tag,
+            digest: digest.map(str::to_owned),
+        })
     }
 
     /// The same image, by digest.
     #[must_use]
     pub fn at(&self, digest: &str) -> Self {
-        Self { digest: Some(digest.to_owned()), ..self.clone() }
+        Self {
+            digest: Some(digest.to_owned()),
+            ..self.clone()
+        }
     }
 }
 
@@ -126,10 +140,13 @@ impl fmt::Display for Reference {
 
 /// Whether the name of an image begins with a registry.
 fn has_registry(image: &str) -> bool {
-    image.split_once('/').is_some_and(|(first, _)| is_host(first))
+    image
+        .split_once('/')
+        .is_some_and(|(first, _)| is_host(first))
 }
 
-/// Whether the first part of a name is a host rather than a directory: it has a dot or a port, or is `localhost`.
+/// Whether the first part of a name is a host rather than a directory: it has a dot or a port, or
+/// is `localhost`.
 fn is_host(text: &str) -> bool {
     let (host, port) = match text.rsplit_once(':') {
         Some((host, port)) if !text.ends_with(']') => (host, Some(port)),
@@ -137,20 +154,29 @@ fn is_host(text: &str) -> bool {
     };
     let port_sound = port.is_none_or(|port| port.parse::<u16>().is_ok());
     let bracketed = host.starts_with('[') && host.ends_with(']');
-    let address = bracketed && host[1..host.len() - 1].parse::<std::net::Ipv6Addr>().is_ok();
+    let address = bracketed
+        && host[1..host.len() - 1]
+            .parse::<std::net::Ipv6Addr>()
+            .is_ok();
     let part = |part: &str| {
         !part.is_empty()
-            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+            && part
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
             && !part.starts_with('-')
             && !part.ends_with('-')
     };
-    let named = host.split('.').all(part) && (host.contains('.') || port.is_some() || host == "localhost");
+    let named =
+        host.split('.').all(part) && (host.contains('.') || port.is_some() || host == "localhost");
     port_sound && (address || named)
 }
 
 fn is_path_part(part: &str) -> bool {
-    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-".contains(&byte);
-    let edge = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    let inner =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-".contains(&byte);
+    let edge = |byte: Option<&u8>| {
+        byte.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+    };
     let bytes = part.as_bytes();
     let sound = bytes.iter().all(|byte| inner(*byte)) && edge(bytes.first()) && edge(bytes.last());
     sound && !part.contains("..")
@@ -158,7 +184,10 @@ fn is_path_part(part: &str) -> bool {
 
 fn is_digest(digest: &str) -> bool {
     digest.strip_prefix("sha256:").is_some_and(|hex| {
-        hex.len() == 64 && hex.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+        hex.len() == 64
+            && hex
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
     })
 }
 
@@ -174,13 +203,29 @@ mod tests {
                 "registry.crossplane.io",
                 "registry.crossplane.io/crossplane/stack-gcp:v0.1.0",
             ),
-            ("gitlab", "registry.crossplane.io", "registry.crossplane.io/gitlab:latest"),
+            (
+                "gitlab",
+                "registry.crossplane.io",
+                "registry.crossplane.io/gitlab:latest",
+            ),
             ("gitlab", "", "docker.io/library/gitlab:latest"),
             ("team/gitlab", "", "docker.io/team/gitlab:latest"),
-            ("gitlab:1", "/localhost:5000/team/", "localhost:5000/team/gitlab:1"),
-            ("docker.io/foo/bar", "registry.example.org", "docker.io/foo/bar:latest"),
+            (
+                "gitlab:1",
+                "/localhost:5000/team/",
+                "localhost:5000/team/gitlab:1",
+            ),
+            (
+                "docker.io/foo/bar",
+                "registry.example.org",
+                "docker.io/foo/bar:latest",
+            ),
             ("localhost/a", "registry.example.org", "localhost/a:latest"),
-            ("127.0.0.1:5000/a/b:x", "registry.example.org", "127.0.0.1:5000/a/b:x"),
+            (
+                "127.0.0.1:5000/a/b:x",
+                "registry.example.org",
+                "127.0.0.1:5000/a/b:x",
+            ),
             ("[::1]:5000/a", "", "[::1]:5000/a:latest"),
             ("[::1]/a", "", "[::1]/a:latest"),
             ("a__b/c-d.e", "r.io", "r.io/a__b/c-d.e:latest"),
@@ -194,7 +239,10 @@ mod tests {
     fn a_digest_is_enough_and_stands_beside_a_tag() {
         let digest = format!("sha256:{}", "0".repeat(64));
         let only = Reference::parse(&format!("r.io/a@{digest}")).unwrap();
-        assert_eq!((only.tag.as_deref(), only.digest.as_deref()), (None, Some(digest.as_str())));
+        assert_eq!(
+            (only.tag.as_deref(), only.digest.as_deref()),
+            (None, Some(digest.as_str()))
+        );
         let both = Reference::parse(&format!("r.io/a:1.0@{digest}")).unwrap();
         assert_eq!(both.to_string(), format!("r.io/a:1.0@{digest}"));
         assert_eq!(Reference::parse("r.io/a:1.0").unwrap().at(&digest), both);
@@ -213,7 +261,11 @@ mod tests {
             ("a:b c", "", "`b c` in `a:b c` is no tag"),
             ("a@sha256:1", "", "`sha256:1` in `a@sha256:1` is no digest"),
             ("a", "team", "the source `team` begins with no host"),
-            ("a", "http://r.io", "the source `http://r.io` begins with no host"),
+            (
+                "a",
+                "http://r.io",
+                "the source `http://r.io` begins with no host",
+            ),
         ] {
             let found = Reference::resolve(package, source).map_err(|bad| bad.what);
             assert_eq!(found, Err(expected.to_owned()), "{package} from {source}");

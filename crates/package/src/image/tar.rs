@@ -1,5 +1,5 @@
-//! Tar archives: written so that the same files give the same bytes, and read entry by entry within limits, without
-//! trusting a name or a length.
+//! Tar archives: written so that the same files give the same bytes, and read entry by entry within
+//! limits, without trusting a name or a length.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read};
@@ -18,7 +18,8 @@ pub(super) fn write<'f>(files: impl Iterator<Item = (String, &'f [u8])>) -> Vec<
             let directory = &path[..=index];
             if directories.insert(directory.to_owned()) {
                 let mut header = header(EntryType::Directory, 0o755, 0);
-                // Only a name that is empty or longer than any path could fail; writing to memory cannot.
+                // Only a name that is empty or longer than any path could fail; writing to memory
+                // cannot.
                 let _ = builder.append_data(&mut header, directory, io::empty());
             }
         }
@@ -56,7 +57,8 @@ pub(super) fn read(
 ) -> io::Result<()> {
     let mut archive = tar::Archive::new(archive);
     let mut long_name: Option<Vec<u8>> = None;
-    // Raw, since otherwise names of any length are read into memory before anybody can look at them.
+    // Raw, since otherwise names of any length are read into memory before anybody can look at
+    // them.
     for entry in archive.entries()?.raw(true) {
         let mut entry = entry?;
         let size = entry.size();
@@ -75,7 +77,9 @@ pub(super) fn read(
                     match record.key_bytes() {
                         b"path" => long_name = Some(record.value_bytes().to_vec()),
                         // Only files beyond 8 GiB need it, and those are too large in any case.
-                        b"size" => return Err(io::Error::other("it has a file with an extended length")),
+                        b"size" => {
+                            return Err(io::Error::other("it has a file with an extended length"));
+                        }
                         _ => {}
                     }
                 }

@@ -1,5 +1,5 @@
-//! Reading what was compressed by Zstandard: frame after frame, past those that hold nothing of the content, as some
-//! tools append them.
+//! Reading what was compressed by Zstandard: frame after frame, past those that hold nothing of the
+//! content, as some tools append them.
 
 use std::io::{self, Chain, Cursor, Read};
 
@@ -9,7 +9,8 @@ use ruzstd::decoding::StreamingDecoder;
 /// The source of a frame: the four bytes that were read ahead, and the rest.
 type Source<R> = Chain<Cursor<[u8; 4]>, R>;
 
-/// Decompresses what it reads from another reader. Memory is bounded by the window of a frame, which the decoder bounds.
+/// Decompresses what it reads from another reader. Memory is bounded by the window of a frame,
+/// which the decoder bounds.
 pub(super) struct Reader<R: Read> {
     state: State<R>,
 }
@@ -22,7 +23,9 @@ enum State<R: Read> {
 
 impl<R: Read> Reader<R> {
     pub(super) fn new(inner: R) -> Self {
-        Self { state: State::Between(inner) }
+        Self {
+            state: State::Between(inner),
+        }
     }
 }
 
@@ -61,7 +64,11 @@ fn begin<R: Read>(mut inner: R) -> io::Result<State<R>> {
         inner.read_exact(&mut length)?;
         let length = u64::from(u32::from_le_bytes(length));
         let skipped = io::copy(&mut inner.by_ref().take(length), &mut io::sink())?;
-        return if skipped == length { Ok(State::Between(inner)) } else { Err(io::ErrorKind::UnexpectedEof.into()) };
+        return if skipped == length {
+            Ok(State::Between(inner))
+        } else {
+            Err(io::ErrorKind::UnexpectedEof.into())
+        };
     }
     let frame = StreamingDecoder::new(Cursor::new(magic).chain(inner)).map_err(io::Error::other)?;
     Ok(State::Inside(Box::new(frame)))
@@ -77,14 +84,29 @@ mod tests {
 
     fn read(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
         let mut out = Vec::new();
-        Reader::new(bytes).take(1 << 20).read_to_end(&mut out).map(|_| out)
+        Reader::new(bytes)
+            .take(1 << 20)
+            .read_to_end(&mut out)
+            .map(|_| out)
     }
 
     #[test]
     fn frames_follow_each_other_and_some_are_skipped() {
         let frame = |text: &str| compress_to_vec(text.as_bytes(), CompressionLevel::Fastest);
-        let skipped = [&0x184D_2A5E_u32.to_le_bytes()[..], &3_u32.to_le_bytes()[..], b"xyz"].concat();
-        let all = [&skipped[..], &frame("one ")[..], &skipped[..], &frame("two")[..], &skipped[..]].concat();
+        let skipped = [
+            &0x184D_2A5E_u32.to_le_bytes()[..],
+            &3_u32.to_le_bytes()[..],
+            b"xyz",
+        ]
+        .concat();
+        let all = [
+            &skipped[..],
+            &frame("one ")[..],
+            &skipped[..],
+            &frame("two")[..],
+            &skipped[..],
+        ]
+        .concat();
         assert_eq!(read(&all).unwrap(), b"one two");
         assert_eq!(read(b"").unwrap(), b"");
         for cut in 1..all.len() {

@@ -1,4 +1,5 @@
-//! A hostile registry, and tenants that share one store: what each may not learn, run or make the client do.
+//! A hostile registry, and tenants that share one store: what each may not learn, run or make the
+//! client do.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -15,7 +16,8 @@ use tokio::net::TcpListener;
 use crate::server::{Server, answer};
 use crate::{Scene, files, image};
 
-/// A service that belongs to somebody else and answers everybody: how often it was asked, and its port.
+/// A service that belongs to somebody else and answers everybody: how often it was asked, and its
+/// port.
 async fn inner(address: &str, body: &'static str) -> (Arc<AtomicUsize>, u16) {
     let listener = TcpListener::bind((address, 0)).await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -27,7 +29,10 @@ async fn inner(address: &str, body: &'static str) -> (Arc<AtomicUsize>, u16) {
             tokio::spawn(async move {
                 let mut buffer = [0; 2048];
                 let _ = stream.read(&mut buffer).await;
-                let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
+                let head = format!(
+                    "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+                    body.len()
+                );
                 let _ = stream.write_all(format!("{head}{body}").as_bytes()).await;
             });
         }
@@ -85,13 +90,18 @@ async fn a_registry_does_not_send_the_client_to_other_machines_of_the_private_ne
         let status = *choices.pick(&[301, 302, 303, 307, 308]);
         let scene = if by_realm {
             let scene = Scene::new(|host| Credentials::of(host, login())).await;
-            scene.server.want("Bearer secret", &format!("Bearer realm=\"{location}\",service=\"r\""));
+            scene.server.want(
+                "Bearer secret",
+                &format!("Bearer realm=\"{location}\",service=\"r\""),
+            );
             scene
         } else {
             let scene = Scene::pushed().await;
             let place = location.clone();
             scene.server.lie(move |_, path, truth| {
-                let Ok(value) = header::HeaderValue::from_bytes(place.as_bytes()) else { return truth };
+                let Ok(value) = header::HeaderValue::from_bytes(place.as_bytes()) else {
+                    return truth;
+                };
                 if !path.contains("/manifests/") {
                     return truth;
                 }
@@ -102,13 +112,23 @@ async fn a_registry_does_not_send_the_client_to_other_machines_of_the_private_ne
             scene
         };
         let error = scene.pull().await.expect_err(&location).to_string();
-        assert!(!error.contains("root-token"), "variant {index}: {location}: {error}");
-        assert_eq!(asked.load(Ordering::SeqCst), 0, "variant {index}: {location} by realm {by_realm}: {error}");
+        assert!(
+            !error.contains("root-token"),
+            "variant {index}: {location}: {error}"
+        );
+        assert_eq!(
+            asked.load(Ordering::SeqCst),
+            0,
+            "variant {index}: {location} by realm {by_realm}: {error}"
+        );
     }
 }
 
 fn login() -> Credential {
-    Credential::Basic { user: "user".into(), password: "pass".into() }
+    Credential::Basic {
+        user: "user".into(),
+        password: "pass".into(),
+    }
 }
 
 #[tokio::test]
@@ -121,11 +141,21 @@ async fn nothing_of_an_answers_body_is_in_an_error() {
             2 => format!(r#"{{"errors":[{{"code":"DENIED","message":"{secret}"}}]}}"#),
             3 => format!(r#"{{"errors":[{{"code":"{secret}","detail":"{secret}"}}]}}"#),
             4 => format!(r#"{{"config":"{secret}","layers":[]}}"#),
-            _ => format!(r#"{{"mediaType":"{secret}","config":{{"digest":"{secret}","size":1}},"layers":[]}}"#),
+            _ => format!(
+                r#"{{"mediaType":"{secret}","config":{{"digest":"{secret}","size":1}},"layers":[]}}"#
+            ),
         };
-        let status = StatusCode::from_u16(*choices.pick(&[200, 200, 400, 401, 403, 404, 409, 418, 451])).unwrap();
+        let status =
+            StatusCode::from_u16(*choices.pick(&[200, 200, 400, 401, 403, 404, 409, 418, 451]))
+                .unwrap();
         let scene = Scene::pushed().await;
-        scene.server.lie(move |_, path, truth| if path == "/v2/" { truth } else { answer(status, body.as_bytes()) });
+        scene.server.lie(move |_, path, truth| {
+            if path == "/v2/" {
+                truth
+            } else {
+                answer(status, body.as_bytes())
+            }
+        });
         let error = scene.pull().await.unwrap_err();
         let told = format!("{error} {:?}", error.hint());
         assert!(!told.contains(&secret), "variant {index}: {told}");
@@ -150,9 +180,21 @@ impl Tenants {
         let reference = Reference::parse(&format!("{}/team/redis:1.0.0", server.host)).unwrap();
         server.want("Basic dXNlcjpwYXNz", "Basic realm=\"here\"");
         let victim = manager.with(Credentials::of(&server.host, login()));
-        let reference = victim.push(&image(), &reference, &|_| ()).await.unwrap().reference;
-        assert_eq!(victim.pull(&reference, &|_| ()).await.unwrap().files, files());
-        Self { server, reference, manager, _store: directory }
+        let reference = victim
+            .push(&image(), &reference, &|_| ())
+            .await
+            .unwrap()
+            .reference;
+        assert_eq!(
+            victim.pull(&reference, &|_| ()).await.unwrap().files,
+            files()
+        );
+        Self {
+            server,
+            reference,
+            manager,
+            _store: directory,
+        }
     }
 }
 
@@ -169,16 +211,31 @@ async fn a_digest_is_no_permission_to_have_a_private_package() {
         let password = choices.pick(&["", "wrong", "Pass", "pass "]).to_string();
         let credentials = match password.as_str() {
             "" => Credentials::default(),
-            _ => Credentials::of(&host, Credential::Basic { user: "user".into(), password }),
+            _ => Credentials::of(
+                &host,
+                Credential::Basic {
+                    user: "user".into(),
+                    password,
+                },
+            ),
         };
         let attacker = tenants.manager.with(credentials);
         let outcome = attacker.pull(&reference, &|_| ()).await;
         assert!(outcome.is_err(), "variant {index}: {reference} was pulled");
     }
     // The victim has hers without asking again.
-    let victim = tenants.manager.with(Credentials::of(&tenants.server.host, login()));
+    let victim = tenants
+        .manager
+        .with(Credentials::of(&tenants.server.host, login()));
     tenants.server.requests();
-    assert_eq!(victim.pull(&tenants.reference, &|_| ()).await.unwrap().files, files());
+    assert_eq!(
+        victim
+            .pull(&tenants.reference, &|_| ())
+            .await
+            .unwrap()
+            .files,
+        files()
+    );
     assert_eq!(tenants.server.requests(), [""; 0]);
 }
 
@@ -191,7 +248,11 @@ fn tenant(text: &str) -> Credentials {
 fn helper(directory: &Path) -> std::path::PathBuf {
     let mark = directory.join("ran");
     let program = directory.join("docker-credential-evil");
-    std::fs::write(&program, format!("#!/bin/sh\necho ran > {}\n", mark.display())).unwrap();
+    std::fs::write(
+        &program,
+        format!("#!/bin/sh\necho ran > {}\n", mark.display()),
+    )
+    .unwrap();
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
     mark
 }
@@ -201,23 +262,43 @@ async fn a_pull_secret_runs_no_program() {
     let directory = tempfile::tempdir().unwrap();
     let mark = helper(directory.path());
     let scene = Scene::new(|_| Credentials::default()).await;
-    scene.server.want("Basic dXNlcjpwYXNz", "Basic realm=\"here\"");
+    scene
+        .server
+        .want("Basic dXNlcjpwYXNz", "Basic realm=\"here\"");
     let host = &scene.server.host;
-    let program = directory.path().join("docker-credential-evil").display().to_string();
+    let program = directory
+        .path()
+        .join("docker-credential-evil")
+        .display()
+        .to_string();
     let name = format!("x/../../../../../../{}", program.trim_start_matches('/'));
     for (index, mut choices) in variants() {
-        let helper = choices.pick(&["evil", "evil ", "evil\0", &name]).to_string();
+        let helper = choices
+            .pick(&["evil", "evil ", "evil\0", &name])
+            .to_string();
         let helper = serde_json::to_string(&helper).unwrap();
-        let key =
-            *choices.pick(&["credHelpers", "credhelpers", "CredHelpers", "cred_helpers", "credsStore", "credstore"]);
+        let key = *choices.pick(&[
+            "credHelpers",
+            "credhelpers",
+            "CredHelpers",
+            "cred_helpers",
+            "credsStore",
+            "credstore",
+        ]);
         let spelling = *choices.pick(&["", "https://", "http://"]);
         let text = match key.to_lowercase().contains("store") {
             true => format!(r#"{{"{key}": {helper}}}"#),
-            false => format!(r#"{{"auths": {{"{host}": {{}}}}, "{key}": {{"{spelling}{host}": {helper}}}}}"#),
+            false => format!(
+                r#"{{"auths": {{"{host}": {{}}}}, "{key}": {{"{spelling}{host}": {helper}}}}}"#
+            ),
         };
         let client = scene.client.with(tenant(&text));
         let error = client.pull(&scene.reference, &|_| ()).await.unwrap_err();
         assert!(!mark.exists(), "variant {index}: {text} was run");
-        assert_eq!(error.reason(), "RegistryDenied", "variant {index}: {text}: {error}");
+        assert_eq!(
+            error.reason(),
+            "RegistryDenied",
+            "variant {index}: {text}: {error}"
+        );
     }
 }

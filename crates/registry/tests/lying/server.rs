@@ -37,7 +37,10 @@ impl Server {
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let host = listener.local_addr().unwrap().to_string();
-        let server = Self { state: Arc::default(), host };
+        let server = Self {
+            state: Arc::default(),
+            host,
+        };
         let serving = server.clone();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -68,7 +71,11 @@ impl Server {
     /// Puts a manifest there that nobody pushed.
     pub fn serve_manifest(&self, name: &str, media_type: &str, bytes: &[u8]) {
         let entry = (media_type.to_owned(), Bytes::copy_from_slice(bytes));
-        self.state.lock().unwrap().manifests.insert(name.to_owned(), entry);
+        self.state
+            .lock()
+            .unwrap()
+            .manifests
+            .insert(name.to_owned(), entry);
     }
 
     /// What was asked since the last time.
@@ -78,27 +85,56 @@ impl Server {
 
     async fn serve(&self, request: Request<Incoming>) -> Answer {
         let (parts, body) = request.into_parts();
-        let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+        let body = body
+            .collect()
+            .await
+            .map(http_body_util::Collected::to_bytes)
+            .unwrap_or_default();
         let path = parts.uri.path().to_owned();
         let mut state = self.state.lock().unwrap();
         if path != "/v2/" {
             state.requests.push(format!("{} {path}", parts.method));
         }
         if path == "/token" {
-            let basic = parts.headers.get(header::AUTHORIZATION).is_some_and(|value| value == "Basic dXNlcjpwYXNz");
-            let text = if basic { r#"{"token":"secret"}"# } else { r#"{"errors":[]}"# };
-            let status = if basic { StatusCode::OK } else { StatusCode::UNAUTHORIZED };
+            let basic = parts
+                .headers
+                .get(header::AUTHORIZATION)
+                .is_some_and(|value| value == "Basic dXNlcjpwYXNz");
+            let text = if basic {
+                r#"{"token":"secret"}"#
+            } else {
+                r#"{"errors":[]}"#
+            };
+            let status = if basic {
+                StatusCode::OK
+            } else {
+                StatusCode::UNAUTHORIZED
+            };
             return answer(status, text.as_bytes());
         }
         if let Some((wanted, challenge)) = &state.wanted
             && path != "/v2/"
-            && parts.headers.get(header::AUTHORIZATION).is_none_or(|value| value != wanted)
+            && parts
+                .headers
+                .get(header::AUTHORIZATION)
+                .is_none_or(|value| value != wanted)
         {
-            let mut refused = answer(StatusCode::UNAUTHORIZED, br#"{"errors":[{"message":"who are you?"}]}"#);
-            refused.headers_mut().insert(header::WWW_AUTHENTICATE, challenge.parse().unwrap());
+            let mut refused = answer(
+                StatusCode::UNAUTHORIZED,
+                br#"{"errors":[{"message":"who are you?"}]}"#,
+            );
+            refused
+                .headers_mut()
+                .insert(header::WWW_AUTHENTICATE, challenge.parse().unwrap());
             return refused;
         }
-        let said = state.speak(&parts.method, &path, parts.uri.query().unwrap_or_default(), &parts.headers, body);
+        let said = state.speak(
+            &parts.method,
+            &path,
+            parts.uri.query().unwrap_or_default(),
+            &parts.headers,
+            body,
+        );
         match &state.lie {
             Some(lie) => lie(&parts.method, &path, said),
             None => said,
@@ -107,18 +143,32 @@ impl Server {
 }
 
 impl State {
-    fn speak(&mut self, method: &Method, path: &str, query: &str, headers: &http::HeaderMap, body: Bytes) -> Answer {
+    fn speak(
+        &mut self,
+        method: &Method,
+        path: &str,
+        query: &str,
+        headers: &http::HeaderMap,
+        body: Bytes,
+    ) -> Answer {
         let rest = path.strip_prefix("/v2/team/redis/").unwrap_or_default();
         let (kind, name) = rest.split_once('/').unwrap_or_default();
         match (method, kind) {
             _ if path == "/v2/" => answer(StatusCode::OK, b"{}"),
             (&Method::POST, "blobs") => {
                 let mut accepted = answer(StatusCode::ACCEPTED, b"");
-                accepted.headers_mut().insert(header::LOCATION, "/v2/team/redis/upload/1?state=x".parse().unwrap());
+                accepted.headers_mut().insert(
+                    header::LOCATION,
+                    "/v2/team/redis/upload/1?state=x".parse().unwrap(),
+                );
                 accepted
             }
             (&Method::PUT, "upload") => {
-                let digest = query.rsplit("digest=").next().unwrap_or_default().replace("%3A", ":");
+                let digest = query
+                    .rsplit("digest=")
+                    .next()
+                    .unwrap_or_default()
+                    .replace("%3A", ":");
                 assert_eq!(digest, Digest::of(&body).to_string());
                 self.blobs.insert(digest, body);
                 answer(StatusCode::CREATED, b"")
@@ -126,14 +176,17 @@ impl State {
             (&Method::PUT, "manifests") => {
                 let media_type = headers[header::CONTENT_TYPE].to_str().unwrap().to_owned();
                 let digest = Digest::of(&body).to_string();
-                self.manifests.insert(digest, (media_type.clone(), body.clone()));
+                self.manifests
+                    .insert(digest, (media_type.clone(), body.clone()));
                 self.manifests.insert(name.to_owned(), (media_type, body));
                 answer(StatusCode::CREATED, b"")
             }
             (_, "manifests") => match self.manifests.get(name) {
                 Some((media_type, bytes)) => {
                     let mut found = answer(StatusCode::OK, bytes);
-                    found.headers_mut().insert(header::CONTENT_TYPE, media_type.parse().unwrap());
+                    found
+                        .headers_mut()
+                        .insert(header::CONTENT_TYPE, media_type.parse().unwrap());
                     found
                 }
                 None => unknown(),
@@ -148,7 +201,10 @@ impl State {
 }
 
 fn unknown() -> Answer {
-    answer(StatusCode::NOT_FOUND, br#"{"errors":[{"code":"UNKNOWN","message":"there is no such thing"}]}"#)
+    answer(
+        StatusCode::NOT_FOUND,
+        br#"{"errors":[{"code":"UNKNOWN","message":"there is no such thing"}]}"#,
+    )
 }
 
 pub fn answer(status: StatusCode, bytes: &[u8]) -> Answer {

@@ -35,13 +35,20 @@ impl Registry {
                 }
             }
         };
-        tokio::time::timeout(Duration::from_secs(30), up).await.unwrap()
+        tokio::time::timeout(Duration::from_secs(30), up)
+            .await
+            .unwrap()
     }
 
     /// The same; none if it ended before it answered.
     async fn try_start(users: Option<&str>) -> Option<Self> {
         let directory = tempfile::tempdir().unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
+        let port = TcpListener::bind("127.0.0.1:0")
+            .await
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
         let host = format!("127.0.0.1:{port}");
         let path = |name: &str| directory.path().join(name).display().to_string();
         let mut config = format!(
@@ -50,13 +57,24 @@ impl Registry {
         );
         if let Some(users) = users {
             std::fs::write(path("users"), users).unwrap();
-            config.push_str(&format!("auth:\n  htpasswd: {{realm: test, path: {}}}\n", path("users")));
+            config.push_str(&format!(
+                "auth:\n  htpasswd: {{realm: test, path: {}}}\n",
+                path("users")
+            ));
         }
         std::fs::write(path("config.yml"), config).unwrap();
         let mut command = Command::new("docker-registry");
-        command.args(["serve", &path("config.yml")]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+            .args(["serve", &path("config.yml")])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         let child = command.spawn().unwrap();
-        let mut registry = Self { child, host, _directory: directory };
+        let mut registry = Self {
+            child,
+            host,
+            _directory: directory,
+        };
         while !registry.answers().await {
             if registry.child.try_wait().unwrap().is_some() {
                 return None;
@@ -66,8 +84,9 @@ impl Registry {
         Some(registry)
     }
 
-    /// Whether it speaks as a registry. That a connection is made is not enough: one to a port that nobody listens on can
-    /// be given the very same port to come from, and then it is connected to itself.
+    /// Whether it speaks as a registry. That a connection is made is not enough: one to a port that
+    /// nobody listens on can be given the very same port to come from, and then it is connected to
+    /// itself.
     async fn answers(&self) -> bool {
         let ask = async {
             let mut stream = TcpStream::connect(&self.host).await.ok()?;

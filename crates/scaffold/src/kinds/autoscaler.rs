@@ -1,4 +1,5 @@
-//! Workloads that an autoscaler keeps at a number: a stack that set it too would undo what the autoscaler does.
+//! Workloads that an autoscaler keeps at a number: a stack that set it too would undo what the
+//! autoscaler does.
 
 use yaml::Step;
 
@@ -20,10 +21,17 @@ pub(crate) fn unfixed(pieces: &[Piece], notes: &mut Vec<Problem>) -> Vec<Piece> 
         });
         match scaler.filter(|_| piece.value["spec"].get("replicas").is_some()) {
             Some(scaler) => {
-                let what = format!("{}: `spec.replicas` is left out: {} sets it", piece.title(), scaler.title());
+                let what = format!(
+                    "{}: `spec.replicas` is left out: {} sets it",
+                    piece.title(),
+                    scaler.title()
+                );
                 let hint = "an instance without replicas begins with one, and the autoscaler does the rest";
                 notes.push(Problem::at(piece.place(), what).warning().hint(hint));
-                unfixed.push(without(piece, &[vec![Step::from("spec"), Step::from("replicas")]]));
+                unfixed.push(without(
+                    piece,
+                    &[vec![Step::from("spec"), Step::from("replicas")]],
+                ));
             }
             None => unfixed.push(piece.clone()),
         }

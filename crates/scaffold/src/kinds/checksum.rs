@@ -1,5 +1,5 @@
-//! What stands for the contents of a ConfigMap or Secret, so that pods start anew when they change, and no longer follows
-//! them.
+//! What stands for the contents of a ConfigMap or Secret, so that pods start anew when they change,
+//! and no longer follows them.
 
 use yaml::Step;
 
@@ -12,11 +12,18 @@ use engine::Problem;
 const HASHED: &str = "bcdfghkmt2456789";
 
 /// Words on checksums among the annotations of an object's pods.
-pub(crate) fn fixed(names: &Names, piece: &Piece, pieces: &[Piece], templates: &[String]) -> Vec<Problem> {
+pub(crate) fn fixed(
+    names: &Names,
+    piece: &Piece,
+    pieces: &[Piece],
+    templates: &[String],
+) -> Vec<Problem> {
     let path = ["spec", "template", "metadata", "annotations"].map(Step::from);
     let annotations = piece.value["spec"]["template"]["metadata"]["annotations"].as_object();
-    let keys =
-        annotations.into_iter().flat_map(|annotations| annotations.keys()).filter(|key| key.contains("checksum"));
+    let keys = annotations
+        .into_iter()
+        .flat_map(|annotations| annotations.keys())
+        .filter(|key| key.contains("checksum"));
     let word = |key: &String| {
         let template = summed(key, piece, pieces, templates)?;
         let what = format!(
@@ -28,7 +35,11 @@ pub(crate) fn fixed(names: &Names, piece: &Piece, pieces: &[Piece], templates: &
             names.name
         );
         let path = [&path[..], &[Step::from(key.as_str())]].concat();
-        Some(Problem::at(piece.place_of(&path), what).warning().hint(hint))
+        Some(
+            Problem::at(piece.place_of(&path), what)
+                .warning()
+                .hint(hint),
+        )
     };
     keys.filter_map(word).collect()
 }
@@ -41,14 +52,23 @@ pub(crate) fn named(piece: &Piece) -> Option<Problem> {
         && hash.chars().all(|c| HASHED.contains(c))
         && hash.contains(|c: char| c.is_ascii_digit())
         && hash.contains(|c: char| c.is_ascii_alphabetic());
-    let what = format!("{}: kustomize named it by its contents, and the name stays when they change", piece.title());
+    let what = format!(
+        "{}: kustomize named it by its contents, and the name stays when they change",
+        piece.title()
+    );
     let hint = "set `generatorOptions.disableNameSuffixHash: true`, and give the pods that use it an annotation such as \
                 `checksum/config: {{ .config.data | toJson | sha256sum }}`";
     (is_settings && is_hash).then(|| Problem::at(piece.place(), what).warning().hint(hint))
 }
 
-/// The template of what a checksum is likely to be of: a ConfigMap that the pods use, or a Secret if the key says so.
-fn summed<'t>(key: &str, piece: &Piece, pieces: &[Piece], templates: &'t [String]) -> Option<&'t String> {
+/// The template of what a checksum is likely to be of: a ConfigMap that the pods use, or a Secret
+/// if the key says so.
+fn summed<'t>(
+    key: &str,
+    piece: &Piece,
+    pieces: &[Piece],
+    templates: &'t [String],
+) -> Option<&'t String> {
     let mut found = Vec::new();
     texts(&piece.value, &mut Vec::new(), &mut found);
     let used = |kind: &str| {
@@ -61,6 +81,10 @@ fn summed<'t>(key: &str, piece: &Piece, pieces: &[Piece], templates: &'t [String
         pieces.iter().position(is_used)
     };
     let is_secret = key.to_ascii_lowercase().contains("secret");
-    let order = if is_secret { ["Secret", "ConfigMap"] } else { ["ConfigMap", "Secret"] };
+    let order = if is_secret {
+        ["Secret", "ConfigMap"]
+    } else {
+        ["ConfigMap", "Secret"]
+    };
     templates.get(order.into_iter().find_map(used)?)
 }

@@ -38,16 +38,30 @@ const ANNOTATIONS: [&str; 15] = [
     "volume.kubernetes.io/migrated-to",
 ];
 /// Labels by which a Job finds its pods, each with a number of its own.
-const JOBS: [&str; 4] =
-    ["batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name", "controller-uid", "job-name"];
+const JOBS: [&str; 4] = [
+    "batch.kubernetes.io/controller-uid",
+    "batch.kubernetes.io/job-name",
+    "controller-uid",
+    "job-name",
+];
 /// What a cluster fills into the specs of objects it has.
 const FILLED: [(&str, &[&str]); 3] = [
-    ("Service", &["clusterIP", "clusterIPs", "healthCheckNodePort", "ipFamilies", "ipFamilyPolicy"]),
+    (
+        "Service",
+        &[
+            "clusterIP",
+            "clusterIPs",
+            "healthCheckNodePort",
+            "ipFamilies",
+            "ipFamilyPolicy",
+        ],
+    ),
     ("PersistentVolumeClaim", &["volumeName"]),
     ("Pod", &["nodeName"]),
 ];
 
-/// The object without what a cluster wrote into it and without its namespace, and the names of what was dropped.
+/// The object without what a cluster wrote into it and without its namespace, and the names of what
+/// was dropped.
 pub(crate) fn cleaned(piece: &Piece) -> (Piece, Vec<String>) {
     let mut paths = Vec::new();
     let metadata = &piece.value["metadata"];
@@ -58,7 +72,10 @@ pub(crate) fn cleaned(piece: &Piece) -> (Piece, Vec<String>) {
     nested(&piece.value, &mut Vec::new(), &mut paths);
     for (kind, fields) in FILLED.iter().filter(|(kind, _)| piece.gvk.kind == *kind) {
         let headless = *kind == "Service" && piece.value["spec"]["clusterIP"] == "None";
-        for field in fields.iter().filter(|field| !(headless && field.starts_with("clusterIP"))) {
+        for field in fields
+            .iter()
+            .filter(|field| !(headless && field.starts_with("clusterIP")))
+        {
             let path = vec![Step::from("spec"), Step::from(*field)];
             let chosen = !lives && !field.starts_with("clusterIP");
             if look(&piece.value, &path).is_some() && !chosen {
@@ -69,7 +86,12 @@ pub(crate) fn cleaned(piece: &Piece) -> (Piece, Vec<String>) {
     if lives && piece.gvk.kind == "Service" {
         let ports = piece.value["spec"]["ports"].as_array().map_or(0, Vec::len);
         for port in 0..ports {
-            let path = vec![Step::from("spec"), Step::from("ports"), Step::from(port), Step::from("nodePort")];
+            let path = vec![
+                Step::from("spec"),
+                Step::from("ports"),
+                Step::from(port),
+                Step::from("nodePort"),
+            ];
             if look(&piece.value, &path).is_some() {
                 paths.push(path);
             }
@@ -87,17 +109,22 @@ pub(crate) fn cleaned(piece: &Piece) -> (Piece, Vec<String>) {
     (without(piece, &paths), dropped)
 }
 
-/// What was written into a Job, so that it finds its pods. One that chose its labels itself keeps them.
+/// What was written into a Job, so that it finds its pods. One that chose its labels itself keeps
+/// them.
 fn job(piece: &Piece) -> Vec<Vec<Step>> {
     let spec = &piece.value["spec"];
     if piece.gvk.kind != "Job" || spec["manualSelector"] == true {
         return Vec::new();
     }
     let metadata = [&["metadata"][..], &["spec", "template", "metadata"]];
-    let labels = metadata.iter().flat_map(|above| JOBS.map(|label| [above, &["labels", label][..]].concat()));
+    let labels = metadata
+        .iter()
+        .flat_map(|above| JOBS.map(|label| [above, &["labels", label][..]].concat()));
     let paths = labels.chain([vec!["spec", "selector"], vec!["spec", "manualSelector"]]);
     let steps = paths.map(|path| path.into_iter().map(Step::from).collect::<Vec<_>>());
-    steps.filter(|path| look(&piece.value, path).is_some()).collect()
+    steps
+        .filter(|path| look(&piece.value, path).is_some())
+        .collect()
 }
 
 /// The token that a cluster mounts into every Pod, the last first.
@@ -109,7 +136,10 @@ fn mounted(piece: &Piece) -> Vec<Vec<Step>> {
     let mut named = |above: &[Step]| {
         let items = look(&piece.value, above).and_then(Value::as_array);
         for (index, item) in items.into_iter().flatten().enumerate() {
-            if item["name"].as_str().is_some_and(|name| name.starts_with("kube-api-access-")) {
+            if item["name"]
+                .as_str()
+                .is_some_and(|name| name.starts_with("kube-api-access-"))
+            {
                 paths.push([above, &[Step::from(index)]].concat());
             }
         }
@@ -119,7 +149,12 @@ fn mounted(piece: &Piece) -> Vec<Vec<Step>> {
     for field in ["containers", "initContainers"] {
         let count = piece.value["spec"][field].as_array().map_or(0, Vec::len);
         for index in 0..count {
-            named(&[spec.clone(), Step::from(field), Step::from(index), Step::from("volumeMounts")]);
+            named(&[
+                spec.clone(),
+                Step::from(field),
+                Step::from(index),
+                Step::from("volumeMounts"),
+            ]);
         }
     }
     paths.reverse();
@@ -135,10 +170,24 @@ fn nested(value: &Value, path: &mut Vec<Step>, found: &mut Vec<Vec<Step>>) {
     }
     for (key, inner) in value.as_object().into_iter().flatten() {
         let claims = key == "volumeClaimTemplates";
-        for (index, claim) in inner.as_array().filter(|_| claims).into_iter().flatten().enumerate() {
+        for (index, claim) in inner
+            .as_array()
+            .filter(|_| claims)
+            .into_iter()
+            .flatten()
+            .enumerate()
+        {
             if claim.get("status").is_some() {
                 found.push(
-                    [path.as_slice(), &[Step::from(key.as_str()), Step::from(index), Step::from("status")]].concat(),
+                    [
+                        path.as_slice(),
+                        &[
+                            Step::from(key.as_str()),
+                            Step::from(index),
+                            Step::from("status"),
+                        ],
+                    ]
+                    .concat(),
                 );
             }
         }
@@ -150,7 +199,9 @@ fn nested(value: &Value, path: &mut Vec<Step>, found: &mut Vec<Vec<Step>>) {
             let ours = [api::labels::STACK, api::labels::TEMPLATE];
             for (field, names) in [("annotations", &ANNOTATIONS[..]), ("labels", &ours[..])] {
                 let there = names.iter().filter(|name| inner[field].get(name).is_some());
-                found.extend(there.map(|name| [path.as_slice(), &[Step::from(field), Step::from(*name)]].concat()));
+                found.extend(there.map(|name| {
+                    [path.as_slice(), &[Step::from(field), Step::from(*name)]].concat()
+                }));
             }
         }
         nested(inner, path, found);
@@ -160,11 +211,22 @@ fn nested(value: &Value, path: &mut Vec<Step>, found: &mut Vec<Vec<Step>>) {
 
 /// Whether there is nothing in a value, as in what `kubectl create --dry-run` leaves of a status.
 fn is_hollow(value: &Value) -> bool {
-    value.is_null() || value.as_object().is_some_and(|fields| fields.values().all(is_hollow))
+    value.is_null()
+        || value
+            .as_object()
+            .is_some_and(|fields| fields.values().all(is_hollow))
 }
 
 fn shown(path: &[Step]) -> String {
-    let steps: Vec<&str> =
-        path.iter().filter_map(|step| if let Step::Key(key) = step { Some(&**key) } else { None }).collect();
+    let steps: Vec<&str> = path
+        .iter()
+        .filter_map(|step| {
+            if let Step::Key(key) = step {
+                Some(&**key)
+            } else {
+                None
+            }
+        })
+        .collect();
     steps.join(".")
 }

@@ -1,4 +1,5 @@
-//! Manifests taken apart into objects, each with its own text, so that comments and layout can stay.
+//! Manifests taken apart into objects, each with its own text, so that comments and layout can
+//! stay.
 
 use std::sync::Arc;
 
@@ -52,14 +53,21 @@ impl Piece {
     }
 
     pub fn place(&self) -> Place {
-        Place { file: self.file.clone(), line: self.line, column: None }
+        Place {
+            file: self.file.clone(),
+            line: self.line,
+            column: None,
+        }
     }
 
     /// Where a part of it is in the manifests.
     pub fn place_of(&self, path: &[Step]) -> Place {
         let path = [self.origin.above.as_slice(), path].concat();
         match self.origin.spans.find(&path) {
-            Some(found) => Place { line: self.origin.before + found.value.line, ..self.place() },
+            Some(found) => Place {
+                line: self.origin.before + found.value.line,
+                ..self.place()
+            },
             None => self.place(),
         }
     }
@@ -80,7 +88,8 @@ impl Piece {
 pub(crate) struct Read {
     /// The objects, those inside of lists too.
     pub pieces: Vec<Piece>,
-    /// What is left out, because no stack could make it, or is read as something else than was written.
+    /// What is left out, because no stack could make it, or is read as something else than was
+    /// written.
     pub left: Vec<Problem>,
     /// What is wrong.
     pub problems: Vec<Problem>,
@@ -98,7 +107,9 @@ pub(crate) fn read(manifests: &[Manifest]) -> Read {
         };
         for part in parts {
             match yaml::parse_written(&part.text).and_then(|_| yaml::parse_spanned(&part.text)) {
-                Err(error) => read.problems.push(not_yaml(manifest, part.line - 1, &error)),
+                Err(error) => read
+                    .problems
+                    .push(not_yaml(manifest, part.line - 1, &error)),
                 Ok(spanned) if spanned.value.is_null() => {}
                 Ok(spanned) => read.part(manifest, &part, &spanned),
             }
@@ -112,29 +123,51 @@ impl Read {
         let place = |path: &[Step]| {
             let span = spanned.spans.find(path).map(|found| found.value);
             let (line, column) = span.map_or((1, None), |span| (span.line, Some(span.column)));
-            Place { file: manifest.file.clone(), line: part.line - 1 + line, column }
+            Place {
+                file: manifest.file.clone(),
+                line: part.line - 1 + line,
+                column,
+            }
         };
         if let Some(behind) = behind(&part.text, spanned) {
-            let place = Place { file: manifest.file.clone(), line: part.line + behind, column: None };
+            let place = Place {
+                file: manifest.file.clone(),
+                line: part.line + behind,
+                column: None,
+            };
             let what = "this stands behind the end of an object, and would not be read";
-            self.problems.push(Problem::at(place, what).hint("begin another document with `---`"));
+            self.problems
+                .push(Problem::at(place, what).hint("begin another document with `---`"));
             return;
         }
         for key in yaml::misread_keys(&part.text, &spanned.spans) {
             let (line, column) = (part.line - 1 + key.span.line, Some(key.span.column));
-            let place = Place { file: manifest.file.clone(), line, column };
-            self.left.push(Problem::at(place, key.what()).warning().hint(key.hint()));
+            let place = Place {
+                file: manifest.file.clone(),
+                line,
+                column,
+            };
+            self.left
+                .push(Problem::at(place, key.what()).warning().hint(key.hint()));
         }
         let value = &spanned.value;
-        let list = value["kind"].as_str().and_then(|kind| kind.strip_suffix("List"));
+        let list = value["kind"]
+            .as_str()
+            .and_then(|kind| kind.strip_suffix("List"));
         let items = value["items"].as_array().filter(|_| list.is_some());
         let objects: Vec<(Vec<Step>, Value, String)> = match items {
-            None => vec![(Vec::new(), value.clone(), part.text.trim_start_matches('\n').to_string())],
+            None => vec![(
+                Vec::new(),
+                value.clone(),
+                part.text.trim_start_matches('\n').to_string(),
+            )],
             Some(items) => {
                 let item = |(index, item): (usize, &Value)| {
                     let path = vec![Step::from("items"), Step::from(index)];
                     let span = spanned.spans.find(&path);
-                    let text = span.map(|found| unindented(&part.text, found.value)).unwrap_or_default();
+                    let text = span
+                        .map(|found| unindented(&part.text, found.value))
+                        .unwrap_or_default();
                     (path, of_list(item, value, list.unwrap_or_default()), text)
                 };
                 items.iter().enumerate().map(item).collect()
@@ -144,23 +177,34 @@ impl Read {
         for (path, object, text) in objects {
             for misread in untyped_values::misread(&object) {
                 let at = [path.as_slice(), &misread.path].concat();
-                let raw = spanned.spans.find(&at).and_then(|found| part.text.get(found.value.start..found.value.end));
-                self.problems.push(misread.problem(&object, place(&at), raw.unwrap_or_default()));
+                let raw = spanned
+                    .spans
+                    .find(&at)
+                    .and_then(|found| part.text.get(found.value.start..found.value.end));
+                self.problems
+                    .push(misread.problem(&object, place(&at), raw.unwrap_or_default()));
             }
-            let place = Place { column: None, ..place(&path) };
-            let origin = Origin { spans: Arc::clone(&spans), above: path, before: part.line - 1 };
+            let place = Place {
+                column: None,
+                ..place(&path)
+            };
+            let origin = Origin {
+                spans: Arc::clone(&spans),
+                above: path,
+                before: part.line - 1,
+            };
             self.object(place, text, object, origin);
         }
     }
 
     fn object(&mut self, place: Place, text: String, value: Value, origin: Origin) {
-        let kustomize =
-            || "give what `kubectl kustomize` prints instead: `cairn init NAME --from -` reads it from a pipe";
+        let kustomize = || "give what `kubectl kustomize` prints instead: `cairn init NAME --from -` reads it from a pipe";
         let Some(gvk) = Gvk::of(&value).filter(|gvk| !gvk.kind.is_empty()) else {
             let file = place.file.rsplit('/').next().unwrap_or_default();
             if file.starts_with("kustomization.") {
                 let what = "a kustomization is left out: it is no object";
-                self.left.push(Problem::at(place, what).warning().hint(kustomize()));
+                self.left
+                    .push(Problem::at(place, what).warning().hint(kustomize()));
                 return;
             }
             let what = "this is no object: it needs apiVersion, kind and metadata.name";
@@ -168,10 +212,15 @@ impl Read {
             return;
         };
         let left = |why: &str, hint: String| {
-            Problem::at(place.clone(), format!("{} is left out: {why}", gvk.kind)).warning().hint(hint)
+            Problem::at(place.clone(), format!("{} is left out: {why}", gvk.kind))
+                .warning()
+                .hint(hint)
         };
         if gvk.group == "kustomize.config.k8s.io" {
-            self.left.push(left("it is for kustomize, and no object", kustomize().to_string()));
+            self.left.push(left(
+                "it is for kustomize, and no object",
+                kustomize().to_string(),
+            ));
             return;
         }
         if value["metadata"]["name"].as_str().is_none_or(str::is_empty) {
@@ -186,11 +235,20 @@ impl Read {
             return;
         }
         // JSON, or a text that cannot be taken out of its list as it stands, gets the usual layout.
-        let is_flow =
-            text.lines().find(|line| !line.starts_with('#')).is_some_and(|line| line.trim_start().starts_with('{'));
+        let is_flow = text
+            .lines()
+            .find(|line| !line.starts_with('#'))
+            .is_some_and(|line| line.trim_start().starts_with('{'));
         let same = !is_flow && yaml::parse_written(&text).is_ok_and(|read| read == value);
         let text = if same { text } else { Piece::emitted(&value) };
-        self.pieces.push(Piece { file: place.file, line: place.line, gvk, text, value, origin });
+        self.pieces.push(Piece {
+            file: place.file,
+            line: place.line,
+            gvk,
+            text,
+            value,
+            origin,
+        });
     }
 }
 
@@ -198,23 +256,33 @@ impl Read {
 fn of_list(item: &Value, list: &Value, kind: &str) -> Value {
     let mut item = item.clone();
     if let Some(fields) = item.as_object_mut().filter(|_| !kind.is_empty()) {
-        fields.entry("apiVersion").or_insert_with(|| list["apiVersion"].clone());
+        fields
+            .entry("apiVersion")
+            .or_insert_with(|| list["apiVersion"].clone());
         fields.entry("kind").or_insert_with(|| Value::from(kind));
     }
     item
 }
 
-/// How many lines into a document something stands behind its end, which a reader of YAML passes over: behind an object
-/// in braces, or behind a line of three dots.
+/// How many lines into a document something stands behind its end, which a reader of YAML passes
+/// over: behind an object in braces, or behind a line of three dots.
 fn behind(text: &str, spanned: &yaml::Spanned) -> Option<usize> {
     let whole = spanned.spans.find(&[])?.value;
-    let is_flow = text.get(whole.start..).is_some_and(|object| object.starts_with('{'));
+    let is_flow = text
+        .get(whole.start..)
+        .is_some_and(|object| object.starts_with('{'));
     let is_end = |line: &str| line.trim_end() == "...";
     // The rest of the line that the object ends on counts, and of lines of dots none.
-    let above = || text.split_inclusive('\n').take_while(|line| !is_end(line)).map(str::len).sum();
+    let above = || {
+        text.split_inclusive('\n')
+            .take_while(|line| !is_end(line))
+            .map(str::len)
+            .sum()
+    };
     let before = if is_flow { whole.end } else { above() };
     let rest = text.get(before..)?;
-    let is_nothing = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#') || is_end(line);
+    let is_nothing =
+        |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#') || is_end(line);
     let line = rest.lines().position(|line| !is_nothing(line))?;
     Some(text.get(..before)?.matches('\n').count() + line)
 }
@@ -223,7 +291,11 @@ fn behind(text: &str, spanned: &yaml::Spanned) -> Option<usize> {
 fn unindented(text: &str, span: yaml::Span) -> String {
     let inner = text.get(span.start..span.end).unwrap_or_default();
     let indent = " ".repeat(span.column - 1);
-    let line = |line: &str| line.strip_prefix(&indent).unwrap_or(line.trim_start()).to_string();
+    let line = |line: &str| {
+        line.strip_prefix(&indent)
+            .unwrap_or(line.trim_start())
+            .to_string()
+    };
     let lines: Vec<String> = inner.lines().map(line).collect();
     lines.join("\n").trim_end().to_string() + "\n"
 }

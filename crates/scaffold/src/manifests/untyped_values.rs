@@ -16,10 +16,22 @@ impl Misread {
     /// What is wrong with it; `raw` is how it was written.
     pub fn problem(&self, object: &Value, place: Place, raw: &str) -> Problem {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
-        let title = format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
-        let what = format!("{title}: `{}` is {}, and only a text can stand there", object_path(&self.path), self.kind);
+        let title = format!(
+            "{} {}",
+            text(&object["kind"]),
+            text(&object["metadata"]["name"])
+        );
+        let what = format!(
+            "{title}: `{}` is {}, and only a text can stand there",
+            object_path(&self.path),
+            self.kind
+        );
         let problem = Problem::at(place, what);
-        if raw.contains('\n') || raw.is_empty() { problem } else { problem.hint(format!("quote it: `\"{raw}\"`")) }
+        if raw.contains('\n') || raw.is_empty() {
+            problem
+        } else {
+            problem.hint(format!("quote it: `\"{raw}\"`"))
+        }
     }
 }
 
@@ -30,7 +42,11 @@ pub(crate) fn misread(object: &Value) -> Vec<Misread> {
         fields(&object["data"], &[Step::from("data")], &mut found);
     }
     for field in ["labels", "annotations"] {
-        fields(&object["metadata"][field], &[Step::from("metadata"), Step::from(field)], &mut found);
+        fields(
+            &object["metadata"][field],
+            &[Step::from("metadata"), Step::from(field)],
+            &mut found,
+        );
     }
     found
 }
@@ -44,6 +60,9 @@ fn fields(value: &Value, above: &[Step], found: &mut Vec<Misread>) {
             Value::Object(_) => "a mapping",
             Value::Null | Value::String(_) => continue,
         };
-        found.push(Misread { path: [above, &[Step::from(key.as_str())]].concat(), kind });
+        found.push(Misread {
+            path: [above, &[Step::from(key.as_str())]].concat(),
+            kind,
+        });
     }
 }

@@ -1,4 +1,5 @@
-//! What a text of an object means by where it stands: a name, a label, a word that is nobody else's, or free text.
+//! What a text of an object means by where it stands: a name, a label, a word that is nobody
+//! else's, or free text.
 
 use serde_json::Value;
 use yaml::Step;
@@ -17,7 +18,8 @@ pub(crate) enum Sense {
     Object(Option<String>),
     /// The name of a namespace.
     Namespace,
-    /// A word with a meaning of its own: the name of a container or a port, a kind, a path inside of a container.
+    /// A word with a meaning of its own: the name of a container or a port, a kind, a path inside
+    /// of a container.
     Word,
     /// Anything: an environment variable, an argument, a file of a ConfigMap.
     Free,
@@ -87,7 +89,11 @@ const WORDS: [&str; 23] = [
 /// Where labels stand.
 const LABELS: [&str; 3] = ["labels", "matchLabels", "selector"];
 /// Labels that say what an application is, not which.
-const WHAT: [&str; 3] = ["app.kubernetes.io/component", "app.kubernetes.io/version", "helm.sh/chart"];
+const WHAT: [&str; 3] = [
+    "app.kubernetes.io/component",
+    "app.kubernetes.io/version",
+    "helm.sh/chart",
+];
 /// The label of a namespace that is its name.
 const OWN_NAME: &str = "kubernetes.io/metadata.name";
 /// What is asked of something that is no part of an application.
@@ -95,11 +101,28 @@ const FOREIGN: [&str; 3] = ["namespaceSelector", "nodeAffinity", "nodeSelector"]
 
 /// What a text of an object means.
 pub(crate) fn sense(piece: &Piece, path: &[Step]) -> Sense {
-    let keys: Vec<&str> = path.iter().map(|step| if let Step::Key(key) = step { &**key } else { "" }).collect();
-    let Some((last, above)) = keys.split_last() else { return Sense::Free };
-    let parent = above.iter().rev().find(|key| !key.is_empty()).copied().unwrap_or_default();
+    let keys: Vec<&str> = path
+        .iter()
+        .map(|step| {
+            if let Step::Key(key) = step {
+                &**key
+            } else {
+                ""
+            }
+        })
+        .collect();
+    let Some((last, above)) = keys.split_last() else {
+        return Sense::Free;
+    };
+    let parent = above
+        .iter()
+        .rev()
+        .find(|key| !key.is_empty())
+        .copied()
+        .unwrap_or_default();
     // Whatever the keys are called here, the texts are the author's.
-    if piece.is_core("ConfigMap") && keys.first() == Some(&"data") || above.contains(&"annotations") {
+    if piece.is_core("ConfigMap") && keys.first() == Some(&"data") || above.contains(&"annotations")
+    {
         return Sense::Free;
     }
     if is_namespace(piece, path, &keys) {
@@ -109,16 +132,28 @@ pub(crate) fn sense(piece: &Piece, path: &[Step]) -> Sense {
         return Sense::Word;
     }
     if above.contains(&"matchExpressions") {
-        return if parent == "values" { Sense::Label } else { Sense::Word };
+        return if parent == "values" {
+            Sense::Label
+        } else {
+            Sense::Word
+        };
     }
     if above.iter().any(|key| LABELS.contains(key)) {
-        return if WHAT.contains(last) { Sense::Word } else { Sense::Label };
+        return if WHAT.contains(last) {
+            Sense::Word
+        } else {
+            Sense::Label
+        };
     }
     if WORDS.contains(last) {
         return Sense::Word;
     }
     if *last == "generateName" || (*last == "name" && parent == "metadata") {
-        return if above.contains(&"volumeClaimTemplates") { Sense::Word } else { Sense::Own };
+        return if above.contains(&"volumeClaimTemplates") {
+            Sense::Word
+        } else {
+            Sense::Own
+        };
     }
     if makes_secret(piece, &keys) {
         return Sense::Own;
@@ -132,20 +167,31 @@ pub(crate) fn sense(piece: &Piece, path: &[Step]) -> Sense {
     if LOCAL.contains(&parent) {
         return Sense::Word;
     }
-    let beside = look(&piece.value, &path[..path.len() - 1]).and_then(|holder| holder["kind"].as_str());
+    let beside =
+        look(&piece.value, &path[..path.len() - 1]).and_then(|holder| holder["kind"].as_str());
     let parent = parent.to_ascii_lowercase();
-    let told = ABOVE.iter().find(|(word, _)| parent.contains(word)).map(|(_, kind)| *kind);
+    let told = ABOVE
+        .iter()
+        .find(|(word, _)| parent.contains(word))
+        .map(|(_, kind)| *kind);
     Sense::Object(beside.or(told).map(str::to_string))
 }
 
-/// Whether a field holds the name of a namespace: its own, one of a list, or the label that every namespace has of it.
+/// Whether a field holds the name of a namespace: its own, one of a list, or the label that every
+/// namespace has of it.
 fn is_namespace(piece: &Piece, path: &[Step], keys: &[&str]) -> bool {
     match keys {
-        [.., "namespace"] | [.., "namespaces", ""] | [.., "namespaceSelector", "matchNames", ""] => true,
+        [.., "namespace"]
+        | [.., "namespaces", ""]
+        | [.., "namespaceSelector", "matchNames", ""] => true,
         [.., last] if keys.contains(&"namespaceSelector") => {
-            let asked = path.len().checked_sub(2).and_then(|end| look(&piece.value, &path[..end]));
+            let asked = path
+                .len()
+                .checked_sub(2)
+                .and_then(|end| look(&piece.value, &path[..end]));
             *last == OWN_NAME
-                || (keys.ends_with(&["values", ""]) && asked.is_some_and(|asked| asked["key"] == OWN_NAME))
+                || (keys.ends_with(&["values", ""])
+                    && asked.is_some_and(|asked| asked["key"] == OWN_NAME))
         }
         _ => false,
     }
@@ -154,10 +200,13 @@ fn is_namespace(piece: &Piece, path: &[Step], keys: &[&str]) -> bool {
 /// Whether a field says how a Secret is called that a controller makes for the object.
 pub(crate) fn makes_secret(piece: &Piece, keys: &[&str]) -> bool {
     match (piece.gvk.kind.as_str(), keys) {
-        ("Certificate", ["spec", "secretName"]) | ("ExternalSecret", ["spec", "target", "name"]) => true,
+        ("Certificate", ["spec", "secretName"])
+        | ("ExternalSecret", ["spec", "target", "name"]) => true,
         ("Ingress", ["spec", "tls", "", "secretName"]) => {
             let annotations = piece.value["metadata"]["annotations"].as_object();
-            let issues = |key: &String| key.starts_with("cert-manager.io/") || key == "kubernetes.io/tls-acme";
+            let issues = |key: &String| {
+                key.starts_with("cert-manager.io/") || key == "kubernetes.io/tls-acme"
+            };
             annotations.is_some_and(|annotations| annotations.keys().any(issues))
         }
         _ => false,
@@ -165,7 +214,11 @@ pub(crate) fn makes_secret(piece: &Piece, keys: &[&str]) -> bool {
 }
 
 /// The texts of a value, with the ways to them.
-pub(crate) fn texts<'v>(value: &'v Value, path: &mut Vec<Step>, found: &mut Vec<(Vec<Step>, &'v str)>) {
+pub(crate) fn texts<'v>(
+    value: &'v Value,
+    path: &mut Vec<Step>,
+    found: &mut Vec<(Vec<Step>, &'v str)>,
+) {
     match value {
         Value::String(text) => found.push((path.clone(), text)),
         Value::Array(items) => {

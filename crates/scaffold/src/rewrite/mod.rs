@@ -1,4 +1,5 @@
-//! Turning a manifest into a template: which values become fields, and where else they are mentioned.
+//! Turning a manifest into a template: which values become fields, and where else they are
+//! mentioned.
 
 pub(crate) mod common_name;
 pub(crate) mod edit;

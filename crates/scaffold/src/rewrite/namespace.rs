@@ -16,10 +16,16 @@ use engine::object_path;
 pub(crate) fn namespace(pieces: &[Piece]) -> Result<Option<String>, Vec<Problem>> {
     let mut found: Option<(&str, &Piece)> = None;
     for piece in pieces {
-        let Some(namespace) = piece.value["metadata"]["namespace"].as_str() else { continue };
+        let Some(namespace) = piece.value["metadata"]["namespace"].as_str() else {
+            continue;
+        };
         match found {
             Some((known, first)) if known != namespace => {
-                let what = format!("{} is in the namespace {namespace}, {} in {known}", piece.title(), first.title());
+                let what = format!(
+                    "{} is in the namespace {namespace}, {} in {known}",
+                    piece.title(),
+                    first.title()
+                );
                 let hint = "what an instance makes is in its own namespace: make a stack of each";
                 return Err(vec![Problem::at(piece.place(), what).hint(hint)]);
             }
@@ -37,18 +43,30 @@ pub(crate) fn kept(shared: &Shared<'_>, piece: &Piece, elsewhere: &Value) -> Opt
     let mut paths: Vec<Vec<Step>> = Vec::new();
     for (path, text) in found {
         let is_theirs = look(&piece.value, &path).is_some();
-        let may_mean = sense(piece, &path) == Sense::Free || path.contains(&Step::from("namespaceSelector"));
-        let is_alone = text == namespace && (is_telling(namespace, shared.base) || is_asked(piece, &path));
+        let may_mean =
+            sense(piece, &path) == Sense::Free || path.contains(&Step::from("namespaceSelector"));
+        let is_alone =
+            text == namespace && (is_telling(namespace, shared.base) || is_asked(piece, &path));
         if is_theirs && may_mean && (is_alone || names(text, namespace)) {
             paths.push(path);
         }
     }
     let first = paths.first()?.clone();
-    let shown: Vec<String> = paths.iter().map(|path| format!("`{}`", object_path(path))).collect();
+    let shown: Vec<String> = paths
+        .iter()
+        .map(|path| format!("`{}`", object_path(path)))
+        .collect();
     let (shown, verb) = listed(&shown);
-    let what = format!("{}: {shown} {verb} `{namespace}`, which is the namespace of the manifests", piece.title());
+    let what = format!(
+        "{}: {shown} {verb} `{namespace}`, which is the namespace of the manifests",
+        piece.title()
+    );
     let hint = "write `{{ .metadata.namespace }}` there if the instance's own is meant";
-    Some(Problem::at(piece.place_of(&first), what).warning().hint(hint))
+    Some(
+        Problem::at(piece.place_of(&first), what)
+            .warning()
+            .hint(hint),
+    )
 }
 
 /// Whether a text that is the namespace, and nothing else, is likely to mean it.
@@ -58,9 +76,16 @@ fn is_telling(namespace: &str, base: &str) -> bool {
 
 /// Whether a value is asked for as a namespace: `POD_NAMESPACE`.
 fn is_asked(piece: &Piece, path: &[Step]) -> bool {
-    let Some((Step::Key(last), above)) = path.split_last() else { return false };
-    let named = look(&piece.value, above).and_then(|entry| entry["name"].as_str()).filter(|_| **last == *"value");
-    named.unwrap_or(last).to_ascii_lowercase().contains("namespace")
+    let Some((Step::Key(last), above)) = path.split_last() else {
+        return false;
+    };
+    let named = look(&piece.value, above)
+        .and_then(|entry| entry["name"].as_str())
+        .filter(|_| **last == *"value");
+    named
+        .unwrap_or(last)
+        .to_ascii_lowercase()
+        .contains("namespace")
 }
 
 /// Whether a text says that this is a namespace: `--namespace=team`, `kubectl -n team`.

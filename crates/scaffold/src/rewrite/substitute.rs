@@ -1,5 +1,5 @@
-//! From the text of an object to the text of a template: fields of the spec and the instance's name take the place of
-//! what was written there.
+//! From the text of an object to the text of a template: fields of the spec and the instance's name
+//! take the place of what was written there.
 
 use std::collections::BTreeSet;
 
@@ -50,31 +50,58 @@ pub(crate) fn template(shared: &Shared<'_>, index: usize, name: &str) -> Templat
     let mut edits = Vec::new();
     let mut kept = Vec::new();
     let mut in_pods = BTreeSet::new();
-    let scalars = yaml::parse_spanned(&piece.text).map(|spanned| spanned.spans.scalars()).unwrap_or_default();
+    let scalars = yaml::parse_spanned(&piece.text)
+        .map(|spanned| spanned.spans.scalars())
+        .unwrap_or_default();
     for scalar in scalars.iter().filter(|scalar| !scalar.is_key) {
         // An alias stands for what is written where its anchor is.
         if piece.text[scalar.span.start..].starts_with('*') {
             continue;
         }
-        if let Some(with) = secret::action(name, &scalar.path).filter(|_| secret::is_secret(piece)) {
-            edits.push(Edit { start: scalar.span.start, end: scalar.span.end, with });
+        if let Some(with) = secret::action(name, &scalar.path).filter(|_| secret::is_secret(piece))
+        {
+            edits.push(Edit {
+                start: scalar.span.start,
+                end: scalar.span.end,
+                with,
+            });
             continue;
         }
         if let Some(field) = shared.fields.at(shared.pieces, index, &scalar.path) {
-            let quote = if field.default.is_string() { " | quote" } else { "" };
+            let quote = if field.default.is_string() {
+                " | quote"
+            } else {
+                ""
+            };
             let with = format!("{{{{ .spec.{}{quote} }}}}", field.name);
-            edits.push(Edit { start: scalar.span.start, end: scalar.span.end, with });
+            edits.push(Edit {
+                start: scalar.span.start,
+                end: scalar.span.end,
+                with,
+            });
             in_pods.extend(is_in_pods(&scalar.path).then(|| field.name.clone()));
             continue;
         }
-        let Some(value) = look(&piece.value, &scalar.path).and_then(Value::as_str) else { continue };
+        let Some(value) = look(&piece.value, &scalar.path).and_then(Value::as_str) else {
+            continue;
+        };
         let raw = &piece.text[scalar.span.start..scalar.span.end];
         let meaning = sense(piece, &scalar.path);
         let mut found = shared.edits(piece, &meaning, &scalar.path, value, raw);
         if is_in_pods(&scalar.path) {
-            let is_put =
-                |field: &&Field| found.iter().any(|edit| edit.with.contains(&format!(".spec.{} ", field.name)));
-            in_pods.extend(shared.fields.all.iter().filter(is_put).map(|field| field.name.clone()));
+            let is_put = |field: &&Field| {
+                found
+                    .iter()
+                    .any(|edit| edit.with.contains(&format!(".spec.{} ", field.name)))
+            };
+            in_pods.extend(
+                shared
+                    .fields
+                    .all
+                    .iter()
+                    .filter(is_put)
+                    .map(|field| field.name.clone()),
+            );
         }
         if meaning == Sense::Free {
             kept.extend(shared.kept(scalar, raw, &found));
@@ -82,7 +109,12 @@ pub(crate) fn template(shared: &Shared<'_>, index: usize, name: &str) -> Templat
         stay_a_text(raw, &mut found);
         edits.extend(found.into_iter().map(|edit| edit.moved(scalar.span.start)));
     }
-    Template { text: edited(&piece.text, &mut edits), named: holds(piece.name(), shared.base), in_pods, kept }
+    Template {
+        text: edited(&piece.text, &mut edits),
+        named: holds(piece.name(), shared.base),
+        in_pods,
+        kept,
+    }
 }
 
 /// Whether something is part of what an object's pods are made from.
@@ -96,14 +128,28 @@ fn stay_a_text(raw: &str, edits: &mut Vec<Edit>) {
     if edits.is_empty() || !is_plain {
         return;
     }
-    let replaced = |at: usize| edits.iter().any(|edit| (edit.start..edit.end).contains(&at));
-    let mut between = raw.char_indices().filter(|(at, _)| !replaced(*at)).map(|(_, c)| c).peekable();
+    let replaced = |at: usize| {
+        edits
+            .iter()
+            .any(|edit| (edit.start..edit.end).contains(&at))
+    };
+    let mut between = raw
+        .char_indices()
+        .filter(|(at, _)| !replaced(*at))
+        .map(|(_, c)| c)
+        .peekable();
     if between.peek().is_none() && edits.len() == 1 {
         // Nothing else says that it is a text: the instance may be called `123`.
-        let alone = edits.iter_mut().filter(|edit| [NAME, NAMESPACE].contains(&edit.with.as_str()));
+        let alone = edits
+            .iter_mut()
+            .filter(|edit| [NAME, NAMESPACE].contains(&edit.with.as_str()));
         alone.for_each(|edit| edit.with = edit.with.replace(" }}", " | quote }}"));
     } else if between.all(|c| c.is_ascii_digit() || ".:-+_eE".contains(c)) {
-        let quote = |at: usize| Edit { start: at, end: at, with: "\"".to_string() };
+        let quote = |at: usize| Edit {
+            start: at,
+            end: at,
+            with: "\"".to_string(),
+        };
         edits.insert(0, quote(0));
         edits.push(quote(raw.len()));
     }
@@ -111,11 +157,22 @@ fn stay_a_text(raw: &str, edits: &mut Vec<Edit>) {
 
 impl Shared<'_> {
     /// What takes the place of something in a text, by its place in it.
-    fn edits(&self, piece: &Piece, meaning: &Sense, path: &[Step], value: &str, raw: &str) -> Vec<Edit> {
+    fn edits(
+        &self,
+        piece: &Piece,
+        meaning: &Sense,
+        path: &[Step],
+        value: &str,
+        raw: &str,
+    ) -> Vec<Edit> {
         let follows = match meaning {
             Sense::Word => false,
             Sense::Namespace if self.namespace == Some(value) => {
-                let edit = |at: usize| Edit { start: at, end: at + value.len(), with: NAMESPACE.to_string() };
+                let edit = |at: usize| Edit {
+                    start: at,
+                    end: at + value.len(),
+                    with: NAMESPACE.to_string(),
+                };
                 return places(raw, value).into_iter().map(edit).collect();
             }
             Sense::Namespace => false,
@@ -124,7 +181,11 @@ impl Shared<'_> {
             Sense::Free => value == self.base && self.is_asked(piece, path),
         };
         if follows {
-            let edit = |at: usize| Edit { start: at, end: at + self.base.len(), with: NAME.to_string() };
+            let edit = |at: usize| Edit {
+                start: at,
+                end: at + self.base.len(),
+                with: NAME.to_string(),
+            };
             return places(raw, self.base).into_iter().map(edit).collect();
         }
         if *meaning != Sense::Free {
@@ -140,7 +201,8 @@ impl Shared<'_> {
         if !holds(name, self.base) {
             return false;
         }
-        let is_made = |piece: &Piece| piece.name() == name && kind.is_none_or(|kind| kind == piece.gvk.kind);
+        let is_made =
+            |piece: &Piece| piece.name() == name && kind.is_none_or(|kind| kind == piece.gvk.kind);
         self.pieces.iter().any(|piece| {
             is_made(piece)
                 || match kind {
@@ -154,9 +216,14 @@ impl Shared<'_> {
 
     /// Whether a text that is the shared name, and nothing else, is asked for as an address.
     fn is_asked(&self, piece: &Piece, path: &[Step]) -> bool {
-        let Some((Step::Key(last), above)) = path.split_last() else { return false };
-        let named = look(&piece.value, above).and_then(|entry| entry["name"].as_str()).filter(|_| **last == *"value");
-        is_address(named.unwrap_or(last)) && self.pieces.iter().any(|piece| piece.name() == self.base)
+        let Some((Step::Key(last), above)) = path.split_last() else {
+            return false;
+        };
+        let named = look(&piece.value, above)
+            .and_then(|entry| entry["name"].as_str())
+            .filter(|_| **last == *"value");
+        is_address(named.unwrap_or(last))
+            && self.pieces.iter().any(|piece| piece.name() == self.base)
     }
 
     /// Where hosts that are fields stand inside of another text.
@@ -164,9 +231,17 @@ impl Shared<'_> {
         let mut found = Vec::new();
         for (host, field) in self.fields.hosts() {
             // A host that is all of an unquoted text may read as a number.
-            let quote = if raw == host && value == host { " | quote" } else { "" };
+            let quote = if raw == host && value == host {
+                " | quote"
+            } else {
+                ""
+            };
             let with = format!("{{{{ .spec.{}{quote} }}}}", field.name);
-            let edit = |at: usize| Edit { start: at, end: at + host.len(), with: with.clone() };
+            let edit = |at: usize| Edit {
+                start: at,
+                end: at + host.len(),
+                with: with.clone(),
+            };
             found.extend(addresses(raw, host).into_iter().map(edit));
         }
         found
@@ -174,9 +249,18 @@ impl Shared<'_> {
 
     /// The values of fields that a text holds besides what is replaced in it.
     fn kept(&self, scalar: &Scalar, raw: &str, edits: &[Edit]) -> Vec<Kept> {
-        let replaced = |at: usize| edits.iter().any(|edit| (edit.start..edit.end).contains(&at));
-        let telling = self.fields.all.iter().filter_map(|field| Some((field.telling()?, field)));
-        let stays = telling.filter(|(text, _)| places(raw, text).into_iter().any(|at| !replaced(at)));
+        let replaced = |at: usize| {
+            edits
+                .iter()
+                .any(|edit| (edit.start..edit.end).contains(&at))
+        };
+        let telling = self
+            .fields
+            .all
+            .iter()
+            .filter_map(|field| Some((field.telling()?, field)));
+        let stays =
+            telling.filter(|(text, _)| places(raw, text).into_iter().any(|at| !replaced(at)));
         let kept = |(text, field): (&str, &Field)| Kept {
             path: scalar.path.clone(),
             text: text.to_string(),
@@ -192,18 +276,32 @@ pub(crate) fn makes_secret_of(piece: &Piece, name: &str) -> bool {
     let mut found = Vec::new();
     texts(&piece.value, &mut Vec::new(), &mut found);
     let names = |(path, text): &(Vec<Step>, &str)| {
-        let keys: Vec<&str> = path.iter().map(|step| if let Step::Key(key) = step { &**key } else { "" }).collect();
+        let keys: Vec<&str> = path
+            .iter()
+            .map(|step| {
+                if let Step::Key(key) = step {
+                    &**key
+                } else {
+                    ""
+                }
+            })
+            .collect();
         *text == name && makes_secret(piece, &keys)
     };
     (is_sealed && piece.name() == name) || found.iter().any(names)
 }
 
-/// Whether a claim of a name comes with the pods of a StatefulSet: `data-web-0`. The name of the template, before the
-/// dash, is the same in all instances.
+/// Whether a claim of a name comes with the pods of a StatefulSet: `data-web-0`. The name of the
+/// template, before the dash, is the same in all instances.
 fn claims(piece: &Piece, name: &str, base: &str) -> bool {
-    let templates = piece.value["spec"]["volumeClaimTemplates"].as_array().into_iter().flatten();
+    let templates = piece.value["spec"]["volumeClaimTemplates"]
+        .as_array()
+        .into_iter()
+        .flatten();
     let mut names = templates.filter_map(|template| template["metadata"]["name"].as_str());
-    names.any(|template| !holds(template, base) && numbered(name, &format!("{template}-{}", piece.name())))
+    names.any(|template| {
+        !holds(template, base) && numbered(name, &format!("{template}-{}", piece.name()))
+    })
 }
 
 /// Whether a pod of a name is one of a StatefulSet's.
@@ -212,6 +310,10 @@ fn pod(piece: &Piece, name: &str) -> bool {
 }
 
 fn numbered(name: &str, prefix: &str) -> bool {
-    let number = name.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('-'));
-    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    let number = name
+        .strip_prefix(prefix)
+        .and_then(|rest| rest.strip_prefix('-'));
+    number.is_some_and(|number| {
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }

@@ -1,5 +1,6 @@
-//! Where objects are spoken of in free text, such as `http://web-api:8080/` or `web-db-0.web-db.team.svc`. All of a name
-//! is replaced or nothing of it: half a name would be nobody's.
+//! Where objects are spoken of in free text, such as `http://web-api:8080/` or
+//! `web-db-0.web-db.team.svc`. All of a name is replaced or nothing of it: half a name would be
+//! nobody's.
 
 use super::common_name::{holds, places};
 use super::edit::Edit;
@@ -41,10 +42,23 @@ pub(crate) struct Known<'k> {
 
 impl<'k> Known<'k> {
     pub fn of(pieces: &'k [Piece], base: &'k str, namespace: &'k str) -> Known<'k> {
-        let mut names: Vec<&Piece> = pieces.iter().filter(|piece| holds(piece.name(), base)).collect();
+        let mut names: Vec<&Piece> = pieces
+            .iter()
+            .filter(|piece| holds(piece.name(), base))
+            .collect();
         // Of several objects of one name a Service is the one that texts speak to.
-        names.sort_by_key(|piece| (std::cmp::Reverse(piece.name().len()), piece.name(), !piece.is_core("Service")));
-        Known { names, base, namespace }
+        names.sort_by_key(|piece| {
+            (
+                std::cmp::Reverse(piece.name().len()),
+                piece.name(),
+                !piece.is_core("Service"),
+            )
+        });
+        Known {
+            names,
+            base,
+            namespace,
+        }
     }
 
     /// One object for each name.
@@ -59,7 +73,9 @@ impl<'k> Known<'k> {
         let mut edits: Vec<Edit> = Vec::new();
         for piece in &self.names {
             for at in places(text, piece.name()) {
-                let taken = edits.iter().any(|edit| (edit.start..edit.end).contains(&at));
+                let taken = edits
+                    .iter()
+                    .any(|edit| (edit.start..edit.end).contains(&at));
                 if !taken && let Some(found) = self.mention(text, at, piece.name()) {
                     edits.extend(found);
                 }
@@ -68,8 +84,9 @@ impl<'k> Known<'k> {
         edits
     }
 
-    /// The edits of one mention, if it is certain that the object is meant. A name with more to it than the shared one
-    /// is; the shared name alone may be any word, unless it is spoken to as an address.
+    /// The edits of one mention, if it is certain that the object is meant. A name with more to it
+    /// than the shared one is; the shared name alone may be any word, unless it is spoken to as an
+    /// address.
     fn mention(&self, text: &str, at: usize, name: &str) -> Option<Vec<Edit>> {
         let before = &text[..at];
         let addressed = before.ends_with("://") || before.ends_with('@');
@@ -78,7 +95,11 @@ impl<'k> Known<'k> {
         if !opens(before) && !is_kinded && !of_pod {
             return None;
         }
-        let is = |kind: &str, name: &str| self.names.iter().any(|piece| piece.gvk.kind == kind && piece.name() == name);
+        let is = |kind: &str, name: &str| {
+            self.names
+                .iter()
+                .any(|piece| piece.gvk.kind == kind && piece.name() == name)
+        };
         let mut edits = self.named(at, name);
         let mut end = at + name.len();
         let mut certain = name != self.base || is_kinded;
@@ -97,7 +118,11 @@ impl<'k> Known<'k> {
         if is_host && let Some((namespace, length)) = self.domain(&text[end..]) {
             if namespace {
                 let start = end + 1;
-                edits.push(Edit { start, end: start + self.namespace.len(), with: NAMESPACE.to_string() });
+                edits.push(Edit {
+                    start,
+                    end: start + self.namespace.len(),
+                    with: NAMESPACE.to_string(),
+                });
             }
             end += length;
             certain = true;
@@ -110,34 +135,48 @@ impl<'k> Known<'k> {
 
     /// The shared name inside of a name that stands at a place.
     fn named(&self, at: usize, name: &str) -> Vec<Edit> {
-        let edit = |inner: usize| Edit { start: at + inner, end: at + inner + self.base.len(), with: NAME.to_string() };
+        let edit = |inner: usize| Edit {
+            start: at + inner,
+            end: at + inner + self.base.len(),
+            with: NAME.to_string(),
+        };
         places(name, self.base).into_iter().map(edit).collect()
     }
 
     /// The Service that follows a pod's name.
     fn service(&self, after: &str) -> Option<&'k str> {
         let rest = after.strip_prefix('.')?;
-        let services = self.names.iter().filter(|piece| piece.is_core("Service")).map(|piece| piece.name());
-        services.into_iter().find(|name| rest.strip_prefix(name).is_some_and(is_end))
+        let services = self
+            .names
+            .iter()
+            .filter(|piece| piece.is_core("Service"))
+            .map(|piece| piece.name());
+        services
+            .into_iter()
+            .find(|name| rest.strip_prefix(name).is_some_and(is_end))
     }
 
-    /// Whether the own namespace follows a host, and how much of the text the rest of its domain is. A host of another
-    /// namespace is not ours.
+    /// Whether the own namespace follows a host, and how much of the text the rest of its domain
+    /// is. A host of another namespace is not ours.
     fn domain(&self, after: &str) -> Option<(bool, usize)> {
-        let namespace =
-            after.strip_prefix('.').and_then(|rest| rest.strip_prefix(self.namespace)).filter(|rest| is_end(rest));
+        let namespace = after
+            .strip_prefix('.')
+            .and_then(|rest| rest.strip_prefix(self.namespace))
+            .filter(|rest| is_end(rest));
         let rest = namespace.unwrap_or(after);
         let Some(svc) = rest.strip_prefix(".svc").filter(|rest| is_end(rest)) else {
             return namespace.map(|rest| (true, after.len() - rest.len()));
         };
-        let domain = svc.find(|c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '.')).unwrap_or(svc.len());
+        let domain = svc
+            .find(|c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '.'))
+            .unwrap_or(svc.len());
         let domain = svc[..domain].trim_end_matches(['.', '-']).len();
         Some((namespace.is_some(), after.len() - svc.len() + domain))
     }
 }
 
-/// Whether a text mentions a name that nothing took the place of: as a word of its own, and the shared name alone only
-/// where a value is expected.
+/// Whether a text mentions a name that nothing took the place of: as a word of its own, and the
+/// shared name alone only where a value is expected.
 pub(crate) fn remains(text: &str, name: &str, base: &str, is_command: bool) -> bool {
     places(text, name).into_iter().any(|at| {
         let (before, after) = (&text[..at], &text[at + name.len()..]);
@@ -148,10 +187,17 @@ pub(crate) fn remains(text: &str, name: &str, base: &str, is_command: bool) -> b
             || before.ends_with(['=', ',', '"', '\''])
             || before.ends_with(": ")
             || (is_command && before.ends_with(char::is_whitespace));
-        let ended = after.is_empty() || after.starts_with(|c: char| c.is_whitespace() || ",;\"'".contains(c));
-        let host = after.strip_prefix('.').and_then(|rest| rest.split_once(".svc")).is_some_and(|(namespace, rest)| {
-            is_end(rest) && namespace.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-        });
+        let ended = after.is_empty()
+            || after.starts_with(|c: char| c.is_whitespace() || ",;\"'".contains(c));
+        let host = after
+            .strip_prefix('.')
+            .and_then(|rest| rest.split_once(".svc"))
+            .is_some_and(|(namespace, rest)| {
+                is_end(rest)
+                    && namespace
+                        .bytes()
+                        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+            });
         name != base || (value && ended) || host
     })
 }
@@ -159,13 +205,19 @@ pub(crate) fn remains(text: &str, name: &str, base: &str, is_command: bool) -> b
 /// Whether a word asks for an address: `DB_HOST`.
 pub(crate) fn is_address(word: &str) -> bool {
     let word = word.to_ascii_uppercase();
-    ["HOST", "ADDR", "SERVER", "SERVICE", "ENDPOINT"].iter().any(|part| word.contains(part))
+    ["HOST", "ADDR", "SERVER", "SERVICE", "ENDPOINT"]
+        .iter()
+        .any(|part| word.contains(part))
 }
 
 /// Whether this ends by asking for an address: `db.host=`, `host: ` or `--host `.
 fn asked(before: &str) -> bool {
     let named = ["=", ": "].iter().find_map(|end| before.strip_suffix(end));
-    let word = named.or_else(|| before.strip_suffix(' ').filter(|flag| last(flag).starts_with("--")));
+    let word = named.or_else(|| {
+        before
+            .strip_suffix(' ')
+            .filter(|flag| last(flag).starts_with("--"))
+    });
     word.is_some_and(|word| is_address(last(word)))
 }
 
@@ -184,14 +236,19 @@ fn opens(before: &str) -> bool {
 
 /// Whether this ends as kubectl names objects: `deployment/`.
 fn follows_kind(before: &str) -> bool {
-    let Some(rest) = before.strip_suffix('/') else { return false };
+    let Some(rest) = before.strip_suffix('/') else {
+        return false;
+    };
     let before = rest.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     KINDS.contains(&&rest[before.len()..]) && opens(before)
 }
 
-/// Whether this ends with a variable for the name of a pod: `$(POD_NAME).`, `${HOSTNAME}.` or `$HOSTNAME.`.
+/// Whether this ends with a variable for the name of a pod: `$(POD_NAME).`, `${HOSTNAME}.` or
+/// `$HOSTNAME.`.
 fn follows_variable(before: &str) -> bool {
-    let Some(rest) = before.strip_suffix('.') else { return false };
+    let Some(rest) = before.strip_suffix('.') else {
+        return false;
+    };
     let name = rest.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
     rest.ends_with([')', '}']) || (name.ends_with('$') && name.len() < rest.len())
 }
@@ -210,15 +267,21 @@ fn is_end(after: &str) -> bool {
 
 /// Whether what follows a host is a port.
 fn port(after: &str) -> bool {
-    let Some(rest) = after.strip_prefix(':') else { return false };
+    let Some(rest) = after.strip_prefix(':') else {
+        return false;
+    };
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-    let goes_on = rest[digits..].strip_prefix('.').is_some_and(|rest| !is_end(rest));
+    let goes_on = rest[digits..]
+        .strip_prefix('.')
+        .is_some_and(|rest| !is_end(rest));
     (1..=5).contains(&digits) && is_end(&rest[digits..]) && !goes_on
 }
 
 /// Whether a name ends before this for certain.
 fn closes(after: &str) -> bool {
-    let Some(first) = after.chars().next() else { return true };
+    let Some(first) = after.chars().next() else {
+        return true;
+    };
     let next = after[first.len_utf8()..].chars().next();
     match first {
         ':' => port(after) || next.is_some_and(|next| "/$%{".contains(next)),
@@ -240,7 +303,10 @@ mod tests {
                     {apiVersion: apps/v1, kind: StatefulSet, metadata: {name: web-db}}\n---\n\
                     {apiVersion: apps/v1, kind: StatefulSet, metadata: {name: web}}\n---\n\
                     {apiVersion: v1, kind: ConfigMap, metadata: {name: web-conf}}\n";
-        let read = read(&[Manifest { file: "m.yaml".into(), text: text.into() }]);
+        let read = read(&[Manifest {
+            file: "m.yaml".into(),
+            text: text.into(),
+        }]);
         assert!(read.problems.is_empty(), "{:?}", read.problems);
         read.pieces
     }
@@ -269,7 +335,10 @@ mod tests {
             ("http://$HOSTNAME.web:80", "http://$HOSTNAME.N:80"),
             ("${HOSTNAME}.web-db", "${HOSTNAME}.N-db"),
             ("a.web-db", "a.web-db"),
-            ("rollout status deployment/web", "rollout status deployment/N"),
+            (
+                "rollout status deployment/web",
+                "rollout status deployment/N",
+            ),
             ("sts/web-db", "sts/N-db"),
             ("db.host=web", "db.host=N"),
             ("- host: web\n", "- host: N\n"),
@@ -283,7 +352,10 @@ mod tests {
             ("nc -z web-db 5432", "nc -z N-db 5432"),
             ("web-db,other", "N-db,other"),
             ("web-db-0.web-db,web-db-1.web-db", "N-db-0.N-db,N-db-1.N-db"),
-            ("web-db-0.web-db.team.svc.cluster.local", "N-db-0.N-db.S.svc.cluster.local"),
+            (
+                "web-db-0.web-db.team.svc.cluster.local",
+                "N-db-0.N-db.S.svc.cluster.local",
+            ),
             ("web-db-0", "N-db-0"),
             ("${HOST:-web-db}", "${HOST:-N-db}"),
             ("web-db.prod", "web-db.prod"),
@@ -306,7 +378,9 @@ mod tests {
         ] {
             let mut edits = known.edits(text);
             let made = edited(text, &mut edits);
-            let made = made.replace("{{ .metadata.name }}", "N").replace("{{ .metadata.namespace }}", "S");
+            let made = made
+                .replace("{{ .metadata.name }}", "N")
+                .replace("{{ .metadata.namespace }}", "S");
             assert_eq!(made, expected, "{text}");
         }
     }

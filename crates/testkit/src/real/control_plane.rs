@@ -1,4 +1,5 @@
-//! Starting the three programs in order, waiting until they serve, and the clients of what they serve.
+//! Starting the three programs in order, waiting until they serve, and the clients of what they
+//! serve.
 
 use std::{
     collections::hash_map::RandomState,
@@ -48,9 +49,18 @@ impl ControlPlane {
     pub async fn start(mut options: Options) -> Result<Self> {
         let deadline = Instant::now() + options.patience;
         // The programs run in another directory than this process.
-        options.assets = std::path::absolute(&options.assets).context("the directory of the binaries")?;
-        options.logs = options.logs.map(std::path::absolute).transpose().context("the directory of the logs")?;
-        let missing: Vec<&str> = PROGRAMS.iter().copied().filter(|name| !options.assets.join(name).is_file()).collect();
+        options.assets =
+            std::path::absolute(&options.assets).context("the directory of the binaries")?;
+        options.logs = options
+            .logs
+            .map(std::path::absolute)
+            .transpose()
+            .context("the directory of the logs")?;
+        let missing: Vec<&str> = PROGRAMS
+            .iter()
+            .copied()
+            .filter(|name| !options.assets.join(name).is_file())
+            .collect();
         ensure!(
             missing.is_empty(),
             "{} lacks {}\nhint: `cargo xtask k8s` builds them and prints the directory",
@@ -59,7 +69,10 @@ impl ControlPlane {
         );
         let dir = fresh_path()?;
         let supervisor = Supervisor::start(&dir)?;
-        fs::DirBuilder::new().mode(0o700).create(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
+        fs::DirBuilder::new()
+            .mode(0o700)
+            .create(&dir)
+            .with_context(|| format!("cannot create {}", dir.display()))?;
         let logs = match &options.logs {
             Some(logs) => logs.join(dir.file_name().unwrap_or_default()),
             None => dir.join("log"),
@@ -105,14 +118,32 @@ impl ControlPlane {
         self.supervisor.group()
     }
 
-    fn run(&mut self, options: &Options, name: &'static str, flags: &[String], logs: &Path) -> Result<()> {
+    fn run(
+        &mut self,
+        options: &Options,
+        name: &'static str,
+        flags: &[String],
+        logs: &Path,
+    ) -> Result<()> {
         let program = options.assets.join(name);
-        let process = Process::start(name, &program, flags, self.supervisor.group(), &self.dir, logs)?;
+        let process = Process::start(
+            name,
+            &program,
+            flags,
+            self.supervisor.group(),
+            &self.dir,
+            logs,
+        )?;
         self.processes.push(process);
         Ok(())
     }
 
-    async fn start_apiserver(&mut self, options: &Options, logs: &Path, deadline: Instant) -> Result<()> {
+    async fn start_apiserver(
+        &mut self,
+        options: &Options,
+        logs: &Path,
+        deadline: Instant,
+    ) -> Result<()> {
         let mut choice = options.port;
         for _ in 0..PORTS {
             let port = match choice.take() {
@@ -120,13 +151,20 @@ impl ControlPlane {
                 None => free_port()?,
             };
             self.server = format!("https://127.0.0.1:{port}");
-            kubeconfig::write(&self.kubeconfig, &self.server, &self.pki.ca_pem, &self.pki.admin)?;
+            kubeconfig::write(
+                &self.kubeconfig,
+                &self.server,
+                &self.pki.ca_pem,
+                &self.pki.admin,
+            )?;
             let flags = flags::apiserver(options, &self.dir, logs, &self.pki, port);
             self.run(options, "kube-apiserver", &flags, logs)?;
             match self.await_ready(deadline).await {
                 Ok(()) => return Ok(()),
                 Err(error) => {
-                    let taken = |last: &Process| last.death().is_some() && process::port_was_taken(&last.tail());
+                    let taken = |last: &Process| {
+                        last.death().is_some() && process::port_was_taken(&last.tail())
+                    };
                     if !self.processes.last().is_some_and(taken) {
                         return Err(error);
                     }
@@ -134,10 +172,13 @@ impl ControlPlane {
                 }
             }
         }
-        bail!("{PORTS} ports in a row were taken before kube-apiserver could bind them\nhint: try again")
+        bail!(
+            "{PORTS} ports in a row were taken before kube-apiserver could bind them\nhint: try again"
+        )
     }
 
-    /// An API server that finds no etcd waits a second before it looks again, so it does not start before there is one.
+    /// An API server that finds no etcd waits a second before it looks again, so it does not start
+    /// before there is one.
     async fn await_etcd(&self, deadline: Instant) -> Result<()> {
         let socket = self.dir.join(flags::ETCD_SOCKET);
         let there = || async { socket.try_exists()?.then_some(()).context("no socket") };
@@ -149,19 +190,36 @@ impl ControlPlane {
         let client = self.client(&Identity::Admin)?;
         let ready = || async {
             let request = HttpRequest::get("/readyz").body(Vec::new())?;
-            client.request_text(request).await.map_err(anyhow::Error::from)
+            client
+                .request_text(request)
+                .await
+                .map_err(anyhow::Error::from)
         };
-        self.poll(deadline, "kube-apiserver to be ready", ready).await.map(drop)
+        self.poll(deadline, "kube-apiserver to be ready", ready)
+            .await
+            .map(drop)
     }
 
     /// The controllers are at work once they have made the first service account.
     async fn await_controllers(&self, deadline: Instant) -> Result<()> {
-        let accounts: Api<ServiceAccount> = Api::namespaced(self.client(&Identity::Admin)?, "default");
+        let accounts: Api<ServiceAccount> =
+            Api::namespaced(self.client(&Identity::Admin)?, "default");
         let made = || async { accounts.get("default").await.map_err(anyhow::Error::from) };
-        self.poll(deadline, "kube-controller-manager to make a service account", made).await.map(drop)
+        self.poll(
+            deadline,
+            "kube-controller-manager to make a service account",
+            made,
+        )
+        .await
+        .map(drop)
     }
 
-    async fn poll<T, F>(&self, deadline: Instant, what: &str, mut attempt: impl FnMut() -> F) -> Result<T>
+    async fn poll<T, F>(
+        &self,
+        deadline: Instant,
+        what: &str,
+        mut attempt: impl FnMut() -> F,
+    ) -> Result<T>
     where
         F: Future<Output = Result<T>>,
     {
@@ -181,9 +239,13 @@ impl ControlPlane {
         }
     }
 
-    /// The outcome of a future, unless a process dies meanwhile or the time is up; an attempt may well hang on a port
-    /// that is another's.
-    async fn alive_during<T>(&self, deadline: Instant, future: impl Future<Output = T>) -> Result<Option<T>> {
+    /// The outcome of a future, unless a process dies meanwhile or the time is up; an attempt may
+    /// well hang on a port that is another's.
+    async fn alive_during<T>(
+        &self,
+        deadline: Instant,
+        future: impl Future<Output = T>,
+    ) -> Result<Option<T>> {
         tokio::pin!(future);
         loop {
             if let Some(trouble) = self.trouble() {
@@ -204,14 +266,17 @@ impl ControlPlane {
         config.root_cert = Some(vec![self.pki.ca_der.clone()]);
         let certificate = |pair: &pki::Pair| -> Result<AuthInfo> {
             let (certificate, key) = pair.base64();
-            Ok(serde_json::from_value(json!({"client-certificate-data": certificate, "client-key-data": key}))?)
+            Ok(serde_json::from_value(
+                json!({"client-certificate-data": certificate, "client-key-data": key}),
+            )?)
         };
         match who {
             Identity::Admin => config.auth_info = certificate(&self.pki.admin)?,
             Identity::User { name, groups } => {
                 config.auth_info = certificate(&self.pki.proxy)?;
                 let header = |name: &'static str, value: &str| -> Result<_> {
-                    let value = HeaderValue::from_str(value).with_context(|| format!("{value:?} fits no header"))?;
+                    let value = HeaderValue::from_str(value)
+                        .with_context(|| format!("{value:?} fits no header"))?;
                     Ok((HeaderName::from_static(name), value))
                 };
                 config.headers.push(header("x-remote-user", name)?);
@@ -219,7 +284,9 @@ impl ControlPlane {
                     config.headers.push(header("x-remote-group", group)?);
                 }
             }
-            Identity::Bearer(token) => config.auth_info = serde_json::from_value(json!({"token": token}))?,
+            Identity::Bearer(token) => {
+                config.auth_info = serde_json::from_value(json!({"token": token}))?;
+            }
             Identity::Anonymous => {}
         }
         Ok(config)
@@ -261,7 +328,8 @@ impl Backend for ControlPlane {
 
 impl Drop for ControlPlane {
     fn drop(&mut self) {
-        self.supervisor.finish(self.processes.iter_mut().map(Process::child));
+        self.supervisor
+            .finish(self.processes.iter_mut().map(Process::child));
     }
 }
 
@@ -280,6 +348,7 @@ fn fresh_path() -> Result<PathBuf> {
 }
 
 fn free_port() -> Result<u16> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no free port on 127.0.0.1")?;
+    let listener =
+        TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no free port on 127.0.0.1")?;
     Ok(listener.local_addr()?.port())
 }

@@ -14,7 +14,8 @@ pub(crate) const AUDIT_POLICY: &str = r#"{"apiVersion": "audit.k8s.io/v1", "kind
 /// Where etcd listens, in the cluster's directory.
 pub(crate) const ETCD_SOCKET: &str = "etcd.sock";
 
-/// etcd, for the API server alone: its sockets are files in a directory that only this user can enter.
+/// etcd, for the API server alone: its sockets are files in a directory that only this user can
+/// enter.
 pub(crate) fn etcd(options: &Options, dir: &Path) -> Vec<String> {
     let socket = |name: &str| format!("unix://{}", dir.join(name).display());
     // Must be given and look like a network address, but a single member has nobody to use it.
@@ -37,7 +38,13 @@ pub(crate) fn etcd(options: &Options, dir: &Path) -> Vec<String> {
 }
 
 /// kube-apiserver.
-pub(crate) fn apiserver(options: &Options, dir: &Path, logs: &Path, pki: &Pki, port: u16) -> Vec<String> {
+pub(crate) fn apiserver(
+    options: &Options,
+    dir: &Path,
+    logs: &Path,
+    pki: &Pki,
+    port: u16,
+) -> Vec<String> {
     let file = |name: &str| pki.path(name).display().to_string();
     let mut flags = vec![
         format!("--etcd-servers=unix://{}", dir.join(ETCD_SOCKET).display()),
@@ -53,7 +60,10 @@ pub(crate) fn apiserver(options: &Options, dir: &Path, logs: &Path, pki: &Pki, p
         "--allow-privileged=true".into(),
         "--service-account-issuer=https://kubernetes.default.svc.cluster.local".into(),
         format!("--service-account-key-file={}", file("accounts.pub")),
-        format!("--service-account-signing-key-file={}", file("accounts.key")),
+        format!(
+            "--service-account-signing-key-file={}",
+            file("accounts.key")
+        ),
         "--service-cluster-ip-range=10.96.0.0/16".into(),
         "--endpoint-reconciler-type=none".into(),
         format!("--requestheader-client-ca-file={}", file("front-ca.crt")),
@@ -63,7 +73,10 @@ pub(crate) fn apiserver(options: &Options, dir: &Path, logs: &Path, pki: &Pki, p
         "--requestheader-extra-headers-prefix=X-Remote-Extra-".into(),
         format!("--proxy-client-cert-file={}", file("proxy.crt")),
         format!("--proxy-client-key-file={}", file("proxy.key")),
-        format!("--audit-policy-file={}", dir.join("audit-policy.json").display()),
+        format!(
+            "--audit-policy-file={}",
+            dir.join("audit-policy.json").display()
+        ),
         format!("--audit-log-path={}", logs.join("audit.jsonl").display()),
         // An event is on disk before the request goes on, and no rotation moves the file away.
         "--audit-log-mode=blocking".into(),
@@ -75,7 +88,10 @@ pub(crate) fn apiserver(options: &Options, dir: &Path, logs: &Path, pki: &Pki, p
 
 /// kube-controller-manager, which serves nothing, so that it needs no port.
 pub(crate) fn controller_manager(options: &Options, dir: &Path, pki: &Pki) -> Vec<String> {
-    let kubeconfig = dir.join("controller-manager.kubeconfig").display().to_string();
+    let kubeconfig = dir
+        .join("controller-manager.kubeconfig")
+        .display()
+        .to_string();
     vec![
         format!("--kubeconfig={kubeconfig}"),
         format!("--authentication-kubeconfig={kubeconfig}"),
@@ -84,7 +100,10 @@ pub(crate) fn controller_manager(options: &Options, dir: &Path, pki: &Pki) -> Ve
         "--leader-elect=false".into(),
         format!("--controllers={}", options.controllers.join(",")),
         "--use-service-account-credentials=true".into(),
-        format!("--service-account-private-key-file={}", pki.path("accounts.key").display()),
+        format!(
+            "--service-account-private-key-file={}",
+            pki.path("accounts.key").display()
+        ),
         format!("--root-ca-file={}", pki.path("ca.crt").display()),
         "--kube-api-qps=200".into(),
         "--kube-api-burst=400".into(),

@@ -24,5 +24,6 @@ pub(crate) fn write(path: &Path, server: &str, ca_pem: &str, client: &Pair) -> R
     if path.exists() {
         std::fs::remove_file(path)?;
     }
-    write_private(path, &config.to_string()).with_context(|| format!("cannot write {}", path.display()))
+    write_private(path, &config.to_string())
+        .with_context(|| format!("cannot write {}", path.display()))
 }

@@ -9,8 +9,8 @@ use std::{
 use anyhow::{Context, Result};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
-    KeyPair, KeyUsagePurpose,
+    BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType,
+    ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose,
 };
 
 /// The name in the certificate of those who may speak for others.
@@ -26,7 +26,10 @@ pub(crate) struct Pair {
 impl Pair {
     /// As kubeconfigs carry them.
     pub(crate) fn base64(&self) -> (String, String) {
-        (STANDARD.encode(&self.certificate), STANDARD.encode(&self.key))
+        (
+            STANDARD.encode(&self.certificate),
+            STANDARD.encode(&self.key),
+        )
     }
 }
 
@@ -40,8 +43,8 @@ pub(crate) struct Pki {
     pub(crate) admin: Pair,
     /// The controller manager.
     pub(crate) controller_manager: Pair,
-    /// Whoever holds it may name the user of a request in a header. This is how there can be a client for any user
-    /// with any groups, whom the API server takes for that very user.
+    /// Whoever holds it may name the user of a request in a header. This is how there can be a
+    /// client for any user with any groups, whom the API server takes for that very user.
     pub(crate) proxy: Pair,
     dir: PathBuf,
 }
@@ -51,8 +54,14 @@ impl Pki {
     pub(crate) fn create(dir: &Path) -> Result<Self> {
         let ca = authority("cairn-test-ca")?;
         let front = authority("cairn-test-front-proxy-ca")?;
-        let names =
-            ["localhost", "127.0.0.1", "10.96.0.1", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
+        let names = [
+            "localhost",
+            "127.0.0.1",
+            "10.96.0.1",
+            "kubernetes",
+            "kubernetes.default",
+            "kubernetes.default.svc",
+        ];
         let server = leaf(&ca, "kube-apiserver", "", &names)?;
         let accounts = KeyPair::generate()?;
         let pki = Self {
@@ -87,7 +96,11 @@ impl Pki {
 
 /// Writes a file that only this user can read.
 pub(crate) fn write_private(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)?;
     io::Write::write_all(&mut file, text.as_bytes())
 }
 
@@ -95,15 +108,26 @@ fn authority(name: &str) -> Result<CertifiedIssuer<'static, KeyPair>> {
     let mut params = CertificateParams::default();
     params.distinguished_name = subject(name, "");
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
+    params.key_usages = vec![
+        KeyUsagePurpose::KeyCertSign,
+        KeyUsagePurpose::DigitalSignature,
+    ];
     Ok(CertifiedIssuer::self_signed(params, KeyPair::generate()?)?)
 }
 
 /// A server's certificate if it has host names, else a client's.
-fn leaf(issuer: &CertifiedIssuer<'_, KeyPair>, name: &str, group: &str, hosts: &[&str]) -> Result<Pair> {
+fn leaf(
+    issuer: &CertifiedIssuer<'_, KeyPair>,
+    name: &str,
+    group: &str,
+    hosts: &[&str],
+) -> Result<Pair> {
     let hosts: Vec<String> = hosts.iter().map(|&host| host.to_owned()).collect();
-    let usage =
-        if hosts.is_empty() { ExtendedKeyUsagePurpose::ClientAuth } else { ExtendedKeyUsagePurpose::ServerAuth };
+    let usage = if hosts.is_empty() {
+        ExtendedKeyUsagePurpose::ClientAuth
+    } else {
+        ExtendedKeyUsagePurpose::ServerAuth
+    };
     let mut params = CertificateParams::new(hosts)?;
     params.distinguished_name = subject(name, group);
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
@@ -111,7 +135,10 @@ fn leaf(issuer: &CertifiedIssuer<'_, KeyPair>, name: &str, group: &str, hosts: &
     params.use_authority_key_identifier_extension = true;
     let key = KeyPair::generate()?;
     let certificate = params.signed_by(&key, issuer)?;
-    Ok(Pair { certificate: certificate.pem(), key: key.serialize_pem() })
+    Ok(Pair {
+        certificate: certificate.pem(),
+        key: key.serialize_pem(),
+    })
 }
 
 fn subject(name: &str, group: &str) -> DistinguishedName {

@@ -32,7 +32,8 @@ impl Process {
         logs: &Path,
     ) -> Result<Self> {
         let log = logs.join(format!("{name}.log"));
-        let file = File::create(&log).with_context(|| format!("cannot create {}", log.display()))?;
+        let file =
+            File::create(&log).with_context(|| format!("cannot create {}", log.display()))?;
         let child = Command::new(program)
             .args(flags)
             .current_dir(dir)
@@ -41,8 +42,17 @@ impl Process {
             .stdout(file.try_clone()?)
             .stderr(file)
             .spawn()
-            .with_context(|| format!("cannot run {}\nhint: `cargo xtask k8s` builds it", program.display()))?;
-        Ok(Self { name, log, child: Mutex::new(child) })
+            .with_context(|| {
+                format!(
+                    "cannot run {}\nhint: `cargo xtask k8s` builds it",
+                    program.display()
+                )
+            })?;
+        Ok(Self {
+            name,
+            log,
+            child: Mutex::new(child),
+        })
     }
 
     /// If it has ended: how, the last lines of its log, and a hint.
@@ -54,8 +64,13 @@ impl Process {
             Err(error) => error.to_string(),
         };
         let log = self.tail();
-        let hint = hint(&log).map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
-        Some(format!("{} has ended ({how}); the end of its log:\n{log}{hint}", self.name))
+        let hint = hint(&log)
+            .map(|hint| format!("\nhint: {hint}"))
+            .unwrap_or_default();
+        Some(format!(
+            "{} has ended ({how}); the end of its log:\n{log}{hint}",
+            self.name
+        ))
     }
 
     /// The last lines of the log.
@@ -76,14 +91,32 @@ pub(crate) fn port_was_taken(log: &str) -> bool {
 
 fn hint(log: &str) -> Option<&'static str> {
     let table = [
-        ("address already in use", "another program took the port; try again"),
-        ("no space left on device", "free some disk space, or point TMPDIR elsewhere"),
-        ("too many open files", "raise the limit of open files (`ulimit -n`)"),
-        ("unknown flag", "these binaries are of another version; `cargo xtask k8s` builds the pinned ones"),
-        ("cannot execute", "these binaries are for another machine; `cargo xtask k8s` builds them for this one"),
+        (
+            "address already in use",
+            "another program took the port; try again",
+        ),
+        (
+            "no space left on device",
+            "free some disk space, or point TMPDIR elsewhere",
+        ),
+        (
+            "too many open files",
+            "raise the limit of open files (`ulimit -n`)",
+        ),
+        (
+            "unknown flag",
+            "these binaries are of another version; `cargo xtask k8s` builds the pinned ones",
+        ),
+        (
+            "cannot execute",
+            "these binaries are for another machine; `cargo xtask k8s` builds them for this one",
+        ),
         ("permission denied", "check who may write to TMPDIR"),
     ];
-    table.iter().find(|(sign, _)| log.contains(sign)).map(|(_, hint)| *hint)
+    table
+        .iter()
+        .find(|(sign, _)| log.contains(sign))
+        .map(|(_, hint)| *hint)
 }
 
 fn tail(path: &Path) -> std::io::Result<String> {
@@ -93,12 +126,19 @@ fn tail(path: &Path) -> std::io::Result<String> {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
     let text = String::from_utf8_lossy(&bytes);
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
     if lines.is_empty() {
         return Ok("  (empty)".to_owned());
     }
     let last = &lines[lines.len().saturating_sub(LOG_LINES)..];
-    Ok(last.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n"))
+    Ok(last
+        .iter()
+        .map(|line| format!("  {line}"))
+        .collect::<Vec<_>>()
+        .join("\n"))
 }
 
 #[cfg(test)]
@@ -108,8 +148,14 @@ mod tests {
     #[test]
     fn a_log_that_shows_a_known_fault_brings_a_hint() {
         for (log, part) in [
-            ("x\nlisten tcp 127.0.0.1:1: bind: address already in use\n", "another program took the port"),
-            ("panic: write wal: no space left on device", "free some disk space"),
+            (
+                "x\nlisten tcp 127.0.0.1:1: bind: address already in use\n",
+                "another program took the port",
+            ),
+            (
+                "panic: write wal: no space left on device",
+                "free some disk space",
+            ),
             ("Error: unknown flag: --x", "another version"),
         ] {
             assert!(hint(log).is_some_and(|hint| hint.contains(part)), "{log}");

@@ -1,7 +1,9 @@
-//! What makes sure that nothing outlives this process, even one that is killed outright: a second process that holds
-//! the end of a pipe to this one, and when that closes kills the children's process group and removes the directory.
+//! What makes sure that nothing outlives this process, even one that is killed outright: a second
+//! process that holds the end of a pipe to this one, and when that closes kills the children's
+//! process group and removes the directory.
 //!
-//! It is a dozen lines of POSIX shell, so that it needs no program of its own to be built, and no unsafe code here.
+//! It is a dozen lines of POSIX shell, so that it needs no program of its own to be built, and no
+//! unsafe code here.
 
 use std::{
     io::PipeWriter,
@@ -15,10 +17,12 @@ use anyhow::{Context, Result};
 /// Waits for the end of its input. It gives the children's process group its number.
 const HOLDER: &str = "while read -r _; do :; done";
 
-/// Waits for the end of its input, kills the group `$1`, waits until it is gone, and removes the directory `$2`.
+/// Waits for the end of its input, kills the group `$1`, waits until it is gone, and removes the
+/// directory `$2`.
 ///
-/// What is killed may be a moment in dying, and would write on into the directory; but what is dead and only waits
-/// to be collected by a slow parent still counts as there, and must not hold this up for long.
+/// What is killed may be a moment in dying, and would write on into the directory; but what is dead
+/// and only waits to be collected by a slow parent still counts as there, and must not hold this up
+/// for long.
 const SUPERVISOR: &str = r#"
 trap '' HUP INT TERM
 while read -r _; do :; done
@@ -48,13 +52,21 @@ impl Supervisor {
         let (reader, line) = std::io::pipe().context("cannot make a pipe")?;
         let shell = |script: &str| {
             let mut command = Command::new("/bin/sh");
-            // Not in this process's group: Ctrl-C is for this process, which they then clean up after.
-            command.args(["-c", script, "testkit"]).process_group(0).stdout(Stdio::null());
+            // Not in this process's group: Ctrl-C is for this process, which they then clean up
+            // after.
+            command
+                .args(["-c", script, "testkit"])
+                .process_group(0)
+                .stdout(Stdio::null());
             command
         };
-        let holder =
-            shell(HOLDER).stdin(reader.try_clone()?).stderr(Stdio::null()).spawn().context("cannot start /bin/sh")?;
-        // It keeps our standard error: whoever reads that to its end knows that the cleaning is done.
+        let holder = shell(HOLDER)
+            .stdin(reader.try_clone()?)
+            .stderr(Stdio::null())
+            .spawn()
+            .context("cannot start /bin/sh")?;
+        // It keeps our standard error: whoever reads that to its end knows that the cleaning is
+        // done.
         let supervisor = shell(SUPERVISOR)
             .arg(holder.id().to_string())
             .arg(dir)
@@ -62,7 +74,11 @@ impl Supervisor {
             .stderr(Stdio::inherit())
             .spawn()
             .context("cannot start /bin/sh")?;
-        Ok(Self { line: Some(line), holder, supervisor })
+        Ok(Self {
+            line: Some(line),
+            holder,
+            supervisor,
+        })
     }
 
     /// The process group that every child has to be in.

@@ -1,5 +1,5 @@
-//! Who may do what, and what happens by itself: rights, escalation, acting as others, reviews, tokens, owners and
-//! namespaces, in the words and codes of the real server.
+//! Who may do what, and what happens by itself: rights, escalation, acting as others, reviews,
+//! tokens, owners and namespaces, in the words and codes of the real server.
 
 pub mod namespaces;
 pub mod owners;
@@ -54,7 +54,11 @@ async fn ask(
     body: Option<&Value>,
 ) -> Result<Answer> {
     let mut request = Request::builder().method(method).uri(path);
-    let content = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
+    let content = if method == "PATCH" {
+        "application/merge-patch+json"
+    } else {
+        "application/json"
+    };
     if body.is_some() {
         request = request.header("Content-Type", content);
     }
@@ -63,8 +67,14 @@ async fn ask(
     }
     let bytes = body.map_or_else(Vec::new, |body| body.to_string().into_bytes());
     match client.request::<Value>(request.body(bytes)?).await {
-        Ok(body) => Ok(Answer { code: StatusCode::OK.as_u16(), body }),
-        Err(kube::Error::Api(status)) => Ok(Answer { code: status.code, body: serde_json::to_value(&status)? }),
+        Ok(body) => Ok(Answer {
+            code: StatusCode::OK.as_u16(),
+            body,
+        }),
+        Err(kube::Error::Api(status)) => Ok(Answer {
+            code: status.code,
+            body: serde_json::to_value(&status)?,
+        }),
         Err(error) => Err(error).with_context(|| format!("{method} {path}")),
     }
 }
@@ -78,10 +88,14 @@ async fn post(client: &Client, path: &str, body: &Value) -> Result<Answer> {
 }
 
 async fn make(client: &Client, path: &str, body: &Value) -> Result<Value> {
-    post(client, path, body).await?.good().with_context(|| format!("POST {path} {body}"))
+    post(client, path, body)
+        .await?
+        .good()
+        .with_context(|| format!("POST {path} {body}"))
 }
 
-/// Asks again and again until the answer is as wanted; the authorizer of the real server lags a moment.
+/// Asks again and again until the answer is as wanted; the authorizer of the real server lags a
+/// moment.
 async fn until(
     scene: &Scene<'_>,
     what: &str,
@@ -102,7 +116,15 @@ async fn until(
 }
 
 async fn until_gone(scene: &Scene<'_>, path: &str) -> Result<()> {
-    until(scene, &format!("{path} to go"), &scene.client(), path, |answer| answer.code == 404).await.map(drop)
+    until(
+        scene,
+        &format!("{path} to go"),
+        &scene.client(),
+        path,
+        |answer| answer.code == 404,
+    )
+    .await
+    .map(drop)
 }
 
 fn role(name: &str, rules: &Value) -> Value {
@@ -124,13 +146,25 @@ fn user(name: &str) -> Value {
 /// Gives a user rules in the scene's namespace, and waits until they hold.
 async fn grant(scene: &Scene<'_>, who: &str, rules: &Value) -> Result<()> {
     let (admin, space) = (scene.client(), scene.namespace());
-    make(&admin, &format!("{RBAC}/namespaces/{space}/roles"), &role(who, rules)).await?;
-    make(&admin, &format!("{RBAC}/namespaces/{space}/rolebindings"), &binding(who, "Role", who, &user(who))).await?;
+    make(
+        &admin,
+        &format!("{RBAC}/namespaces/{space}/roles"),
+        &role(who, rules),
+    )
+    .await?;
+    make(
+        &admin,
+        &format!("{RBAC}/namespaces/{space}/rolebindings"),
+        &binding(who, "Role", who, &user(who)),
+    )
+    .await?;
     let first = |field: &str| rules[0][field][0].clone();
     let wanted = json!({"namespace": space, "verb": first("verbs"), "group": first("apiGroups"), "resource": first("resources")});
     let review = json!({"spec": {"user": who, "resourceAttributes": wanted}});
     let holding = async {
-        while make(&admin, &format!("{REVIEWS}/subjectaccessreviews"), &review).await?["status"]["allowed"] != true {
+        while make(&admin, &format!("{REVIEWS}/subjectaccessreviews"), &review).await?["status"]["allowed"]
+            != true
+        {
             tokio::task::yield_now().await;
         }
         Ok(())

@@ -2,13 +2,17 @@
 
 /// The lines of both, marked by whose they are.
 pub fn lines(expected: &str, answered: &str) -> String {
-    let (old, new): (Vec<&str>, Vec<&str>) = (expected.lines().collect(), answered.lines().collect());
+    let (old, new): (Vec<&str>, Vec<&str>) =
+        (expected.lines().collect(), answered.lines().collect());
     // The length of the longest common part of what is left of both, from every pair of lines on.
     let mut common = vec![vec![0usize; new.len() + 1]; old.len() + 1];
     for i in (0..old.len()).rev() {
         for j in (0..new.len()).rev() {
-            common[i][j] =
-                if old[i] == new[j] { common[i + 1][j + 1] + 1 } else { common[i + 1][j].max(common[i][j + 1]) };
+            common[i][j] = if old[i] == new[j] {
+                common[i + 1][j + 1] + 1
+            } else {
+                common[i + 1][j].max(common[i][j + 1])
+            };
         }
     }
     let (mut i, mut j, mut text) = (0, 0, String::new());

@@ -5,7 +5,13 @@ use anyhow::{Context, Result, bail};
 /// A body by its name and number: `deep-map 20000`.
 pub fn body(what: &str) -> Result<Vec<u8>> {
     let (name, rest) = what.split_once(' ').unwrap_or((what, ""));
-    let number = || rest.split(' ').next().unwrap_or_default().parse::<usize>().context("how much");
+    let number = || {
+        rest.split(' ')
+            .next()
+            .unwrap_or_default()
+            .parse::<usize>()
+            .context("how much")
+    };
     Ok(match name {
         "deep-map" => {
             let depth = number()?;

@@ -1,6 +1,11 @@
-//! What the Kubernetes API is to us: behaviours that the real server and the embedded one both have to show, told as
-//! requests and answers in `cases/`. With `CAIRN_CONFORMANCE=record` the real server's answers are written there.
-#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a test program reports on the terminal and may panic")]
+//! What the Kubernetes API is to us: behaviours that the real server and the embedded one both have
+//! to show, told as requests and answers in `cases/`. With `CAIRN_CONFORMANCE=record` the real
+//! server's answers are written there.
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test program reports on the terminal and may panic"
+)]
 
 mod diff;
 mod generate;
@@ -49,7 +54,11 @@ fn run() -> Result<ExitCode> {
         for (index, case) in script.cases.iter().enumerate() {
             let place = recording.then(|| (recorded.clone(), (path.clone(), index)));
             let scenario = scenario(path, case.clone(), place);
-            let group = if case.not_embedded.is_some() { &mut kubernetes } else { &mut both };
+            let group = if case.not_embedded.is_some() {
+                &mut kubernetes
+            } else {
+                &mut both
+            };
             group.push(scenario);
         }
     }
@@ -85,8 +94,13 @@ fn run() -> Result<ExitCode> {
 
 fn files() -> Result<Vec<PathBuf>> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance/cases");
-    let mut files: Vec<PathBuf> = fs::read_dir(&dir)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "http"));
+    let mut files: Vec<PathBuf> = fs::read_dir(&dir)?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<Result<_>>()?;
+    files.retain(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == "http")
+    });
     files.sort();
     Ok(files)
 }
@@ -117,5 +131,9 @@ fn compare(case: &Case, answers: &[String]) -> Result<()> {
             text.push_str(&diff::lines(&step.answer, answer));
         }
     }
-    if text.is_empty() { Ok(()) } else { bail!("{text}") }
+    if text.is_empty() {
+        Ok(())
+    } else {
+        bail!("{text}")
+    }
 }

@@ -1,5 +1,6 @@
-//! What differs from run to run, made the same: names of the scene, uids, revisions, times. Equal uids and revisions
-//! of one case get equal numbers, so that what has to stay or to change is still seen.
+//! What differs from run to run, made the same: names of the scene, uids, revisions, times. Equal
+//! uids and revisions of one case get equal numbers, so that what has to stay or to change is still
+//! seen.
 
 use std::collections::HashMap;
 
@@ -38,12 +39,24 @@ impl Mask {
             revisions: Numbers::default(),
             uid: pattern("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")?,
             patterns: vec![
-                (pattern(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")?, "<time>"),
+                (
+                    pattern(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")?,
+                    "<time>",
+                ),
                 (pattern(r"current: \d+")?, "current: <rv>"),
-                (pattern(r"too old resource version: \d+ \(\d+\)")?, "too old resource version: <rv> (<rv>)"),
-                (pattern(r#"(?s)Invalid value: "\{\\"apiVersion.*?\}": "#)?, "Invalid value: \"<object>\": "),
+                (
+                    pattern(r"too old resource version: \d+ \(\d+\)")?,
+                    "too old resource version: <rv> (<rv>)",
+                ),
+                (
+                    pattern(r#"(?s)Invalid value: "\{\\"apiVersion.*?\}": "#)?,
+                    "Invalid value: \"<object>\": ",
+                ),
                 (pattern(r"(precondition|record) \(\d+\)")?, "$1 (<rv>)"),
-                (pattern("Gen_[bcdfghjklmnpqrstvwxz2456789]{5}")?, "Gen_<5 random>"),
+                (
+                    pattern("Gen_[bcdfghjklmnpqrstvwxz2456789]{5}")?,
+                    "Gen_<5 random>",
+                ),
                 (pattern(r"10\.96\.\d+\.\d+")?, "<ip>"),
             ],
         })
@@ -53,7 +66,8 @@ impl Mask {
     pub fn word(&mut self, word: &str, shown: &str) {
         self.words.push((word.to_owned(), shown.to_owned()));
         // What contains another is looked for first.
-        self.words.sort_by_key(|(word, _)| std::cmp::Reverse(word.len()));
+        self.words
+            .sort_by_key(|(word, _)| std::cmp::Reverse(word.len()));
     }
 
     /// Masks a text.
@@ -65,7 +79,11 @@ impl Mask {
         for (pattern, shown) in &self.patterns {
             text = pattern.replace_all(&text, *shown).into_owned();
         }
-        let found: Vec<String> = self.uid.find_iter(&text).map(|uid| uid.as_str().to_owned()).collect();
+        let found: Vec<String> = self
+            .uid
+            .find_iter(&text)
+            .map(|uid| uid.as_str().to_owned())
+            .collect();
         for uid in found {
             let number = self.uids.of(&uid);
             text = text.replace(&uid, &format!("<uid {number}>"));
@@ -85,7 +103,9 @@ impl Mask {
                 if key == "cells" {
                     items.iter_mut().for_each(mask_age);
                 }
-                items.iter_mut().for_each(|item| self.walk(item, managed_fields, ""));
+                items
+                    .iter_mut()
+                    .for_each(|item| self.walk(item, managed_fields, ""));
             }
             Value::Object(fields) => self.object(fields, managed_fields),
             _ => {}
@@ -102,10 +122,17 @@ impl Mask {
             }
             if let Some(Value::Array(entries)) = meta.get_mut("managedFields") {
                 // They are ordered by their times, which may or may not be of the same second.
-                let word = |entry: &Value, name: &str| entry[name].as_str().unwrap_or_default().to_owned();
-                entries.sort_by_key(|entry| ["operation", "manager", "subresource"].map(|name| word(entry, name)));
+                let word =
+                    |entry: &Value, name: &str| entry[name].as_str().unwrap_or_default().to_owned();
+                entries.sort_by_key(|entry| {
+                    ["operation", "manager", "subresource"].map(|name| word(entry, name))
+                });
             }
-            if is_list && meta.get("resourceVersion").is_some_and(|revision| revision != "") {
+            if is_list
+                && meta
+                    .get("resourceVersion")
+                    .is_some_and(|revision| revision != "")
+            {
                 meta.insert("resourceVersion".to_owned(), "<list rv>".into());
             }
             mask_generated_name(meta);
@@ -125,7 +152,9 @@ impl Mask {
 
     fn scalar(&mut self, key: &str, text: &str) -> String {
         match key {
-            "resourceVersion" if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => {
+            "resourceVersion"
+                if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) =>
+            {
                 format!("<rv {}>", self.revisions.of(text))
             }
             "continue" if !text.is_empty() => "<continue>".to_owned(),
@@ -134,10 +163,13 @@ impl Mask {
     }
 }
 
-/// The real server finds causes in the order of its maps, which is none, and the same one as often as it checks. Both
-/// the causes and the message that lists them are brought into order.
+/// The real server finds causes in the order of its maps, which is none, and the same one as often
+/// as it checks. Both the causes and the message that lists them are brought into order.
 fn order_causes(status: &mut Map<String, Value>) {
-    let Some(causes) = status.get_mut("details").and_then(|details| details.get_mut("causes")?.as_array_mut()) else {
+    let Some(causes) = status
+        .get_mut("details")
+        .and_then(|details| details.get_mut("causes")?.as_array_mut())
+    else {
         return;
     };
     let text = |cause: &Value| {
@@ -147,8 +179,13 @@ fn order_causes(status: &mut Map<String, Value>) {
     causes.sort_by_cached_key(text);
     causes.dedup();
     let listed = causes.iter().map(text).collect::<Vec<_>>().join(", ");
-    let message = status.get("message").and_then(Value::as_str).unwrap_or_default();
-    let list = message.split_once(" is invalid: [").filter(|(_, list)| list.len() == listed.len() + 1);
+    let message = status
+        .get("message")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let list = message
+        .split_once(" is invalid: [")
+        .filter(|(_, list)| list.len() == listed.len() + 1);
     if let Some((head, _)) = list {
         let message = format!("{head} is invalid: [{listed}]");
         status.insert("message".to_owned(), message.into());
@@ -161,7 +198,9 @@ fn mask_age(cell: &mut Value) {
         !text.is_empty()
             && text.ends_with(['s', 'm', 'h', 'd', 'y'])
             && text.starts_with(|c: char| c.is_ascii_digit())
-            && text.chars().all(|c| c.is_ascii_digit() || "smhdy".contains(c))
+            && text
+                .chars()
+                .all(|c| c.is_ascii_digit() || "smhdy".contains(c))
     });
     if is_age {
         *cell = "<age>".into();
@@ -170,10 +209,15 @@ fn mask_age(cell: &mut Value) {
 
 fn mask_generated_name(meta: &mut Map<String, Value>) {
     let text = |key: &str| meta.get(key).and_then(Value::as_str).map(str::to_owned);
-    let (Some(prefix), Some(name)) = (text("generateName"), text("name")) else { return };
+    let (Some(prefix), Some(name)) = (text("generateName"), text("name")) else {
+        return;
+    };
     if let Some(suffix) = name.strip_prefix(prefix.as_str())
         && suffix.chars().all(|c| RANDOM.contains(c))
     {
-        meta.insert("name".to_owned(), format!("{prefix}<{} random>", suffix.len()).into());
+        meta.insert(
+            "name".to_owned(),
+            format!("{prefix}<{} random>", suffix.len()).into(),
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Looking into answers: paths such as `items.*.metadata.name`, of which `*` is every item of a list.
+//! Looking into answers: paths such as `items.*.metadata.name`, of which `*` is every item of a
+//! list.
 
 use serde_json::{Map, Value};
 
@@ -16,9 +17,12 @@ pub fn find(value: &Value, path: &str) -> Option<Value> {
     let deeper = |value: &Value| rest.map_or_else(|| Some(value.clone()), |rest| find(value, rest));
     match value {
         _ if head.is_empty() => Some(value.clone()),
-        Value::Array(items) if head == "*" => {
-            Some(items.iter().map(|item| deeper(item).unwrap_or_else(|| "<absent>".into())).collect())
-        }
+        Value::Array(items) if head == "*" => Some(
+            items
+                .iter()
+                .map(|item| deeper(item).unwrap_or_else(|| "<absent>".into()))
+                .collect(),
+        ),
         Value::Array(items) => deeper(items.get(head.parse::<usize>().ok()?)?),
         Value::Object(fields) => deeper(fields.get(head)?),
         _ => None,
@@ -27,7 +31,10 @@ pub fn find(value: &Value, path: &str) -> Option<Value> {
 
 /// Only what is at these paths.
 pub fn show(value: &Value, paths: &str) -> Value {
-    let fields: Map<String, Value> = paths.split_whitespace().map(|path| (path.to_owned(), at(value, path))).collect();
+    let fields: Map<String, Value> = paths
+        .split_whitespace()
+        .map(|path| (path.to_owned(), at(value, path)))
+        .collect();
     Value::Object(fields)
 }
 
@@ -38,9 +45,15 @@ pub fn hide(value: &mut Value, path: &str) {
         None => (path, None),
     };
     match (value, rest) {
-        (Value::Array(items), Some(rest)) if head == "*" => items.iter_mut().for_each(|item| hide(item, rest)),
+        (Value::Array(items), Some(rest)) if head == "*" => {
+            items.iter_mut().for_each(|item| hide(item, rest));
+        }
         (Value::Array(items), Some(rest)) => {
-            if let Some(item) = head.parse::<usize>().ok().and_then(|index| items.get_mut(index)) {
+            if let Some(item) = head
+                .parse::<usize>()
+                .ok()
+                .and_then(|index| items.get_mut(index))
+            {
                 hide(item, rest);
             }
         }

@@ -1,5 +1,5 @@
-//! The language of the cases: what is asked of a server, step by step, and what it has to answer. It only reads and
-//! writes texts; `play` asks. `cases/README.md` describes it.
+//! The language of the cases: what is asked of a server, step by step, and what it has to answer.
+//! It only reads and writes texts; `play` asks. `cases/README.md` describes it.
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -46,19 +46,39 @@ pub struct Step {
 }
 
 /// The directives that there are.
-const DIRECTIVES: [&str; 12] =
-    ["as", "body-of", "brief", "hide", "managed-fields", "raw", "repeat", "save", "show", "until", "accept", "type"];
+const DIRECTIVES: [&str; 12] = [
+    "as",
+    "body-of",
+    "brief",
+    "hide",
+    "managed-fields",
+    "raw",
+    "repeat",
+    "save",
+    "show",
+    "until",
+    "accept",
+    "type",
+];
 
 impl Script {
     /// Reads a file.
     pub fn parse(text: &str) -> Result<Self> {
-        let mut script = Self { preface: Vec::new(), cases: Vec::new() };
+        let mut script = Self {
+            preface: Vec::new(),
+            cases: Vec::new(),
+        };
         let mut answering = false;
         for (index, line) in text.lines().enumerate() {
             let at = || format!("line {}: {line}", index + 1);
             if let Some(title) = line.strip_prefix("## ") {
                 let title = title.to_owned();
-                script.cases.push(Case { title, not_embedded: None, remarks: Vec::new(), steps: Vec::new() });
+                script.cases.push(Case {
+                    title,
+                    not_embedded: None,
+                    remarks: Vec::new(),
+                    steps: Vec::new(),
+                });
                 answering = false;
                 continue;
             }
@@ -66,7 +86,10 @@ impl Script {
                 script.preface.push(line.to_owned());
                 continue;
             };
-            let verb = line.strip_prefix("> ").or_else(|| line.strip_prefix("+ ")).filter(|rest| begins_step(rest));
+            let verb = line
+                .strip_prefix("> ")
+                .or_else(|| line.strip_prefix("+ "))
+                .filter(|rest| begins_step(rest));
             if let Some(rest) = verb {
                 let (verb, target) = rest.split_once(' ').unwrap_or((rest, ""));
                 case.steps.push(Step {
@@ -124,9 +147,15 @@ impl Script {
                 line("");
             }
             line(&format!("## {}", case.title));
-            case.remarks.iter().filter(|remark| !remark.is_empty()).for_each(|remark| line(remark));
+            case.remarks
+                .iter()
+                .filter(|remark| !remark.is_empty())
+                .for_each(|remark| line(remark));
             for step in &case.steps {
-                step.source.iter().filter(|source| !source.is_empty()).for_each(|source| line(source));
+                step.source
+                    .iter()
+                    .filter(|source| !source.is_empty())
+                    .for_each(|source| line(source));
                 step.answer.lines().for_each(&mut line);
             }
         }
@@ -136,7 +165,10 @@ impl Script {
 
 impl Step {
     fn add(&mut self, text: &str) -> Result<()> {
-        if let Some((name, value)) = text.split_once(": ").filter(|(name, _)| !name.contains(' ')) {
+        if let Some((name, value)) = text
+            .split_once(": ")
+            .filter(|(name, _)| !name.contains(' '))
+        {
             self.headers.push((name.to_owned(), value.to_owned()));
             return Ok(());
         }
@@ -150,16 +182,23 @@ impl Step {
 
     /// The value of a directive.
     pub fn directive(&self, name: &str) -> Option<&str> {
-        self.directives.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+        self.directives
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
     }
 
     /// All values of a directive.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        self.directives.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
+        self.directives
+            .iter()
+            .filter(move |(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
     }
 }
 
-/// Whether what follows the mark is a verb, which is written in capitals, and no header or directive.
+/// Whether what follows the mark is a verb, which is written in capitals, and no header or
+/// directive.
 fn begins_step(rest: &str) -> bool {
     let verb = rest.split(' ').next().unwrap_or_default();
     verb.len() > 2 && verb.chars().all(|c| c.is_ascii_uppercase() || c == '-')

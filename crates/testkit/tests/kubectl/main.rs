@@ -1,5 +1,6 @@
-//! The real kubectl, told the same on the real server and on the embedded one: what it prints has to be the same but
-//! for times, uids and the like. It needs the kubectl that is built beside the control plane.
+//! The real kubectl, told the same on the real server and on the embedded one: what it prints has
+//! to be the same but for times, uids and the like. It needs the kubectl that is built beside the
+//! control plane.
 
 mod mask;
 mod script;
@@ -22,7 +23,10 @@ fn main() -> ExitCode {
     Suite::on_kubernetes(scripts.into_iter().map(scenario).collect()).main()
 }
 
-#[allow(clippy::print_stdout, reason = "a test program reports on the terminal")]
+#[allow(
+    clippy::print_stdout,
+    reason = "a test program reports on the terminal"
+)]
 fn fail(error: &anyhow::Error) -> ExitCode {
     println!("error: {error:#}");
     ExitCode::FAILURE
@@ -39,10 +43,15 @@ fn scenario(script: Script) -> Scenario {
             let expected = play(&script, real.kubeconfig()).await?;
             // What fails everywhere is equal everywhere.
             let first = expected.first().map_or("", String::as_str);
-            ensure!(first.ends_with("created"), "the script does not begin well: {first}");
+            ensure!(
+                first.ends_with("created"),
+                "the script does not begin well: {first}"
+            );
             let found = play(&script, embedded.kubeconfig()).await?;
             let mut differences = String::new();
-            for (command, (expected, found)) in script.commands.iter().zip(expected.iter().zip(&found)) {
+            for (command, (expected, found)) in
+                script.commands.iter().zip(expected.iter().zip(&found))
+            {
                 if expected != found {
                     let command = command.lines().next().unwrap_or_default();
                     differences.push_str(&format!("$ {command}\n"));
@@ -67,11 +76,25 @@ async fn play(script: &Script, kubeconfig: &Path) -> Result<Vec<String>> {
 
 async fn run(session: &Session, text: &str) -> Result<String> {
     let assets = PathBuf::from(std::env::var_os(ASSETS).context(ASSETS)?);
-    let path = format!("{}:{}", assets.display(), std::env::var("PATH").unwrap_or_default());
+    let path = format!(
+        "{}:{}",
+        assets.display(),
+        std::env::var("PATH").unwrap_or_default()
+    );
     let mut command = Command::new("/bin/sh");
-    command.arg("-c").arg(text).env("PATH", path).stdin(Stdio::null()).current_dir(session.home());
-    command.env("KUBECONFIG", session.kubeconfig()).env("HOME", session.home()).env("COLUMNS", "200");
-    let output = tokio::task::spawn_blocking(move || command.output()).await?.context("cannot run /bin/sh")?;
+    command
+        .arg("-c")
+        .arg(text)
+        .env("PATH", path)
+        .stdin(Stdio::null())
+        .current_dir(session.home());
+    command
+        .env("KUBECONFIG", session.kubeconfig())
+        .env("HOME", session.home())
+        .env("COLUMNS", "200");
+    let output = tokio::task::spawn_blocking(move || command.output())
+        .await?
+        .context("cannot run /bin/sh")?;
     let code = output.status.code().unwrap_or(-1);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let mut told = text(&output.stdout);

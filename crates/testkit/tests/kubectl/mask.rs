@@ -7,9 +7,15 @@ use regex::Regex;
 
 static PATTERNS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
     [
-        ("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "<uid>"),
+        (
+            "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
+            "<uid>",
+        ),
         (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "<time>"),
-        (r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4}", "<time>"),
+        (
+            r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4}",
+            "<time>",
+        ),
         (r#"(resourceVersion"?: )"\d+""#, r#"$1"<rv>""#),
         (r"Resource Version:\s+\d+", "Resource Version: <rv>"),
         (r"127\.0\.0\.1:\d+", "<server>"),
@@ -47,8 +53,16 @@ fn is_cause(line: &str) -> bool {
 pub fn difference(expected: &str, found: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (expected.lines().collect(), found.lines().collect());
     let only = |these: &[&str], others: &[&str], sign: &str| -> String {
-        these.iter().filter(|line| !others.contains(line)).map(|line| format!("{sign} {line}\n")).collect()
+        these
+            .iter()
+            .filter(|line| !others.contains(line))
+            .map(|line| format!("{sign} {line}\n"))
+            .collect()
     };
     let told = only(&old, &new, "  kubernetes:") + &only(&new, &old, "  embedded:  ");
-    if told.is_empty() { format!("  the order differs:\n{expected}  and\n{found}") } else { told }
+    if told.is_empty() {
+        format!("  the order differs:\n{expected}  and\n{found}")
+    } else {
+        told
+    }
 }

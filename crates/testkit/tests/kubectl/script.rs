@@ -1,4 +1,5 @@
-//! The scripts: files of shell commands, of which one that begins at the margin is a new one and others continue it.
+//! The scripts: files of shell commands, of which one that begins at the margin is a new one and
+//! others continue it.
 
 use std::{
     fs,
@@ -19,13 +20,22 @@ impl Script {
     /// All scripts, in the order of their names.
     pub fn all() -> Result<Vec<Self>> {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kubectl/scripts");
-        let mut files: Vec<PathBuf> = fs::read_dir(&dir)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+        let mut files: Vec<PathBuf> = fs::read_dir(&dir)?
+            .map(|entry| Ok(entry?.path()))
+            .collect::<Result<_>>()?;
         files.retain(|path| path.extension().is_some_and(|extension| extension == "sh"));
         files.sort();
         let read = |path: PathBuf| {
             let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            Ok(Self { name, commands: commands(&text) })
+            let name = path
+                .file_stem()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            Ok(Self {
+                name,
+                commands: commands(&text),
+            })
         };
         files.into_iter().map(read).collect()
     }
@@ -63,7 +73,10 @@ impl Session {
         let home = tempfile::tempdir()?;
         let copy = home.path().join("kubeconfig");
         fs::copy(kubeconfig, &copy).context("cannot copy the kubeconfig")?;
-        Ok(Self { home, kubeconfig: copy })
+        Ok(Self {
+            home,
+            kubeconfig: copy,
+        })
     }
 
     /// The home directory.

@@ -1,4 +1,5 @@
-//! Where the group is served from: inside of the embedded server, or beside the real one, which passes requests on.
+//! Where the group is served from: inside of the embedded server, or beside the real one, which
+//! passes requests on.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -28,12 +29,23 @@ pub fn embedded() -> Pin<Box<dyn Future<Output = Result<Cluster>> + Send>> {
                     let client = Client::new(call.in_process_service, "default");
                     let at = call.attributes;
                     let stored = (!at.name.is_empty()).then_some(at.name);
-                    let question = Question { namespace: at.namespace, stored, query: call.query, body: call.body };
+                    let question = Question {
+                        namespace: at.namespace,
+                        stored,
+                        query: call.query,
+                        body: call.body,
+                    };
                     web::answer(&client, question).await
                 })
             }),
         };
-        Ok(Cluster::of(Embedded::start(Options { extensions: vec![extension], ..Options::default() }).await?))
+        Ok(Cluster::of(
+            Embedded::start(Options {
+                extensions: vec![extension],
+                ..Options::default()
+            })
+            .await?,
+        ))
     })
 }
 
@@ -41,7 +53,10 @@ pub fn embedded() -> Pin<Box<dyn Future<Output = Result<Cluster>> + Send>> {
 pub async fn scene<'c>(cluster: &'c Cluster, name: &str) -> Result<Scene<'c>> {
     let scene = cluster.scene(name).await?;
     let stored = "templates.templates.stacks.crossplane.io";
-    let crd = api::definitions().into_iter().find(|crd| crd["metadata"]["name"] == stored).context("a definition")?;
+    let crd = api::definitions()
+        .into_iter()
+        .find(|crd| crd["metadata"]["name"] == stored)
+        .context("a definition")?;
     scene.install_crd(&crd).await?;
     if cluster.backend().name() != "the embedded API server" {
         static SERVED: OnceCell<()> = OnceCell::const_new();
@@ -67,32 +82,54 @@ async fn aggregated(cluster: &Cluster) -> Result<()> {
     };
     let authority = Authority::new(&registration.hosts())?;
     authority.ca_pem().clone_into(&mut registration.ca);
-    let options = web::Options { listen: "127.0.0.1:0".parse()?, authority, client: client.clone() };
+    let options = web::Options {
+        listen: "127.0.0.1:0".parse()?,
+        authority,
+        client: client.clone(),
+    };
     let server = Server::bind(options).await?;
     registration.port = server.address()?.port();
     tokio::spawn(server.run());
     let params = PatchParams::apply("test").force();
     for object in registration.objects() {
-        let name = object["metadata"]["name"].as_str().context("a name")?.to_owned();
+        let name = object["metadata"]["name"]
+            .as_str()
+            .context("a name")?
+            .to_owned();
         if object["kind"] == "Service" {
-            let services: Api<DynamicObject> =
-                Api::namespaced_with(client.clone(), "default", &resource("v1", "Service", "services"));
-            services.patch(&name, &params, &Patch::Apply(&object)).await?;
+            let services: Api<DynamicObject> = Api::namespaced_with(
+                client.clone(),
+                "default",
+                &resource("v1", "Service", "services"),
+            );
+            services
+                .patch(&name, &params, &Patch::Apply(&object))
+                .await?;
             continue;
         }
         let kind = resource("apiregistration.k8s.io/v1", "APIService", "apiservices");
         let services: Api<DynamicObject> = Api::all_with(client.clone(), &kind);
-        services.patch(&name, &params, &Patch::Apply(&object)).await?;
+        services
+            .patch(&name, &params, &Patch::Apply(&object))
+            .await?;
         let available = |object: Option<&DynamicObject>| {
-            let conditions = object.and_then(|object| object.data["status"]["conditions"].as_array());
+            let conditions =
+                object.and_then(|object| object.data["status"]["conditions"].as_array());
             conditions.is_some_and(|all: &Vec<Value>| {
-                all.iter().any(|one| one["type"] == "Available" && one["status"] == "True")
+                all.iter()
+                    .any(|one| one["type"] == "Available" && one["status"] == "True")
             })
         };
         let waiting = await_condition(services.clone(), &name, available);
-        if tokio::time::timeout(cluster.backend().patience(), waiting).await.is_err() {
+        if tokio::time::timeout(cluster.backend().patience(), waiting)
+            .await
+            .is_err()
+        {
             let last = services.get(&name).await?;
-            bail!("the APIService did not become available: {}", last.data["status"]);
+            bail!(
+                "the APIService did not become available: {}",
+                last.data["status"]
+            );
         }
     }
     Ok(())

@@ -26,13 +26,20 @@ async fn run(program: &PathBuf, cluster: &Cluster, args: &[&str]) -> Result<Stri
         .await
         .context("kubectl does not start")?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    ensure!(output.status.success(), "kubectl {}: {}", args.join(" "), text(&output.stderr));
+    ensure!(
+        output.status.success(),
+        "kubectl {}: {}",
+        args.join(" "),
+        text(&output.stderr)
+    );
     Ok(text(&output.stdout))
 }
 
 pub async fn kubectl_processes_and_lists_templates(cluster: Arc<Cluster>) -> Result<()> {
     // `cargo xtask cluster-test` builds it; without it there is nothing to try.
-    let Some(program) = kubectl() else { return Ok(()) };
+    let Some(program) = kubectl() else {
+        return Ok(());
+    };
     let scene = home::scene(&cluster, "kubectl").await?;
     let namespace = scene.namespace();
     store(&scene, "greeting").await?;
@@ -47,17 +54,52 @@ pub async fn kubectl_processes_and_lists_templates(cluster: Arc<Cluster>) -> Res
     let whole = file("template.json", &filled.to_string())?;
     let values = file("values.json", r#"{"parameters": {"TEXT": "hello"}}"#)?;
     let group = format!("/apis/processing.stacks.crossplane.io/v1alpha1/namespaces/{namespace}");
-    for (path, body) in [("processedtemplates", &whole), ("templates/greeting/processed", &values)] {
-        let told = run(&program, &cluster, &["create", "--raw", &format!("{group}/{path}"), "-f", body]).await?;
+    for (path, body) in [
+        ("processedtemplates", &whole),
+        ("templates/greeting/processed", &values),
+    ] {
+        let told = run(
+            &program,
+            &cluster,
+            &["create", "--raw", &format!("{group}/{path}"), "-f", body],
+        )
+        .await?;
         let result: serde_json::Value = serde_json::from_str(&told).context(told)?;
         ensure!(result["objects"][0]["data"]["text"] == "hello", "{result}");
     }
     let table = run(&program, &cluster, &["get", "templates", "-n", namespace]).await?;
-    let row: Vec<&str> = table.lines().nth(1).unwrap_or_default().split_whitespace().collect();
-    ensure!(row.starts_with(&["greeting", "Says", "something"]), "{table}");
-    let kinds = run(&program, &cluster, &["api-resources", "--api-group=processing.stacks.crossplane.io"]).await?;
+    let row: Vec<&str> = table
+        .lines()
+        .nth(1)
+        .unwrap_or_default()
+        .split_whitespace()
+        .collect();
+    ensure!(
+        row.starts_with(&["greeting", "Says", "something"]),
+        "{table}"
+    );
+    let kinds = run(
+        &program,
+        &cluster,
+        &[
+            "api-resources",
+            "--api-group=processing.stacks.crossplane.io",
+        ],
+    )
+    .await?;
     ensure!(kinds.contains("processedtemplates"), "{kinds}");
-    let fields = run(&program, &cluster, &["explain", "templates.templates.stacks.crossplane.io.parameters"]).await?;
-    ensure!(fields.contains("required") && fields.contains("generate"), "{fields}");
+    let fields = run(
+        &program,
+        &cluster,
+        &[
+            "explain",
+            "templates.templates.stacks.crossplane.io.parameters",
+        ],
+    )
+    .await?;
+    ensure!(
+        fields.contains("required") && fields.contains("generate"),
+        "{fields}"
+    );
     Ok(())
 }

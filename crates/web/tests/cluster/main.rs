@@ -1,4 +1,5 @@
-//! Templates processed by a cluster: built into the embedded API server, and aggregated beside the real one.
+//! Templates processed by a cluster: built into the embedded API server, and aggregated beside the
+//! real one.
 #![allow(clippy::unwrap_used, reason = "a scenario may panic")]
 
 mod home;

@@ -1,4 +1,5 @@
-//! What the group answers, over plain requests: results in both forms, refusals with their places, and rights.
+//! What the group answers, over plain requests: results in both forms, refusals with their places,
+//! and rights.
 
 use std::sync::Arc;
 
@@ -34,7 +35,8 @@ fn processed() -> Value {
 
 /// Sends a body; the code and the answer, whatever they are.
 async fn post(client: &Client, path: &str, body: impl Into<Vec<u8>>) -> Result<(u16, Value)> {
-    let request = http::Request::post(format!("{GROUP}{path}")).header("content-type", "application/json");
+    let request =
+        http::Request::post(format!("{GROUP}{path}")).header("content-type", "application/json");
     match client.request::<Value>(request.body(body.into())?).await {
         Ok(value) => Ok((201, value)),
         Err(kube::Error::Api(status)) => Ok((status.code, serde_json::to_value(status)?)),
@@ -43,16 +45,26 @@ async fn post(client: &Client, path: &str, body: impl Into<Vec<u8>>) -> Result<(
 }
 
 async fn get(client: &Client, path: &str) -> Result<Value> {
-    Ok(client.request(http::Request::get(path).body(Vec::new())?).await?)
+    Ok(client
+        .request(http::Request::get(path).body(Vec::new())?)
+        .await?)
 }
 
 /// Stores a template as an object of its namespace.
 pub async fn store(scene: &Scene<'_>, name: &str) -> Result<()> {
-    let path = format!("/apis/templates.stacks.crossplane.io/v1alpha1/namespaces/{}/templates", scene.namespace());
+    let path = format!(
+        "/apis/templates.stacks.crossplane.io/v1alpha1/namespaces/{}/templates",
+        scene.namespace()
+    );
     let body = serde_json::to_vec(&template(name))?;
-    let request = http::Request::post(path).header("content-type", "application/json").body(body)?;
+    let request = http::Request::post(path)
+        .header("content-type", "application/json")
+        .body(body)?;
     let stored: Value = scene.client().request(request).await?;
-    ensure!(stored["objects"] == template(name)["objects"], "what was stored is what was written: {stored}");
+    ensure!(
+        stored["objects"] == template(name)["objects"],
+        "what was stored is what was written: {stored}"
+    );
     Ok(())
 }
 
@@ -67,37 +79,71 @@ pub async fn a_template_that_is_posted_comes_back_filled_in(cluster: Arc<Cluster
     expected["objects"] = json!([processed()]);
     expected["labels"] = json!({"app": "said"});
     ensure!(result == expected, "{result}");
-    let (_, list) = post(&scene.client(), &format!("{path}?result=list"), filled.to_string()).await?;
-    ensure!(list == json!({"apiVersion": "v1", "kind": "List", "items": [processed()]}), "{list}");
+    let (_, list) = post(
+        &scene.client(),
+        &format!("{path}?result=list"),
+        filled.to_string(),
+    )
+    .await?;
+    ensure!(
+        list == json!({"apiVersion": "v1", "kind": "List", "items": [processed()]}),
+        "{list}"
+    );
     // OpenShift's own, as it is, and in YAML.
     let openshift = "kind: Template\napiVersion: template.openshift.io/v1\nobjects: [{kind: Route, apiVersion: v1, port: '${{P}}'}]\n\
                      parameters: [{name: P, generate: expression, from: '[1-9]{3}'}]\n";
     let (code, result) = post(&scene.client(), &path, openshift).await?;
-    ensure!(code == 201 && result["objects"][0]["apiVersion"] == "route.openshift.io/v1", "{result}");
-    ensure!(result["objects"][0]["port"].as_u64().is_some_and(|port| (111..=999).contains(&port)), "{result}");
+    ensure!(
+        code == 201 && result["objects"][0]["apiVersion"] == "route.openshift.io/v1",
+        "{result}"
+    );
+    ensure!(
+        result["objects"][0]["port"]
+            .as_u64()
+            .is_some_and(|port| (111..=999).contains(&port)),
+        "{result}"
+    );
     let maps = format!("/api/v1/namespaces/{}/configmaps/said", scene.namespace());
-    ensure!(get(&scene.client(), &maps).await.is_err(), "nothing is created by processing");
+    ensure!(
+        get(&scene.client(), &maps).await.is_err(),
+        "nothing is created by processing"
+    );
     Ok(())
 }
 
 pub async fn a_stored_template_takes_values_alone(cluster: Arc<Cluster>) -> Result<()> {
     let scene = home::scene(&cluster, "stored").await?;
     store(&scene, "greeting").await?;
-    let path = format!("/namespaces/{}/templates/greeting/processed", scene.namespace());
+    let path = format!(
+        "/namespaces/{}/templates/greeting/processed",
+        scene.namespace()
+    );
     for body in [
         json!({"parameters": {"TEXT": "hello"}}),
         json!({"kind": "TemplateParameters", "apiVersion": "processing.stacks.crossplane.io/v1alpha1",
             "name": "greeting", "parameters": {"TEXT": "hello"}}),
     ] {
         let (code, result) = post(&scene.client(), &path, body.to_string()).await?;
-        ensure!(code == 201 && result["objects"] == json!([processed()]), "{code} {result}");
-        ensure!(result["metadata"]["uid"].is_null(), "the result is no stored object: {result}");
+        ensure!(
+            code == 201 && result["objects"] == json!([processed()]),
+            "{code} {result}"
+        );
+        ensure!(
+            result["metadata"]["uid"].is_null(),
+            "the result is no stored object: {result}"
+        );
     }
     let elsewhere = path.replace("greeting", "absent");
     let (code, result) = post(&scene.client(), &elsewhere, "{}").await?;
-    ensure!(code == 404 && result["message"].to_string().contains("absent"), "{code} {result}");
+    ensure!(
+        code == 404 && result["message"].to_string().contains("absent"),
+        "{code} {result}"
+    );
     let (code, result) = post(&scene.client(), &path, json!({"name": "other"}).to_string()).await?;
-    ensure!(code == 400 && result["message"].to_string().contains("for the template"), "{code} {result}");
+    ensure!(
+        code == 400 && result["message"].to_string().contains("for the template"),
+        "{code} {result}"
+    );
     Ok(())
 }
 
@@ -105,7 +151,10 @@ pub async fn what_is_wrong_is_refused_with_its_place(cluster: Arc<Cluster>) -> R
     let scene = home::scene(&cluster, "wrong").await?;
     store(&scene, "greeting").await?;
     let posted = format!("/namespaces/{}/processedtemplates", scene.namespace());
-    let stored = format!("/namespaces/{}/templates/greeting/processed", scene.namespace());
+    let stored = format!(
+        "/namespaces/{}/templates/greeting/processed",
+        scene.namespace()
+    );
     let mut wrong = template("wrong");
     wrong["parameters"][2]["value"] = json!("perhaps");
     let values = |values: Value| json!({"parameters": values}).to_string();
@@ -148,8 +197,14 @@ pub async fn what_is_wrong_is_refused_with_its_place(cluster: Arc<Cluster>) -> R
     }
     let (_, status) = post(&scene.client(), &posted, wrong.to_string()).await?;
     let causes = &status["details"]["causes"];
-    ensure!(causes[0]["field"] == "parameters[1]" && causes[0]["reason"] == "FieldValueRequired", "{status}");
-    ensure!(causes[1]["field"] == "parameters[2].value" && causes[1]["reason"] == "FieldValueInvalid", "{status}");
+    ensure!(
+        causes[0]["field"] == "parameters[1]" && causes[0]["reason"] == "FieldValueRequired",
+        "{status}"
+    );
+    ensure!(
+        causes[1]["field"] == "parameters[2].value" && causes[1]["reason"] == "FieldValueInvalid",
+        "{status}"
+    );
     Ok(())
 }
 
@@ -167,7 +222,14 @@ pub async fn nobody_processes_without_the_right_to(cluster: Arc<Cluster>) -> Res
     let (code, status) = post(&user, &posted, filled.to_string()).await?;
     let expected = "processedtemplates.processing.stacks.crossplane.io is forbidden: User \"jane\" cannot create resource \
                     \"processedtemplates\" in API group \"processing.stacks.crossplane.io\"";
-    ensure!(code == 403 && status["message"].to_string().replace('\\', "").contains(expected), "{code} {status}");
+    ensure!(
+        code == 403
+            && status["message"]
+                .to_string()
+                .replace('\\', "")
+                .contains(expected),
+        "{code} {status}"
+    );
     ensure!(post(&user, &stored("greeting"), values.clone()).await?.0 == 403);
     // The right to fill in one stored template, and templates of one's own.
     let rules = json!([
@@ -181,8 +243,12 @@ pub async fn nobody_processes_without_the_right_to(cluster: Arc<Cluster>) -> Res
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "fill-in"},
         "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "jane"}]});
     for (plural, object) in [("roles", role), ("rolebindings", binding)] {
-        let request = http::Request::post(format!("{rbac}/{plural}")).header("content-type", "application/json");
-        scene.client().request::<Value>(request.body(serde_json::to_vec(&object)?)?).await?;
+        let request = http::Request::post(format!("{rbac}/{plural}"))
+            .header("content-type", "application/json");
+        scene
+            .client()
+            .request::<Value>(request.body(serde_json::to_vec(&object)?)?)
+            .await?;
     }
     // The real server's authorizer follows its caches.
     let granted = async {
@@ -196,8 +262,13 @@ pub async fn nobody_processes_without_the_right_to(cluster: Arc<Cluster>) -> Res
     ensure!(post(&user, &stored("secret"), values.clone()).await?.0 == 403);
     let other = "/namespaces/default/processedtemplates";
     ensure!(post(&user, other, filled.to_string()).await?.0 == 403);
-    let path = format!("/apis/templates.stacks.crossplane.io/v1alpha1/namespaces/{namespace}/templates/greeting");
-    ensure!(get(&user, &path).await.is_err(), "to fill in is not to read");
+    let path = format!(
+        "/apis/templates.stacks.crossplane.io/v1alpha1/namespaces/{namespace}/templates/greeting"
+    );
+    ensure!(
+        get(&user, &path).await.is_err(),
+        "to fill in is not to read"
+    );
     Ok(())
 }
 
@@ -205,10 +276,22 @@ pub async fn the_group_is_discovered_with_its_types(cluster: Arc<Cluster>) -> Re
     let scene = home::scene(&cluster, "types").await?;
     let client = scene.client();
     let list = get(&client, GROUP).await?;
-    let names: Vec<&Value> = list["resources"].as_array().context("a list")?.iter().map(|one| &one["name"]).collect();
-    ensure!(names == ["processedtemplates", "templates/processed"], "{list}");
+    let names: Vec<&Value> = list["resources"]
+        .as_array()
+        .context("a list")?
+        .iter()
+        .map(|one| &one["name"])
+        .collect();
+    ensure!(
+        names == ["processedtemplates", "templates/processed"],
+        "{list}"
+    );
     let groups = get(&client, "/apis").await?;
-    let ours = |groups: &Value| groups["groups"].to_string().contains("processing.stacks.crossplane.io");
+    let ours = |groups: &Value| {
+        groups["groups"]
+            .to_string()
+            .contains("processing.stacks.crossplane.io")
+    };
     ensure!(ours(&groups), "{groups}");
     // The real server collects the documents of others now and then.
     let path = "/openapi/v3/apis/processing.stacks.crossplane.io/v1alpha1";
@@ -222,6 +305,9 @@ pub async fn the_group_is_discovered_with_its_types(cluster: Arc<Cluster>) -> Re
     };
     let document = scene.within("the document to be served", document).await?;
     let way = "/apis/processing.stacks.crossplane.io/v1alpha1/namespaces/{namespace}/templates/{name}/processed";
-    ensure!(document["paths"][way]["post"]["operationId"].is_string(), "{document}");
+    ensure!(
+        document["paths"][way]["post"]["operationId"].is_string(),
+        "{document}"
+    );
     Ok(())
 }

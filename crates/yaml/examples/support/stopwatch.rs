@@ -1,9 +1,11 @@
-//! How long a piece of work takes, for the benchmarks of this crate and of those above it, which compile this file too.
+//! How long a piece of work takes, for the benchmarks of this crate and of those above it, which
+//! compile this file too.
 
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-/// How much processor time a measurement takes, and how many there are; the best counts, as noise only adds.
+/// How much processor time a measurement takes, and how many there are; the best counts, as noise
+/// only adds.
 const ROUND: Duration = Duration::from_millis(300);
 const ROUNDS: usize = 3;
 
@@ -25,7 +27,8 @@ fn measure(work: &impl Fn()) -> u64 {
     }
 }
 
-/// What this thread has used, which other programs do not add to; the clock on the wall where the system does not say.
+/// What this thread has used, which other programs do not add to; the clock on the wall where the
+/// system does not say.
 fn processor_time() -> Duration {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     let said = std::fs::read_to_string("/proc/thread-self/schedstat").ok();

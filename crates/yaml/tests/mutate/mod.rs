@@ -1,4 +1,5 @@
-//! Makes texts and values that look like YAML, from a seed: mutations of the golden texts and made-up soup.
+//! Makes texts and values that look like YAML, from a seed: mutations of the golden texts and
+//! made-up soup.
 
 use serde_json::{Value, json};
 
@@ -160,7 +161,11 @@ pub fn text(random: &mut Random, seeds: &[String]) -> String {
         1 => {
             let (first, second) = (random.below(seeds.len()), random.below(seeds.len()));
             let indented = seeds[second].replace('\n', random.pick(&["\n", "\n  ", "\n "]));
-            format!("{}{}{indented}", seeds[first], random.pick(&["\n", "", "\n  ", "\n- ", ": ", " "]))
+            format!(
+                "{}{}{indented}",
+                seeds[first],
+                random.pick(&["\n", "", "\n  ", "\n- ", ": ", " "])
+            )
         }
         _ => {
             let at = random.below(seeds.len());
@@ -174,13 +179,17 @@ pub fn text(random: &mut Random, seeds: &[String]) -> String {
 }
 
 fn soup(random: &mut Random, most: usize) -> String {
-    (0..=random.below(most)).map(|_| random.pick(PIECES)).collect()
+    (0..=random.below(most))
+        .map(|_| random.pick(PIECES))
+        .collect()
 }
 
 /// Changes a text in one place.
 fn mutate(random: &mut Random, text: &mut String) {
     let from = text.floor_char_boundary(random.below(text.len() + 1));
-    let to = text.floor_char_boundary((from + random.below(6)).min(text.len())).max(from);
+    let to = text
+        .floor_char_boundary((from + random.below(6)).min(text.len()))
+        .max(from);
     match random.below(5) {
         0 => text.replace_range(from..to, ""),
         1 => {
@@ -202,18 +211,32 @@ pub fn value(random: &mut Random, seeds: &[String], depth: usize) -> Value {
         2 => json!(random.below(1000)),
         3 => match random.below(4) {
             0 => json!(random.below(1_000_000) as f64 / 64.0),
-            1 => json!((random.below(usize::MAX) as f64) * 10f64.powi(random.below(40) as i32 - 20)),
+            1 => {
+                json!((random.below(usize::MAX) as f64) * 10f64.powi(random.below(40) as i32 - 20))
+            }
             2 => json!(random.below(usize::MAX) as i64),
             _ => json!(-(random.below(1 << 40) as f64)),
         },
         4 => json!(soup(random, 30)),
         5 => json!(text(random, seeds)),
-        6 => json!((0..random.below(60)).map(|_| random.pick(&["word ", "lorem", " ", "x"])).collect::<String>()),
-        7 | 8 => Value::Array((0..random.below(4)).map(|_| value(random, seeds, depth + 1)).collect()),
+        6 => json!(
+            (0..random.below(60))
+                .map(|_| random.pick(&["word ", "lorem", " ", "x"]))
+                .collect::<String>()
+        ),
+        7 | 8 => Value::Array(
+            (0..random.below(4))
+                .map(|_| value(random, seeds, depth + 1))
+                .collect(),
+        ),
         _ => {
             let mut map = serde_json::Map::new();
             for _ in 0..random.below(5) {
-                let key = if random.below(3) == 0 { soup(random, 4) } else { format!("k{}", random.below(20)) };
+                let key = if random.below(3) == 0 {
+                    soup(random, 4)
+                } else {
+                    format!("k{}", random.below(20))
+                };
                 map.insert(key, value(random, seeds, depth + 1));
             }
             Value::Object(map)

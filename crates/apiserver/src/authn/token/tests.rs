@@ -1,4 +1,5 @@
-//! Tokens and what makes them good or bad, against a store with an account and what tokens are bound to.
+//! Tokens and what makes them good or bad, against a store with an account and what tokens are
+//! bound to.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail anywhere")]
 
@@ -6,8 +7,19 @@ use super::*;
 use crate::storage::{Change, Expect, Window};
 
 async fn put(store: &Store, resource: &str, name: &str, value: Option<Value>) {
-    let key = Key::new(&table_name("", resource), if resource == "nodes" { "" } else { "n" }, name);
-    store.commit(vec![Change { key, expect: Expect::Any, to: value }]).await.unwrap();
+    let key = Key::new(
+        &table_name("", resource),
+        if resource == "nodes" { "" } else { "n" },
+        name,
+    );
+    store
+        .commit(vec![Change {
+            key,
+            expect: Expect::Any,
+            to: value,
+        }])
+        .await
+        .unwrap();
 }
 
 fn object(name: &str, uid: &str) -> Option<Value> {
@@ -27,11 +39,18 @@ impl Bench {
         put(&store, "pods", "p", object("p", "u2")).await;
         put(&store, "secrets", "s", object("s", "u3")).await;
         let key = SigningKey::read(&SigningKey::generate().unwrap()).unwrap();
-        Self { verifier: Verifier::new(&store), store, key }
+        Self {
+            verifier: Verifier::new(&store),
+            store,
+            key,
+        }
     }
 
     fn token(&self, audiences: &[&str], bound: Option<(&str, &str, &str)>) -> String {
-        let audiences: Vec<String> = audiences.iter().map(|&audience| audience.to_owned()).collect();
+        let audiences: Vec<String> = audiences
+            .iter()
+            .map(|&audience| audience.to_owned())
+            .collect();
         let bound = bound.map(|(kind, name, uid)| Bound {
             kind: kind.to_owned(),
             name: name.to_owned(),
@@ -51,7 +70,9 @@ impl Bench {
     }
 
     fn check(&self, token: &str, audience: &str, now: i64) -> Result<User, Option<String>> {
-        self.verifier.check(&self.key, token, &[audience.to_owned()], now).map(|verified| verified.user)
+        self.verifier
+            .check(&self.key, token, &[audience.to_owned()], now)
+            .map(|verified| verified.user)
     }
 }
 
@@ -75,8 +96,18 @@ async fn a_token_is_good_in_its_time_and_for_its_audience() {
         assert_eq!(found.as_deref(), expect, "{audience} {now}");
     }
     let user = bench.check(&token, ISSUER, 1_000).unwrap();
-    assert_eq!((&*user.name, &*user.uid), ("system:serviceaccount:n:robot", "u1"));
-    assert_eq!(user.groups, ["system:serviceaccounts", "system:serviceaccounts:n", "system:authenticated"]);
+    assert_eq!(
+        (&*user.name, &*user.uid),
+        ("system:serviceaccount:n:robot", "u1")
+    );
+    assert_eq!(
+        user.groups,
+        [
+            "system:serviceaccounts",
+            "system:serviceaccounts:n",
+            "system:authenticated"
+        ]
+    );
     let id = &user.extra["authentication.kubernetes.io/credential-id"];
     assert!(matches!(&**id, [id] if id.starts_with("JTI=")), "{id:?}");
 }
@@ -88,33 +119,75 @@ async fn a_token_ends_with_its_account_and_with_what_it_is_bound_to() {
     let pod = bench.token(&[ISSUER], Some(("Pod", "p", "u2")));
     let secret = bench.token(&[ISSUER], Some(("Secret", "s", "u3")));
     let node = bench.token(&[ISSUER], Some(("Node", "host", "u9")));
-    let invalid = Some(Some("service account token has been invalidated".to_owned()));
-    assert_eq!(bench.check(&node, ISSUER, 1_000).err(), invalid, "there is no such node");
+    let invalid = Some(Some(
+        "service account token has been invalidated".to_owned(),
+    ));
+    assert_eq!(
+        bench.check(&node, ISSUER, 1_000).err(),
+        invalid,
+        "there is no such node"
+    );
     let user = bench.check(&pod, ISSUER, 1_000).unwrap();
     let told = |key: &str| user.extra[&format!("authentication.kubernetes.io/{key}")].join(",");
-    assert_eq!([told("pod-name"), told("pod-uid"), told("node-name"), told("node-uid")], ["p", "u2", "host", "u9"]);
+    assert_eq!(
+        [
+            told("pod-name"),
+            told("pod-uid"),
+            told("node-name"),
+            told("node-uid")
+        ],
+        ["p", "u2", "host", "u9"]
+    );
     assert!(bench.check(&secret, ISSUER, 1_000).is_ok());
     put(&bench.store, "pods", "p", object("p", "another")).await;
     put(&bench.store, "secrets", "s", None).await;
     assert_eq!(bench.check(&pod, ISSUER, 1_000).err(), invalid);
     assert_eq!(bench.check(&secret, ISSUER, 1_000).err(), invalid);
     assert!(bench.check(&free, ISSUER, 1_000).is_ok());
-    put(&bench.store, "serviceaccounts", "robot", object("robot", "new")).await;
+    put(
+        &bench.store,
+        "serviceaccounts",
+        "robot",
+        object("robot", "new"),
+    )
+    .await;
     let other = "service account UID (new) does not match claim (u1)";
-    assert_eq!(bench.check(&free, ISSUER, 1_000), Err(Some(other.to_owned())));
+    assert_eq!(
+        bench.check(&free, ISSUER, 1_000),
+        Err(Some(other.to_owned()))
+    );
     put(&bench.store, "serviceaccounts", "robot", None).await;
-    assert_eq!(bench.check(&free, ISSUER, 1_000), Err(Some("serviceaccounts \"robot\" not found".to_owned())));
+    assert_eq!(
+        bench.check(&free, ISSUER, 1_000),
+        Err(Some("serviceaccounts \"robot\" not found".to_owned()))
+    );
 }
 
 #[tokio::test]
 async fn a_token_of_a_secret_is_good_while_the_secret_has_it() {
     let bench = Bench::new().await;
-    let token = bench.key.sign(&legacy_claims("n", "robot", "u1", "s")).unwrap();
+    let token = bench
+        .key
+        .sign(&legacy_claims("n", "robot", "u1", "s"))
+        .unwrap();
     let gone = Some(Some("Token has been invalidated".to_owned()));
-    assert_eq!(bench.check(&token, ISSUER, 0).err(), gone, "the secret does not have it");
+    assert_eq!(
+        bench.check(&token, ISSUER, 0).err(),
+        gone,
+        "the secret does not have it"
+    );
     let data = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, &token);
-    put(&bench.store, "secrets", "s", Some(json!({"metadata": {"name": "s"}, "data": {"token": data}}))).await;
-    assert_eq!(bench.check(&token, ISSUER, 0).unwrap().name, "system:serviceaccount:n:robot");
+    put(
+        &bench.store,
+        "secrets",
+        "s",
+        Some(json!({"metadata": {"name": "s"}, "data": {"token": data}})),
+    )
+    .await;
+    assert_eq!(
+        bench.check(&token, ISSUER, 0).unwrap().name,
+        "system:serviceaccount:n:robot"
+    );
     put(&bench.store, "secrets", "s", None).await;
     assert_eq!(bench.check(&token, ISSUER, 0).err(), gone);
 }
@@ -122,7 +195,10 @@ async fn a_token_of_a_secret_is_good_while_the_secret_has_it() {
 #[tokio::test]
 async fn what_is_not_ours_is_no_token() {
     let bench = Bench::new().await;
-    let other = bench.key.sign(&json!({"iss": "somebody", "sub": "x"})).unwrap();
+    let other = bench
+        .key
+        .sign(&json!({"iss": "somebody", "sub": "x"}))
+        .unwrap();
     for token in ["nonsense", "a.b.c", &other] {
         assert_eq!(bench.check(token, ISSUER, 0), Err(None), "{token}");
     }

@@ -82,14 +82,18 @@ impl Field {
             repeated: marks.contains('r'),
             map: marks.contains('m'),
             inline: marks.contains('i'),
-            message: value[4].as_u64().and_then(|number| usize::try_from(number).ok()).unwrap_or_default(),
+            message: value[4]
+                .as_u64()
+                .and_then(|number| usize::try_from(number).ok())
+                .unwrap_or_default(),
             pointer: marks.contains('p'),
             omit_empty: marks.contains('o'),
             omit_zero: marks.contains('z'),
         })
     }
 
-    /// Whether Go writes such a value into JSON. On the wire there is also what is only there because it is zero.
+    /// Whether Go writes such a value into JSON. On the wire there is also what is only there
+    /// because it is zero.
     pub(super) fn keeps(&self, value: &Value) -> bool {
         if self.pointer {
             return true;

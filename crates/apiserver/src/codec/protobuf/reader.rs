@@ -41,7 +41,9 @@ impl<'a> Reader<'a> {
 
     /// The next field; nothing at the end.
     pub(super) fn next(&mut self) -> Result<Option<(u32, Wire<'a>)>, String> {
-        let Some(tag) = self.number()? else { return Ok(None) };
+        let Some(tag) = self.number()? else {
+            return Ok(None);
+        };
         let number = u32::try_from(tag >> 3).map_err(|_| "proto: illegal tag")?;
         let value = match tag & 7 {
             0 => Wire::Number(self.number()?.ok_or("unexpected EOF")?),
@@ -82,6 +84,8 @@ impl<'a> Reader<'a> {
     }
 
     fn array<const N: usize>(&mut self) -> Result<[u8; N], String> {
-        self.take(N)?.try_into().map_err(|_| "unexpected EOF".to_owned())
+        self.take(N)?
+            .try_into()
+            .map_err(|_| "unexpected EOF".to_owned())
     }
 }

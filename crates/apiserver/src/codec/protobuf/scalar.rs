@@ -28,19 +28,26 @@ pub(super) fn read(what: What, value: Wire<'_>) -> Result<Value, String> {
         What::Text => text(value.bytes()?).into(),
         What::Int => int(value.number()?),
         What::Bool => (value.number()? != 0).into(),
-        What::Double => Number::from_f64(f64::from_bits(value.number()?)).map_or(Value::Null, Value::Number),
+        What::Double => {
+            Number::from_f64(f64::from_bits(value.number()?)).map_or(Value::Null, Value::Number)
+        }
         What::Bytes => STANDARD.encode(value.bytes()?).into(),
         What::Time => time(value.bytes()?, false)?,
         What::MicroTime => time(value.bytes()?, true)?,
         What::Duration => format!("{}ns", first(value.bytes()?)?.0.cast_signed()).into(),
         What::Quantity => {
             let found = inner(value.bytes()?)?;
-            if found.is_empty() { "0".into() } else { text(found).into() }
+            if found.is_empty() {
+                "0".into()
+            } else {
+                text(found).into()
+            }
         }
         What::IntOrString => int_or_string(value.bytes()?)?,
         What::Json => match inner(value.bytes()?)? {
             [] => Value::Null,
-            raw => serde_json::from_slice(raw).map_err(|error| format!("a part is no JSON: {error}"))?,
+            raw => serde_json::from_slice(raw)
+                .map_err(|error| format!("a part is no JSON: {error}"))?,
         },
         What::List => {
             let (mut items, mut reader) = (Vec::new(), Reader::new(value.bytes()?));
@@ -51,7 +58,9 @@ pub(super) fn read(what: What, value: Wire<'_>) -> Result<Value, String> {
             }
             Value::Array(items)
         }
-        What::Message | What::OrArray | What::OrBool => return Err("a message is no plain value".to_owned()),
+        What::Message | What::OrArray | What::OrBool => {
+            return Err("a message is no plain value".to_owned());
+        }
     })
 }
 
@@ -85,18 +94,24 @@ fn time(bytes: &[u8], micro: bool) -> Result<Value, String> {
         return Ok(Value::Null);
     }
     let (seconds, nanos) = first(bytes)?;
-    let nanos = i32::try_from(nanos.cast_signed()).map_err(|_| "a time has too many nanoseconds")?;
+    let nanos =
+        i32::try_from(nanos.cast_signed()).map_err(|_| "a time has too many nanoseconds")?;
     let seconds = seconds.cast_signed();
     if seconds == ZERO_TIME && nanos == 0 {
         return Ok(Value::Null);
     }
     let time = Timestamp::new(seconds, nanos).map_err(|_| "a time is out of range")?;
-    let format = if micro { "%Y-%m-%dT%H:%M:%S.%6fZ" } else { "%Y-%m-%dT%H:%M:%SZ" };
+    let format = if micro {
+        "%Y-%m-%dT%H:%M:%S.%6fZ"
+    } else {
+        "%Y-%m-%dT%H:%M:%SZ"
+    };
     Ok(time.strftime(format).to_string().into())
 }
 
 fn int_or_string(bytes: &[u8]) -> Result<Value, String> {
-    let (mut is_text, mut number, mut string, mut reader) = (false, 0, String::new(), Reader::new(bytes));
+    let (mut is_text, mut number, mut string, mut reader) =
+        (false, 0, String::new(), Reader::new(bytes));
     while let Some((field, value)) = reader.next()? {
         match field {
             1 => is_text = value.number()? != 0,

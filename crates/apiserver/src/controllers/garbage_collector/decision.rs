@@ -1,5 +1,5 @@
-//! What becomes of an object by its owners, as Kubernetes' garbage collector decides. It knows nothing of where objects
-//! are: it is told how each owner is.
+//! What becomes of an object by its owners, as Kubernetes' garbage collector decides. It knows
+//! nothing of where objects are: it is told how each owner is.
 
 use serde_json::Value;
 
@@ -38,8 +38,8 @@ pub(crate) enum Verdict {
     Background,
 }
 
-/// What becomes of an object. `has_dependents` is whether it owns anything, `dependent_waits` whether something it owns
-/// waits for what that owns.
+/// What becomes of an object. `has_dependents` is whether it owns anything, `dependent_waits`
+/// whether something it owns waits for what that owns.
 pub(crate) fn judge(
     object: &Value,
     standing: impl Fn(&Owner) -> Standing,
@@ -61,13 +61,23 @@ pub(crate) fn judge(
         return Verdict::Keep;
     }
     if standings.contains(&Standing::Solid) {
-        let gone = owners.iter().zip(&standings).filter(|(_, standing)| **standing != Standing::Solid);
+        let gone = owners
+            .iter()
+            .zip(&standings)
+            .filter(|(_, standing)| **standing != Standing::Solid);
         let gone: Vec<String> = gone.map(|(owner, _)| owner.uid.to_string()).collect();
-        return if gone.is_empty() { Verdict::Keep } else { Verdict::Forget(gone) };
+        return if gone.is_empty() {
+            Verdict::Keep
+        } else {
+            Verdict::Forget(gone)
+        };
     }
     if standings.contains(&Standing::Waiting) && has_dependents() {
-        // An object that owns something which waits may be in a circle of those who wait for each other.
-        return Verdict::Foreground { unblock: dependent_waits() };
+        // An object that owns something which waits may be in a circle of those who wait for each
+        // other.
+        return Verdict::Foreground {
+            unblock: dependent_waits(),
+        };
     }
     if has_finalizer(object, ORPHAN) || !has_finalizer(object, FOREGROUND) {
         return Verdict::Background;
@@ -85,7 +95,8 @@ mod tests {
     #[test]
     fn an_object_goes_when_no_owner_is_left() {
         let keep = Verdict::Keep;
-        let forget = |uids: &[&str]| Verdict::Forget(uids.iter().map(|&uid| uid.to_owned()).collect());
+        let forget =
+            |uids: &[&str]| Verdict::Forget(uids.iter().map(|&uid| uid.to_owned()).collect());
         let foreground = |unblock| Verdict::Foreground { unblock };
         let table: Vec<(&[Standing], bool, bool, Verdict)> = vec![
             (&[], false, false, keep.clone()),
@@ -93,7 +104,12 @@ mod tests {
             (&[Dangling], false, false, Verdict::Background),
             (&[Dangling], true, false, Verdict::Background),
             (&[Solid, Dangling], false, false, forget(&["1"])),
-            (&[Dangling, Solid, Waiting], true, false, forget(&["0", "2"])),
+            (
+                &[Dangling, Solid, Waiting],
+                true,
+                false,
+                forget(&["0", "2"]),
+            ),
             (&[Waiting], false, false, Verdict::Background),
             (&[Waiting], true, false, foreground(false)),
             (&[Waiting, Dangling], true, true, foreground(true)),
@@ -101,10 +117,16 @@ mod tests {
             (&[Solid, Unclear], false, false, keep.clone()),
         ];
         for (standings, dependents, waits, expect) in table {
-            let owners: Vec<Value> = (0..standings.len()).map(|uid| json!({"uid": uid.to_string()})).collect();
+            let owners: Vec<Value> = (0..standings.len())
+                .map(|uid| json!({"uid": uid.to_string()}))
+                .collect();
             let object = json!({"metadata": {"ownerReferences": owners}});
             let standing = |owner: &Owner| standings[owner.uid.parse::<usize>().unwrap()];
-            assert_eq!(judge(&object, standing, || dependents, || waits), expect, "{standings:?}");
+            assert_eq!(
+                judge(&object, standing, || dependents, || waits),
+                expect,
+                "{standings:?}"
+            );
         }
     }
 
@@ -115,14 +137,26 @@ mod tests {
             (json!([FOREGROUND]), true, Verdict::Await),
             (json!([ORPHAN]), true, Verdict::Orphan),
             (json!(["acme.io/x"]), true, Verdict::Keep),
-            (json!([FOREGROUND]), false, Verdict::Foreground { unblock: false }),
+            (
+                json!([FOREGROUND]),
+                false,
+                Verdict::Foreground { unblock: false },
+            ),
             (json!([ORPHAN]), false, Verdict::Background),
         ] {
-            let time = if deleted { json!("2026-01-01T00:00:00Z") } else { Value::Null };
+            let time = if deleted {
+                json!("2026-01-01T00:00:00Z")
+            } else {
+                Value::Null
+            };
             let object = json!({"metadata": {
                 "ownerReferences": [{"uid": "x"}], "finalizers": finalizers, "deletionTimestamp": time,
             }});
-            assert_eq!(judge(&object, |_| Dangling, || false, || false), expect, "{finalizers} {deleted}");
+            assert_eq!(
+                judge(&object, |_| Dangling, || false, || false),
+                expect,
+                "{finalizers} {deleted}"
+            );
         }
     }
 }

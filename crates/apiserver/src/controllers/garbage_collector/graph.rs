@@ -1,5 +1,6 @@
-//! Who owns what, by uid, and which objects have to be looked at again when one changes. It remembers only objects
-//! that have owners; what is to be done with them is the business of `verdict`.
+//! Who owns what, by uid, and which objects have to be looked at again when one changes. It
+//! remembers only objects that have owners; what is to be done with them is the business of
+//! `verdict`.
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet, VecDeque},
@@ -86,18 +87,27 @@ pub(crate) struct Again {
 
 impl Owners {
     /// Takes note of a change: an object before and after it, as far as it was or is there.
-    pub(crate) fn note(&mut self, key: &Key, before: Option<&Value>, after: Option<&Value>, again: &mut Again) {
+    pub(crate) fn note(
+        &mut self,
+        key: &Key,
+        before: Option<&Value>,
+        after: Option<&Value>,
+        again: &mut Again,
+    ) {
         let uid = |object: &Value| object["metadata"]["uid"].as_str().map(Arc::from);
         let (old, new) = (before.and_then(uid), after.and_then(uid));
         if let Some(old) = old.filter(|old: &Arc<str>| new.as_ref() != Some(old)) {
             self.gone(key, &old, again);
         }
-        let (Some(new), Some(after)) = (new, after) else { return };
+        let (Some(new), Some(after)) = (new, after) else {
+            return;
+        };
         let metadata = &after["metadata"];
         let references = &metadata["ownerReferences"];
         let known = self.children.contains_key(&new);
         if (references.is_array() || known)
-            && (!known || before.is_none_or(|old| old["metadata"]["ownerReferences"] != *references))
+            && (!known
+                || before.is_none_or(|old| old["metadata"]["ownerReferences"] != *references))
         {
             self.replace(key, &new, Owner::all_of(after), again);
         }
@@ -113,7 +123,10 @@ impl Owners {
         let uids = self.dependents.get(owner).into_iter().flatten();
         uids.filter_map(|uid| {
             let child = self.children.get(uid)?;
-            let blocks = child.owners.iter().any(|reference| &*reference.uid == owner && reference.blocks);
+            let blocks = child
+                .owners
+                .iter()
+                .any(|reference| &*reference.uid == owner && reference.blocks);
             Some((child.key.clone(), blocks))
         })
         .collect()
@@ -126,7 +139,12 @@ impl Owners {
 
     /// Remembers that an owner is not there.
     pub(crate) fn remember_absent(&mut self, owner: &Arc<str>, namespaced: bool) {
-        if self.absent.known.insert(owner.clone(), namespaced).is_none() {
+        if self
+            .absent
+            .known
+            .insert(owner.clone(), namespaced)
+            .is_none()
+        {
             self.absent.order.push_back(owner.clone());
         }
         if self.absent.order.len() > REMEMBERED
@@ -139,15 +157,27 @@ impl Owners {
     /// The objects whose owners' kinds are as given.
     pub(crate) fn children(&self, wanted: impl Fn(&Owner) -> bool) -> Vec<Key> {
         let fits = |child: &&Child| child.owners.iter().any(&wanted);
-        self.children.values().filter(fits).map(|child| child.key.clone()).collect()
+        self.children
+            .values()
+            .filter(fits)
+            .map(|child| child.key.clone())
+            .collect()
     }
 
     fn replace(&mut self, key: &Key, uid: &Arc<str>, owners: Vec<Owner>, again: &mut Again) {
-        let old = self.children.remove(uid).map(|child| child.owners).unwrap_or_default();
+        let old = self
+            .children
+            .remove(uid)
+            .map(|child| child.owners)
+            .unwrap_or_default();
         for owner in &old {
-            let stays = owners.iter().any(|new| new.uid == owner.uid && (new.blocks || !owner.blocks));
+            let stays = owners
+                .iter()
+                .any(|new| new.uid == owner.uid && (new.blocks || !owner.blocks));
             if !stays {
-                again.owners.insert((owner.clone(), key.namespace().to_owned()));
+                again
+                    .owners
+                    .insert((owner.clone(), key.namespace().to_owned()));
             }
             self.forget(uid, &owner.uid);
         }
@@ -155,18 +185,31 @@ impl Owners {
             return;
         }
         for owner in &owners {
-            self.dependents.entry(owner.uid.clone()).or_default().insert(uid.clone());
+            self.dependents
+                .entry(owner.uid.clone())
+                .or_default()
+                .insert(uid.clone());
         }
         again.keys.insert(key.clone());
-        self.children.insert(uid.clone(), Child { key: key.clone(), owners });
+        self.children.insert(
+            uid.clone(),
+            Child {
+                key: key.clone(),
+                owners,
+            },
+        );
     }
 
     fn gone(&mut self, key: &Key, uid: &Arc<str>, again: &mut Again) {
         if self.dependents.contains_key(uid) {
             self.remember_absent(uid, !key.namespace().is_empty());
-            again.keys.extend(self.dependents(uid).into_iter().map(|(key, _)| key));
+            again
+                .keys
+                .extend(self.dependents(uid).into_iter().map(|(key, _)| key));
         }
-        let Some(child) = self.children.remove(uid) else { return };
+        let Some(child) = self.children.remove(uid) else {
+            return;
+        };
         for owner in child.owners {
             self.forget(uid, &owner.uid);
             again.owners.insert((owner, key.namespace().to_owned()));
@@ -215,9 +258,16 @@ mod tests {
     ) -> (Vec<String>, Vec<String>) {
         let mut again = Again::default();
         owners.note(&key(name), before, after, &mut again);
-        let mut uids: Vec<String> = again.owners.iter().map(|(owner, _)| owner.uid.to_string()).collect();
+        let mut uids: Vec<String> = again
+            .owners
+            .iter()
+            .map(|(owner, _)| owner.uid.to_string())
+            .collect();
         uids.sort();
-        (again.keys.iter().map(|key| key.name().to_owned()).collect(), uids)
+        (
+            again.keys.iter().map(|key| key.name().to_owned()).collect(),
+            uids,
+        )
     }
 
     #[test]
@@ -225,12 +275,24 @@ mod tests {
         let mut owners = Owners::default();
         let nothing = (Vec::new(), Vec::new());
         let free = json!({"metadata": {"uid": "free"}});
-        assert_eq!(noted(&mut owners, "free", None, Some(&free)), nothing, "without an owner");
+        assert_eq!(
+            noted(&mut owners, "free", None, Some(&free)),
+            nothing,
+            "without an owner"
+        );
         let child = object("c", &[("a", true), ("b", false)]);
-        assert_eq!(noted(&mut owners, "c", None, Some(&child)), (vec!["c".to_owned()], Vec::new()), "new with owners");
+        assert_eq!(
+            noted(&mut owners, "c", None, Some(&child)),
+            (vec!["c".to_owned()], Vec::new()),
+            "new with owners"
+        );
         let mut labelled = child.clone();
         labelled["metadata"]["labels"] = json!({"x": "y"});
-        assert_eq!(noted(&mut owners, "c", Some(&child), Some(&labelled)), nothing, "another change");
+        assert_eq!(
+            noted(&mut owners, "c", Some(&child), Some(&labelled)),
+            nothing,
+            "another change"
+        );
         let unblocked = object("c", &[("a", false), ("b", false)]);
         let expect = (vec!["c".to_owned()], vec!["a".to_owned()]);
         assert_eq!(
@@ -240,7 +302,11 @@ mod tests {
         );
         assert_eq!(owners.dependents("a"), [(key("c"), false)]);
         let left = object("c", &[("b", false)]);
-        assert_eq!(noted(&mut owners, "c", Some(&unblocked), Some(&left)), expect, "an owner is let go");
+        assert_eq!(
+            noted(&mut owners, "c", Some(&unblocked), Some(&left)),
+            expect,
+            "an owner is let go"
+        );
         assert_eq!(owners.dependents("a"), []);
         let owner = json!({"metadata": {"uid": "b"}});
         assert_eq!(
@@ -249,19 +315,37 @@ mod tests {
             "the owner is gone"
         );
         assert_eq!(owners.is_absent("b"), Some(true));
-        assert_eq!(noted(&mut owners, "c", Some(&left), None), (Vec::new(), vec!["b".to_owned()]), "the child is gone");
-        assert!(owners.children.is_empty() && owners.dependents.is_empty(), "nothing is left behind");
+        assert_eq!(
+            noted(&mut owners, "c", Some(&left), None),
+            (Vec::new(), vec!["b".to_owned()]),
+            "the child is gone"
+        );
+        assert!(
+            owners.children.is_empty() && owners.dependents.is_empty(),
+            "nothing is left behind"
+        );
     }
 
     #[test]
     fn an_object_that_waits_for_its_dependents_is_looked_at() {
         let mut owners = Owners::default();
-        for (finalizer, deleted, expect) in
-            [(FOREGROUND, true, 1), (ORPHAN, true, 1), ("acme.io/x", true, 0), (FOREGROUND, false, 0)]
-        {
-            let time = if deleted { json!("2026-01-01T00:00:00Z") } else { Value::Null };
+        for (finalizer, deleted, expect) in [
+            (FOREGROUND, true, 1),
+            (ORPHAN, true, 1),
+            ("acme.io/x", true, 0),
+            (FOREGROUND, false, 0),
+        ] {
+            let time = if deleted {
+                json!("2026-01-01T00:00:00Z")
+            } else {
+                Value::Null
+            };
             let object = json!({"metadata": {"uid": "u", "finalizers": [finalizer], "deletionTimestamp": time}});
-            assert_eq!(noted(&mut owners, "o", None, Some(&object)).0.len(), expect, "{finalizer} {deleted}");
+            assert_eq!(
+                noted(&mut owners, "o", None, Some(&object)).0.len(),
+                expect,
+                "{finalizer} {deleted}"
+            );
         }
     }
 
@@ -271,7 +355,10 @@ mod tests {
         for number in 0..=REMEMBERED {
             owners.remember_absent(&Arc::from(number.to_string()), false);
         }
-        assert_eq!((owners.is_absent("0"), owners.is_absent("1")), (None, Some(false)));
+        assert_eq!(
+            (owners.is_absent("0"), owners.is_absent("1")),
+            (None, Some(false))
+        );
         assert_eq!(owners.absent.known.len(), REMEMBERED);
     }
 }

@@ -16,27 +16,48 @@ impl Bench {
         let store = Store::in_memory(Window::default());
         let watcher = store.watch_all(store.revision()).unwrap();
         let collector = Collector::new(&store, &Arc::new(Registry::new()));
-        Self { store, collector, watcher }
+        Self {
+            store,
+            collector,
+            watcher,
+        }
     }
 
-    /// A config map in a namespace, its name also its uid, with owners that are config maps, blocking if marked by `!`.
+    /// A config map in a namespace, its name also its uid, with owners that are config maps,
+    /// blocking if marked by `!`.
     async fn map(&self, namespace: &str, name: &str, owners: &[&str]) {
         let reference = |owner: &&str| {
             let name = owner.trim_end_matches('!');
             json!({"apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": name, "blockOwnerDeletion": owner.ends_with('!')})
         };
-        self.put("configmaps", namespace, name, owners.iter().map(reference).collect()).await;
+        self.put(
+            "configmaps",
+            namespace,
+            name,
+            owners.iter().map(reference).collect(),
+        )
+        .await;
     }
 
     async fn put(&self, resource: &str, namespace: &str, name: &str, references: Vec<Value>) {
-        let kind = if resource == "nodes" { "Node" } else { "ConfigMap" };
-        let mut object =
-            json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": namespace, "uid": name}});
+        let kind = if resource == "nodes" {
+            "Node"
+        } else {
+            "ConfigMap"
+        };
+        let mut object = json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": namespace, "uid": name}});
         if !references.is_empty() {
             object["metadata"]["ownerReferences"] = references.into();
         }
         let key = Key::new(&Arc::from(resource), namespace, name);
-        self.store.commit(vec![Change { key, expect: Expect::Absent, to: Some(object) }]).await.unwrap();
+        self.store
+            .commit(vec![Change {
+                key,
+                expect: Expect::Absent,
+                to: Some(object),
+            }])
+            .await
+            .unwrap();
     }
 
     async fn delete(&self, namespace: &str, name: &str, finalizer: Option<&str>) {
@@ -48,10 +69,18 @@ impl Bench {
             object["metadata"]["finalizers"] = json!([finalizer]);
             object
         });
-        self.store.commit(vec![Change { key, expect: Expect::Any, to }]).await.unwrap();
+        self.store
+            .commit(vec![Change {
+                key,
+                expect: Expect::Any,
+                to,
+            }])
+            .await
+            .unwrap();
     }
 
-    /// Lets the collector work until nothing happens any more; what is left, with what it says of owners.
+    /// Lets the collector work until nothing happens any more; what is left, with what it says of
+    /// owners.
     async fn settle(&mut self) -> Vec<String> {
         loop {
             self.collector.work().await;
@@ -64,12 +93,38 @@ impl Bench {
             }
         }
         let mut left = Vec::new();
-        for table in self.store.resources().iter().filter(|table| &***table != "events") {
-            for entry in self.store.list(&Query { resource: table, ..Query::default() }, |_| true).unwrap().entries {
-                let owners: Vec<String> =
-                    Owner::all_of(&entry.value()).iter().map(|owner| owner.uid.to_string()).collect();
-                let going = if entry.value()["metadata"]["deletionTimestamp"].is_string() { "-" } else { "" };
-                left.push(format!("{going}{}:{}", uid_of(&entry.value()), owners.join(",")));
+        for table in self
+            .store
+            .resources()
+            .iter()
+            .filter(|table| &***table != "events")
+        {
+            for entry in self
+                .store
+                .list(
+                    &Query {
+                        resource: table,
+                        ..Query::default()
+                    },
+                    |_| true,
+                )
+                .unwrap()
+                .entries
+            {
+                let owners: Vec<String> = Owner::all_of(&entry.value())
+                    .iter()
+                    .map(|owner| owner.uid.to_string())
+                    .collect();
+                let going = if entry.value()["metadata"]["deletionTimestamp"].is_string() {
+                    "-"
+                } else {
+                    ""
+                };
+                left.push(format!(
+                    "{going}{}:{}",
+                    uid_of(&entry.value()),
+                    owners.join(",")
+                ));
             }
         }
         left.sort();
@@ -79,7 +134,10 @@ impl Bench {
 
 #[tokio::test]
 async fn an_owner_goes_only_once_all_that_it_owns_is_known() {
-    for (finalizer, expect) in [(ORPHAN, vec!["child:", "root:"]), (FOREGROUND, vec!["root:"])] {
+    for (finalizer, expect) in [
+        (ORPHAN, vec!["child:", "root:"]),
+        (FOREGROUND, vec!["root:"]),
+    ] {
         let mut bench = Bench::new();
         bench.map("n", "root", &[]).await;
         bench.map("n", "owner", &["root"]).await;
@@ -90,7 +148,10 @@ async fn an_owner_goes_only_once_all_that_it_owns_is_known() {
         let (heard, news) = batch.events.split_at(2);
         heard.iter().for_each(|event| bench.collector.note(event));
         bench.collector.work().await;
-        let owner = bench.store.get(&Key::new(&Arc::from("configmaps"), "n", "owner")).unwrap();
+        let owner = bench
+            .store
+            .get(&Key::new(&Arc::from("configmaps"), "n", "owner"))
+            .unwrap();
         assert!(has_finalizer(&owner.value(), finalizer), "{finalizer}");
         news.iter().for_each(|event| bench.collector.note(event));
         assert_eq!(bench.settle().await, expect, "{finalizer}");
@@ -110,7 +171,11 @@ async fn what_is_owned_goes_with_its_last_owner() {
     ] {
         bench.map("n", name, owners).await;
     }
-    assert_eq!(bench.settle().await.len(), 6, "all have owners that are there");
+    assert_eq!(
+        bench.settle().await.len(),
+        6,
+        "all have owners that are there"
+    );
     bench.delete("n", "a", None).await;
     assert_eq!(bench.settle().await, ["b:", "free:", "shared:b"]);
     bench.delete("n", "b", None).await;
@@ -138,12 +203,20 @@ async fn in_the_foreground_the_owner_goes_last() {
         object["metadata"]["finalizers"] = json!(["acme.io/hold"]);
         true
     };
-    writes::change(&bench.store, &key, "below", hold).await.unwrap();
-    bench.delete("n", "owner", Some(FOREGROUND)).await;
-    assert_eq!(bench.settle().await, ["-below:blocking", "-blocking:owner", "-owner:"], "held from below");
-    writes::change(&bench.store, &key, "below", |object| writes::remove_finalizer(object, "acme.io/hold"))
+    writes::change(&bench.store, &key, "below", hold)
         .await
         .unwrap();
+    bench.delete("n", "owner", Some(FOREGROUND)).await;
+    assert_eq!(
+        bench.settle().await,
+        ["-below:blocking", "-blocking:owner", "-owner:"],
+        "held from below"
+    );
+    writes::change(&bench.store, &key, "below", |object| {
+        writes::remove_finalizer(object, "acme.io/hold")
+    })
+    .await
+    .unwrap();
     assert_eq!(bench.settle().await, Vec::<String>::new());
 }
 
@@ -179,8 +252,30 @@ async fn scopes_decide_who_can_own_whom() {
     let unknown = json!({"apiVersion": "acme.io/v1", "kind": "Widget", "name": "w", "uid": "w"});
     bench.put("configmaps", "n", "unknown", vec![unknown]).await;
     let left = bench.settle().await;
-    assert_eq!(left, ["above:owner", "node:", "on-node:node", "owner:", "unknown:w"], "only the stranger went");
-    let events = || bench.store.list(&Query { resource: "events", ..Query::default() }, |_| true).unwrap().entries;
+    assert_eq!(
+        left,
+        [
+            "above:owner",
+            "node:",
+            "on-node:node",
+            "owner:",
+            "unknown:w"
+        ],
+        "only the stranger went"
+    );
+    let events = || {
+        bench
+            .store
+            .list(
+                &Query {
+                    resource: "events",
+                    ..Query::default()
+                },
+                |_| true,
+            )
+            .unwrap()
+            .entries
+    };
     while events().is_empty() {
         tokio::task::yield_now().await;
     }

@@ -15,14 +15,25 @@ impl Bench {
     async fn new() -> Self {
         let store = Store::in_memory(Window::default());
         let watcher = store.watch_all(store.revision()).unwrap();
-        let bench = Self { namespaces: Namespaces::new(&store), store, watcher };
+        let bench = Self {
+            namespaces: Namespaces::new(&store),
+            store,
+            watcher,
+        };
         bench.put("namespaces", "", "n", fresh("n")).await;
         bench
     }
 
     async fn put(&self, resource: &str, namespace: &str, name: &str, object: Value) {
         let key = Key::new(&Arc::from(resource), namespace, name);
-        self.store.commit(vec![Change { key, expect: Expect::Any, to: Some(object) }]).await.unwrap();
+        self.store
+            .commit(vec![Change {
+                key,
+                expect: Expect::Any,
+                to: Some(object),
+            }])
+            .await
+            .unwrap();
     }
 
     async fn map(&self, name: &str, finalizers: &[&str]) {
@@ -46,7 +57,9 @@ impl Bench {
     }
 
     fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>> {
-        self.store.get(&Key::new(&Arc::from(resource), namespace, name)).map(|entry| entry.value())
+        self.store
+            .get(&Key::new(&Arc::from(resource), namespace, name))
+            .map(|entry| entry.value())
     }
 
     async fn delete(&self) {
@@ -63,7 +76,14 @@ async fn a_namespace_goes_once_it_is_empty() {
     bench.map("held-too", &["acme.io/hold"]).await;
     let set = json!({"metadata": {"name": "d", "namespace": "n", "uid": "d", "finalizers": ["acme.io/other"]}});
     bench.put("deployments.apps", "n", "d", set).await;
-    bench.put("configmaps", "other", "stays", json!({"metadata": {"name": "stays", "namespace": "other"}})).await;
+    bench
+        .put(
+            "configmaps",
+            "other",
+            "stays",
+            json!({"metadata": {"name": "stays", "namespace": "other"}}),
+        )
+        .await;
     bench.put("namespaces", "", "other", fresh("other")).await;
     bench.delete().await;
     bench.settle().await;
@@ -73,7 +93,9 @@ async fn a_namespace_goes_once_it_is_empty() {
     let said: Vec<String> = conditions
         .iter()
         .map(|condition| {
-            ["type", "status", "reason", "message"].map(|field| condition[field].as_str().unwrap()).join(" ")
+            ["type", "status", "reason", "message"]
+                .map(|field| condition[field].as_str().unwrap())
+                .join(" ")
         })
         .collect();
     let expect = [
@@ -86,10 +108,15 @@ async fn a_namespace_goes_once_it_is_empty() {
          acme.io/hold in 2 resource instances, acme.io/other in 1 resource instances",
     ];
     assert_eq!(said, expect);
-    for (resource, name) in [("configmaps", "held"), ("configmaps", "held-too"), ("deployments.apps", "d")] {
+    for (resource, name) in [
+        ("configmaps", "held"),
+        ("configmaps", "held-too"),
+        ("deployments.apps", "d"),
+    ] {
         let key = Key::new(&Arc::from(resource), "n", name);
         writes::change(&bench.store, &key, name, |object| {
-            writes::remove_finalizer(object, "acme.io/hold") | writes::remove_finalizer(object, "acme.io/other")
+            writes::remove_finalizer(object, "acme.io/hold")
+                | writes::remove_finalizer(object, "acme.io/other")
         })
         .await
         .unwrap();
@@ -108,7 +135,10 @@ async fn another_finalizer_keeps_an_empty_namespace() {
     bench.put("namespaces", "", "n", namespace).await;
     bench.delete().await;
     bench.settle().await;
-    assert_eq!(bench.get("namespaces", "", "n").unwrap()["spec"]["finalizers"], json!(["acme.io/x"]));
+    assert_eq!(
+        bench.get("namespaces", "", "n").unwrap()["spec"]["finalizers"],
+        json!(["acme.io/x"])
+    );
 }
 
 #[tokio::test]
@@ -121,12 +151,17 @@ async fn what_slips_in_while_a_namespace_goes_does_not_stay() {
     bench.settle().await;
     assert!(bench.get("configmaps", "n", "late").is_none());
     let key = Key::new(&Arc::from("configmaps"), "n", "held");
-    writes::change(&bench.store, &key, "held", |object| writes::remove_finalizer(object, "acme.io/hold"))
-        .await
-        .unwrap();
+    writes::change(&bench.store, &key, "held", |object| {
+        writes::remove_finalizer(object, "acme.io/hold")
+    })
+    .await
+    .unwrap();
     bench.settle().await;
     assert!(bench.get("namespaces", "", "n").is_none());
     bench.map("later", &[]).await;
     bench.settle().await;
-    assert!(bench.get("configmaps", "n", "later").is_none(), "the namespace is gone");
+    assert!(
+        bench.get("configmaps", "n", "later").is_none(),
+        "the namespace is gone"
+    );
 }

@@ -1,5 +1,6 @@
-//! The journal in a directory: a base, which has everything as it once was, and logs, which have what was written
-//! since. Only this file and `frame` know what lies there; nothing but the newest log is ever written to.
+//! The journal in a directory: a base, which has everything as it once was, and logs, which have
+//! what was written since. Only this file and `frame` know what lies there; nothing but the newest
+//! log is ever written to.
 
 use std::{
     collections::HashMap,
@@ -19,12 +20,13 @@ use crate::storage::Key;
 /// What every file begins with, followed by the revision of a base and how many objects it has.
 const MAGIC: [u8; 16] = *b"cairn objects 1\n";
 const HEAD: usize = 32;
-/// A log grows by so much at once, filled with zeros: the disk then only has to write what is new, and not where the
-/// file ends as well.
+/// A log grows by so much at once, filled with zeros: the disk then only has to write what is new,
+/// and not where the file ends as well.
 const STEP: usize = 256 << 10;
 /// Logs shorter than this are never worth a new base.
 const SHORT: u64 = 16 << 20;
-/// The most logs before a base, so that a server that starts often does not leave a file behind each time.
+/// The most logs before a base, so that a server that starts often does not leave a file behind
+/// each time.
 const MOST: usize = 16;
 /// A base is written in pieces of about this size.
 const PIECE: usize = 1 << 20;
@@ -37,7 +39,8 @@ pub struct FileJournal {
     /// The number of the log that is written now or next.
     number: u64,
     log: Option<Log>,
-    /// How many logs there are since the base, and how long those are that are not written any more.
+    /// How many logs there are since the base, and how long those are that are not written any
+    /// more.
     logs: usize,
     closed: u64,
     /// How long the logs may become before a new base is worth it.
@@ -56,15 +59,18 @@ struct Log {
 }
 
 impl FileJournal {
-    /// Opens the journal of a directory, or begins one. A journal that another process has open is an error.
+    /// Opens the journal of a directory, or begins one. A journal that another process has open is
+    /// an error.
     ///
     /// # Errors
     ///
     /// If the directory cannot be read or written, or is in use.
     pub fn open(directory: &Path) -> Result<Self, JournalError> {
-        let failed =
-            |error: &dyn std::fmt::Display| JournalError::new("open", &format!("{}: {error}", directory.display()));
-        let lock = create(&directory.join("objects.lock"), false).map_err(|error| failed(&error))?;
+        let failed = |error: &dyn std::fmt::Display| {
+            JournalError::new("open", &format!("{}: {error}", directory.display()))
+        };
+        let lock =
+            create(&directory.join("objects.lock"), false).map_err(|error| failed(&error))?;
         lock.try_lock().map_err(|error| match error {
             std::fs::TryLockError::WouldBlock => failed(&"another process has it open"),
             std::fs::TryLockError::Error(error) => failed(&error),
@@ -88,7 +94,11 @@ impl FileJournal {
         sync_directory(&self.directory)?;
         self.logs += 1;
         self.buffer.extend_from_slice(&head(0, 0));
-        Ok(Log { file, end: 0, room: 0 })
+        Ok(Log {
+            file,
+            end: 0,
+            room: 0,
+        })
     }
 
     fn write(&mut self, batch: &[Record]) -> io::Result<()> {
@@ -112,10 +122,17 @@ impl Log {
             self.room = (end / STEP + 1) * STEP;
             bytes.resize(self.room - self.end, 0);
         }
-        let written = self.file.write_all_at(bytes, self.end as u64).and_then(|()| self.file.sync_data());
+        let written = self
+            .file
+            .write_all_at(bytes, self.end as u64)
+            .and_then(|()| self.file.sync_data());
         if written.is_err() {
-            // Whoever waits is told that it is not kept, so it should not be there when the file is read again.
-            _ = self.file.set_len(self.end as u64).and_then(|()| self.file.sync_data());
+            // Whoever waits is told that it is not kept, so it should not be there when the file is
+            // read again.
+            _ = self
+                .file
+                .set_len(self.end as u64)
+                .and_then(|()| self.file.sync_data());
         }
         written?;
         self.end = end;
@@ -126,13 +143,22 @@ impl Log {
 impl Journal for FileJournal {
     fn load(&mut self, each: &mut Load<'_>) -> Result<u64, JournalError> {
         let names = files(&self.directory).map_err(|error| JournalError::new("read", &error))?;
-        let base = names.iter().filter(|(_, kind)| kind == "base").map(|(number, _)| *number).max().unwrap_or(0);
+        let base = names
+            .iter()
+            .filter(|(_, kind)| kind == "base")
+            .map(|(number, _)| *number)
+            .max()
+            .unwrap_or(0);
         let mut loaded = Loaded::default();
         if base > 0 {
             let size = loaded.base(&path(&self.directory, base, "base"))?;
             self.limit = SHORT.max(size.saturating_mul(2));
         }
-        let mut logs: Vec<u64> = names.iter().filter(|(_, kind)| kind == "log").map(|(number, _)| *number).collect();
+        let mut logs: Vec<u64> = names
+            .iter()
+            .filter(|(_, kind)| kind == "log")
+            .map(|(number, _)| *number)
+            .collect();
         logs.sort_unstable();
         for number in logs.iter().copied().filter(|number| *number >= base) {
             self.closed += loaded.log(&path(&self.directory, number, "log"))?;
@@ -143,23 +169,32 @@ impl Journal for FileJournal {
             // What is kept in memory are the objects, not the files they lie in.
             each(key, revision, Bytes::copy_from_slice(&bytes))?;
         }
-        // What a base has replaced, or was not finished, is of no use; should it stay, nothing reads it.
+        // What a base has replaced, or was not finished, is of no use; should it stay, nothing
+        // reads it.
         _ = remove_before(&self.directory, base);
         Ok(loaded.revision)
     }
 
     fn append(&mut self, batch: &[Record]) -> Result<(), JournalError> {
-        self.write(batch).map_err(|error| JournalError::io("write", &error))
+        self.write(batch)
+            .map_err(|error| JournalError::io("write", &error))
     }
 
     fn is_long(&mut self) -> bool {
-        if self.rebasing.as_ref().is_some_and(|thread| !thread.is_finished()) {
+        if self
+            .rebasing
+            .as_ref()
+            .is_some_and(|thread| !thread.is_finished())
+        {
             return false;
         }
         if let Some(thread) = self.rebasing.take() {
-            // Without a new base the old one and all logs are still there; it is tried again when there is more.
+            // Without a new base the old one and all logs are still there; it is tried again when
+            // there is more.
             let size = thread.join().ok().flatten();
-            self.limit = size.map_or(self.limit.saturating_mul(2), |size| SHORT.max(size.saturating_mul(2)));
+            self.limit = size.map_or(self.limit.saturating_mul(2), |size| {
+                SHORT.max(size.saturating_mul(2))
+            });
         }
         let open = self.log.as_ref().map_or(0, |log| log.end as u64);
         self.closed + open > self.limit || self.logs > MOST
@@ -176,7 +211,10 @@ impl Journal for FileJournal {
             _ = remove_before(&directory, number);
             Some(size)
         };
-        self.rebasing = std::thread::Builder::new().name("journal base".to_owned()).spawn(write).ok();
+        self.rebasing = std::thread::Builder::new()
+            .name("journal base".to_owned())
+            .spawn(write)
+            .ok();
         (self.closed, self.logs) = (0, 0);
     }
 }
@@ -222,13 +260,18 @@ impl Loaded {
         Ok(file.len() as u64)
     }
 
-    /// Reads a log; returns how long it is. It may end with a batch that was not written to its end: nobody was told
-    /// of that one. Anything else that is broken has something behind it, or leaves a gap in the revisions.
+    /// Reads a log; returns how long it is. It may end with a batch that was not written to its
+    /// end: nobody was told of that one. Anything else that is broken has something behind it, or
+    /// leaves a gap in the revisions.
     fn log(&mut self, path: &Path) -> Result<u64, JournalError> {
         let (file, ..) = match open(path) {
             Ok(opened) => opened,
             // It was begun and nothing was written, not even what every file begins with.
-            Err(_) if std::fs::read(path).is_ok_and(|bytes| bytes.iter().all(|byte| *byte == 0)) => return Ok(0),
+            Err(_)
+                if std::fs::read(path).is_ok_and(|bytes| bytes.iter().all(|byte| *byte == 0)) =>
+            {
+                return Ok(0);
+            }
             Err(error) => return Err(error),
         };
         let mut at = HEAD;
@@ -238,13 +281,17 @@ impl Loaded {
                 if record.revision <= self.revision {
                     continue;
                 }
-                // The first write of all makes the second revision: with nothing there it is the first.
+                // The first write of all makes the second revision: with nothing there it is the
+                // first.
                 if record.revision > self.revision.max(1) + 1 {
                     return Err(damaged(path, at));
                 }
                 self.revision = record.revision;
                 match record.bytes {
-                    Some(bytes) => drop(self.objects.insert(record.key, (record.revision, file.slice_ref(bytes)))),
+                    Some(bytes) => drop(
+                        self.objects
+                            .insert(record.key, (record.revision, file.slice_ref(bytes))),
+                    ),
                     None => drop(self.objects.remove(&record.key)),
                 }
             }
@@ -258,17 +305,28 @@ impl Loaded {
 }
 
 fn damaged(path: &Path, at: usize) -> JournalError {
-    JournalError::new("read", &format!("{} is damaged at byte {at}", path.display()))
+    JournalError::new(
+        "read",
+        &format!("{} is damaged at byte {at}", path.display()),
+    )
 }
 
 /// A file, and what its head says.
 fn open(path: &Path) -> Result<(Bytes, u64, u64), JournalError> {
     let file = std::fs::read(path);
-    let file = file.map_err(|error| JournalError::new("read", &format!("{}: {error}", path.display())))?;
-    let number = |at: usize| file.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
+    let file =
+        file.map_err(|error| JournalError::new("read", &format!("{}: {error}", path.display())))?;
+    let number = |at: usize| {
+        file.get(at..at + 8)
+            .and_then(|bytes| bytes.try_into().ok())
+            .map(u64::from_le_bytes)
+    };
     match (file.starts_with(&MAGIC), number(16), number(24)) {
         (true, Some(revision), Some(count)) => Ok((file.into(), revision, count)),
-        _ => Err(JournalError::new("read", &format!("{} is no part of one", path.display()))),
+        _ => Err(JournalError::new(
+            "read",
+            &format!("{} is no part of one", path.display()),
+        )),
     }
 }
 
@@ -280,7 +338,8 @@ fn head(revision: u64, count: u64) -> [u8; HEAD] {
     head
 }
 
-/// Writes everything as it is; returns how long that is. Only a base that is on the disk gets its name.
+/// Writes everything as it is; returns how long that is. Only a base that is on the disk gets its
+/// name.
 fn write_base(directory: &Path, number: u64, snapshot: &Snapshot) -> io::Result<u64> {
     let unfinished = path(directory, number, "new");
     let mut file = create(&unfinished, false)?;
@@ -294,7 +353,14 @@ fn write_base(directory: &Path, number: u64, snapshot: &Snapshot) -> io::Result<
             size += record.bytes.as_ref().map_or(0, Bytes::len);
             size < PIECE
         };
-        let (some, rest) = objects.split_at(objects.iter().take_while(fits).count().max(1).min(objects.len()));
+        let (some, rest) = objects.split_at(
+            objects
+                .iter()
+                .take_while(fits)
+                .count()
+                .max(1)
+                .min(objects.len()),
+        );
         frame::write(some.iter(), &mut piece);
         file.write_all(&piece)?;
         written += piece.len() as u64;
@@ -322,8 +388,12 @@ fn files(directory: &Path) -> io::Result<Vec<(u64, String)>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(directory)? {
         let name = entry?.file_name();
-        let parts = name.to_str().and_then(|name| name.strip_prefix("objects-")?.split_once('.'));
-        if let Some((number, kind)) = parts.and_then(|(number, kind)| Some((number.parse().ok()?, kind.to_owned()))) {
+        let parts = name
+            .to_str()
+            .and_then(|name| name.strip_prefix("objects-")?.split_once('.'));
+        if let Some((number, kind)) =
+            parts.and_then(|(number, kind)| Some((number.parse().ok()?, kind.to_owned())))
+        {
             found.push((number, kind));
         }
     }
@@ -336,7 +406,14 @@ fn path(directory: &Path, number: u64, kind: &str) -> PathBuf {
 
 /// A file that only its owner can read: there are secrets among the objects.
 fn create(path: &Path, new: bool) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create(true).create_new(new).truncate(false).mode(0o600).open(path)
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .create_new(new)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)
 }
 
 fn sync_directory(directory: &Path) -> io::Result<()> {

@@ -44,7 +44,8 @@ struct CaseOptions {
 
 pub(crate) fn run(printer: &Printer) -> Result<Code, Failure> {
     for line in std::io::stdin().lock().split(b'\n') {
-        let line = line.map_err(|error| Failure::new(format!("cannot read standard input: {error}")))?;
+        let line =
+            line.map_err(|error| Failure::new(format!("cannot read standard input: {error}")))?;
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
@@ -58,7 +59,9 @@ fn answer(line: &[u8]) -> Value {
     let case: Case = match serde_json::from_slice(line) {
         Ok(case) => case,
         Err(error) => {
-            let id = serde_json::from_slice::<Value>(line).ok().and_then(|case| case.get("id").cloned());
+            let id = serde_json::from_slice::<Value>(line)
+                .ok()
+                .and_then(|case| case.get("id").cloned());
             return json!({"id": id, "error": format!("not a case: {error}")});
         }
     };
@@ -84,7 +87,11 @@ fn evaluate(case: &Case) -> Result<Vec<u8>, String> {
             None | Some("default" | "invalid") => MissingKey::Default,
             Some("zero") => MissingKey::Zero,
             Some("error") => MissingKey::Error,
-            Some(other) => return Err(format!("options.missingkey: {other:?} is none of default, zero, error")),
+            Some(other) => {
+                return Err(format!(
+                    "options.missingkey: {other:?} is none of default, zero, error"
+                ));
+            }
         },
         left,
         right,
@@ -92,7 +99,11 @@ fn evaluate(case: &Case) -> Result<Vec<u8>, String> {
             Some("builtin") => Library::Builtin,
             Some("sprig") => Library::Sprig,
             None | Some("helm") => Library::Helm,
-            Some(other) => return Err(format!("options.funcs: {other:?} is none of builtin, sprig, helm")),
+            Some(other) => {
+                return Err(format!(
+                    "options.funcs: {other:?} is none of builtin, sprig, helm"
+                ));
+            }
         },
         extra: &[],
     };
@@ -101,9 +112,16 @@ fn evaluate(case: &Case) -> Result<Vec<u8>, String> {
     for (name, source) in &options.templates {
         set.parse(name, source).map_err(|error| error.to_string())?;
     }
-    set.parse(name, &case.template).map_err(|error| error.to_string())?;
+    set.parse(name, &case.template)
+        .map_err(|error| error.to_string())?;
     let clock = stopwatch();
     let meter = Meter::new(budget::RENDER).timed(&clock);
-    let run = Run { host: &Machine, meter: Some(&meter), ..Run::new(&set) };
-    run.execute(name, &Input::new(&case.data)).map(|output| output.text).map_err(|error| error.to_string())
+    let run = Run {
+        host: &Machine,
+        meter: Some(&meter),
+        ..Run::new(&set)
+    };
+    run.execute(name, &Input::new(&case.data))
+        .map(|output| output.text)
+        .map_err(|error| error.to_string())
 }

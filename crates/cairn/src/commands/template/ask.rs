@@ -1,4 +1,5 @@
-//! Asks on a terminal for the values of parameters: with their descriptions, defaults, and types checked at once.
+//! Asks on a terminal for the values of parameters: with their descriptions, defaults, and types
+//! checked at once.
 
 use templates::{Given, Parameter, Template};
 
@@ -21,8 +22,15 @@ pub(crate) fn missing(
     if asked.is_empty() {
         return Ok(());
     }
-    let name = if template.name.is_empty() { "the template" } else { &template.name };
-    printer.say(&format!("{name} asks for {} (Ctrl-C ends it, and nothing has happened)", count(asked.len())));
+    let name = if template.name.is_empty() {
+        "the template"
+    } else {
+        &template.name
+    };
+    printer.say(&format!(
+        "{name} asks for {} (Ctrl-C ends it, and nothing has happened)",
+        count(asked.len())
+    ));
     for parameter in asked {
         if let Some(value) = one(parameter, printer)? {
             given.values.push((parameter.name.clone(), value));
@@ -32,19 +40,31 @@ pub(crate) fn missing(
 }
 
 fn count(number: usize) -> String {
-    if number == 1 { "one value".to_owned() } else { format!("{number} values") }
+    if number == 1 {
+        "one value".to_owned()
+    } else {
+        format!("{number} values")
+    }
 }
 
 /// Asks until the answer fits. No answer leaves the parameter as it is.
 fn one(parameter: &Parameter, printer: &Printer) -> Result<Option<String>, Failure> {
-    let title = if parameter.display_name.is_empty() { &parameter.name } else { &parameter.display_name };
+    let title = if parameter.display_name.is_empty() {
+        &parameter.name
+    } else {
+        &parameter.display_name
+    };
     printer.say("");
     printer.heading(title);
     for line in parameter.description.lines() {
         printer.say(&format!("  {line}"));
     }
     let secret = parameter.is_secret();
-    let kind = if parameter.kind == templates::Kind::String { "" } else { parameter.kind.as_str() };
+    let kind = if parameter.kind == templates::Kind::String {
+        ""
+    } else {
+        parameter.kind.as_str()
+    };
     let own = parameter.value.as_deref().unwrap_or_default();
     let without = match () {
         () if parameter.is_generated() => "empty: generated".to_owned(),
@@ -53,12 +73,22 @@ fn one(parameter: &Parameter, printer: &Printer) -> Result<Option<String>, Failu
         () if parameter.required => String::new(),
         () => "may be empty".to_owned(),
     };
-    let notes: Vec<&str> =
-        [kind, &without, if secret { "not shown" } else { "" }].into_iter().filter(|note| !note.is_empty()).collect();
-    let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
+    let notes: Vec<&str> = [kind, &without, if secret { "not shown" } else { "" }]
+        .into_iter()
+        .filter(|note| !note.is_empty())
+        .collect();
+    let notes = if notes.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", notes.join(", "))
+    };
     loop {
         let question = format!("  {}{notes}: ", parameter.name);
-        let answer = if secret { secret_line::read(&question, printer)? } else { line(&question, printer)? };
+        let answer = if secret {
+            secret_line::read(&question, printer)?
+        } else {
+            line(&question, printer)?
+        };
         if answer.is_empty() {
             if parameter.required && parameter.is_blank() {
                 printer.say("  a value is required");

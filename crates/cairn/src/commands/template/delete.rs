@@ -18,16 +18,26 @@ pub(crate) fn run(args: &Delete, printer: &Printer) -> Result<Code, Failure> {
         let selector = selector_of(&args.instance, &connected.namespace).map_err(Failure::usage)?;
         let (found, unseen) = objects(&connected.client, &connected.namespace, &selector).await?;
         if found.is_empty() {
-            let what = format!("there is no instance {} in the namespace {}", args.instance, connected.namespace);
+            let what = format!(
+                "there is no instance {} in the namespace {}",
+                args.instance, connected.namespace
+            );
             let hint = format!("its objects would have the labels {selector}");
             let failure = Failure::new(what).hint(hint);
-            return Err(if unseen.is_empty() { failure } else { failure.hint(not_seen(&unseen)) });
+            return Err(if unseen.is_empty() {
+                failure
+            } else {
+                failure.hint(not_seen(&unseen))
+            });
         }
         for (kind, object) in &found {
             let name = object["metadata"]["name"].as_str().unwrap_or_default();
             let namespace = object["metadata"]["namespace"].as_str();
             if !args.dry_run {
-                let outcome = kind.api(&connected.client, namespace).delete(name, &DeleteParams::default()).await;
+                let outcome = kind
+                    .api(&connected.client, namespace)
+                    .delete(name, &DeleteParams::default())
+                    .await;
                 match outcome {
                     Ok(_) => {}
                     // Whatever made it go was quicker.
@@ -35,7 +45,11 @@ pub(crate) fn run(args: &Delete, printer: &Printer) -> Result<Code, Failure> {
                     Err(error) => return Err(told(&error)),
                 }
             }
-            let how = if args.dry_run { "would be deleted" } else { "deleted" };
+            let how = if args.dry_run {
+                "would be deleted"
+            } else {
+                "deleted"
+            };
             if args.outcome.output.is_none() {
                 printer.line(&format!("{} {how}", kind.shown(name)))?;
             }
@@ -52,18 +66,27 @@ pub(crate) fn run(args: &Delete, printer: &Printer) -> Result<Code, Failure> {
 }
 
 fn not_seen(kinds: &[String]) -> String {
-    format!("you may not list {}, so objects of these kinds stay if there are any", kinds.join(", "))
+    format!(
+        "you may not list {}, so objects of these kinds stay if there are any",
+        kinds.join(", ")
+    )
 }
 
-/// The objects with these labels, those that hold others last; and the kinds that could not be looked at.
+/// The objects with these labels, those that hold others last; and the kinds that could not be
+/// looked at.
 async fn objects(
     client: &Client,
     namespace: &str,
     selector: &str,
 ) -> Result<(Vec<(kinds::Kind, Value)>, Vec<String>), Failure> {
     let (mut found, mut unseen) = (Vec::new(), Vec::new());
-    for kind in kinds::all(client).await?.into_iter().filter(|kind| kind.can(verbs::DELETE)) {
-        // A template may name other namespaces; whoever may not see them can still delete what is in this one.
+    for kind in kinds::all(client)
+        .await?
+        .into_iter()
+        .filter(|kind| kind.can(verbs::DELETE))
+    {
+        // A template may name other namespaces; whoever may not see them can still delete what is
+        // in this one.
         let mut all = kinds::listed(&kind, client, None, Some(selector)).await?;
         if all.is_none() && kind.namespaced {
             all = kinds::listed(&kind, client, Some(namespace), Some(selector)).await?;
@@ -74,7 +97,13 @@ async fn objects(
         }
     }
     // What another object makes goes with that.
-    found.retain(|(_, object)| object["metadata"]["ownerReferences"].as_array().is_none_or(Vec::is_empty));
-    found.sort_by_key(|(kind, _)| ["CustomResourceDefinition", "Namespace"].contains(&&*kind.resource.kind));
+    found.retain(|(_, object)| {
+        object["metadata"]["ownerReferences"]
+            .as_array()
+            .is_none_or(Vec::is_empty)
+    });
+    found.sort_by_key(|(kind, _)| {
+        ["CustomResourceDefinition", "Namespace"].contains(&&*kind.resource.kind)
+    });
     Ok((found, unseen))
 }

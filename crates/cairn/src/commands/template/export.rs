@@ -21,32 +21,51 @@ pub(crate) fn run(args: &Export, printer: &Printer) -> Result<Code, Failure> {
     let mut kept = Vec::new();
     let (mut machinery, mut secrets) = (0, 0);
     for object in objects {
-        let shown = format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
+        let shown = format!(
+            "{} {}",
+            text(&object["kind"]),
+            text(&object["metadata"]["name"])
+        );
         // What somebody named is wanted.
         if is_machinery(&object) && !named {
             machinery += 1;
             continue;
         }
-        if object["kind"] == "Secret" && object["apiVersion"] == "v1" && !args.with_secrets && !named {
+        if object["kind"] == "Secret"
+            && object["apiVersion"] == "v1"
+            && !args.with_secrets
+            && !named
+        {
             secrets += 1;
             continue;
         }
         match clean(object) {
             Cleaned::Kept(object) => kept.push(*object),
-            Cleaned::Left(reason) if named => printer.warning(&format!("{shown} is left out: {reason}")),
+            Cleaned::Left(reason) if named => {
+                printer.warning(&format!("{shown} is left out: {reason}"));
+            }
             Cleaned::Left(_) => {}
         }
     }
     if machinery > 0 {
-        let what = if machinery == 1 { "object of installed packages is" } else { "objects of installed packages are" };
-        printer.say(&format!("{machinery} {what} left out; name them to export them: `KIND/NAME`"));
+        let what = if machinery == 1 {
+            "object of installed packages is"
+        } else {
+            "objects of installed packages are"
+        };
+        printer.say(&format!(
+            "{machinery} {what} left out; name them to export them: `KIND/NAME`"
+        ));
     }
     if secrets > 0 {
-        printer.say(&format!("{secrets} Secrets are left out; `--with-secrets` takes them along with what is in them"));
+        printer.say(&format!(
+            "{secrets} Secrets are left out; `--with-secrets` takes them along with what is in them"
+        ));
     }
     if kept.is_empty() {
         let what = format!("there is nothing to export in the namespace {namespace}");
-        return Err(Failure::new(what).hint("objects that the cluster or other objects make are never exported"));
+        return Err(Failure::new(what)
+            .hint("objects that the cluster or other objects make are never exported"));
     }
     let mut template = wrap(args.name.as_deref().unwrap_or(&namespace), kept);
     let wishes: Vec<Wish> = args
@@ -69,17 +88,26 @@ async fn chosen(args: &Export, client: &Client, namespace: &str) -> Result<Vec<V
     let selector = args.selector.as_deref();
     let mut found = Vec::new();
     if args.objects.is_empty() {
-        let wanted = |kind: &&kinds::Kind| kind.namespaced && kind.can(verbs::CREATE) && kind.can(verbs::LIST);
+        let wanted = |kind: &&kinds::Kind| {
+            kind.namespaced && kind.can(verbs::CREATE) && kind.can(verbs::LIST)
+        };
         for kind in all.iter().filter(wanted) {
             // What may not be seen is not exported; a namespace is rarely all of somebody's.
-            found.extend(kinds::listed(kind, client, Some(namespace), selector).await?.unwrap_or_default());
+            found.extend(
+                kinds::listed(kind, client, Some(namespace), selector)
+                    .await?
+                    .unwrap_or_default(),
+            );
         }
         return Ok(found);
     }
     for text in &args.objects {
-        let (kind, name) = text.split_once('/').map_or((text.as_str(), None), |(kind, name)| (kind, Some(name)));
+        let (kind, name) = text
+            .split_once('/')
+            .map_or((text.as_str(), None), |(kind, name)| (kind, Some(name)));
         let kind = kinds::called(&all, client, kind).await?.ok_or_else(|| {
-            let near = objects::nearest(kind, all.iter().map(|other| other.resource.plural.as_str()));
+            let near =
+                objects::nearest(kind, all.iter().map(|other| other.resource.plural.as_str()));
             let failure = Failure::new(format!("the cluster has no kind `{kind}`"));
             match near {
                 Some(near) => failure.hint(format!("is `{near}` meant?")),
@@ -88,7 +116,11 @@ async fn chosen(args: &Export, client: &Client, namespace: &str) -> Result<Vec<V
         })?;
         match name {
             Some(name) => {
-                let object = kind.api(client, Some(namespace)).get(name).await.map_err(|error| told(&error))?;
+                let object = kind
+                    .api(client, Some(namespace))
+                    .get(name)
+                    .await
+                    .map_err(|error| told(&error))?;
                 let mut value = serde_json::to_value(object).unwrap_or_default();
                 value["apiVersion"] = kind.resource.api_version.clone().into();
                 value["kind"] = kind.resource.kind.clone().into();

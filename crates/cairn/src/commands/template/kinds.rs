@@ -26,7 +26,9 @@ impl Kind {
     /// Its objects in a namespace; everywhere if none is named.
     pub fn api(&self, client: &Client, namespace: Option<&str>) -> Api<DynamicObject> {
         match namespace {
-            Some(namespace) if self.namespaced => Api::namespaced_with(client.clone(), namespace, &self.resource),
+            Some(namespace) if self.namespaced => {
+                Api::namespaced_with(client.clone(), namespace, &self.resource)
+            }
             _ => Api::all_with(client.clone(), &self.resource),
         }
     }
@@ -43,19 +45,29 @@ impl Kind {
 
     /// Whether a user means it: kind, plural or singular, with or without the group.
     pub fn is_called(&self, name: &str) -> bool {
-        let (short, group) = name.split_once('.').map_or((name, None), |(short, group)| (short, Some(group)));
-        let own = [self.resource.kind.to_lowercase(), self.resource.plural.clone()];
-        own.contains(&short.to_lowercase()) && group.is_none_or(|group| group == self.resource.group)
+        let (short, group) = name
+            .split_once('.')
+            .map_or((name, None), |(short, group)| (short, Some(group)));
+        let own = [
+            self.resource.kind.to_lowercase(),
+            self.resource.plural.clone(),
+        ];
+        own.contains(&short.to_lowercase())
+            && group.is_none_or(|group| group == self.resource.group)
     }
 }
 
 /// Everything that is served, each kind once.
 pub(crate) async fn all(client: &Client) -> Result<Vec<Kind>, Failure> {
     let discovery = match Discovery::new(client.clone()).run_aggregated().await {
-        // Of a group that has a part of a resource and not the resource, the server writes a list as null. The own one
-        // is such a group: it keeps no objects, and its server may not even run any more.
+        // Of a group that has a part of a resource and not the resource, the server writes a list
+        // as null. The own one is such a group: it keeps no objects, and its server may not even
+        // run any more.
         Err(kube::Error::SerdeError(_)) => {
-            Discovery::new(client.clone()).exclude(&[api::template::PROCESSING_GROUP]).run().await
+            Discovery::new(client.clone())
+                .exclude(&[api::template::PROCESSING_GROUP])
+                .run()
+                .await
         }
         outcome => outcome,
     };
@@ -66,7 +78,11 @@ pub(crate) async fn all(client: &Client) -> Result<Vec<Kind>, Failure> {
             // Two groups show the same events.
             if resource.group != "events.k8s.io" {
                 let namespaced = capabilities.scope == Scope::Namespaced;
-                found.push(Kind { resource, namespaced, verbs: capabilities.operations });
+                found.push(Kind {
+                    resource,
+                    namespaced,
+                    verbs: capabilities.operations,
+                });
             }
         }
     }
@@ -74,12 +90,19 @@ pub(crate) async fn all(client: &Client) -> Result<Vec<Kind>, Failure> {
 }
 
 /// The kind that a user means by a name: its own, its plural, or a short one.
-pub(crate) async fn called<'k>(all: &'k [Kind], client: &Client, name: &str) -> Result<Option<&'k Kind>, Failure> {
+pub(crate) async fn called<'k>(
+    all: &'k [Kind],
+    client: &Client,
+    name: &str,
+) -> Result<Option<&'k Kind>, Failure> {
     if let Some(found) = all.iter().find(|kind| kind.is_called(name)) {
         return Ok(Some(found));
     }
     // Only lists of single groups have short names, and few of them are asked for.
-    let versions: BTreeSet<&str> = all.iter().map(|kind| kind.resource.api_version.as_str()).collect();
+    let versions: BTreeSet<&str> = all
+        .iter()
+        .map(|kind| kind.resource.api_version.as_str())
+        .collect();
     for version in versions {
         let list = match version.contains('/') {
             true => client.list_api_group_resources(version).await,
@@ -87,9 +110,20 @@ pub(crate) async fn called<'k>(all: &'k [Kind], client: &Client, name: &str) -> 
         };
         // A group whose server does not answer has nothing to say.
         let Ok(list) = list else { continue };
-        let short = |names: &Option<Vec<String>>| names.iter().flatten().any(|short| short == &name.to_lowercase());
-        if let Some(found) = list.resources.iter().find(|resource| short(&resource.short_names)) {
-            let is = |kind: &&Kind| kind.resource.api_version == version && kind.resource.plural == found.name;
+        let short = |names: &Option<Vec<String>>| {
+            names
+                .iter()
+                .flatten()
+                .any(|short| short == &name.to_lowercase())
+        };
+        if let Some(found) = list
+            .resources
+            .iter()
+            .find(|resource| short(&resource.short_names))
+        {
+            let is = |kind: &&Kind| {
+                kind.resource.api_version == version && kind.resource.plural == found.name
+            };
             return Ok(all.iter().find(is));
         }
     }
@@ -102,21 +136,32 @@ pub(crate) async fn of(client: &Client, object: &Value) -> Result<Kind, Failure>
     let (version, kind) = (text("apiVersion"), text("kind"));
     let (group, version) = version.split_once('/').unwrap_or(("", version));
     let kind = kube::core::GroupVersionKind::gvk(group, version, kind);
-    let (resource, capabilities) = kube::discovery::pinned_kind(client, &kind).await.map_err(|error| match error {
-        kube::Error::Discovery(_) => unknown(&kind),
-        kube::Error::Api(status) if status.code == 404 => unknown(&kind),
-        error => told(&error),
-    })?;
-    Ok(Kind { resource, namespaced: capabilities.scope == Scope::Namespaced, verbs: capabilities.operations })
+    let (resource, capabilities) =
+        kube::discovery::pinned_kind(client, &kind)
+            .await
+            .map_err(|error| match error {
+                kube::Error::Discovery(_) => unknown(&kind),
+                kube::Error::Api(status) if status.code == 404 => unknown(&kind),
+                error => told(&error),
+            })?;
+    Ok(Kind {
+        resource,
+        namespaced: capabilities.scope == Scope::Namespaced,
+        verbs: capabilities.operations,
+    })
 }
 
 fn unknown(kind: &kube::core::GroupVersionKind) -> Failure {
     let version = kind.api_version();
-    Failure::new(format!("the cluster has no kind {} of {version}", kind.kind))
-        .hint("is its definition installed? `kubectl api-resources` shows what there is")
+    Failure::new(format!(
+        "the cluster has no kind {} of {version}",
+        kind.kind
+    ))
+    .hint("is its definition installed? `kubectl api-resources` shows what there is")
 }
 
-/// The objects of a kind, as values with their kind and version. What may not be listed is as if it were not there.
+/// The objects of a kind, as values with their kind and version. What may not be listed is as if it
+/// were not there.
 pub(crate) async fn listed(
     kind: &Kind,
     client: &Client,
@@ -126,11 +171,16 @@ pub(crate) async fn listed(
     if !kind.can(verbs::LIST) {
         return Ok(Some(Vec::new()));
     }
-    let params = ListParams { label_selector: selector.map(str::to_owned), ..ListParams::default() };
+    let params = ListParams {
+        label_selector: selector.map(str::to_owned),
+        ..ListParams::default()
+    };
     let list = match kind.api(client, namespace).list(&params).await {
         Ok(list) => list,
         Err(kube::Error::Api(status)) if status.code == 403 => return Ok(None),
-        Err(kube::Error::Api(status)) if [404, 405, 503].contains(&status.code) => return Ok(Some(Vec::new())),
+        Err(kube::Error::Api(status)) if [404, 405, 503].contains(&status.code) => {
+            return Ok(Some(Vec::new()));
+        }
         Err(error) => return Err(told(&error)),
     };
     let values = list.items.into_iter().map(|item| {

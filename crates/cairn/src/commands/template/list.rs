@@ -23,12 +23,20 @@ pub(crate) fn run(args: &ListTemplates, printer: &Printer) -> Result<Code, Failu
         } else {
             Api::namespaced_with(connected.client, &connected.namespace, &resource)
         };
-        let list = api.list(&ListParams::default()).await.map_err(|error| match &error {
-            kube::Error::Api(status) if status.code == 404 => Failure::new("the cluster stores no templates")
+        let list = api
+            .list(&ListParams::default())
+            .await
+            .map_err(|error| match &error {
+                kube::Error::Api(status) if status.code == 404 => Failure::new(
+                    "the cluster stores no templates",
+                )
                 .hint("the stack manager adds the kind Template: `cairn stack-manager --help`"),
-            _ => told(&error),
-        })?;
-        let values = list.items.into_iter().map(|item| serde_json::to_value(item).unwrap_or_default());
+                _ => told(&error),
+            })?;
+        let values = list
+            .items
+            .into_iter()
+            .map(|item| serde_json::to_value(item).unwrap_or_default());
         Ok::<Vec<Value>, Failure>(values.collect())
     })??;
     match args.listing.output {
@@ -40,7 +48,11 @@ pub(crate) fn run(args: &ListTemplates, printer: &Printer) -> Result<Code, Failu
                 head.insert(0, "NAMESPACE");
             }
             let mut rows = vec![head.into_iter().map(str::to_owned).collect()];
-            rows.extend(found.iter().map(|value| row(value, args.listing.all_namespaces)));
+            rows.extend(
+                found
+                    .iter()
+                    .map(|value| row(value, args.listing.all_namespaces)),
+            );
             printer.table(&rows)?;
         }
     }
@@ -49,17 +61,29 @@ pub(crate) fn run(args: &ListTemplates, printer: &Printer) -> Result<Code, Failu
 
 fn row(value: &Value, with_namespace: bool) -> Vec<String> {
     let text = |field: &str| value["metadata"][field].as_str().unwrap_or("-").to_owned();
-    let mut row = if with_namespace { vec![text("namespace")] } else { Vec::new() };
+    let mut row = if with_namespace {
+        vec![text("namespace")]
+    } else {
+        Vec::new()
+    };
     row.push(text("name"));
     match Template::read(value) {
         Ok((template, _)) => {
             let shown: String = template.description.chars().take(WIDTH).collect();
-            row.push(if shown.is_empty() { "-".to_owned() } else { shown });
+            row.push(if shown.is_empty() {
+                "-".to_owned()
+            } else {
+                shown
+            });
             row.push(parameters(&template));
             row.push(template.objects.to_string());
         }
         // It was stored all the same; using it tells what is wrong.
-        Err(problems) => row.extend([format!("broken: {}", problems[0].what), "-".to_owned(), "-".to_owned()]),
+        Err(problems) => row.extend([
+            format!("broken: {}", problems[0].what),
+            "-".to_owned(),
+            "-".to_owned(),
+        ]),
     }
     row
 }
@@ -67,8 +91,16 @@ fn row(value: &Value, with_namespace: bool) -> Vec<String> {
 /// How many there are, and what somebody has to say.
 fn parameters(template: &Template) -> String {
     let all = template.parameters.len();
-    let blank = template.parameters.iter().filter(|parameter| parameter.is_blank()).count();
-    let generated = template.parameters.iter().filter(|parameter| parameter.is_generated()).count();
+    let blank = template
+        .parameters
+        .iter()
+        .filter(|parameter| parameter.is_blank())
+        .count();
+    let generated = template
+        .parameters
+        .iter()
+        .filter(|parameter| parameter.is_generated())
+        .count();
     match (all, blank, generated) {
         (0, _, _) => "0".to_owned(),
         (_, 1.., _) => format!("{all} ({blank} blank)"),

@@ -9,11 +9,13 @@ use crate::terminal::printer::Printer;
 
 pub(crate) fn run(args: &Params, printer: &Printer) -> Result<Code, Failure> {
     let loaded = source::load(&args.template, args.local, &args.connection)?;
-    let (template, warnings) = Template::read(&loaded.value).map_err(|problems| loaded.failure(&problems))?;
+    let (template, warnings) =
+        Template::read(&loaded.value).map_err(|problems| loaded.failure(&problems))?;
     loaded.warn(&warnings, printer);
     match args.output {
         Some(format) => {
-            let list = serde_json::to_value(&template.parameters).map_err(|error| Failure::new(error.to_string()))?;
+            let list = serde_json::to_value(&template.parameters)
+                .map_err(|error| Failure::new(error.to_string()))?;
             written(&list, format, printer)?;
         }
         None if template.parameters.is_empty() => printer.line("the template has no parameters")?,
@@ -30,16 +32,28 @@ pub(crate) fn run(args: &Params, printer: &Printer) -> Result<Code, Failure> {
 fn row(parameter: &Parameter) -> Vec<String> {
     let own = parameter.value.as_deref().unwrap_or_default();
     let default = match () {
-        () if parameter.is_generated() => format!("generated from {}", parameter.from.as_deref().unwrap_or_default()),
+        () if parameter.is_generated() => format!(
+            "generated from {}",
+            parameter.from.as_deref().unwrap_or_default()
+        ),
         () if own.is_empty() => "-".to_owned(),
         () => own.escape_debug().to_string(),
     };
-    let description = match (parameter.description.lines().next(), parameter.display_name.as_str()) {
+    let description = match (
+        parameter.description.lines().next(),
+        parameter.display_name.as_str(),
+    ) {
         (Some(line), _) if !line.is_empty() => line,
         (_, "") => "-",
         (_, name) => name,
     };
     let required = if parameter.required { "yes" } else { "no" };
     let name = parameter.name.clone();
-    vec![name, parameter.kind.as_str().to_owned(), required.to_owned(), default, description.to_owned()]
+    vec![
+        name,
+        parameter.kind.as_str().to_owned(),
+        required.to_owned(),
+        default,
+        description.to_owned(),
+    ]
 }

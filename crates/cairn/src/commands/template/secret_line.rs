@@ -1,8 +1,11 @@
-//! A line from the terminal that nobody sees. The terminal is itself again afterwards, also after Ctrl-C.
+//! A line from the terminal that nobody sees. The terminal is itself again afterwards, also after
+//! Ctrl-C.
 
 use std::io::Read;
 
-use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
+use rustix::termios::{
+    LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
+};
 
 use super::ask::ended;
 use crate::terminal::error::Failure;
@@ -13,11 +16,14 @@ struct Quiet(Termios);
 
 impl Quiet {
     fn new() -> Result<Quiet, Failure> {
-        let failed = |error: rustix::io::Errno| Failure::new(format!("cannot hide what is typed: {error}"));
+        let failed =
+            |error: rustix::io::Errno| Failure::new(format!("cannot hide what is typed: {error}"));
         let before = tcgetattr(std::io::stdin()).map_err(failed)?;
         let mut quiet = before.clone();
         // Signals come as letters, so that there is time to put the terminal back.
-        quiet.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
+        quiet
+            .local_modes
+            .remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
         quiet.special_codes[SpecialCodeIndex::VMIN] = 1;
         quiet.special_codes[SpecialCodeIndex::VTIME] = 0;
         tcsetattr(std::io::stdin(), OptionalActions::Now, &quiet).map_err(failed)?;
@@ -32,7 +38,8 @@ impl Drop for Quiet {
     }
 }
 
-/// Asks for a line that is not shown. Nothing is: not even what is typed before the question is on the screen.
+/// Asks for a line that is not shown. Nothing is: not even what is typed before the question is on
+/// the screen.
 pub(crate) fn read(question: &str, printer: &Printer) -> Result<String, Failure> {
     let quiet = Quiet::new()?;
     printer.ask(question);

@@ -53,7 +53,9 @@ pub(crate) fn load(name: &str, local: bool, connection: &Connection) -> Result<L
         found => {
             let failure = Failure::new(format!("there is no file `{name}`"));
             Err(match found {
-                Some(_) => failure.hint("a stored template is in a cluster, and only a file is read here"),
+                Some(_) => {
+                    failure.hint("a stored template is in a cluster, and only a file is read here")
+                }
                 None => failure,
             })
         }
@@ -72,15 +74,24 @@ fn is_namespace(text: &str) -> bool {
 
 impl<'n> Stored<'n> {
     fn parse(text: &'n str) -> Option<Stored<'n>> {
-        let (namespace, name) = text.split_once('/').map_or((None, text), |(namespace, name)| (Some(namespace), name));
-        let looks_like_file = [".yaml", ".yml", ".json"].iter().any(|end| name.ends_with(end));
-        let fits = objects::is_subdomain(name) && namespace.is_none_or(is_namespace) && !looks_like_file;
+        let (namespace, name) = text
+            .split_once('/')
+            .map_or((None, text), |(namespace, name)| (Some(namespace), name));
+        let looks_like_file = [".yaml", ".yml", ".json"]
+            .iter()
+            .any(|end| name.ends_with(end));
+        let fits =
+            objects::is_subdomain(name) && namespace.is_none_or(is_namespace) && !looks_like_file;
         fits.then_some(Stored { namespace, name })
     }
 }
 
 fn file(path: &Path, local: bool, connection: &Connection) -> Result<Loaded, Failure> {
-    let shown = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
+    let shown = if path == Path::new("-") {
+        "standard input".to_owned()
+    } else {
+        path.display().to_string()
+    };
     let text = read::text(path)?;
     let documents = documents(&text, &shown)?;
     let is_values = |document: &&(Value, Written)| Arguments::is(&document.0);
@@ -90,9 +101,13 @@ fn file(path: &Path, local: bool, connection: &Connection) -> Result<Loaded, Fai
         (Some((value, _)), Some(_), _) => {
             let what = format!("{shown} holds several objects, and a template is one");
             let kind = value["kind"].as_str().unwrap_or("nothing");
-            Err(Failure::new(what).hint(format!("the first is of kind {kind}: put it into a file of its own")))
+            Err(Failure::new(what).hint(format!(
+                "the first is of kind {kind}: put it into a file of its own"
+            )))
         }
-        (None, _, Some((value, written))) => named_by_values(path, value, written, local, connection),
+        (None, _, Some((value, written))) => {
+            named_by_values(path, value, written, local, connection)
+        }
         (None, _, None) => Err(Failure::new(format!("{shown} is empty"))),
         (Some(_), None, _) => {
             let arguments = match values {
@@ -100,8 +115,13 @@ fn file(path: &Path, local: bool, connection: &Connection) -> Result<Loaded, Fai
                 None => Vec::new(),
             };
             let found = documents.into_iter().find(|document| !is_values(&document));
-            let (value, written) = found.ok_or_else(|| Failure::new(format!("{shown} is empty")))?;
-            Ok(Loaded { value, arguments, origin: Origin::File(written) })
+            let (value, written) =
+                found.ok_or_else(|| Failure::new(format!("{shown} is empty")))?;
+            Ok(Loaded {
+                value,
+                arguments,
+                origin: Origin::File(written),
+            })
         }
     }
 }
@@ -123,10 +143,17 @@ fn named_by_values(
             match documents.len() {
                 1 => {
                     let (value, written) = documents.remove(0);
-                    Loaded { value, arguments: Vec::new(), origin: Origin::File(written) }
+                    Loaded {
+                        value,
+                        arguments: Vec::new(),
+                        origin: Origin::File(written),
+                    }
                 }
                 count => {
-                    let what = format!("{} holds {count} objects, and a template is one", beside.display());
+                    let what = format!(
+                        "{} holds {count} objects, and a template is one",
+                        beside.display()
+                    );
                     return Err(Failure::new(what));
                 }
             }
@@ -138,17 +165,27 @@ fn named_by_values(
         Some(Source::Name(name)) => match Stored::parse(&name) {
             Some(stored) => stored.load(connection)?,
             None => {
-                let what = format!("{}: `{name}` is not a valid name of a stored template", written.file);
-                return Err(Failure::new(what).hint("write `name: NAME`, `name: NAMESPACE/NAME` or `file: FILE`"));
+                let what = format!(
+                    "{}: `{name}` is not a valid name of a stored template",
+                    written.file
+                );
+                return Err(Failure::new(what)
+                    .hint("write `name: NAME`, `name: NAMESPACE/NAME` or `file: FILE`"));
             }
         },
         None => {
-            let what = format!("{} holds values, but does not name their template", written.file);
+            let what = format!(
+                "{} holds values, but does not name their template",
+                written.file
+            );
             let hint = "add `file: FILE` or `name: NAME` to it, or name the template and use `--param-file`";
             return Err(Failure::new(what).hint(hint));
         }
     };
-    Ok(Loaded { arguments: values, ..loaded })
+    Ok(Loaded {
+        arguments: values,
+        ..loaded
+    })
 }
 
 fn arguments(value: &Value, written: &Written) -> Result<Arguments, Failure> {
@@ -160,7 +197,9 @@ fn arguments(value: &Value, written: &Written) -> Result<Arguments, Failure> {
 
 /// The values of a file that holds an object of them.
 pub(crate) fn arguments_in(text: &str, shown: &str) -> Result<Option<Arguments>, Failure> {
-    let Ok(documents) = documents(text, shown) else { return Ok(None) };
+    let Ok(documents) = documents(text, shown) else {
+        return Ok(None);
+    };
     match documents.as_slice() {
         [(value, written)] if Arguments::is(value) => arguments(value, written).map(Some),
         _ => Ok(None),
@@ -170,9 +209,19 @@ pub(crate) fn arguments_in(text: &str, shown: &str) -> Result<Option<Arguments>,
 /// The documents of a text that hold something, each with where it was written.
 fn documents(text: &str, shown: &str) -> Result<Vec<(Value, Written)>, Failure> {
     let failed = |error: &yaml::Error, before: usize| {
-        let line = if error.line() == 0 { 0 } else { error.line() + before };
+        let line = if error.line() == 0 {
+            0
+        } else {
+            error.line() + before
+        };
         let what = format!("this is not YAML: {}", error.problem());
-        Failure::of(&Finding { column: error.column(), ..Finding::new(shown, line, what) }, Some(text))
+        Failure::of(
+            &Finding {
+                column: error.column(),
+                ..Finding::new(shown, line, what)
+            },
+            Some(text),
+        )
     };
     let whole: Arc<str> = text.into();
     let mut found = Vec::new();
@@ -182,7 +231,12 @@ fn documents(text: &str, shown: &str) -> Result<Vec<(Value, Written)>, Failure> 
         yaml::parse_strict(&document.text).map_err(|error| failed(&error, before))?;
         let read = yaml::parse_spanned(&document.text).map_err(|error| failed(&error, before))?;
         if !read.value.is_null() {
-            let written = Written { file: shown.to_owned(), text: whole.clone(), before, spans: read.spans };
+            let written = Written {
+                file: shown.to_owned(),
+                text: whole.clone(),
+                before,
+                spans: read.spans,
+            };
             found.push((read.value, written));
         }
     }
@@ -193,21 +247,33 @@ impl Stored<'_> {
     fn load(&self, connection: &Connection) -> Result<Loaded, Failure> {
         let name = self.name;
         let value = block_on(self.get(connection))??;
-        Ok(Loaded { value: without_traces(value), arguments: Vec::new(), origin: Origin::Stored(name.to_owned()) })
+        Ok(Loaded {
+            value: without_traces(value),
+            arguments: Vec::new(),
+            origin: Origin::Stored(name.to_owned()),
+        })
     }
 
     async fn get(&self, connection: &Connection) -> Result<Value, Failure> {
         let name = self.name;
         let connected = connection.connect().await.map_err(|failure| {
-            let what = format!("there is no file `{name}`, and no cluster to look for a template of that name in");
-            Failure { message: format!("{what}: {}", failure.message), ..failure }
+            let what = format!(
+                "there is no file `{name}`, and no cluster to look for a template of that name in"
+            );
+            Failure {
+                message: format!("{what}: {}", failure.message),
+                ..failure
+            }
         })?;
         let namespace = self.namespace.unwrap_or(&connected.namespace);
-        let api: Api<DynamicObject> = Api::namespaced_with(connected.client.clone(), namespace, &resource());
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(connected.client.clone(), namespace, &resource());
         let object = api.get(name).await.map_err(|error| match &error {
             kube::Error::Api(status) if status.code == 404 && self.namespace.is_none() => {
                 let what = format!("there is neither a file nor a stored template `{name}`");
-                let hint = format!("`cairn template list -A` shows all of them: name one by `NAMESPACE/{name}`");
+                let hint = format!(
+                    "`cairn template list -A` shows all of them: name one by `NAMESPACE/{name}`"
+                );
                 Failure::new(what).hint(hint)
             }
             kube::Error::Api(status) if status.code == 404 => no_templates(&error, namespace),
@@ -219,20 +285,32 @@ impl Stored<'_> {
 
 /// An answer of 404: the template, its namespace or its kind is not there.
 pub(crate) fn no_templates(error: &kube::Error, namespace: &str) -> Failure {
-    let kube::Error::Api(status) = error else { return told(error) };
-    let unknown = ["could not find the requested resource", "404 page not found"];
+    let kube::Error::Api(status) = error else {
+        return told(error);
+    };
+    let unknown = [
+        "could not find the requested resource",
+        "404 page not found",
+    ];
     if unknown.iter().any(|words| status.message.contains(words)) {
         return Failure::new("the cluster stores no templates")
             .hint("the stack manager adds the kind Template: `cairn stack-manager --help`");
     }
-    Failure::new(status.message.clone())
-        .hint(format!("`cairn template list -n {namespace}` shows those of {namespace}"))
+    Failure::new(status.message.clone()).hint(format!(
+        "`cairn template list -n {namespace}` shows those of {namespace}"
+    ))
 }
 
 /// A stored template as its author wrote it.
 fn without_traces(mut value: Value) -> Value {
     if let Some(metadata) = value["metadata"].as_object_mut() {
-        for field in ["managedFields", "resourceVersion", "uid", "generation", "creationTimestamp"] {
+        for field in [
+            "managedFields",
+            "resourceVersion",
+            "uid",
+            "generation",
+            "creationTimestamp",
+        ] {
             metadata.remove(field);
         }
     }
@@ -248,7 +326,9 @@ pub(crate) fn resource() -> ApiResource {
 impl Loaded {
     /// The template's name, or what stands for it.
     pub fn name(&self) -> String {
-        let own = self.value["metadata"]["name"].as_str().filter(|name| !name.is_empty());
+        let own = self.value["metadata"]["name"]
+            .as_str()
+            .filter(|name| !name.is_empty());
         match (own, &self.origin) {
             (Some(name), _) => name.to_owned(),
             (None, Origin::Stored(name)) => name.clone(),
@@ -269,7 +349,10 @@ impl Loaded {
     pub fn finding(&self, problem: &Problem) -> Finding {
         match &self.origin {
             Origin::File(written) => written.finding(problem).shown(Some(&written.text)).0,
-            Origin::Stored(name) => Finding { file: name.clone(), ..plain(problem) },
+            Origin::Stored(name) => Finding {
+                file: name.clone(),
+                ..plain(problem)
+            },
         }
     }
 
@@ -297,8 +380,16 @@ impl Loaded {
 /// A problem at a place that is in no file.
 fn plain(problem: &Problem) -> Finding {
     let path = problem.path.to_string();
-    let what = if path.is_empty() { problem.what.clone() } else { format!("{path}: {}", problem.what) };
-    Finding { hint: problem.hint.clone(), severity: severity(problem), ..Finding::new("", 0, what) }
+    let what = if path.is_empty() {
+        problem.what.clone()
+    } else {
+        format!("{path}: {}", problem.what)
+    };
+    Finding {
+        hint: problem.hint.clone(),
+        severity: severity(problem),
+        ..Finding::new("", 0, what)
+    }
 }
 
 fn severity(problem: &Problem) -> engine::Severity {
@@ -316,7 +407,10 @@ impl Written {
     /// Where a problem is: at its path, or at the nearest place above it that was written.
     fn finding(&self, problem: &Problem) -> Finding {
         if problem.path.is_root() {
-            return Finding { file: String::new(), ..plain(problem) };
+            return Finding {
+                file: String::new(),
+                ..plain(problem)
+            };
         }
         let steps: Vec<Step> = problem
             .path
@@ -328,7 +422,9 @@ impl Written {
                 objects::Step::Each => Step::Index(0),
             })
             .collect();
-        let found = (0..=steps.len()).rev().find_map(|length| Some((length, self.spans.find(&steps[..length])?)));
+        let found = (0..=steps.len())
+            .rev()
+            .find_map(|length| Some((length, self.spans.find(&steps[..length])?)));
         let span = found.map(|(length, found)| {
             let whole = length == steps.len();
             match found.key {
@@ -337,6 +433,11 @@ impl Written {
             }
         });
         let (line, column) = span.map_or((0, 0), |span| (self.before + span.line, span.column));
-        Finding { file: self.file.clone(), line, column, ..plain(problem) }
+        Finding {
+            file: self.file.clone(),
+            line,
+            column,
+            ..plain(problem)
+        }
     }
 }

@@ -14,7 +14,9 @@ pub(crate) fn run(args: &ValidateTemplates, printer: &Printer) -> Result<Code, F
     for name in &args.templates {
         let loaded = source::load(name, args.local, &args.connection)?;
         let problems = check(&loaded.value);
-        failed |= problems.iter().any(|problem| problem.severity == Severity::Error);
+        failed |= problems
+            .iter()
+            .any(|problem| problem.severity == Severity::Error);
         match args.output {
             Some(_) => findings.extend(problems.iter().map(|problem| loaded.finding(problem))),
             None => loaded.warn(&problems, printer),
@@ -24,7 +26,8 @@ pub(crate) fn run(args: &ValidateTemplates, printer: &Printer) -> Result<Code, F
         }
     }
     if let Some(format) = args.output {
-        let list = serde_json::to_value(&findings).map_err(|error| Failure::new(error.to_string()))?;
+        let list =
+            serde_json::to_value(&findings).map_err(|error| Failure::new(error.to_string()))?;
         super::written(&list, format, printer)?;
     }
     Ok(if failed { Code::Failed } else { Code::Ok })

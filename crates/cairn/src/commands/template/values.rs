@@ -13,16 +13,19 @@ use crate::files::read;
 use crate::terminal::error::Failure;
 use crate::terminal::printer::Printer;
 
-/// What a command line says: `-p` before files, the first file before later ones, and all of them before what the
-/// values that named the template say.
+/// What a command line says: `-p` before files, the first file before later ones, and all of them
+/// before what the values that named the template say.
 pub(crate) fn given(args: &Values, loaded: &Loaded, printer: &Printer) -> Result<Given, Failure> {
     let mut values: Vec<(String, String)> = Vec::new();
     for text in &args.params {
         let (name, value) = text.split_once('=').ok_or_else(|| {
-            Failure::usage(format!("`{text}` is no value for a parameter")).hint("write `-p NAME=VALUE`")
+            Failure::usage(format!("`{text}` is no value for a parameter"))
+                .hint("write `-p NAME=VALUE`")
         })?;
         if values.iter().any(|(other, _)| other == name) {
-            return Err(Failure::usage(format!("the parameter {name} was given more than once")));
+            return Err(Failure::usage(format!(
+                "the parameter {name} was given more than once"
+            )));
         }
         values.push((name.to_owned(), value.to_owned()));
     }
@@ -30,7 +33,9 @@ pub(crate) fn given(args: &Values, loaded: &Loaded, printer: &Printer) -> Result
         let shown = path.display().to_string();
         for (name, value) in from_file(path, loaded)? {
             if values.iter().any(|(other, _)| *other == name) {
-                printer.warning(&format!("{shown}: {name} was given before, and that value is used"));
+                printer.warning(&format!(
+                    "{shown}: {name} was given before, and that value is used"
+                ));
             } else {
                 values.push((name, value));
             }
@@ -43,9 +48,9 @@ pub(crate) fn given(args: &Values, loaded: &Loaded, printer: &Printer) -> Result
     }
     let mut labels = BTreeMap::new();
     for text in &args.labels {
-        let (key, value) = text
-            .split_once('=')
-            .ok_or_else(|| Failure::usage(format!("`{text}` is no label")).hint("write `--labels KEY=VALUE`"))?;
+        let (key, value) = text.split_once('=').ok_or_else(|| {
+            Failure::usage(format!("`{text}` is no label")).hint("write `--labels KEY=VALUE`")
+        })?;
         labels.insert(key.to_owned(), value.to_owned());
     }
     Ok(Given {
@@ -69,7 +74,10 @@ fn from_file(path: &Path, loaded: &Loaded) -> Result<Vec<(String, String)>, Fail
         if let Some(templates::Source::Name(name)) = &arguments.template
             && name.rsplit('/').next() != Some(&*loaded.name())
         {
-            let what = format!("{shown} is for the template `{name}`, and this is `{}`", loaded.name());
+            let what = format!(
+                "{shown} is for the template `{name}`, and this is `{}`",
+                loaded.name()
+            );
             return Err(Failure::new(what));
         }
         return Ok(arguments.values);
@@ -88,11 +96,13 @@ pub(crate) fn process(
     mut given: Given,
     printer: &Printer,
 ) -> Result<Processed, Failure> {
-    let (template, _) = Template::read(&loaded.value).map_err(|problems| loaded.failure(&problems))?;
+    let (template, _) =
+        Template::read(&loaded.value).map_err(|problems| loaded.failure(&problems))?;
     if !args.no_input && printer.can_ask() {
         ask::missing(&template, &mut given, args.interactive, printer)?;
     } else if args.interactive {
-        return Err(Failure::usage("there is no terminal to ask on").hint("give values with `-p NAME=VALUE`"));
+        return Err(Failure::usage("there is no terminal to ask on")
+            .hint("give values with `-p NAME=VALUE`"));
     }
     let processed = run(&loaded.value, &given).map_err(|problems| loaded.failure(&problems))?;
     loaded.warn(&processed.warnings, printer);
@@ -100,6 +110,7 @@ pub(crate) fn process(
 }
 
 fn run(value: &Value, given: &Given) -> Result<Processed, Vec<Problem>> {
-    let mut random = || getrandom::u64().map_err(|error| format!("there are no random numbers: {error}"));
+    let mut random =
+        || getrandom::u64().map_err(|error| format!("there are no random numbers: {error}"));
     templates::process(value.clone(), given, &mut random)
 }

@@ -1,12 +1,14 @@
-//! The attacker: everything that somebody can try who may do everything with installs and Stacks, and with ordinary
-//! objects, in one namespace.
+//! The attacker: everything that somebody can try who may do everything with installs and Stacks,
+//! and with ordinary objects, in one namespace.
 
 use std::net::TcpListener;
 use std::time::Duration;
 
 use anyhow::Result;
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
-use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use kube::api::{
+    ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams,
+};
 use kube::core::GroupVersionKind;
 use kube::{Api, Client};
 use package::Files;
@@ -45,7 +47,11 @@ pub struct Attacker<'s> {
 
 impl<'s> Attacker<'s> {
     /// Somebody with rights in the scene's namespace only.
-    pub async fn enter(scene: &'s Scene<'s>, registry: &'s Registry, victim: &Scene<'_>) -> Result<Self> {
+    pub async fn enter(
+        scene: &'s Scene<'s>,
+        registry: &'s Registry,
+        victim: &Scene<'_>,
+    ) -> Result<Self> {
         let user = format!("attacker-{}", scene.namespace());
         let rules = json!([
             { "apiGroups": ["stacks.crossplane.io"], "resources": ["stackinstalls", "stacks"], "verbs": ["*"] },
@@ -53,13 +59,19 @@ impl<'s> Attacker<'s> {
             { "apiGroups": ["*"], "resources": ["notes"], "verbs": ["*"] },
         ]);
         let role = json!({ "metadata": { "name": "attacker" }, "rules": rules });
-        scene.api::<Role>().create(&PostParams::default(), &serde_json::from_value(role)?).await?;
+        scene
+            .api::<Role>()
+            .create(&PostParams::default(), &serde_json::from_value(role)?)
+            .await?;
         let binding = json!({
             "metadata": { "name": "attacker" },
             "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "attacker" },
             "subjects": [{ "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user }],
         });
-        scene.api::<RoleBinding>().create(&PostParams::default(), &serde_json::from_value(binding)?).await?;
+        scene
+            .api::<RoleBinding>()
+            .create(&PostParams::default(), &serde_json::from_value(binding)?)
+            .await?;
         Ok(Self {
             scene,
             client: scene.cluster().client_for_user(&user, &[])?,
@@ -70,7 +82,8 @@ impl<'s> Attacker<'s> {
     }
 
     fn api(&self, group: &str, version: &str, kind: &str, plural: &str) -> Api<DynamicObject> {
-        let kind = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural);
+        let kind =
+            ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural);
         self.scene.dynamic(self.client.clone(), &kind)
     }
 
@@ -114,11 +127,18 @@ impl<'s> Attacker<'s> {
     async fn package(&self, name: &str, mut files: Files) {
         for (path, text) in &mut files {
             if path.ends_with("app.yaml") {
-                *text = String::from_utf8_lossy(text).replace("1.0.0", "99.0.0").into();
+                *text = String::from_utf8_lossy(text)
+                    .replace("1.0.0", "99.0.0")
+                    .into();
             }
         }
-        self.registry.put_anyway(&format!("attacker/{name}"), "99.0.0", &files);
-        self.install(name, &format!("{}/attacker/{name}:99.0.0", self.registry.host)).await;
+        self.registry
+            .put_anyway(&format!("attacker/{name}"), "99.0.0", &files);
+        self.install(
+            name,
+            &format!("{}/attacker/{name}:99.0.0", self.registry.host),
+        )
+        .await;
     }
 
     /// Tries one attack.
@@ -129,8 +149,9 @@ impl<'s> Attacker<'s> {
                 let mut files = super::victim::package(group);
                 for (path, text) in &mut files {
                     if path.ends_with("crd.yaml") {
-                        *text =
-                            String::from_utf8_lossy(text).replace("type: string", "type: string, enum: [evil]").into();
+                        *text = String::from_utf8_lossy(text)
+                            .replace("type: string", "type: string, enum: [evil]")
+                            .into();
                     }
                 }
                 self.package("notes", files).await;
@@ -141,20 +162,24 @@ impl<'s> Attacker<'s> {
                 for index in 0..3 {
                     let own = format!("costly-{index}.{}", self.scene.group());
                     let mut files = super::victim::package(&own);
-                    files.insert(format!(".registry/templates/note.{own}/v1/costly.yaml"), costly.into());
+                    files.insert(
+                        format!(".registry/templates/note.{own}/v1/costly.yaml"),
+                        costly.into(),
+                    );
                     self.package(&format!("costly-{index}"), files).await;
                 }
             }
             "names a registry that never answers" => {
                 let host = self.silent.local_addr()?;
                 for index in 0..50 {
-                    self.install(&format!("slow-{index}"), &format!("{host}/slow-{index}:1")).await;
+                    self.install(&format!("slow-{index}"), &format!("{host}/slow-{index}:1"))
+                        .await;
                 }
             }
             "deletes a Stack that owns installs" => {
                 let stacks = self.ours("Stack", "stacks");
-                let owned =
-                    ["StackInstall", "Stack"].map(|kind| json!({ "kind": kind, "apiVersion": api::API_VERSION }));
+                let owned = ["StackInstall", "Stack"]
+                    .map(|kind| json!({ "kind": kind, "apiVersion": api::API_VERSION }));
                 let stack = json!({
                     "apiVersion": api::API_VERSION, "kind": "Stack",
                     "metadata": { "name": "taker", "finalizers": ["attacker.example.org/hold"] },
@@ -164,9 +189,11 @@ impl<'s> Attacker<'s> {
                 let _ = stacks.delete("taker", &DeleteParams::default()).await;
             }
             "labels objects as the stack manager's" => {
-                for (kind, plural) in
-                    [("Secret", "secrets"), ("ServiceAccount", "serviceaccounts"), ("ConfigMap", "configmaps")]
-                {
+                for (kind, plural) in [
+                    ("Secret", "secrets"),
+                    ("ServiceAccount", "serviceaccounts"),
+                    ("ConfigMap", "configmaps"),
+                ] {
                     let api = self.api("", "v1", kind, plural);
                     for (index, name) in ["notes", "gone"].into_iter().enumerate() {
                         let labels = json!({
@@ -177,8 +204,13 @@ impl<'s> Attacker<'s> {
                             "core.crossplane.io/parent-name": name,
                             "core.crossplane.io/parent-namespace": namespace,
                         });
-                        let metadata = json!({ "name": format!("labelled-{index}"), "labels": labels });
-                        self.try_create(&api, json!({ "apiVersion": "v1", "kind": kind, "metadata": metadata })).await;
+                        let metadata =
+                            json!({ "name": format!("labelled-{index}"), "labels": labels });
+                        self.try_create(
+                            &api,
+                            json!({ "apiVersion": "v1", "kind": kind, "metadata": metadata }),
+                        )
+                        .await;
                     }
                 }
             }
@@ -192,20 +224,31 @@ impl<'s> Attacker<'s> {
                 for map in maps.list(&ListParams::default()).await?.items {
                     let metadata = json!({ "name": map.metadata.name, "labels": map.metadata.labels,
                         "annotations": map.metadata.annotations, "ownerReferences": map.metadata.owner_references });
-                    let copy = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata });
-                    self.try_create(&self.api("", "v1", "ConfigMap", "configmaps"), copy).await;
+                    let copy =
+                        json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata });
+                    self.try_create(&self.api("", "v1", "ConfigMap", "configmaps"), copy)
+                        .await;
                 }
             }
             "plants accounts and seeds" => {
                 for name in ["stack-notes", "stack-costly-0"] {
                     let account = json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": name } });
-                    self.try_create(&self.api("", "v1", "ServiceAccount", "serviceaccounts"), account).await;
+                    self.try_create(
+                        &self.api("", "v1", "ServiceAccount", "serviceaccounts"),
+                        account,
+                    )
+                    .await;
                 }
                 for name in ["notes-seed", "stack-notes-seed", "seed"] {
                     let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": name }, "data": { "seed": "" } });
-                    self.try_create(&self.api("", "v1", "Secret", "secrets"), secret).await;
+                    self.try_create(&self.api("", "v1", "Secret", "secrets"), secret)
+                        .await;
                 }
-                self.install("notes", &format!("{}/victim/notes:1.0.0", self.registry.host)).await;
+                self.install(
+                    "notes",
+                    &format!("{}/victim/notes:1.0.0", self.registry.host),
+                )
+                .await;
             }
             "installs a kind that makes two of itself" => {
                 let own = format!("grows.{}", self.scene.group());
@@ -215,7 +258,10 @@ impl<'s> Attacker<'s> {
                         "{{{{ if .spec.text }}}}apiVersion: {own}/v1\nkind: Note\nmetadata: {{name: '{{{{ .metadata.name }}}}-{side}'}}\n\
                          spec: {{text: x}}\n{{{{ end }}}}"
                     );
-                    files.insert(format!(".registry/templates/note.{own}/v1/{side}.yaml"), template.into());
+                    files.insert(
+                        format!(".registry/templates/note.{own}/v1/{side}.yaml"),
+                        template.into(),
+                    );
                 }
                 self.package("grows", files).await;
                 self.instance(&own, "first", "x").await?;
@@ -223,7 +269,11 @@ impl<'s> Attacker<'s> {
             "installs the victim's package under a wrong tag" => {
                 let files = super::victim::package(group);
                 self.registry.put_anyway("victim/notes", "2.0.0", &files);
-                self.install("wrong-tag", &format!("{}/victim/notes:2.0.0", self.registry.host)).await;
+                self.install(
+                    "wrong-tag",
+                    &format!("{}/victim/notes:2.0.0", self.registry.host),
+                )
+                .await;
             }
             "writes values that add fields" => {
                 let own = format!("values.{}", self.scene.group());
@@ -240,10 +290,14 @@ impl<'s> Attacker<'s> {
                 }
             }
             "asks for a private package by its digest" => {
-                self.registry.put_anyway("private/notes", "1.0.0", &super::victim::package(group));
+                self.registry
+                    .put_anyway("private/notes", "1.0.0", &super::victim::package(group));
                 self.registry.guard("private/notes", "Basic dXNlcjpwYXNz");
                 let digest = self.registry.digest("private/notes", "1.0.0");
-                for (index, repository) in ["private/notes", "attacker/notes", "victim/notes"].iter().enumerate() {
+                for (index, repository) in ["private/notes", "attacker/notes", "victim/notes"]
+                    .iter()
+                    .enumerate()
+                {
                     let package = format!("{}/{repository}@{digest}", self.registry.host);
                     self.install(&format!("private-{index}"), &package).await;
                 }
@@ -254,7 +308,10 @@ impl<'s> Attacker<'s> {
                 let token = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: '{{ .metadata.name }}-token'\n  annotations: \
                              {kubernetes.io/service-account.name: stack-notes}\n\
                              type: kubernetes.io/{{ .spec.text }}-token\n";
-                files.insert(format!(".registry/templates/note.{own}/v1/token.yaml"), token.into());
+                files.insert(
+                    format!(".registry/templates/note.{own}/v1/token.yaml"),
+                    token.into(),
+                );
                 self.package("tokens", files).await;
             }
             "lists a kind in a Stack by hand and deletes it" => {
@@ -275,11 +332,16 @@ impl<'s> Attacker<'s> {
                 });
                 let metadata = json!({ "name": "caller", "annotations": marks,
                     "labels": { "app.kubernetes.io/managed-by": "stack-manager" } });
-                let account = json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata });
+                let account =
+                    json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata });
                 self.try_create(&accounts, account).await;
                 for index in 0..200 {
-                    let change = Patch::Merge(json!({ "metadata": { "annotations": { "count": index.to_string() } } }));
-                    let _ = accounts.patch("caller", &PatchParams::default(), &change).await;
+                    let change = Patch::Merge(
+                        json!({ "metadata": { "annotations": { "count": index.to_string() } } }),
+                    );
+                    let _ = accounts
+                        .patch("caller", &PatchParams::default(), &change)
+                        .await;
                 }
             }
             other => anyhow::bail!("there is no attack {other:?}"),

@@ -1,5 +1,5 @@
-//! Noninterference: whatever an attacker does in her own namespace, the victim in another has the same objects, loses
-//! nothing, and is served as quickly as without her.
+//! Noninterference: whatever an attacker does in her own namespace, the victim in another has the
+//! same objects, loses nothing, and is served as quickly as without her.
 
 pub mod attacker;
 pub mod victim;
@@ -18,18 +18,26 @@ use victim::{Victim, same};
 
 /// What an attacker may cost her victim, in processor time and in waiting.
 const FACTOR: u32 = 2;
-/// Less than this is noise of the machine and the clock: both share their processors with the attacker's own work.
+/// Less than this is noise of the machine and the clock: both share their processors with the
+/// attacker's own work.
 const NOISE: Duration = Duration::from_millis(200);
 /// How often a repair is timed with and without each attack.
 const REPAIRS: usize = 3;
 
-pub async fn a_victim_is_served_alike_with_and_without_an_attacker(cluster: Arc<Cluster>) -> Result<()> {
+pub async fn a_victim_is_served_alike_with_and_without_an_attacker(
+    cluster: Arc<Cluster>,
+) -> Result<()> {
     let _turn = MANAGED.lock().await;
     let home = tempfile::tempdir()?;
     let story = story(&cluster, home.path()).await;
     let log = std::fs::read_to_string(home.path().join("log")).unwrap_or_default();
     let end: Vec<&str> = log.lines().rev().take(40).collect();
-    story.with_context(|| format!("the end of the manager's log, last line first:\n{}", end.join("\n")))
+    story.with_context(|| {
+        format!(
+            "the end of the manager's log, last line first:\n{}",
+            end.join("\n")
+        )
+    })
 }
 
 async fn story(cluster: &Cluster, home: &Path) -> Result<()> {
@@ -45,7 +53,10 @@ async fn story(cluster: &Cluster, home: &Path) -> Result<()> {
         quiet.change().await?;
     }
     let (wanted, gone) = (quiet.belongings().await?, quiet.deletions().await?);
-    ensure!(gone.is_empty(), "without an attacker something was deleted: {gone:?}");
+    ensure!(
+        gone.is_empty(),
+        "without an attacker something was deleted: {gone:?}"
+    );
 
     let scene = cluster.scene("victim").await?;
     let corner = cluster.scene("attacker").await?;
@@ -64,20 +75,33 @@ async fn story(cluster: &Cluster, home: &Path) -> Result<()> {
         let (tried, changed) = tokio::join!(attacker.attack(attack), victim.change());
         tried.and(changed).with_context(during)?;
         attacked.processor.push(processor_time(process)? - begin);
-        attacked.waits.push(repairs(&victim).await.with_context(during)?);
+        attacked
+            .waits
+            .push(repairs(&victim).await.with_context(during)?);
         attacker.withdraw().await?;
-        ensure!(victim.process().await? == process, "her controller was started again {}", during());
+        ensure!(
+            victim.process().await? == process,
+            "her controller was started again {}",
+            during()
+        );
     }
     same(&wanted, &victim.belongings().await?)?;
     let gone = victim.deletions().await?;
-    ensure!(gone.is_empty(), "with an attacker something was deleted: {gone:?}");
+    ensure!(
+        gone.is_empty(),
+        "with an attacker something was deleted: {gone:?}"
+    );
     for (index, attack) in ATTACKS.iter().enumerate() {
-        for (what, alone, attacked) in
-            [("of processor time", &alone.processor, &attacked.processor), ("to repair", &alone.waits, &attacked.waits)]
-        {
+        for (what, alone, attacked) in [
+            ("of processor time", &alone.processor, &attacked.processor),
+            ("to repair", &alone.waits, &attacked.waits),
+        ] {
             let (usual, now) = (median(alone.clone()), attacked[index]);
             println!("{now:?} {what} instead of {usual:?} while the attacker {attack}");
-            ensure!(now <= usual * FACTOR + NOISE, "{now:?} {what} instead of {usual:?} while the attacker {attack}");
+            ensure!(
+                now <= usual * FACTOR + NOISE,
+                "{now:?} {what} instead of {usual:?} while the attacker {attack}"
+            );
         }
     }
     Ok(())
@@ -106,7 +130,11 @@ fn processor_time(id: u32) -> Result<Duration> {
     let mut all = 0;
     for task in std::fs::read_dir(&path).with_context(|| path.clone())? {
         let text = std::fs::read_to_string(task?.path().join("schedstat")).unwrap_or_default();
-        all += text.split(' ').next().and_then(|first| first.parse::<u64>().ok()).unwrap_or_default();
+        all += text
+            .split(' ')
+            .next()
+            .and_then(|first| first.parse::<u64>().ok())
+            .unwrap_or_default();
     }
     Ok(Duration::from_nanos(all))
 }

@@ -20,7 +20,8 @@ use crate::registry::Registry;
 /// How many instances she has.
 pub const INSTANCES: usize = 20;
 
-/// Her package: the kind `Note` becomes a ConfigMap, a Secret with a generated password, and a Service.
+/// Her package: the kind `Note` becomes a ConfigMap, a Secret with a generated password, and a
+/// Service.
 pub fn package(group: &str) -> Files {
     let crd = format!(
         "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: notes.{group}}}\n\
@@ -31,22 +32,44 @@ pub fn package(group: &str) -> Files {
          status: {{type: object, properties: {{said: {{type: string}}}}}}\n"
     );
     let children = [
-        ("map", "v1", "ConfigMap", "data: {text: '{{ .spec.text }}'}\n"),
-        ("secret", "v1", "Secret", "stringData: {password: '{{ randAlphaNum 20 }}'}\n"),
-        ("service", "v1", "Service", "spec: {ports: [{port: 80}], selector: {app: '{{ .metadata.name }}'}}\n"),
+        (
+            "map",
+            "v1",
+            "ConfigMap",
+            "data: {text: '{{ .spec.text }}'}\n",
+        ),
+        (
+            "secret",
+            "v1",
+            "Secret",
+            "stringData: {password: '{{ randAlphaNum 20 }}'}\n",
+        ),
+        (
+            "service",
+            "v1",
+            "Service",
+            "spec: {ports: [{port: 80}], selector: {app: '{{ .metadata.name }}'}}\n",
+        ),
     ];
     let app = "title: Notes\nversion: 1.0.0\ndependsOn: [{crd: configmap/v1}, {crd: secret/v1}, {crd: service/v1}]\n";
     let mut files = vec![
         ("app.yaml".to_owned(), app.to_owned()),
         ("resources/note.crd.yaml".to_owned(), crd),
-        (format!("templates/note.{group}/v1/status.yaml"), "said: '{{ .map.data.text }}'\n".to_owned()),
+        (
+            format!("templates/note.{group}/v1/status.yaml"),
+            "said: '{{ .map.data.text }}'\n".to_owned(),
+        ),
     ];
     for (name, version, kind, rest) in children {
-        let text =
-            format!("apiVersion: {version}\nkind: {kind}\nmetadata: {{name: '{{{{ .metadata.name }}}}'}}\n{rest}");
+        let text = format!(
+            "apiVersion: {version}\nkind: {kind}\nmetadata: {{name: '{{{{ .metadata.name }}}}'}}\n{rest}"
+        );
         files.push((format!("templates/note.{group}/v1/{name}.yaml"), text));
     }
-    files.into_iter().map(|(path, text)| (format!(".registry/{path}"), text.into_bytes())).collect()
+    files
+        .into_iter()
+        .map(|(path, text)| (format!(".registry/{path}"), text.into_bytes()))
+        .collect()
 }
 
 pub struct Victim<'s> {
@@ -67,16 +90,33 @@ impl<'s> Victim<'s> {
             "apiVersion": "stacks.crossplane.io/v1alpha1", "kind": "StackInstall", "metadata": { "name": "notes" },
             "spec": { "package": format!("{}/victim/notes:1.0.0", registry.host) },
         });
-        installs.create(&PostParams::default(), &serde_json::from_value(install)?).await?;
-        scene.wait(&installs, "notes", |object: Option<&DynamicObject>| has(object, "Ready", "True", "")).await?;
-        let kind = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(scene.group(), "v1", "Note"), "notes");
-        let mut victim = Self { scene, kind, since, text: 0 };
+        installs
+            .create(&PostParams::default(), &serde_json::from_value(install)?)
+            .await?;
+        scene
+            .wait(&installs, "notes", |object: Option<&DynamicObject>| {
+                has(object, "Ready", "True", "")
+            })
+            .await?;
+        let kind = ApiResource::from_gvk_with_plural(
+            &GroupVersionKind::gvk(scene.group(), "v1", "Note"),
+            "notes",
+        );
+        let mut victim = Self {
+            scene,
+            kind,
+            since,
+            text: 0,
+        };
         for index in 0..INSTANCES {
             let note = json!({
                 "apiVersion": victim.kind.api_version, "kind": "Note",
                 "metadata": { "name": name(index) }, "spec": { "text": "0" },
             });
-            victim.notes().create(&PostParams::default(), &serde_json::from_value(note)?).await?;
+            victim
+                .notes()
+                .create(&PostParams::default(), &serde_json::from_value(note)?)
+                .await?;
         }
         victim.settle().await?;
         victim.change().await?;
@@ -92,7 +132,9 @@ impl<'s> Victim<'s> {
         self.text += 1;
         let change = Patch::Merge(json!({ "spec": { "text": self.text.to_string() } }));
         for index in 0..INSTANCES {
-            self.notes().patch(&name(index), &PatchParams::default(), &change).await?;
+            self.notes()
+                .patch(&name(index), &PatchParams::default(), &change)
+                .await?;
         }
         self.settle().await
     }
@@ -100,8 +142,9 @@ impl<'s> Victim<'s> {
     async fn settle(&self) -> Result<()> {
         let text = self.text.to_string();
         for index in 0..INSTANCES {
-            let said =
-                |note: Option<&DynamicObject>| note.is_some_and(|note| note.data["status"]["said"] == text.as_str());
+            let said = |note: Option<&DynamicObject>| {
+                note.is_some_and(|note| note.data["status"]["said"] == text.as_str())
+            };
             self.scene.wait(&self.notes(), &name(index), said).await?;
         }
         Ok(())
@@ -110,23 +153,39 @@ impl<'s> Victim<'s> {
     /// The process that runs her templates.
     pub async fn process(&self) -> Result<u32> {
         let stack = ours(self.scene, "Stack", "stacks").get("notes").await?;
-        let conditions = stack.data["status"]["conditions"].as_array().context("no conditions")?.clone();
-        let available = conditions.iter().find(|one| one["type"] == "ControllerAvailable").context("not available")?;
+        let conditions = stack.data["status"]["conditions"]
+            .as_array()
+            .context("no conditions")?
+            .clone();
+        let available = conditions
+            .iter()
+            .find(|one| one["type"] == "ControllerAvailable")
+            .context("not available")?;
         let message = available["message"].as_str().unwrap_or_default();
-        message.rsplit(' ').next().and_then(|id| id.parse().ok()).with_context(|| format!("no process in {message:?}"))
+        message
+            .rsplit(' ')
+            .next()
+            .and_then(|id| id.parse().ok())
+            .with_context(|| format!("no process in {message:?}"))
     }
 
     /// Removes a binding of her stack, and says how long it took to come back.
     pub async fn repair(&self) -> Result<std::time::Duration> {
         let bindings: Api<RoleBinding> = self.scene.api();
         let all = bindings.list(&ListParams::default()).await?.items;
-        let name =
-            all.iter().filter_map(|binding| binding.metadata.name.clone()).find(|name| name.ends_with(":system"));
+        let name = all
+            .iter()
+            .filter_map(|binding| binding.metadata.name.clone())
+            .find(|name| name.ends_with(":system"));
         let name = name.context("her stack has a binding")?;
         let begin = std::time::Instant::now();
         let old = bindings.get(&name).await?.metadata.uid;
-        bindings.delete(&name, &kube::api::DeleteParams::default()).await?;
-        let back = move |binding: Option<&RoleBinding>| binding.is_some_and(|binding| binding.metadata.uid != old);
+        bindings
+            .delete(&name, &kube::api::DeleteParams::default())
+            .await?;
+        let back = move |binding: Option<&RoleBinding>| {
+            binding.is_some_and(|binding| binding.metadata.uid != old)
+        };
         self.scene.wait(&bindings, &name, back).await?;
         Ok(begin.elapsed())
     }
@@ -135,23 +194,48 @@ impl<'s> Victim<'s> {
     pub async fn belongings(&self) -> Result<BTreeMap<String, Value>> {
         let scene = self.scene;
         let mut all = BTreeMap::new();
-        self.gather(&mut all, "ConfigMap", &scene.api::<ConfigMap>()).await?;
-        self.gather(&mut all, "Secret", &scene.api::<Secret>()).await?;
-        self.gather(&mut all, "Service", &scene.api::<Service>()).await?;
-        self.gather(&mut all, "ServiceAccount", &scene.api::<ServiceAccount>()).await?;
-        self.gather(&mut all, "Role", &scene.api::<Role>()).await?;
-        self.gather(&mut all, "RoleBinding", &scene.api::<RoleBinding>()).await?;
-        self.gather(&mut all, "Note", &self.notes()).await?;
-        self.gather(&mut all, "Stack", &ours(scene, "Stack", "stacks")).await?;
-        self.gather(&mut all, "StackInstall", &ours(scene, "StackInstall", "stackinstalls")).await?;
-        self.gather(&mut all, "ClusterRole", &Api::<ClusterRole>::all(scene.client())).await?;
-        let crds = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
-        self.gather(&mut all, "CRD", &Api::<DynamicObject>::all_with(scene.client(), &ApiResource::from_gvk(&crds)))
+        self.gather(&mut all, "ConfigMap", &scene.api::<ConfigMap>())
             .await?;
+        self.gather(&mut all, "Secret", &scene.api::<Secret>())
+            .await?;
+        self.gather(&mut all, "Service", &scene.api::<Service>())
+            .await?;
+        self.gather(&mut all, "ServiceAccount", &scene.api::<ServiceAccount>())
+            .await?;
+        self.gather(&mut all, "Role", &scene.api::<Role>()).await?;
+        self.gather(&mut all, "RoleBinding", &scene.api::<RoleBinding>())
+            .await?;
+        self.gather(&mut all, "Note", &self.notes()).await?;
+        self.gather(&mut all, "Stack", &ours(scene, "Stack", "stacks"))
+            .await?;
+        self.gather(
+            &mut all,
+            "StackInstall",
+            &ours(scene, "StackInstall", "stackinstalls"),
+        )
+        .await?;
+        self.gather(
+            &mut all,
+            "ClusterRole",
+            &Api::<ClusterRole>::all(scene.client()),
+        )
+        .await?;
+        let crds = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+        self.gather(
+            &mut all,
+            "CRD",
+            &Api::<DynamicObject>::all_with(scene.client(), &ApiResource::from_gvk(&crds)),
+        )
+        .await?;
         Ok(all)
     }
 
-    async fn gather<K>(&self, all: &mut BTreeMap<String, Value>, kind: &str, api: &Api<K>) -> Result<()>
+    async fn gather<K>(
+        &self,
+        all: &mut BTreeMap<String, Value>,
+        kind: &str,
+        api: &Api<K>,
+    ) -> Result<()>
     where
         K: Clone + std::fmt::Debug + DeserializeOwned + Serialize + Resource,
     {
@@ -160,29 +244,39 @@ impl<'s> Victim<'s> {
             let object = serde_json::to_value(&object)?;
             let text = object.to_string();
             // Objects of the whole cluster are hers if they are called after her.
-            if object["metadata"]["namespace"].is_null() && !object["metadata"]["name"].to_string().contains(namespace)
+            if object["metadata"]["namespace"].is_null()
+                && !object["metadata"]["name"].to_string().contains(namespace)
             {
                 continue;
             }
-            let mut object: Value =
-                serde_json::from_str(&without_uids(&text.replace(group, "GROUP").replace(namespace, "NAMESPACE")))?;
+            let mut object: Value = serde_json::from_str(&without_uids(
+                &text.replace(group, "GROUP").replace(namespace, "NAMESPACE"),
+            ))?;
             plain(&mut object);
-            let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+            let name = object["metadata"]["name"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned();
             all.insert(format!("{kind} {name}"), object);
         }
         Ok(())
     }
 
-    /// Whatever was deleted in her namespace since she began; what she deleted herself is not counted.
+    /// Whatever was deleted in her namespace since she began; what she deleted herself is not
+    /// counted.
     pub async fn deletions(&self) -> Result<Vec<String>> {
         let namespace = self.scene.namespace().to_owned();
         let taken = move |request: &testkit::Request| {
-            // Cluster-scoped objects and the manager's Secrets for her have her namespace in their names.
+            // Cluster-scoped objects and the manager's Secrets for her have her namespace in their
+            // names.
             let hers = request.namespace == namespace || request.name.contains(&namespace);
             hers && request.verb.starts_with("delete") && request.resource != "rolebindings"
         };
         let requests = self.scene.cluster().requests(self.since, taken).await?;
-        Ok(requests.iter().map(|request| format!("{} {} {}", request.user, request.resource, request.name)).collect())
+        Ok(requests
+            .iter()
+            .map(|request| format!("{} {} {}", request.user, request.resource, request.name))
+            .collect())
     }
 }
 
@@ -216,16 +310,31 @@ fn without_uids(text: &str) -> String {
 fn plain(object: &mut Value) {
     match object {
         Value::Object(fields) => {
-            for key in
-                ["uid", "resourceVersion", "creationTimestamp", "time", "lastTransitionTime", "clusterIP", "clusterIPs"]
-            {
+            for key in [
+                "uid",
+                "resourceVersion",
+                "creationTimestamp",
+                "time",
+                "lastTransitionTime",
+                "clusterIP",
+                "clusterIPs",
+            ] {
                 fields.remove(key);
             }
-            // The number of a process, a digest or signature of what contains the names, a generated value.
+            // The number of a process, a digest or signature of what contains the names, a
+            // generated value.
             for (key, value) in fields.iter_mut() {
-                let varies = ["hash", "Hash", "digest", "seed", "signature", "/record", "package-image"]
-                    .iter()
-                    .any(|part| key.contains(part));
+                let varies = [
+                    "hash",
+                    "Hash",
+                    "digest",
+                    "seed",
+                    "signature",
+                    "/record",
+                    "package-image",
+                ]
+                .iter()
+                .any(|part| key.contains(part));
                 if varies || ["message", "password", "package"].contains(&key.as_str()) {
                     *value = json!("VARIES");
                 }
@@ -244,9 +353,18 @@ fn plain(object: &mut Value) {
 /// Says where two sets of belongings differ.
 pub fn same(quiet: &BTreeMap<String, Value>, attacked: &BTreeMap<String, Value>) -> Result<()> {
     let names = |all: &BTreeMap<String, Value>| all.keys().cloned().collect::<Vec<_>>();
-    ensure!(names(quiet) == names(attacked), "she has {:#?} instead of {:#?}", names(attacked), names(quiet));
+    ensure!(
+        names(quiet) == names(attacked),
+        "she has {:#?} instead of {:#?}",
+        names(attacked),
+        names(quiet)
+    );
     for (name, object) in quiet {
-        ensure!(attacked.get(name) == Some(object), "{name} is {:#} instead of {object:#}", attacked[name]);
+        ensure!(
+            attacked.get(name) == Some(object),
+            "{name} is {:#} instead of {object:#}",
+            attacked[name]
+        );
     }
     Ok(())
 }

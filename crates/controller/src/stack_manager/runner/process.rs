@@ -1,6 +1,7 @@
-//! Runs the controllers of template stacks as child processes of this one, each as the service account of its stack, with
-//! credentials that it gets on its standard input. It is not a security boundary: all processes belong to the same user.
-//! What a package brings in `install.yaml` it does not run.
+//! Runs the controllers of template stacks as child processes of this one, each as the service
+//! account of its stack, with credentials that it gets on its standard input. It is not a security
+//! boundary: all processes belong to the same user. What a package brings in `install.yaml` it does
+//! not run.
 
 mod child;
 
@@ -67,8 +68,14 @@ const NOT_RUNNABLE: &str = "only the controllers of templates run as processes: 
 impl ProcessRunner {
     /// Starts nothing yet.
     pub fn new(options: ProcessOptions) -> Self {
-        let shared = Arc::new(Shared { options, tell: OnceLock::new() });
-        Self { shared, children: Mutex::default() }
+        let shared = Arc::new(Shared {
+            options,
+            tell: OnceLock::new(),
+        });
+        Self {
+            shared,
+            children: Mutex::default(),
+        }
     }
 
     fn children(&self) -> MutexGuard<'_, BTreeMap<Key, Child>> {
@@ -97,7 +104,10 @@ impl ProcessRunner {
         };
         let uid = found["metadata"]["uid"].as_str().unwrap_or_default();
         // A token of an account that was replaced is worth nothing.
-        let outdated = self.children().get(stack).is_some_and(|child| child.account_uid() != uid);
+        let outdated = self
+            .children()
+            .get(stack)
+            .is_some_and(|child| child.account_uid() != uid);
         if outdated {
             self.end(stack).await;
         }
@@ -107,8 +117,14 @@ impl ProcessRunner {
             .or_insert_with(|| Child::start(self.shared.clone(), stack.clone(), account, uid));
         match child.state() {
             State::Starting => Availability::not_yet("its process is starting"),
-            State::Ready(id) => Availability::yes(format!("its controller runs as the process {id}")),
-            State::Failing(why) => Availability { available: false, reason: "ProcessFailed", message: why },
+            State::Ready(id) => {
+                Availability::yes(format!("its controller runs as the process {id}"))
+            }
+            State::Failing(why) => Availability {
+                available: false,
+                reason: "ProcessFailed",
+                message: why,
+            },
         }
     }
 }
@@ -119,10 +135,18 @@ impl Runner for ProcessRunner {
         let _ = self.shared.tell.set(tell);
     }
 
-    fn ensure<'f>(&'f self, run: &'f Run, live: Live<'f>) -> Future<'f, Result<Availability, Error>> {
+    fn ensure<'f>(
+        &'f self,
+        run: &'f Run,
+        live: Live<'f>,
+    ) -> Future<'f, Result<Availability, Error>> {
         Box::pin(async move {
             let stack = Key::new(&run.identity.namespace, &run.identity.name);
-            let has = |role| run.controllers.iter().any(|controller| controller.role == role);
+            let has = |role| {
+                run.controllers
+                    .iter()
+                    .any(|controller| controller.role == role)
+            };
             let templates = if has(Role::Templates) {
                 Some(self.templates(&stack, &run.identity.account, live).await)
             } else {
@@ -131,9 +155,11 @@ impl Runner for ProcessRunner {
             };
             Ok(match templates {
                 Some(state) if !state.available => state,
-                _ if has(Role::Brought) => {
-                    Availability { available: false, reason: "NotRunnable", message: NOT_RUNNABLE.to_owned() }
-                }
+                _ if has(Role::Brought) => Availability {
+                    available: false,
+                    reason: "NotRunnable",
+                    message: NOT_RUNNABLE.to_owned(),
+                },
                 Some(state) => state,
                 None => Availability::none(),
             })

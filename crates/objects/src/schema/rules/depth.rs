@@ -5,13 +5,14 @@ use serde_json::Value;
 /// The deepest that is parsed; rules that people write have less than half of it.
 const DEEPEST: usize = 64;
 
-/// The longest rule in bytes; the API server's parser takes 100,000 characters. Ours cannot say what is wrong so far to
-/// the right in a line.
+/// The longest rule in bytes; the API server's parser takes 100,000 characters. Ours cannot say
+/// what is wrong so far to the right in a line.
 pub(super) const LONGEST: usize = 60_000;
 /// The most bytes of rules in a schema: parsing is the slowest part of reading one.
 pub(super) const ALL: usize = 256 << 10;
 
-/// What parsing needs for that, with much to spare: a level takes up to 150 KiB where nothing is optimized.
+/// What parsing needs for that, with much to spare: a level takes up to 150 KiB where nothing is
+/// optimized.
 const STACK: usize = 32 << 20;
 /// What evaluating needs.
 const ENOUGH: usize = 1 << 20;
@@ -37,7 +38,8 @@ struct Level {
     choices: usize,
 }
 
-/// Whether a rule may be parsed. Texts in it are counted as if they were none, which only makes it deeper.
+/// Whether a rule may be parsed. Texts in it are counted as if they were none, which only makes it
+/// deeper.
 pub(super) fn is_parsable(text: &str) -> bool {
     if text.len() > LONGEST {
         return false;
@@ -45,7 +47,9 @@ pub(super) fn is_parsable(text: &str) -> bool {
     let mut levels = vec![Level::default()];
     for byte in text.bytes() {
         let nested = levels.len() > 1;
-        let Some(level) = levels.last_mut() else { break };
+        let Some(level) = levels.last_mut() else {
+            break;
+        };
         match byte {
             b'(' | b'[' | b'{' => {
                 level.members += usize::from(byte != b'{');
@@ -54,10 +58,19 @@ pub(super) fn is_parsable(text: &str) -> bool {
             b')' | b']' | b'}' if nested => drop(levels.pop()),
             b'.' => level.members += 1,
             b'+' | b'-' | b'*' | b'/' | b'%' | b'!' => {
-                *level = Level { members: 0, operators: level.operators + 1, ..*level }
+                *level = Level {
+                    members: 0,
+                    operators: level.operators + 1,
+                    ..*level
+                }
             }
             b'?' => level.choices += 1,
-            b'&' | b'|' | b'=' | b'<' | b'>' => *level = Level { choices: level.choices, ..Level::default() },
+            b'&' | b'|' | b'=' | b'<' | b'>' => {
+                *level = Level {
+                    choices: level.choices,
+                    ..Level::default()
+                }
+            }
             b',' => *level = Level::default(),
             _ => {}
         }
@@ -79,7 +92,10 @@ fn without(schema: &Value, read: &mut usize) -> Value {
         Value::Object(fields) => {
             let keep = |(name, value): (&String, &Value)| match value {
                 Value::Array(rules) if name == "x-kubernetes-validations" => {
-                    let rules = rules.iter().filter(|rule| is_rule_parsable(rule, read)).cloned();
+                    let rules = rules
+                        .iter()
+                        .filter(|rule| is_rule_parsable(rule, read))
+                        .cloned();
                     (name.clone(), rules.collect())
                 }
                 value => (name.clone(), without(value, read)),
@@ -92,7 +108,9 @@ fn without(schema: &Value, read: &mut usize) -> Value {
 }
 
 fn is_rule_parsable(rule: &Value, read: &mut usize) -> bool {
-    let mut texts = ["rule", "messageExpression"].iter().filter_map(|field| rule.get(*field).and_then(Value::as_str));
+    let mut texts = ["rule", "messageExpression"]
+        .iter()
+        .filter_map(|field| rule.get(*field).and_then(Value::as_str));
     texts.all(|text| {
         *read = read.saturating_add(text.len());
         *read <= ALL && is_parsable(text)

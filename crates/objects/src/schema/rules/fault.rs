@@ -1,4 +1,5 @@
-//! What is wrong with the rules themselves: those that do not compile, each at its place in the schema.
+//! What is wrong with the rules themselves: those that do not compile, each at its place in the
+//! schema.
 
 use std::rc::Rc;
 
@@ -35,7 +36,15 @@ impl RuleFault {
     fn costly(path: Path, field: &'static str, rule: Value, what: String) -> Self {
         let hint =
             Some("simplify the rule, or set `maxItems`, `maxProperties` and `maxLength` on what it reads".to_owned());
-        Self { path, field, rule, compiler: what.clone(), what: Some(what), hint, costly: true }
+        Self {
+            path,
+            field,
+            rule,
+            compiler: what.clone(),
+            what: Some(what),
+            hint,
+            costly: true,
+        }
     }
 
     /// As a flaw of the schema, if it is one for certain.
@@ -44,20 +53,38 @@ impl RuleFault {
             what if self.costly => what,
             what => format!("the rule does not compile: {what}"),
         };
-        let path = if self.field.is_empty() { self.path } else { self.path.child(self.field) };
-        Some(Flaw { path, what, hint: self.hint })
+        let path = if self.field.is_empty() {
+            self.path
+        } else {
+            self.path.child(self.field)
+        };
+        Some(Flaw {
+            path,
+            what,
+            hint: self.hint,
+        })
     }
 }
 
 impl Schema {
     /// The rules of this schema and all below it that do not compile, or that cost too much.
     pub fn rule_faults(&self) -> Vec<RuleFault> {
-        let mut found = Found { faults: Vec::new(), costs: Costs::default(), read: 0 };
+        let mut found = Found {
+            faults: Vec::new(),
+            costs: Costs::default(),
+            read: 0,
+        };
         depth::on_a_large_stack(|| {
             walk(self, &mut Path::root(), &Occurs::once(), &mut found);
         });
-        let Found { mut faults, costs, .. } = found;
-        faults.extend(costs.over().map(|what| RuleFault::costly(Path::root(), "", Value::Null, what)));
+        let Found {
+            mut faults, costs, ..
+        } = found;
+        faults.extend(
+            costs
+                .over()
+                .map(|what| RuleFault::costly(Path::root(), "", Value::Null, what)),
+        );
         faults
     }
 }
@@ -73,28 +100,53 @@ fn walk(schema: &Schema, path: &mut Path, occurs: &Occurs, found: &mut Found) {
     let size = (!schema.rules.is_empty()).then(|| Rc::new(Size::allowed(schema)));
     for (index, rule) in schema.rules.iter().enumerate() {
         for field in ["rule", "messageExpression"] {
-            let Some(text) = rule.get(field).and_then(Value::as_str) else { continue };
+            let Some(text) = rule.get(field).and_then(Value::as_str) else {
+                continue;
+            };
             let whole = path.is_root() || schema.embedded;
             let optional_old = rule.get("optionalOldSelf") == Some(&Value::Bool(true));
             let place = || path.child("x-kubernetes-validations").child(index);
             found.read = found.read.saturating_add(text.len());
             if found.read > depth::ALL {
-                let what = format!("the rules of this schema have more than {} characters together", depth::ALL);
-                found.faults.push(RuleFault::costly(place(), field, rule.clone(), what));
+                let what = format!(
+                    "the rules of this schema have more than {} characters together",
+                    depth::ALL
+                );
+                found
+                    .faults
+                    .push(RuleFault::costly(place(), field, rule.clone(), what));
                 return;
             }
             let expression = match fault(text, schema, whole, optional_old) {
                 Ok(expression) => expression,
-                Err(Slip { compiler, what, hint }) => {
+                Err(Slip {
+                    compiler,
+                    what,
+                    hint,
+                }) => {
                     let rule = rule.clone();
-                    found.faults.push(RuleFault { path: place(), field, rule, compiler, what, hint, costly: false });
+                    found.faults.push(RuleFault {
+                        path: place(),
+                        field,
+                        rule,
+                        compiler,
+                        what,
+                        hint,
+                        costly: false,
+                    });
                     break;
                 }
             };
             let Some(size) = &size else { continue };
-            let times = if field == "rule" { occurs.times(schema) } else { 1 };
+            let times = if field == "rule" {
+                occurs.times(schema)
+            } else {
+                1
+            };
             if let Some(what) = found.costs.spend(&expression, size, times, field) {
-                found.faults.push(RuleFault::costly(place(), field, rule.clone(), what));
+                found
+                    .faults
+                    .push(RuleFault::costly(place(), field, rule.clone(), what));
             }
         }
     }
@@ -110,7 +162,11 @@ fn walk(schema: &Schema, path: &mut Path, occurs: &Occurs, found: &mut Found) {
         inside(&["items"], inner, &occurs.each(schema.bounds.max_items));
     }
     if let Additional::Values(inner) = &schema.additional {
-        inside(&["additionalProperties"], inner, &occurs.each(schema.bounds.max_properties));
+        inside(
+            &["additionalProperties"],
+            inner,
+            &occurs.each(schema.bounds.max_properties),
+        );
     }
 }
 
@@ -122,8 +178,16 @@ struct Slip {
 
 fn fault(text: &str, schema: &Schema, whole: bool, optional_old: bool) -> Result<IdedExpr, Slip> {
     if text.len() > depth::LONGEST {
-        let what = format!("expression code point size exceeds limit: size: {}, limit {}", text.len(), depth::LONGEST);
-        return Err(Slip { compiler: format!("ERROR: <input>:-1:0: {what}"), what: Some(what), hint: None });
+        let what = format!(
+            "expression code point size exceeds limit: size: {}, limit {}",
+            text.len(),
+            depth::LONGEST
+        );
+        return Err(Slip {
+            compiler: format!("ERROR: <input>:-1:0: {what}"),
+            what: Some(what),
+            hint: None,
+        });
     }
     if !depth::is_parsable(text) {
         return Err(Slip {
@@ -136,22 +200,35 @@ fn fault(text: &str, schema: &Schema, whole: bool, optional_old: bool) -> Result
         Ok(expression) => expression,
         Err(errors) => {
             let compiler = errors.to_string();
-            // Names in backticks are not read here; what is said of anything but the syntax may be this parser's own.
+            // Names in backticks are not read here; what is said of anything but the syntax may be
+            // this parser's own.
             let certain = compiler.contains("Syntax error") && !text.contains('`');
             let what = certain.then(|| in_a_sentence(&compiler));
-            return Err(Slip { compiler: compiler.replace("\n|", "\n |"), what, hint: None });
+            return Err(Slip {
+                compiler: compiler.replace("\n|", "\n |"),
+                what,
+                hint: None,
+            });
         }
     };
     let slips = types::check(&expression, schema, whole, optional_old);
-    let Some(first) = slips.first() else { return Ok(expression) };
+    let Some(first) = slips.first() else {
+        return Ok(expression);
+    };
     let compiler: Vec<String> = slips.iter().map(|slip| slip.compiler(text)).collect();
-    Err(Slip { compiler: compiler.join("\n"), what: Some(first.what()), hint: first.hint() })
+    Err(Slip {
+        compiler: compiler.join("\n"),
+        what: Some(first.what()),
+        hint: first.hint(),
+    })
 }
 
 /// The first of a parser's errors, without the list of all that it would have taken.
 fn in_a_sentence(errors: &str) -> String {
     let first = errors.lines().next().unwrap_or_default();
-    let Some((place, what)) = first.split_once(": Syntax error: ") else { return first.to_owned() };
+    let Some((place, what)) = first.split_once(": Syntax error: ") else {
+        return first.to_owned();
+    };
     let what = what.split(" expecting {").next().unwrap_or(what);
     let column = place.rsplit(':').next().unwrap_or_default();
     format!("{what} at character {column}")
@@ -183,27 +260,75 @@ mod tests {
     #[test]
     fn rules_that_do_not_compile_are_told_with_what_was_probably_meant() {
         for (rule, expected) in [
-            ("self.greting == 'x'", "there is no field `greting` (did you mean `greeting`?)"),
-            ("has(self.greting)", "there is no field `greting` (did you mean `greeting`?)"),
-            ("self.?greting.orValue('') == ''", "there is no field `greting` (did you mean `greeting`?)"),
-            ("oldSelf.greting == self.greeting", "there is no field `greting` (did you mean `greeting`?)"),
-            ("self.list.all(item, item.nme != '')", "there is no field `nme` (did you mean `name`?)"),
-            ("self.list[0].nme == 'x'", "there is no field `nme` (did you mean `name`?)"),
-            ("self.size > 1 ? self.nothing.a == 1 : true", "there is no field `a` ()"),
-            ("self.pod.metadata.labels.size() == 0", "there is no field `labels` ()"),
-            ("self.greeting.a == 'x'", "a string has no fields, and so no `a` ()"),
-            ("self.list.a == 'x'", "a list has no fields, and so no `a` ()"),
-            ("greeting == 'x'", "there is nothing called `greeting` (write `self.greeting`)"),
-            ("self.list.all(item, itm.name == 'x')", "there is nothing called `itm` ()"),
-            ("self.size > ", "mismatched input '<EOF>' at character 13 ()"),
+            (
+                "self.greting == 'x'",
+                "there is no field `greting` (did you mean `greeting`?)",
+            ),
+            (
+                "has(self.greting)",
+                "there is no field `greting` (did you mean `greeting`?)",
+            ),
+            (
+                "self.?greting.orValue('') == ''",
+                "there is no field `greting` (did you mean `greeting`?)",
+            ),
+            (
+                "oldSelf.greting == self.greeting",
+                "there is no field `greting` (did you mean `greeting`?)",
+            ),
+            (
+                "self.list.all(item, item.nme != '')",
+                "there is no field `nme` (did you mean `name`?)",
+            ),
+            (
+                "self.list[0].nme == 'x'",
+                "there is no field `nme` (did you mean `name`?)",
+            ),
+            (
+                "self.size > 1 ? self.nothing.a == 1 : true",
+                "there is no field `a` ()",
+            ),
+            (
+                "self.pod.metadata.labels.size() == 0",
+                "there is no field `labels` ()",
+            ),
+            (
+                "self.greeting.a == 'x'",
+                "a string has no fields, and so no `a` ()",
+            ),
+            (
+                "self.list.a == 'x'",
+                "a list has no fields, and so no `a` ()",
+            ),
+            (
+                "greeting == 'x'",
+                "there is nothing called `greeting` (write `self.greeting`)",
+            ),
+            (
+                "self.list.all(item, itm.name == 'x')",
+                "there is nothing called `itm` ()",
+            ),
+            (
+                "self.size > ",
+                "mismatched input '<EOF>' at character 13 ()",
+            ),
         ] {
             let faults = schema("/properties/spec", rule).rule_faults();
             let told: Vec<String> = faults
                 .iter()
-                .map(|it| format!("{} ({})", it.what.as_deref().unwrap_or("?"), it.hint.as_deref().unwrap_or_default()))
+                .map(|it| {
+                    format!(
+                        "{} ({})",
+                        it.what.as_deref().unwrap_or("?"),
+                        it.hint.as_deref().unwrap_or_default()
+                    )
+                })
                 .collect();
             assert_eq!(told, [expected], "{rule}");
-            assert_eq!(faults[0].path.to_string(), "properties.spec.x-kubernetes-validations[0]");
+            assert_eq!(
+                faults[0].path.to_string(),
+                "properties.spec.x-kubernetes-validations[0]"
+            );
         }
     }
 
@@ -239,8 +364,14 @@ mod tests {
                     "self.kind == 'Thing' && self.apiVersion != '' && has(self.spec) && self.spec.size > 1",
                 ],
             ),
-            ("/properties/spec/properties/list/items", &["self.name != 'x'"]),
-            ("/properties/spec/properties/labels", &["self.all(k, k != '') && self.size() < 3"]),
+            (
+                "/properties/spec/properties/list/items",
+                &["self.name != 'x'"],
+            ),
+            (
+                "/properties/spec/properties/labels",
+                &["self.all(k, k != '') && self.size() < 3"],
+            ),
         ] {
             for rule in rules {
                 assert_eq!(schema(at, rule).rule_faults(), [], "{rule}");
@@ -250,7 +381,11 @@ mod tests {
 
     #[test]
     fn the_words_of_the_compiler_are_those_of_the_api_server() {
-        let faults = schema("/properties/spec", "self.size > 1 && self.list.all(item, item.nme != '')").rule_faults();
+        let faults = schema(
+            "/properties/spec",
+            "self.size > 1 && self.list.all(item, item.nme != '')",
+        )
+        .rule_faults();
         let words = "ERROR: <input>:1:42: undefined field 'nme'\n | self.size > 1 && self.list.all(item, item.nme != '')\n | .........................................^";
         assert_eq!(faults[0].compiler, words);
         let faults = schema("/properties/spec", "true &&\nhas(self.greting)").rule_faults();
@@ -275,12 +410,18 @@ mod tests {
             ("self.list.all(x,", ")"),
         ] {
             for count in [10, 20, 30, 60, 5_000] {
-                schema("/properties/spec", &format!("{}1{}", start.repeat(count), end.repeat(count)));
+                schema(
+                    "/properties/spec",
+                    &format!("{}1{}", start.repeat(count), end.repeat(count)),
+                );
             }
         }
         for piece in [".a", "[0]", ".f()"] {
             for count in [10, 30, 60, 5_000] {
-                schema("/properties/spec", &format!("self.free{}", piece.repeat(count)));
+                schema(
+                    "/properties/spec",
+                    &format!("self.free{}", piece.repeat(count)),
+                );
             }
         }
     }

@@ -1,4 +1,5 @@
-//! How large values are that rules work on: the largest that a schema lets pass, or those of an object.
+//! How large values are that rules work on: the largest that a schema lets pass, or those of an
+//! object.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -7,12 +8,14 @@ use serde_json::Value;
 
 use crate::schema::{Additional, Schema, Type};
 
-/// The largest request that the API server takes, from which it guesses what has no limit of its own.
+/// The largest request that the API server takes, from which it guesses what has no limit of its
+/// own.
 const REQUEST: u64 = 3 << 20;
 /// What Go's longest texts for a duration and a time take in JSON.
 const DURATION: u64 = 32;
 
-/// How large a value may be. Of several values that may stand for each other it is the largest in every respect.
+/// How large a value may be. Of several values that may stand for each other it is the largest in
+/// every respect.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Size {
     /// Items of a list, entries of a map, or bytes of a text.
@@ -34,20 +37,35 @@ pub(super) struct Size {
 impl Size {
     /// What is neither text, list nor map, or what nothing is known of.
     pub fn scalar() -> Self {
-        Self { weight: 1, ..Self::default() }
+        Self {
+            weight: 1,
+            ..Self::default()
+        }
     }
 
     pub fn number(number: u64) -> Self {
-        Self { number: Some(number), ..Self::scalar() }
+        Self {
+            number: Some(number),
+            ..Self::scalar()
+        }
     }
 
     pub fn text(len: u64) -> Self {
-        Self { len, weight: 1 + len / 32, ..Self::default() }
+        Self {
+            len,
+            weight: 1 + len / 32,
+            ..Self::default()
+        }
     }
 
     pub fn list(len: u64, each: Rc<Self>) -> Self {
         let weight = len.saturating_mul(each.weight.max(1)).saturating_add(1);
-        Self { len, weight, each: Some(each), ..Self::default() }
+        Self {
+            len,
+            weight,
+            each: Some(each),
+            ..Self::default()
+        }
     }
 
     /// A value of an object that is being written.
@@ -62,7 +80,10 @@ impl Size {
         let weight = match value {
             Value::Null | Value::Bool(_) => 1,
             Value::Number(number) => {
-                let size = number.as_i64().map(i64::unsigned_abs).or_else(|| number.as_u64());
+                let size = number
+                    .as_i64()
+                    .map(i64::unsigned_abs)
+                    .or_else(|| number.as_u64());
                 self.number = self.number.max(Some(size.unwrap_or(u64::MAX)));
                 1
             }
@@ -98,8 +119,13 @@ impl Size {
     pub fn allowed(schema: &Schema) -> Self {
         let bounds = &schema.bounds;
         let text = || {
-            let longest = |values: &[Value]| values.iter().filter_map(Value::as_str).map(str::len).max();
-            let listed = schema.one_of_values.as_deref().and_then(longest).map(|len| len as u64);
+            let longest =
+                |values: &[Value]| values.iter().filter_map(Value::as_str).map(str::len).max();
+            let listed = schema
+                .one_of_values
+                .as_deref()
+                .and_then(longest)
+                .map(|len| len as u64);
             let guess = match schema.format.as_deref() {
                 Some("date" | "date-time" | "duration") => DURATION,
                 _ => REQUEST - 2,
@@ -112,19 +138,36 @@ impl Size {
         match schema.kind {
             Some(Type::String) => text(),
             Some(Type::Array) => {
-                let each = schema.items.as_deref().map(Self::allowed).unwrap_or_default();
+                let each = schema
+                    .items
+                    .as_deref()
+                    .map(Self::allowed)
+                    .unwrap_or_default();
                 let least = schema.items.as_deref().map_or(1, smallest);
-                Self::list(bounds.max_items.unwrap_or((REQUEST - 2) / (least + 1)), Rc::new(each))
+                Self::list(
+                    bounds.max_items.unwrap_or((REQUEST - 2) / (least + 1)),
+                    Rc::new(each),
+                )
             }
             Some(Type::Object) => match &schema.additional {
                 Additional::Values(values) => {
-                    let most = bounds.max_properties.unwrap_or((REQUEST - 2) / (smallest(values) + 6));
-                    Self { key: Some(0), ..Self::list(most, Rc::new(Self::allowed(values))) }
+                    let most = bounds
+                        .max_properties
+                        .unwrap_or((REQUEST - 2) / (smallest(values) + 6));
+                    Self {
+                        key: Some(0),
+                        ..Self::list(most, Rc::new(Self::allowed(values)))
+                    }
                 }
                 _ => {
-                    let field = |(name, field): (&String, &Schema)| (name.clone(), Rc::new(Self::allowed(field)));
+                    let field = |(name, field): (&String, &Schema)| {
+                        (name.clone(), Rc::new(Self::allowed(field)))
+                    };
                     let fields = schema.properties.iter().map(field).collect();
-                    Self { fields, ..Self::scalar() }
+                    Self {
+                        fields,
+                        ..Self::scalar()
+                    }
                 }
             },
             _ => Self::scalar(),
@@ -167,13 +210,21 @@ impl Size {
 
     /// A field, whose name may be written as rules have to write it: `a__dash__b`.
     pub fn field(&self, name: &str) -> Option<&Rc<Self>> {
-        self.fields.get(name).or_else(|| self.fields.get(&unescaped(name)))
+        self.fields
+            .get(name)
+            .or_else(|| self.fields.get(&unescaped(name)))
     }
 }
 
 fn unescaped(name: &str) -> String {
-    let plain = name.replace("__dash__", "-").replace("__dot__", ".").replace("__slash__", "/");
-    match plain.strip_prefix("__").and_then(|rest| rest.strip_suffix("__")) {
+    let plain = name
+        .replace("__dash__", "-")
+        .replace("__dot__", ".")
+        .replace("__slash__", "/");
+    match plain
+        .strip_prefix("__")
+        .and_then(|rest| rest.strip_suffix("__"))
+    {
         Some(keyword) if !keyword.contains("__") => keyword.to_owned(),
         _ => plain.replace("__underscores__", "__"),
     }
@@ -186,10 +237,24 @@ pub(super) fn smallest(schema: &Schema) -> u64 {
         Some(Type::Boolean) => 4,
         Some(Type::String | Type::Array) => 2,
         Some(Type::Object) => {
-            let given = |name: &&String| schema.properties.get(*name).filter(|field| field.default.is_none());
-            let field =
-                |name: &String| schema.properties.get(name).map_or(0, |field| name.len() as u64 + smallest(field) + 4);
-            2 + schema.required.iter().filter(|name| given(name).is_some()).map(field).sum::<u64>()
+            let given = |name: &&String| {
+                schema
+                    .properties
+                    .get(*name)
+                    .filter(|field| field.default.is_none())
+            };
+            let field = |name: &String| {
+                schema
+                    .properties
+                    .get(name)
+                    .map_or(0, |field| name.len() as u64 + smallest(field) + 4)
+            };
+            2 + schema
+                .required
+                .iter()
+                .filter(|name| given(name).is_some())
+                .map(field)
+                .sum::<u64>()
         }
         Some(Type::Integer | Type::Number) | None => 1,
     }

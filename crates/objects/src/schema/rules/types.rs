@@ -1,5 +1,5 @@
-//! The types of a rule, as far as the schema tells them: which fields and names it uses that are not there. What is not
-//! known for certain is let pass.
+//! The types of a rule, as far as the schema tells them: which fields and names it uses that are
+//! not there. What is not known for certain is let pass.
 
 use kube_cel::cel::common::ast::{EntryExpr, Expr, IdedExpr, LiteralValue, operators};
 
@@ -10,7 +10,11 @@ use crate::suggest::nearest;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Slip {
     /// A field; `asked` if the rule asks whether it is there.
-    Field { name: String, near: Option<String>, asked: bool },
+    Field {
+        name: String,
+        near: Option<String>,
+        asked: bool,
+    },
     /// A field of what has none.
     Fieldless { name: String, of: Type },
     /// A variable; the field of that name, if there is one, was meant.
@@ -49,7 +53,8 @@ const NAMES: [&str; 28] = [
     "uint",
 ];
 
-/// Functions whose arguments are not values: macros that bind names, of which not all are known to the parser.
+/// Functions whose arguments are not values: macros that bind names, of which not all are known to
+/// the parser.
 const MACROS: [&str; 14] = [
     "all",
     "bind",
@@ -67,13 +72,22 @@ const MACROS: [&str; 14] = [
     "transformMapEntry",
 ];
 
-/// Everything that a rule at a schema uses and that is not there. `whole` says whether it is that of a whole object,
-/// `optional_old` whether `oldSelf` may be nothing.
-pub(super) fn check(rule: &IdedExpr, schema: &Schema, whole: bool, optional_old: bool) -> Vec<Slip> {
+/// Everything that a rule at a schema uses and that is not there. `whole` says whether it is that
+/// of a whole object, `optional_old` whether `oldSelf` may be nothing.
+pub(super) fn check(
+    rule: &IdedExpr,
+    schema: &Schema,
+    whole: bool,
+    optional_old: bool,
+) -> Vec<Slip> {
     let own = Kind::Of(schema, whole);
     let old = if optional_old { Kind::Open } else { own };
     let bound = vec![("self", own), ("oldSelf", old)];
-    let mut checker = Checker { schema, bound, found: Vec::new() };
+    let mut checker = Checker {
+        schema,
+        bound,
+        found: Vec::new(),
+    };
     checker.kind(rule);
     checker.found
 }
@@ -113,10 +127,22 @@ impl<'c> Checker<'c> {
                         self.kind(target);
                     }
                 }
-                let kinds: Vec<Kind<'c>> = call.args.iter().map(|argument| self.kind(argument)).collect();
-                match (&*call.func_name, kinds.first(), call.args.get(1).map(|argument| &argument.expr)) {
+                let kinds: Vec<Kind<'c>> = call
+                    .args
+                    .iter()
+                    .map(|argument| self.kind(argument))
+                    .collect();
+                match (
+                    &*call.func_name,
+                    kinds.first(),
+                    call.args.get(1).map(|argument| &argument.expr),
+                ) {
                     (operators::INDEX, Some(kind), _) => inner(*kind),
-                    (operators::OPT_SELECT, Some(kind), Some(Expr::Literal(LiteralValue::String(name)))) => {
+                    (
+                        operators::OPT_SELECT,
+                        Some(kind),
+                        Some(Expr::Literal(LiteralValue::String(name))),
+                    ) => {
                         self.field(*kind, name.inner(), true);
                         Kind::Open
                     }
@@ -135,7 +161,9 @@ impl<'c> Checker<'c> {
                 self.bound.push((&each.accu_var, Kind::Open));
                 match &each.iter_var2 {
                     None => self.bound.push((&each.iter_var, item)),
-                    Some(second) => self.bound.extend([(&*each.iter_var, Kind::Open), (&**second, inner(range))]),
+                    Some(second) => self
+                        .bound
+                        .extend([(&*each.iter_var, Kind::Open), (&**second, inner(range))]),
                 }
                 for part in [&each.loop_cond, &each.loop_step, &each.result] {
                     self.kind(part);
@@ -168,7 +196,10 @@ impl<'c> Checker<'c> {
         }
         if !NAMES.contains(&name) && !name.starts_with(['.', '@']) {
             let is_field = self.schema.properties.contains_key(name);
-            self.found.push(Slip::Name { name: name.to_owned(), is_field });
+            self.found.push(Slip::Name {
+                name: name.to_owned(),
+                is_field,
+            });
         }
         Kind::Open
     }
@@ -178,7 +209,11 @@ impl<'c> Checker<'c> {
         if name.contains("__") || name.starts_with('`') {
             return Kind::Open;
         }
-        let unknown = |near: Option<&str>| Slip::Field { name: name.to_owned(), near: near.map(str::to_owned), asked };
+        let unknown = |near: Option<&str>| Slip::Field {
+            name: name.to_owned(),
+            near: near.map(str::to_owned),
+            asked,
+        };
         let slip = match kind {
             Kind::Open => return Kind::Open,
             Kind::Metadata if ["name", "generateName"].contains(&name) => return Kind::Open,
@@ -193,9 +228,14 @@ impl<'c> Checker<'c> {
                     (None, Additional::Values(values)) => return Kind::Of(values, values.embedded),
                     (None, Additional::Anything) => return Kind::Open,
                     (None, _) if schema.preserve_unknown => return Kind::Open,
-                    (None, _) => unknown(nearest(name, schema.properties.keys().map(String::as_str))),
+                    (None, _) => {
+                        unknown(nearest(name, schema.properties.keys().map(String::as_str)))
+                    }
                 },
-                Some(of) => Slip::Fieldless { name: name.to_owned(), of },
+                Some(of) => Slip::Fieldless {
+                    name: name.to_owned(),
+                    of,
+                },
             },
         };
         self.found.push(slip);
@@ -205,7 +245,9 @@ impl<'c> Checker<'c> {
 
 /// What is in a list or a map.
 fn inner(kind: Kind<'_>) -> Kind<'_> {
-    let Kind::Of(schema, _) = kind else { return Kind::Open };
+    let Kind::Of(schema, _) = kind else {
+        return Kind::Open;
+    };
     match (schema.kind, &schema.items, &schema.additional) {
         (Some(Type::Array), Some(items), _) => Kind::Of(items, items.embedded),
         (Some(Type::Object), _, Additional::Values(values)) => Kind::Of(values, values.embedded),
@@ -218,7 +260,10 @@ impl Slip {
     pub(super) fn what(&self) -> String {
         match self {
             Self::Field { name, .. } => format!("there is no field `{name}`"),
-            Self::Fieldless { name, of: Type::Array } => format!("a list has no fields, and so no `{name}`"),
+            Self::Fieldless {
+                name,
+                of: Type::Array,
+            } => format!("a list has no fields, and so no `{name}`"),
             Self::Fieldless { name, of } => format!("a {of} has no fields, and so no `{name}`"),
             Self::Name { name, .. } => format!("there is nothing called `{name}`"),
         }
@@ -228,7 +273,10 @@ impl Slip {
     pub(super) fn hint(&self) -> Option<String> {
         match self {
             Self::Field { near, .. } => near.as_ref().map(|near| format!("did you mean `{near}`?")),
-            Self::Name { name, is_field: true } => Some(format!("write `self.{name}`")),
+            Self::Name {
+                name,
+                is_field: true,
+            } => Some(format!("write `self.{name}`")),
             Self::Name { .. } | Self::Fieldless { .. } => None,
         }
     }
@@ -238,7 +286,10 @@ impl Slip {
         let (words, at) = match self {
             Self::Field { name, asked, .. } => {
                 let at = find(text, &format!(".{name}"));
-                let has = at.and_then(|at| text[..at].rfind("has(")).filter(|_| *asked).map(|at| at + "has".len());
+                let has = at
+                    .and_then(|at| text[..at].rfind("has("))
+                    .filter(|_| *asked)
+                    .map(|at| at + "has".len());
                 (format!("undefined field '{name}'"), has.or(at))
             }
             Self::Fieldless { name, of } => {
@@ -249,17 +300,28 @@ impl Slip {
                     Type::Number => "double",
                     other => other.as_str(),
                 };
-                (format!("type '{of}' does not support field selection"), find(text, &format!(".{name}")))
+                (
+                    format!("type '{of}' does not support field selection"),
+                    find(text, &format!(".{name}")),
+                )
             }
-            Self::Name { name, .. } => {
-                (format!("undeclared reference to '{name}' (in container '')"), find(text, name))
-            }
+            Self::Name { name, .. } => (
+                format!("undeclared reference to '{name}' (in container '')"),
+                find(text, name),
+            ),
         };
         let before = &text[..at.unwrap_or(0)];
         let start = before.rfind('\n').map_or(0, |end| end + 1);
-        let (line, column) = (before.matches('\n').count() + 1, before[start..].chars().count());
+        let (line, column) = (
+            before.matches('\n').count() + 1,
+            before[start..].chars().count(),
+        );
         let shown = text[start..].lines().next().unwrap_or_default();
-        format!("ERROR: <input>:{line}:{}: {words}\n | {shown}\n | {}^", column + 1, ".".repeat(column))
+        format!(
+            "ERROR: <input>:{line}:{}: {words}\n | {shown}\n | {}^",
+            column + 1,
+            ".".repeat(column)
+        )
     }
 }
 
@@ -268,7 +330,10 @@ fn find(text: &str, name: &str) -> Option<usize> {
     let part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut found = text.match_indices(name).map(|(at, _)| at);
     found.find(|at| {
-        let before = text[..*at].chars().next_back().is_some_and(|c| part(c) || c == '.');
+        let before = text[..*at]
+            .chars()
+            .next_back()
+            .is_some_and(|c| part(c) || c == '.');
         !text[at + name.len()..].starts_with(part) && (name.starts_with('.') || !before)
     })
 }

@@ -6,7 +6,11 @@ use super::Schema;
 
 fn check(spec: &Value, value: &Value, expected: &[&str]) {
     let schema = Schema::read(&json!({ "type": "object", "properties": { "spec": spec } })).0;
-    let found: Vec<String> = schema.validate(&json!({ "spec": value })).iter().map(ToString::to_string).collect();
+    let found: Vec<String> = schema
+        .validate(&json!({ "spec": value }))
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     assert_eq!(found, expected, "{spec} {value}");
 }
 
@@ -26,7 +30,11 @@ fn a_value_is_refused_in_the_words_of_the_api_server() {
             json!(null),
             r#"spec: Invalid value: "null": spec in body must be of type string: "null""#,
         ),
-        (json!({ "type": "string", "nullable": true }), json!(null), ""),
+        (
+            json!({ "type": "string", "nullable": true }),
+            json!(null),
+            "",
+        ),
         (
             json!({ "type": "string", "nullable": true, "enum": ["a"] }),
             json!(null),
@@ -37,7 +45,11 @@ fn a_value_is_refused_in_the_words_of_the_api_server() {
             json!([]),
             r#"spec: Invalid value: "array": spec in body must be of type integer,string: "array""#,
         ),
-        (json!({ "x-kubernetes-int-or-string": true }), json!("80%"), ""),
+        (
+            json!({ "x-kubernetes-int-or-string": true }),
+            json!("80%"),
+            "",
+        ),
         (
             json!({ "type": "string", "enum": ["a", "b"] }),
             json!("c"),
@@ -68,7 +80,11 @@ fn a_value_is_refused_in_the_words_of_the_api_server() {
             json!(3),
             "spec: Invalid value: 3: spec in body should be a multiple of 2",
         ),
-        (json!({ "type": "string", "maxLength": 1 }), json!("äö"), "spec: Too long: may not be more than 1 byte"),
+        (
+            json!({ "type": "string", "maxLength": 1 }),
+            json!("äö"),
+            "spec: Too long: may not be more than 1 byte",
+        ),
         (
             json!({ "type": "string", "minLength": 1 }),
             json!(""),
@@ -109,7 +125,11 @@ fn a_value_is_refused_in_the_words_of_the_api_server() {
             json!([{ "n": 1, "m": 1 }, { "n": 2 }, { "n": 1 }]),
             r#"spec[2]: Duplicate value: {"n":1}"#,
         ),
-        (json!({ "type": "object", "required": ["a", "b"] }), json!({ "a": 1 }), "spec.b: Required value"),
+        (
+            json!({ "type": "object", "required": ["a", "b"] }),
+            json!({ "a": 1 }),
+            "spec.b: Required value",
+        ),
         (
             json!({ "type": "object", "additionalProperties": { "type": "string" } }),
             json!({ "x.y/z": 1 }),
@@ -127,7 +147,10 @@ fn a_value_is_refused_in_the_words_of_the_api_server() {
             r#"<nil>: Invalid value: "": "spec" must not validate the schema (not)"#,
         ),
     ] {
-        let expected: Vec<&str> = Some(expected).filter(|expected| !expected.is_empty()).into_iter().collect();
+        let expected: Vec<&str> = Some(expected)
+            .filter(|expected| !expected.is_empty())
+            .into_iter()
+            .collect();
         check(&schema, &value, &expected);
     }
 }
@@ -145,7 +168,9 @@ fn numbers_are_held_against_type_format_and_bounds() {
     check(
         &json!({ "type": "integer", "format": "int32" }),
         &json!(2_147_483_648_u32),
-        &[r#"<nil>: Invalid value: "": Checked value must be of type integer with format int32 in spec"#],
+        &[
+            r#"<nil>: Invalid value: "": Checked value must be of type integer with format int32 in spec"#,
+        ],
     );
     check(
         &json!({ "type": "integer", "maximum": 1.5 }),
@@ -170,11 +195,18 @@ fn numbers_are_held_against_type_format_and_bounds() {
 #[test]
 fn combinations_say_which_of_them_failed() {
     let either = json!([{ "required": ["a"] }, { "required": ["b"] }]);
-    check(&json!({ "type": "object", "anyOf": either }), &json!({ "b": 1 }), &[]);
+    check(
+        &json!({ "type": "object", "anyOf": either }),
+        &json!({ "b": 1 }),
+        &[],
+    );
     check(
         &json!({ "type": "object", "anyOf": either }),
         &json!({}),
-        &[r#"<nil>: Invalid value: "": "spec" must validate at least one schema (anyOf)"#, "spec.a: Required value"],
+        &[
+            r#"<nil>: Invalid value: "": "spec" must validate at least one schema (anyOf)"#,
+            "spec.a: Required value",
+        ],
     );
     check(
         &json!({ "type": "object", "oneOf": either }),
@@ -186,7 +218,10 @@ fn combinations_say_which_of_them_failed() {
     check(
         &json!({ "type": "object", "allOf": either }),
         &json!({ "a": 1 }),
-        &["spec.b: Required value", r#"<nil>: Invalid value: "": "spec" must validate all the schemas (allOf)"#],
+        &[
+            "spec.b: Required value",
+            r#"<nil>: Invalid value: "": "spec" must validate all the schemas (allOf)"#,
+        ],
     );
 }
 

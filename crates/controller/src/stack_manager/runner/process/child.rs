@@ -1,5 +1,5 @@
-//! One child process: started, given its credentials on its standard input, told to end by the end of it, and restarted
-//! when it ends by itself, each time later.
+//! One child process: started, given its credentials on its standard input, told to end by the end
+//! of it, and restarted when it ends by itself, each time later.
 
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -57,9 +57,19 @@ impl Child {
     pub(super) fn start(shared: Arc<Shared>, stack: Key, account: Key, account_uid: &str) -> Self {
         let state = Arc::new(Mutex::new(State::Starting));
         let (stop, stopped) = oneshot::channel();
-        let life = Life { shared, stack, account, state: state.clone() };
+        let life = Life {
+            shared,
+            stack,
+            account,
+            state: state.clone(),
+        };
         let task = tokio::spawn(async move { life.lead(stopped).await });
-        Self { account_uid: account_uid.to_owned(), state, stop: Some(stop), task }
+        Self {
+            account_uid: account_uid.to_owned(),
+            state,
+            stop: Some(stop),
+            task,
+        }
     }
 
     /// The account that its token is of.
@@ -68,7 +78,10 @@ impl Child {
     }
 
     pub(super) fn state(&self) -> State {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// Ends it, and waits until it is gone.
@@ -112,7 +125,11 @@ impl Life {
                 Ok(()) => return,
                 Err(why) => why,
             };
-            failures = if begin.elapsed() > WELL { 1 } else { failures + 1 };
+            failures = if begin.elapsed() > WELL {
+                1
+            } else {
+                failures + 1
+            };
             tracing::warn!(stack = %self.stack, failures, "{why}");
             self.set(State::Failing(why));
             tokio::select! {
@@ -173,12 +190,21 @@ impl Life {
             "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
             "spec": { "expirationSeconds": asked.as_secs() },
         });
-        let answer = self.shared.options.tenant.create_part(&accounts, &self.account, "token", &request).await;
-        let answer = answer.map_err(|error| format!("the account {} gets no token: {error}", self.account))?;
+        let answer = self
+            .shared
+            .options
+            .tenant
+            .create_part(&accounts, &self.account, "token", &request)
+            .await;
+        let answer = answer
+            .map_err(|error| format!("the account {} gets no token: {error}", self.account))?;
         let token = answer["status"]["token"].as_str().unwrap_or_default();
         let handover = self.shared.options.endpoint.with(token);
-        let handover = handover.map_err(|error| format!("cannot hand over the API server's address: {error}"))?;
-        let expires = answer["status"]["expirationTimestamp"].as_str().unwrap_or_default();
+        let handover = handover
+            .map_err(|error| format!("cannot hand over the API server's address: {error}"))?;
+        let expires = answer["status"]["expirationTimestamp"]
+            .as_str()
+            .unwrap_or_default();
         Ok((handover, renewal(expires, Timestamp::now(), asked)))
     }
 
@@ -186,10 +212,21 @@ impl Life {
         let options = &self.shared.options;
         let mut command = Command::new(&options.program);
         command
-            .args(["template-stack-manager", "--supervised", "--log-json", "--listen", "127.0.0.1:0"])
+            .args([
+                "template-stack-manager",
+                "--supervised",
+                "--log-json",
+                "--listen",
+                "127.0.0.1:0",
+            ])
             .args(["--instance-limits", &options.instance_limits.to_string()])
             .args(options.budgets.options())
-            .args(["--stack", &self.stack.name, "--namespace", &self.stack.namespace])
+            .args([
+                "--stack",
+                &self.stack.name,
+                "--namespace",
+                &self.stack.namespace,
+            ])
             // An interrupt from the keyboard is for this process, which then ends its children.
             .process_group(0)
             .env_clear()
@@ -198,18 +235,29 @@ impl Life {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true);
-        let bad = |what: &dyn std::fmt::Display| format!("{} cannot be started: {what}", options.program.display());
+        let bad = |what: &dyn std::fmt::Display| {
+            format!("{} cannot be started: {what}", options.program.display())
+        };
         let mut child = command.spawn().map_err(|error| bad(&error))?;
-        let (Some(line), Some(said), Some(log), Some(id)) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take(), child.id())
-        else {
+        let (Some(line), Some(said), Some(log), Some(id)) = (
+            child.stdin.take(),
+            child.stdout.take(),
+            child.stderr.take(),
+            child.id(),
+        ) else {
             return Err(bad(&"it was gone at once"));
         };
         tracing::info!(stack = %self.stack, process = id, "starting its controller");
         let (tell, ready) = oneshot::channel();
         tokio::spawn(listen(said, tell));
         let log = tokio::spawn(pass_on(log, self.stack.to_string()));
-        Ok(Process { child, line, id, log, ready })
+        Ok(Process {
+            child,
+            line,
+            id,
+            log,
+            ready,
+        })
     }
 
     fn set(&self, state: State) {
@@ -232,13 +280,18 @@ async fn hand_over(line: &mut ChildStdin, handover: &Handover) -> Result<(), Str
     match written {
         Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => Err(format!("its process does not take credentials: {error}")),
-        Err(_) => Err(format!("its process did not read its credentials within {} s", HEARING.as_secs())),
+        Err(_) => Err(format!(
+            "its process did not read its credentials within {} s",
+            HEARING.as_secs()
+        )),
     }
 }
 
 /// Tells a child to end, and makes it.
 async fn dismiss(process: Process) {
-    let Process { mut child, line, .. } = process;
+    let Process {
+        mut child, line, ..
+    } = process;
     drop(line);
     if tokio::time::timeout(PATIENCE, child.wait()).await.is_err() {
         // One that hangs is not asked again.
@@ -246,23 +299,36 @@ async fn dismiss(process: Process) {
     }
 }
 
-/// When to ask for the next token: after three quarters of the time that this one is good, which leaves the rest to
-/// whatever keeps the API server from answering.
+/// When to ask for the next token: after three quarters of the time that this one is good, which
+/// leaves the rest to whatever keeps the API server from answering.
 fn renewal(expires: &str, now: Timestamp, asked: Duration) -> Duration {
-    let left = expires.parse::<Timestamp>().ok().and_then(|end| Duration::try_from(end.duration_since(now)).ok());
+    let left = expires
+        .parse::<Timestamp>()
+        .ok()
+        .and_then(|end| Duration::try_from(end.duration_since(now)).ok());
     // A clock that is far off does not make us ask all the time, nor never.
-    left.unwrap_or(asked).min(asked.saturating_mul(2)).max(Duration::from_secs(20)) * 3 / 4
+    left.unwrap_or(asked)
+        .min(asked.saturating_mul(2))
+        .max(Duration::from_secs(20))
+        * 3
+        / 4
 }
 
 /// How long to wait before a start, after so many that did not last.
 fn pause(failures: u32) -> Duration {
-    FIRST.saturating_mul(1 << failures.saturating_sub(1).min(20)).min(LONGEST)
+    FIRST
+        .saturating_mul(1 << failures.saturating_sub(1).min(20))
+        .min(LONGEST)
 }
 
 /// How a process ended, in the words of its own log if it left any.
 fn obituary(ended: std::io::Result<ExitStatus>, last: &str) -> String {
     let how = ended.map_or_else(|error| error.to_string(), |status| status.to_string());
-    if last.is_empty() { format!("its process ended ({how})") } else { format!("its process ended ({how}): {last}") }
+    if last.is_empty() {
+        format!("its process ended ({how})")
+    } else {
+        format!("its process ended ({how}): {last}")
+    }
 }
 
 /// Reads what a child says until it says no more.
@@ -305,10 +371,14 @@ enum Level {
     Debug,
 }
 
-/// A line of a child's log: JSON as a rule, and plain text when it was in trouble before it had a log.
+/// A line of a child's log: JSON as a rule, and plain text when it was in trouble before it had a
+/// log.
 fn entry(line: &str) -> (Level, String) {
     let Ok(Value::Object(mut entry)) = serde_json::from_str(line) else {
-        return (Level::Error, line.strip_prefix("error: ").unwrap_or(line).to_owned());
+        return (
+            Level::Error,
+            line.strip_prefix("error: ").unwrap_or(line).to_owned(),
+        );
     };
     let level = match entry.get("level").and_then(Value::as_str) {
         Some("ERROR") => Level::Error,
@@ -316,7 +386,9 @@ fn entry(line: &str) -> (Level, String) {
         Some("DEBUG" | "TRACE") => Level::Debug,
         _ => Level::Info,
     };
-    let Some(Value::Object(mut fields)) = entry.remove("fields") else { return (level, line.to_owned()) };
+    let Some(Value::Object(mut fields)) = entry.remove("fields") else {
+        return (level, line.to_owned());
+    };
     let mut text = match fields.remove("message") {
         Some(Value::String(message)) => message,
         _ => String::new(),
@@ -334,10 +406,13 @@ struct Lines<R> {
 
 impl<R: AsyncRead + Unpin> Lines<R> {
     fn new(reader: R) -> Self {
-        Self { reader: BufReader::new(reader) }
+        Self {
+            reader: BufReader::new(reader),
+        }
     }
 
-    /// The next line without its end, cut where it is too long; none at the end, or when nothing can be read.
+    /// The next line without its end, cut where it is too long; none at the end, or when nothing
+    /// can be read.
     async fn next(&mut self) -> Option<String> {
         let mut line = Vec::new();
         let mut any = false;
@@ -369,7 +444,11 @@ mod tests {
 
     #[test]
     fn a_child_that_does_not_stay_is_started_later_and_later() {
-        let waits: Vec<_> = [1, 2, 3, 7, 8, 1000].map(pause).iter().map(Duration::as_millis).collect();
+        let waits: Vec<_> = [1, 2, 3, 7, 8, 1000]
+            .map(pause)
+            .iter()
+            .map(Duration::as_millis)
+            .collect();
         assert_eq!(waits, [500, 1000, 2000, 32_000, 60_000, 60_000]);
     }
 
@@ -385,16 +464,29 @@ mod tests {
             ("2030-01-01T00:00:00Z", 5400),
             ("soon", 2700),
         ] {
-            assert_eq!(renewal(expires, now, hour), Duration::from_secs(expected), "{expires}");
+            assert_eq!(
+                renewal(expires, now, hour),
+                Duration::from_secs(expected),
+                "{expires}"
+            );
         }
     }
 
     #[test]
     fn a_line_of_a_log_keeps_its_level_and_fields() {
         for (line, expected) in [
-            (r#"{"level":"WARN","fields":{"message":"no","name":"a","n":1}}"#, (Level::Warn, "no n=1 name=\"a\"")),
-            (r#"{"level":"INFO","fields":{"message":"yes"}}"#, (Level::Info, "yes")),
-            (r#"{"level":"TRACE"}"#, (Level::Debug, r#"{"level":"TRACE"}"#)),
+            (
+                r#"{"level":"WARN","fields":{"message":"no","name":"a","n":1}}"#,
+                (Level::Warn, "no n=1 name=\"a\""),
+            ),
+            (
+                r#"{"level":"INFO","fields":{"message":"yes"}}"#,
+                (Level::Info, "yes"),
+            ),
+            (
+                r#"{"level":"TRACE"}"#,
+                (Level::Debug, r#"{"level":"TRACE"}"#),
+            ),
             ("error: cannot connect", (Level::Error, "cannot connect")),
             ("[1]", (Level::Error, "[1]")),
         ] {
