@@ -12,7 +12,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use crate::{cache, cargo::cargo};
+use crate::{cache, cargo::cargo, seed};
 
 /// What is asked of the fuzzers.
 #[derive(clap::Args)]
@@ -26,6 +26,10 @@ pub struct Args {
     /// How long a single input may take, in seconds
     #[arg(long, default_value_t = 10, value_name = "N")]
     timeout: u64,
+    /// Begin with the committed inputs alone and a seed of the committed tree, so that the same
+    /// commit gets the same answer
+    #[arg(long)]
+    repeatable: bool,
     /// The targets to run [default: all]
     targets: Vec<String>,
 }
@@ -173,8 +177,15 @@ fn fuzz(args: &Args, programs: &Path, target: String) -> Result<Outcome> {
     }
     let _lock = cache::lock(&place.join("lock"))?;
     let before = files(&crashes)?;
+    let scratch = tempfile::tempdir().context("cannot create a temporary directory")?;
     let mut command = Command::new(programs.join(&target));
-    command.arg(&corpus);
+    if args.repeatable {
+        // Of the seed, libFuzzer takes 32 bits; zero would be a random one.
+        let seed = u32::try_from(seed::of_tree()? & 0xffff_fffe).unwrap_or_default() + 1;
+        command.arg(scratch.path()).arg(format!("-seed={seed}"));
+    } else {
+        command.arg(&corpus);
+    }
     let seeds = cache::repository().join("fuzz/seeds").join(&target);
     if seeds.is_dir() {
         command.arg(seeds);

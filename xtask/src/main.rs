@@ -12,10 +12,12 @@ mod capture;
 mod cargo;
 mod cluster_test;
 mod docs;
+mod explore;
 mod fuzz;
 mod generated;
 mod k8s;
 mod oracle;
+mod seed;
 mod toolchain;
 
 use std::process::ExitCode;
@@ -44,6 +46,8 @@ enum Verb {
     Oracle(oracle::Args),
     /// Run the fuzz targets with coverage guidance, each for some time
     Fuzz(fuzz::Args),
+    /// Look for what CI does not, with fresh seeds
+    Explore(explore::Args),
     /// Write the pages of the documentation that come from the code
     Docs,
 }
@@ -56,6 +60,7 @@ fn main() -> ExitCode {
         Verb::Bench(args) => bench::run(&args),
         Verb::Oracle(args) => oracle::run(&args),
         Verb::Fuzz(args) => fuzz::run(&args),
+        Verb::Explore(args) => explore::run(&args),
         Verb::Docs => docs::run(),
     };
     match outcome {

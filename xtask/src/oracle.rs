@@ -14,7 +14,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use crate::{cache, toolchain::required};
+use crate::{cache, seed, toolchain::required};
 pub use tool::Tool;
 
 /// Options of `cargo xtask oracle`.
@@ -23,7 +23,7 @@ pub struct Args {
     /// Change no record: fail if one is not what Go answers today, then compare on random cases
     #[arg(long)]
     check: bool,
-    /// Where random cases begin; the number of commits unless given
+    /// Where random cases begin [default: a seed of the committed tree]
     #[arg(long, requires = "check")]
     seed: Option<u64>,
     /// How many random templates to compare
@@ -94,7 +94,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     println!("all records are what Go answers");
     let seed = match args.seed {
         Some(seed) => seed,
-        None => random::seed()?,
+        None => seed::of_tree()?,
     };
     random::compare(&oracles, seed, args.templates, args.texts)?;
     Ok(ExitCode::SUCCESS)

@@ -5,8 +5,8 @@ use std::fs;
 
 use anyhow::{Context, Result, bail};
 
-use super::{Tool, complete, random};
-use crate::{cache, cargo::cargo};
+use super::{Tool, complete};
+use crate::{cache, cargo::cargo, seed};
 
 const PLACE: &str = "crates/objects/tests/golden";
 /// What is recorded there; the records of schemas are not made here.
@@ -41,7 +41,7 @@ pub fn run(check: bool, seed: Option<u64>) -> Result<()> {
     }
     let seed = match seed {
         Some(seed) => seed,
-        None => random::seed()?,
+        None => seed::of_tree()?,
     };
     println!("random applies and patches of seed {seed}");
     complete(

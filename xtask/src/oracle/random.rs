@@ -9,23 +9,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 
 use super::Oracles;
-use crate::{cache, cargo::cargo};
-
-/// A seed that moves on with the project and is the same for all who have the same commit.
-pub fn seed() -> Result<u64> {
-    let output = Command::new("git")
-        .current_dir(cache::repository())
-        .args(["rev-list", "--count", "HEAD"])
-        .output()
-        .context("cannot run git to count the commits\nhint: give a --seed")?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    said.trim().parse().with_context(|| {
-        format!(
-            "`git rev-list` does not count commits ({})\nhint: give a --seed",
-            output.status
-        )
-    })
-}
+use crate::cargo::cargo;
 
 /// Compares; the seed is printed before anything can fail, so that a failure can be had again.
 pub fn compare(oracles: &Oracles, seed: u64, templates: u32, texts: u32) -> Result<()> {
