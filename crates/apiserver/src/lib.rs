@@ -7,7 +7,7 @@
 //! use apiserver::{Options, Server, User};
 //!
 //! let server = Server::start(Options::default()).await?;
-//! let _service = server.door(Some(User::admin())); // for `kube::Client::new`
+//! let _service = server.in_process_service(Some(User::admin())); // for `kube::Client::new`
 //! server.shutdown().await;
 //! # Ok(())
 //! # }
