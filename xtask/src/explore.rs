@@ -1,6 +1,6 @@
-//! `cargo xtask explore`: looks for what CI does not, with seeds that nobody has had: random
-//! templates, texts and patches held to Go, property tests, variants of scenarios, and the fuzz
-//! targets from where they stopped the last time. Whatever it finds is to become a recorded case.
+//! `cargo xtask explore`: searches beyond CI with fresh seeds: random templates, texts and patches
+//! compared with Go, property tests, variants of scenarios, and fuzz targets that resume from the
+//! cached corpus. Record each finding as a test case.
 
 use std::{
     process::ExitCode,
@@ -22,8 +22,8 @@ pub struct Args {
     seconds: u64,
 }
 
-/// One look at everything: what it is called, the arguments of cargo and the environment.
-struct Look {
+/// One step of a round: its name, the arguments of cargo and the environment.
+struct Step {
     what: &'static str,
     arguments: Vec<String>,
     environment: Vec<(&'static str, String)>,
@@ -37,12 +37,12 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     while rounds == 0 || (Instant::now() < end && failed.is_empty()) {
         rounds += 1;
         let seed = seed::fresh();
-        for look in looks(seed, args.seconds) {
-            let shown = look.shown();
-            println!("\nround {rounds}, {}: {shown}", look.what);
+        for step in steps(seed, args.seconds) {
+            let shown = step.shown();
+            println!("\nround {rounds}, {}: {shown}", step.what);
             let status = cargo()
-                .args(&look.arguments)
-                .envs(look.environment.iter().map(|(name, value)| (name, value)))
+                .args(&step.arguments)
+                .envs(step.environment.iter().map(|(name, value)| (name, value)))
                 .status()
                 .context("cannot run cargo")?;
             if !status.success() {
@@ -64,8 +64,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     })
 }
 
-/// What a round looks at.
-fn looks(seed: u64, seconds: u64) -> Vec<Look> {
+/// The steps of a round.
+fn steps(seed: u64, seconds: u64) -> Vec<Step> {
     let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
     let seeded = vec![
         ("PROPTEST_RNG_SEED", seed.to_string()),
@@ -74,17 +74,17 @@ fn looks(seed: u64, seconds: u64) -> Vec<Look> {
         ("CAIRN_CLUSTER_TESTS", "elsewhere".to_owned()),
     ];
     vec![
-        Look {
+        Step {
             what: "Go and Rust",
             arguments: words(&format!("xtask oracle --check --seed {seed}")),
             environment: Vec::new(),
         },
-        Look {
+        Step {
             what: "properties and variants",
             arguments: words("test --workspace --no-fail-fast"),
             environment: seeded,
         },
-        Look {
+        Step {
             what: "fuzz targets",
             arguments: words(&format!("xtask fuzz --seconds {seconds}")),
             environment: Vec::new(),
@@ -92,7 +92,7 @@ fn looks(seed: u64, seconds: u64) -> Vec<Look> {
     ]
 }
 
-impl Look {
+impl Step {
     /// The command as a person would type it.
     fn shown(&self) -> String {
         let environment = self
@@ -109,11 +109,11 @@ impl Look {
 
 #[cfg(test)]
 mod tests {
-    use super::looks;
+    use super::steps;
 
     #[test]
     fn what_a_round_found_can_be_had_again() {
-        let shown: Vec<String> = looks(7, 60).iter().map(super::Look::shown).collect();
+        let shown: Vec<String> = steps(7, 60).iter().map(super::Step::shown).collect();
         assert_eq!(shown[0], "cargo xtask oracle --check --seed 7");
         assert_eq!(
             shown[1],

@@ -46,7 +46,7 @@ enum Verb {
     Oracle(oracle::Args),
     /// Run the fuzz targets with coverage guidance, each for some time
     Fuzz(fuzz::Args),
-    /// Look for what CI does not, with fresh seeds
+    /// Search beyond CI, with fresh seeds
     Explore(explore::Args),
     /// Write the pages of the documentation that come from the code
     Docs,

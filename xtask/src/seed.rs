@@ -1,5 +1,5 @@
-//! Where random choices begin. What CI chooses depends on the tree alone, so that what passed on a
-//! commit passes again; whoever explores takes a seed that nobody has had.
+//! Seeds of random choices. CI derives them from the tree, so that what passed on a commit passes
+//! again; `cargo xtask explore` generates fresh ones.
 
 use std::{
     collections::hash_map::RandomState,
@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 
 use crate::cache;
 
-/// The seed of the tree: the same for all who have the same files.
+/// The seed of the committed tree: equal for equal files.
 pub fn of_tree() -> Result<u64> {
     let output = Command::new("git")
         .current_dir(cache::repository())
@@ -32,7 +32,7 @@ fn of_hash(hash: &str) -> Option<u64> {
     u64::from_str_radix(hash.get(..15)?, 16).ok()
 }
 
-/// A seed that is another each time.
+/// A different seed on each call.
 pub fn fresh() -> u64 {
     // The standard library's only source of random bits.
     RandomState::new().build_hasher().finish() >> 4

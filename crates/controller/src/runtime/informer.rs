@@ -51,12 +51,12 @@ pub struct Cache<T> {
     trouble: Mutex<Option<String>>,
 }
 
-/// What is known of the objects.
+/// The cached objects.
 struct Shown<T> {
     objects: BTreeMap<Key, T>,
-    /// The version up to which the watch has shown what happened.
+    /// The highest resourceVersion that the watch has delivered.
     until: u64,
-    /// What we wrote that the watch has not shown yet, by the version that it got.
+    /// Own writes that the watch has not delivered yet, by resourceVersion.
     written: BTreeMap<Key, u64>,
 }
 
