@@ -1,5 +1,5 @@
-//! Whether a user may: RBAC by an index of roles that first catches up with the store, and the
-//! reviews that tell of it.
+//! Authorization: RBAC over an index of roles that first catches up with the store, and access
+//! reviews.
 
 pub(crate) mod attributes;
 pub(crate) mod rbac_cache;

@@ -1,4 +1,4 @@
-//! What a request asks for, and in which form it wants the answer.
+//! Request attributes and content negotiation.
 
 pub(crate) mod info;
 pub(crate) mod negotiation;

@@ -1,4 +1,4 @@
-//! What tests ask of the server: faults at a request, and a list of all requests.
+//! Support for tests: fault injection and a log of requests.
 
 pub(crate) mod fault_injection;
 pub(crate) mod request_log;

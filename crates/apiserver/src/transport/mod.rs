@@ -1,4 +1,4 @@
-//! Requests and answers as bytes: sockets, a service within the process, bodies.
+//! Requests and responses as bytes: sockets, the in-process service, bodies.
 
 pub(crate) mod listener;
 pub(crate) mod request_body;

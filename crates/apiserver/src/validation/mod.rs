@@ -1,4 +1,4 @@
-//! What the real server refuses of built-in kinds beyond their types, in its words.
+//! Validation of built-in kinds beyond their schemas, with the messages of the real API server.
 
 pub(crate) mod common;
 pub(crate) mod containers;

@@ -1,4 +1,4 @@
-//! What commands ask a cluster and its registries.
+//! Access of commands to a cluster and its registries.
 
 pub(crate) mod connect;
 pub(crate) mod dry_run;

@@ -1,4 +1,4 @@
-//! What people see: what is printed, where it is read from, and how an error is shown.
+//! Terminal output: the printer, the environment, errors and source snippets.
 
 pub(crate) mod env;
 pub(crate) mod error;

@@ -1,5 +1,5 @@
-//! What every controller stands on: a client that writes, informers that watch, a work queue,
-//! worker pools, leader election, metrics and health.
+//! The controller runtime: the API client, informers, the work queue, worker pools, leader
+//! election, metrics and health.
 
 pub(crate) mod client;
 pub(crate) mod fair_lanes;

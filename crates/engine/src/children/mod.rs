@@ -1,5 +1,4 @@
-//! The objects that instances make: how they are marked, whose they are, whether they have drifted,
-//! and how they are let go.
+//! The children of instances: desired objects, ownership, drift, field handover and orphaning.
 
 pub mod desired;
 pub mod field_handover;

@@ -1,4 +1,4 @@
-//! The CRDs of packages: what is live, who owns it, and what may take its place.
+//! The CRDs of packages: the live ones, their owners, and compatible replacements.
 
 pub(crate) mod affected;
 pub(crate) mod compatibility;

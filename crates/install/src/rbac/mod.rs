@@ -1,4 +1,4 @@
-//! What a stack may touch: the rules of its roles, and what no stack is granted.
+//! Permissions of a stack: the rules of its roles, and the limits of what any stack is granted.
 
 pub(crate) mod policy;
 pub(crate) mod roles;

@@ -1,4 +1,4 @@
-//! What is done about an install and about a Stack, and how both go.
+//! Reconciliation of installs and Stacks, and their deletion.
 
 pub mod install;
 pub(crate) mod removal;

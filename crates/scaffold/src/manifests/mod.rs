@@ -1,4 +1,4 @@
-//! Reading manifests: what is in them, what is left out, and what cannot become a template.
+//! Reading manifests: splitting them, dropping noise, and rejecting what cannot become a template.
 
 pub(crate) mod noise;
 pub(crate) mod split;
